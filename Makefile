@@ -1,0 +1,76 @@
+# Every step from a fresh clone: `make run` and `make test` set up what they need. `make help` lists the rest.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+
+KB ?= examples/kb
+WORKERS ?= auto
+BIN := .venv/bin
+# Nothing to say when all is well; everything the tool said when it is not.
+quietly = said=$$($(1) 2>&1) || { printf '%s\n' "$$said" >&2; exit 1; }
+
+.PHONY: help setup setup-dev run test check format lint types imports docstrings sizes dups text bench soak eval lock clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+setup: ## .venv with the pinned packages and the product (quick when it fits)
+	@for python in $(or $(PYTHON),python3 python3.13 python3.12 python3.11); do \
+	  "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && exec "$$python" tools/setup.py; \
+	done; \
+	echo "setup: Python 3.11 or newer is needed, and none was found; name one: make setup PYTHON=/path/to/python3" >&2; \
+	exit 1
+
+setup-dev: setup
+	@$(BIN)/python tools/setup.py --dev
+
+run: setup ## index KB (default: examples/kb), ask three questions over MCP, print the client's entry: make run KB=~/notes
+	@$(BIN)/python tools/run_demo.py "$(KB)"
+
+test: setup-dev ## the whole suite
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(ARGS)
+
+check: lint types imports docstrings sizes dups text ## every static check; each also alone:
+	@echo "check: clean"
+
+format: setup-dev ## rewrite the sources in the one format
+	@$(BIN)/ruff format -q && $(BIN)/ruff check -q --fix
+
+lint: setup-dev ## format and lint rules (ruff)
+	@$(call quietly,$(BIN)/ruff format --check -q)
+	@$(call quietly,$(BIN)/ruff check -q)
+
+types: setup-dev ## types, strict (pyright)
+	@$(call quietly,$(BIN)/pyright)
+
+imports: setup-dev ## which part may import which (import-linter)
+	@$(call quietly,$(BIN)/lint-imports --no-cache --no-logo)
+
+docstrings: setup-dev ## every public name is documented (interrogate)
+	@$(call quietly,$(BIN)/interrogate -vv src tools)
+
+sizes: setup-dev ## lengths of files, functions, classes and folders
+	@$(BIN)/python tools/check_sizes.py
+
+dups: setup-dev ## duplicated lines
+	@$(BIN)/python tools/check_duplicates.py
+
+text: setup-dev ## no machine paths, registry hosts or unfinished work in tracked files
+	@$(BIN)/python tools/check_text.py
+
+bench: setup-dev ## every figure of the README: benchmarks/results.json and a table
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+soak: setup-dev ## the long runs (kills, mutations, fuzz cases) whole; results under docs/soak/
+	@SOAK=1 $(BIN)/python tools/soak.py $(ARGS)
+
+eval: setup-dev ## quality of search on judged question sets (../shared/eval)
+	@$(BIN)/python -m benchmarks.eval $(ARGS)
+
+lock: setup ## resolve pyproject.toml anew into requirements*.lock (UPGRADE=1: newest versions)
+	@$(BIN)/python tools/lock.py $(if $(UPGRADE),--upgrade)
+
+clean: ## everything that can be made again, .venv included
+	@rm -rf .venv .cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .grimp_cache build dist
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,72 @@
+"""Runs the benchmarks: `python -m benchmarks [part…] [--runs 3] [--sections 150000]`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
+from typing import cast
+
+from benchmarks.measuring import Row, Work, machine
+
+PARTS = ("index",)
+"""Modules of this package that measure something."""
+HERE = Path(__file__).parent
+
+
+def main() -> int:
+    """Run the parts that are named, all without names; the figures go to the two files and to standard output."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="all of them without")
+    parser.add_argument("--runs", type=int, default=3, help="repetitions of each long measurement; medians are shown")
+    parser.add_argument("--sections", type=int, default=150_000, help="size of the large generated tree")
+    parser.add_argument("--out", type=Path, default=HERE, help="where results.json and results.md go")
+    given = parser.parse_args()
+    measured: list[Row] = []
+    for part in given.parts or PARTS:
+        for row in _rows(part, given.runs, given.sections):
+            measured.append(row)
+            print(_line(row), flush=True)
+    _write(given.out, measured)
+    return 0
+
+
+def _rows(part: str, runs: int, sections: int) -> Iterator[Row]:
+    rows = cast("Callable[[Work], Iterator[Row]]", import_module(f"benchmarks.{part}").rows)
+    with tempfile.TemporaryDirectory(prefix="commonplace-bench-") as folder:
+        yield from rows(Work(Path(folder), runs, sections))
+
+
+def _write(folder: Path, rows: Sequence[Row]) -> None:
+    """Replace the rows of the parts that ran and keep those of the others."""
+    ran = {row.part for row in rows}
+    file = folder / "results.json"
+    kept: list[dict[str, object]] = []
+    if file.exists():
+        kept = [row for row in json.loads(file.read_text(encoding="utf-8"))["rows"] if row["part"] not in ran]
+    made = [asdict(row) for row in rows]
+    about = {"machine": machine(), "date": f"{datetime.now(UTC):%Y-%m-%d}", "command": " ".join(sys.argv[1:])}
+    file.write_text(
+        json.dumps({**about, "rows": [*kept, *made]}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
+    lines = [f"Measured on {about['machine']}, {about['date']}.", "", *_HEAD]
+    lines += [_line(Row(**row)) for row in cast("list[dict[str, str]]", [*kept, *made])]  # pyright: ignore[reportArgumentType]
+    (folder / "results.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+_HEAD = ("| what | figure | reach | detail |", "|---|---|---|---|")
+
+
+def _line(row: Row) -> str:
+    shown = f"{row.value:,.0f}" if row.value >= 100 else f"{row.value:.2f}"
+    return f"| {row.name} | {shown} {row.unit} | {row.reach} | {row.detail} |"
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

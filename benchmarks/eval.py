@@ -1,0 +1,144 @@
+"""Quality of search on judged question sets: `python -m benchmarks.eval [set…]`.
+
+Each set is written to a folder of Markdown files (the title as H1, the id in the frontmatter), indexed as any folder,
+and asked through `Index.search`. nDCG@10 and recall@10 are counted over files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import lzma
+import math
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from commonplace.domain.ports import Index
+from commonplace.domain.query import SearchQuery
+from commonplace.index import open_index
+from commonplace.store import open_store
+
+SETS = Path(os.environ.get("COMMONPLACE_SHARED", Path(__file__).resolve().parents[2] / "shared")) / "eval"
+DEPTH = 10
+
+Judgements = Mapping[str, Mapping[str, int]]
+"""Grades by question and document id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """How well one set was answered."""
+
+    name: str
+    questions: int
+    ndcg: float
+    recall: float
+    empty: int
+    """Questions without any hit."""
+    milliseconds: float
+    """Mean time of a question."""
+
+
+def evaluate(folder: Path) -> Score:
+    """Index one set in a temporary folder, ask its questions, and score the answers."""
+    judgements = read_judgements(folder)
+    questions = {q["_id"]: q["text"] for q in _lines(folder / "queries.jsonl") if q["_id"] in judgements}
+    with tempfile.TemporaryDirectory() as name:
+        root = Path(name)
+        ids = write_vault(folder, root / "vault")
+        index = open_index(
+            open_store(root / "vault", commit="manual", state_dir=root / "state"), cache_dir=root / "cache"
+        )
+        index.sync()
+        return score_run(folder.name, index, questions, judgements, ids)
+
+
+def score_run(
+    name: str, index: Index, questions: Mapping[str, str], judgements: Judgements, ids: Mapping[str, str]
+) -> Score:
+    """Ask every question and score the ten best files of each answer."""
+    ndcg = recall = 0.0
+    empty = 0
+    began = time.perf_counter()
+    for question, text in questions.items():
+        hits = index.search(SearchQuery(text=text, limit=DEPTH)).hits
+        ranked = [ids[hit.record.address.path] for hit in hits]
+        grades = judgements[question]
+        ndcg += _ndcg(ranked, grades)
+        recall += sum(grades.get(document, 0) > 0 for document in ranked) / sum(g > 0 for g in grades.values())
+        empty += not hits
+    spent = time.perf_counter() - began
+    count = len(questions)
+    return Score(name, count, ndcg / count, recall / count, empty, 1000 * spent / count)
+
+
+def read_judgements(folder: Path) -> Judgements:
+    """The grades of a set's `qrels.tsv`."""
+    grades: dict[str, dict[str, int]] = {}
+    for line in (folder / "qrels.tsv").read_text(encoding="utf-8").splitlines()[1:]:
+        question, document, grade = line.split("\t")
+        grades.setdefault(question, {})[document] = int(grade)
+    return {question: of for question, of in grades.items() if any(grade > 0 for grade in of.values())}
+
+
+def write_vault(folder: Path, vault: Path) -> dict[str, str]:
+    """Write a set's documents as Markdown files; the document ids by path."""
+    vault.mkdir(parents=True)
+    ids: dict[str, str] = {}
+    source = next(folder.glob("corpus.jsonl*"))
+    for number, document in enumerate(_lines(source)):
+        path = f"{number:06}.md"
+        heading = f"# {document['title']}\n\n" if document["title"] else ""
+        (vault / path).write_text(
+            f"---\nid: {json.dumps(document['_id'])}\n---\n\n{heading}{document['text']}\n", encoding="utf-8"
+        )
+        ids[path] = document["_id"]
+    return ids
+
+
+def _lines(path: Path) -> Iterator[dict[str, str]]:
+    raw = path.read_bytes()
+    text = (lzma.decompress(raw) if path.suffix == ".xz" else raw).decode()
+    for line in text.splitlines():
+        yield cast("dict[str, str]", json.loads(line))
+
+
+def _ndcg(ranked: list[str], grades: Mapping[str, int]) -> float:
+    gained = _gain([grades.get(document, 0) for document in ranked])
+    ideal = _gain(sorted(grades.values(), reverse=True)[:DEPTH])
+    return gained / ideal
+
+
+def _gain(grades: list[int]) -> float:
+    return sum((2**grade - 1) / math.log2(place + 2) for place, grade in enumerate(grades[:DEPTH]))
+
+
+def main() -> int:
+    """Print a table of the sets, all of them unless some are named."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("sets", nargs="*", help="names of folders; all of them without")
+    parser.add_argument("--folder", type=Path, default=SETS, help="where the sets lie")
+    given = parser.parse_args()
+    folders = [given.folder / name for name in given.sets] or sorted(given.folder.glob("*/"))
+    if not folders:
+        print(f"No sets in {given.folder}; nothing to measure.", file=sys.stderr)
+        return 0
+    print("| set | questions | nDCG@10 | recall@10 | empty | ms |\n|---|---|---|---|---|---|")
+    for folder in folders:
+        score = evaluate(folder)
+        print(
+            f"| {score.name} | {score.questions} | {score.ndcg:.4f} | {score.recall:.4f} | {score.empty}"
+            f" | {score.milliseconds:.1f} |",
+            flush=True,
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

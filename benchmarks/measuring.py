@@ -1,0 +1,100 @@
+"""How things are measured: CPU seconds beside wall seconds, medians of several runs, and the machine's name."""
+
+from __future__ import annotations
+
+import os
+import platform
+import resource
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One figure."""
+
+    part: str
+    """The module that made it."""
+    name: str
+    """What was measured, on what."""
+    value: float
+    unit: str
+    reach: str = ""
+    """What is to be reached, as `performance.md` says it."""
+    detail: str = ""
+    """What else was seen: other percentiles, wall seconds, sizes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a part may use."""
+
+    folder: Path
+    """An empty temporary folder, deleted afterwards."""
+    runs: int
+    """How often a measurement is repeated."""
+    sections: int
+    """The size of the large generated tree."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What something cost."""
+
+    cpu: float
+    """Seconds of all threads and of ended child processes."""
+    wall: float
+
+
+def spent(work: Callable[[], object]) -> Spent:
+    """Run something once and say what it cost."""
+    wall, cpu = time.perf_counter(), _cpu()
+    work()
+    return Spent(_cpu() - cpu, time.perf_counter() - wall)
+
+
+def median_spent(runs: int, work: Callable[[], object]) -> Spent:
+    """The medians over several runs."""
+    costs = [spent(work) for _ in range(runs)]
+    return Spent(statistics.median(c.cpu for c in costs), statistics.median(c.wall for c in costs))
+
+
+def milliseconds(work: Sequence[Callable[[], object]]) -> list[float]:
+    """What each of several pieces of work took, sorted."""
+    times: list[float] = []
+    for piece in work:
+        began = time.perf_counter()
+        piece()
+        times.append(1000 * (time.perf_counter() - began))
+    return sorted(times)
+
+
+def percentile(ordered: Sequence[float], percent: float) -> float:
+    """The value below which so many percent of the sorted values lie."""
+    return ordered[min(int(len(ordered) * percent / 100), len(ordered) - 1)]
+
+
+def peak_memory() -> float:
+    """The most memory that this process has held so far, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+
+
+def machine() -> str:
+    """What this was measured on."""
+    model = platform.processor() or platform.machine()
+    cpus = Path("/proc/cpuinfo")
+    if cpus.exists():
+        names = [
+            line.partition(":")[2].strip() for line in cpus.read_text().splitlines() if line.startswith("model name")
+        ]
+        model = names[0] if names else model
+    load = os.getloadavg()[0]
+    return f"{os.cpu_count()} × {model}, {platform.system()}, Python {platform.python_version()}, load {load:.1f}"
+
+
+def _cpu() -> float:
+    own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime

@@ -1,0 +1,173 @@
+"""What a start costs: CPU seconds of a new process until it has answered `initialize`, against the SDK's hello-world.
+
+Every process is spawned anew and killed as soon as its answer is read; the kernel then tells what it has used. Rounds
+alternate between the servers, so that a noisy machine is noisy for all. A first round, which does not count, lets
+Python compile: what is installed is compiled too.
+
+    python -m benchmarks.start [FOLDER] [--rounds N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, cast
+
+ROUNDS = 11
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "benchmark", "version": "0"},
+    },
+}
+
+LOW_LEVEL = """
+import anyio
+import mcp_types as types
+from mcp.server import Server
+from mcp.server.stdio import stdio_server
+
+async def list_tools(context, params):
+    return types.ListToolsResult(tools=[types.Tool(name="hello", input_schema={"type": "object"})])
+
+async def call_tool(context, params):
+    return types.CallToolResult(content=[types.TextContent(text="Hello, world")])
+
+async def main():
+    server = Server("hello", on_list_tools=list_tools, on_call_tool=call_tool)
+    async with stdio_server() as (read, write):
+        await server.run(read, write, server.create_initialization_options())
+
+anyio.run(main)
+"""
+
+HIGH_LEVEL = """
+from mcp.server import MCPServer
+
+server = MCPServer("hello")
+
+@server.tool()
+def hello() -> str:
+    return "Hello, world"
+
+server.run("stdio")
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one start took."""
+
+    cpu: float
+    """Seconds of user and system time in all threads, until the answer was read."""
+    wall: float
+    """Seconds from the spawn to the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of the table."""
+
+    name: str
+    cpu: float
+    """Median CPU seconds."""
+    wall: float
+    """Median seconds on the clock."""
+
+
+def main() -> int:
+    """Measure and print a table; 0."""
+    parser = argparse.ArgumentParser(description="Measure what starts cost.")
+    parser.add_argument("folder", nargs="?", type=Path, help="what is served; by default an empty folder")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as empty:
+        folder: Path = arguments.folder or Path(empty)
+        for row in measure(folder, arguments.rounds):
+            print(f"{row.name:<42} {row.cpu:7.3f} CPU-s  {row.wall:7.3f} s")
+    return 0
+
+
+def measure(folder: Path, rounds: int = ROUNDS) -> list[Row]:
+    """Median costs of the SDK's hello-worlds, of this server's start, and of the shortest command.
+
+    Args:
+        folder: What is served.
+        rounds: How often each is started.
+    """
+    servers: dict[str, list[str]] = {
+        "SDK hello-world, low level: initialize": ["-c", LOW_LEVEL],
+        "SDK hello-world, high level: initialize": ["-c", HIGH_LEVEL],
+        "commonplace mcp: initialize": ["-m", "commonplace", "mcp", str(folder)],
+    }
+    commands: dict[str, list[str]] = {
+        "commonplace --version": ["-m", "commonplace", "--version"],
+        "import commonplace": ["-c", "import commonplace"],
+        "python, nothing": ["-c", ""],
+    }
+    costs: dict[str, list[Cost]] = {name: [] for name in [*servers, *commands]}
+    with tempfile.TemporaryDirectory() as compiled:
+        environment = {**os.environ, "PYTHONPYCACHEPREFIX": compiled}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        for _ in range(rounds + 1):
+            for name, arguments in servers.items():
+                costs[name].append(until_initialized(arguments, environment))
+            for name, arguments in commands.items():
+                costs[name].append(until_ended(arguments, environment))
+    return [
+        Row(name, statistics.median(cost.cpu for cost in all_[1:]), statistics.median(cost.wall for cost in all_[1:]))
+        for name, all_ in costs.items()
+    ]
+
+
+def until_initialized(arguments: Sequence[str], environment: Mapping[str, str]) -> Cost:
+    """Start a server, ask it to initialize, and end it as soon as it has answered."""
+    began = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=environment,
+    )
+    with process:
+        stdin, stdout = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
+        stdin.write(json.dumps(INITIALIZE).encode() + b"\n")
+        stdin.flush()
+        answer = stdout.readline()
+        os.kill(process.pid, signal.SIGKILL)
+        wall = time.perf_counter() - began
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if b'"serverInfo"' not in answer:
+        raise SystemExit(f"{' '.join(arguments)} did not answer initialize")
+    return Cost(used.ru_utime + used.ru_stime, wall)
+
+
+def until_ended(arguments: Sequence[str], environment: Mapping[str, str]) -> Cost:
+    """Run a command to its end."""
+    began = time.perf_counter()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL, env=environment)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Cost(cpu, time.perf_counter() - began)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,293 @@
+"""Puts the parts together: the only module that names concrete adapters.
+
+They are imported where they are first needed, so that a server answers its client before it loads them.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Sequence
+from contextlib import ExitStack
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from commonplace.domain.changes import Author
+from commonplace.domain.errors import ConfigError, KnowledgeError, NotFoundError
+from commonplace.domain.ports import Progress
+from commonplace.services.collections import Collection, Collections
+from commonplace.services.services import Services
+from commonplace.services.wiki.notes import Customs
+from commonplace.settings import HERE, Settings
+
+if TYPE_CHECKING:
+    from commonplace.domain.cascade.manifest import LayerSpec
+    from commonplace.domain.ports import ForeignGraph
+    from commonplace.domain.wiki import Wiki
+    from commonplace.plugins.loading import Plugins
+    from commonplace.services.extending import Extensions
+    from commonplace.services.layering.cascade import Cascade
+    from commonplace.services.layering.layers import Layer
+    from commonplace.services.projects.home import Home
+
+PROJECTS = "projects"
+"""The toolset whose store is a folder of its own, made at the first start."""
+
+log = logging.getLogger(__name__)
+
+
+class Workplace:
+    """The collections of one process from their opening to their closing.
+
+    Args:
+        folders: What to serve, in order.
+        settings: How.
+
+    Raises:
+        NotFoundError: a folder is not there.
+        ConfigError: commits are asked for where there is no Git repository; or the manifest is not valid.
+    """
+
+    def __init__(self, folders: Sequence[Path], settings: Settings) -> None:
+        self._settings = settings
+        self._closing = ExitStack()
+        specs = _layer_specs(settings)
+        projects = _LateProjects(_projects_path(folders, settings), settings.state_dir)
+        self._closing.callback(projects.close)
+        if is_remote(settings) or settings.toolset == PROJECTS:
+            folders = ()
+        self._folders = [_checked(folder, settings) for folder in (folders if specs is None else _present(specs))]
+        collections = Collections(self._open)
+        cascade = None if specs is None else self._cascade(specs, collections)
+        self.services = Services(
+            collections=collections,
+            cascade=cascade,
+            customs=_customs(settings),
+            remote_wiki=_remote_wiki(settings),
+            open_projects=projects.home,
+        )
+
+    def start(self) -> None:
+        """Open everything, mend what a killed process left, index what changed, and keep watching."""
+        try:
+            if self._settings.toolset == PROJECTS:
+                logging.getLogger("commonplace").setLevel(self._settings.knowledge_log_level.upper())
+                _ = self.services.projects
+            for collection in self.services.collections:
+                self._closing.enter_context(collection.index.watch())
+                threading.Thread(target=_sync, args=(collection,), name="sync", daemon=True).start()
+        except KnowledgeError:
+            log.exception("the start failed")
+
+    def sync(self, progress: Progress | None = None) -> None:
+        """Bring every index up to date, before a single command is answered."""
+        for collection in self.services.collections:
+            collection.index.sync(progress)
+
+    def close(self) -> None:
+        """Stop watching and release every index."""
+        self._closing.close()
+        for collection in self.services.collections.opened:
+            collection.index.close()
+
+    def _cascade(self, specs: Sequence[LayerSpec], collections: Collections) -> Cascade:
+        from commonplace.domain.cascade.values import Rank
+        from commonplace.services.layering.cascade import Cascade
+        from commonplace.services.layering.foreign import ForeignLayer
+        from commonplace.services.layering.layers import FolderLayer
+
+        layers: list[Layer] = []
+        for order, spec in enumerate(specs):
+            rank = Rank(spec.name, spec.level, order)
+            if spec.source == "mcp":
+                layers.append(ForeignLayer(rank, self._graph(spec)))
+            else:
+                real = Path(spec.path).resolve()
+                place = self._folders.index(real) if real in self._folders else None
+                layers.append(FolderLayer(rank, partial(_collection_at, place, collections)))
+        return Cascade(layers)
+
+    def _graph(self, spec: LayerSpec) -> ForeignGraph:
+        from commonplace.store.foreign.graph import StdioGraph
+
+        graph = StdioGraph(spec.command)
+        self._closing.callback(graph.close)
+        return graph
+
+    def _open(self) -> list[Collection]:
+        from commonplace.index import open_index
+        from commonplace.services.cataloguing import schema_in
+        from commonplace.store import open_store
+
+        opened: list[Collection] = []
+        extensions = self._extensions()
+        for folder in self._folders:
+            store = open_store(folder, commit=self._settings.commit, state_dir=self._settings.state_dir)
+            for repair in store.recover():
+                log.warning("%s: %s", store.name, repair)
+            index = open_index(store, self._settings.cache_dir)
+            name = _unused(schema_in(store).name or store.name, opened)
+            opened.append(Collection(name, store, index, extensions))
+        return opened
+
+    def _extensions(self) -> Extensions:
+        from commonplace.plugins.hooks import Context, OpenIndex
+
+        context = Context({"tier": self._settings.tier, "commit": self._settings.commit}, OpenIndex(self._collections))
+        return self.plugins.extensions(context)
+
+    def _collections(self) -> Collections:
+        return self.services.collections
+
+    @cached_property
+    def plugins(self) -> Plugins:
+        """The plugins of this process, loaded once."""
+        from commonplace.plugins.loading import load_plugins
+
+        return load_plugins()
+
+
+class _LateProjects:
+    """The one store of projects, opened when it is first needed."""
+
+    def __init__(self, path: Path, state_dir: Path) -> None:
+        self._path = path
+        self._state_dir = state_dir
+        self._opening = threading.Lock()
+        self._home: Home | None = None
+        self._closing = ExitStack()
+
+    def home(self) -> Home:
+        """The open store; its remote is kept in step from now on."""
+        from commonplace.services.projects.home import IDENTITY, Home
+        from commonplace.store.remote.opening import open_home
+
+        with self._opening:
+            if self._home is None:
+                opened = open_home(self._path, self._state_dir, IDENTITY)
+                self._closing.callback(opened.origin.close)
+                self._closing.callback(opened.activity.close)
+                opened.origin.start()
+                self._home = Home(str(opened.path), opened.store, opened.folders, opened.origin, opened.activity)
+            return self._home
+
+    def close(self) -> None:
+        """Write the last lines of the log and let a pending push end."""
+        self._closing.close()
+
+
+def _projects_path(folders: Sequence[Path], settings: Settings) -> Path:
+    if settings.toolset != PROJECTS or folders is HERE:
+        return settings.knowledge_home.expanduser()
+    if len(folders) > 1:
+        raise ConfigError("Projects have one store: name one folder.", kind="kb")
+    return folders[0]
+
+
+def _collection_at(place: int | None, collections: Collections) -> Collection | None:
+    """The collection of a layer's folder, which several layers can share; None where it was not there."""
+    return None if place is None else collections.members[place]
+
+
+def _layer_specs(settings: Settings) -> tuple[LayerSpec, ...] | None:
+    """The layers that are asked for, with absolute paths; None where folders are served.
+
+    Raises:
+        ConfigError: the manifest cannot be read or is not valid, or one of two folders is missing.
+    """
+    from commonplace.domain.cascade.manifest import parse_manifest, resolved_paths, two_layers
+
+    if settings.manifest is not None:
+        specs = parse_manifest(_text_of(settings.manifest), settings.manifest.name)
+        base = settings.manifest.absolute().parent
+    elif settings.personal is not None and settings.shared is not None:
+        specs, base = two_layers(str(settings.personal), str(settings.shared)), Path.cwd()
+    elif settings.personal is None and settings.shared is None:
+        return None
+    else:
+        raise ConfigError("--personal and --shared need each other: give a folder with each.", kind="manifest")
+    return tuple(resolved_paths(spec, partial(_absolute, base)) for spec in specs)
+
+
+def _text_of(manifest: Path) -> str:
+    try:
+        return manifest.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        reason = error.strerror
+    except UnicodeDecodeError:
+        reason = "it is no UTF-8"
+    raise ConfigError(f"The manifest {manifest.name!r} cannot be read: {reason}.", kind="manifest")
+
+
+def _absolute(base: Path, path: str) -> str:
+    try:
+        return str(base / Path(path).expanduser())
+    except RuntimeError:
+        raise ConfigError(f"The path {path!r} names the home of an unknown user.", kind="manifest") from None
+
+
+def _present(specs: Sequence[LayerSpec]) -> list[Path]:
+    """The folders of the layers that have one, each once; what is missing is told."""
+    folders: dict[Path, None] = {}
+    for spec in specs:
+        folder = Path(spec.path)
+        if spec.source == "okf-local" and folder.is_dir():
+            folders[folder.resolve()] = None
+        elif spec.source == "okf-local":
+            log.warning("layer %r is empty: there is no folder %r", spec.name, folder.name)
+    return list(folders)
+
+
+def is_remote(settings: Settings) -> bool:
+    """Whether the wiki of another server is served: where no folder is named, and a server is."""
+    return settings.toolset == "wiki" and settings.wiki_url is not None and not settings.names_folders
+
+
+def _remote_wiki(settings: Settings) -> Wiki | None:
+    if not is_remote(settings) or settings.wiki_url is None:
+        return None
+    from commonplace.store.rest.wiki import remote_wiki
+
+    return remote_wiki(settings.wiki_url, settings.api_key or "")
+
+
+def _customs(settings: Settings) -> Customs:
+    author = None
+    if settings.author_name or settings.author_email:
+        author = Author(settings.author_name or "commonplace", settings.author_email or "commonplace@localhost")
+    return Customs(author, retain_case=settings.retain_page_name_case)
+
+
+def _sync(collection: Collection) -> None:
+    try:
+        report = collection.index.sync()
+    except KnowledgeError:
+        log.exception("%s: indexing failed", collection.name)
+    else:
+        log.info("%s: %d added, %d updated, %d removed", collection.name, report.added, report.updated, report.removed)
+
+
+def _unused(name: str, opened: Sequence[Collection]) -> str:
+    taken = {collection.name for collection in opened}
+    number = 2
+    unused = name
+    while unused in taken:
+        unused = f"{name}-{number}"
+        number += 1
+    return unused
+
+
+def _checked(folder: Path, settings: Settings) -> Path:
+    if not folder.is_dir():
+        raise NotFoundError(
+            f"There is no folder {folder.name!r}.", kind="folder", hint="Give the path of an existing folder."
+        )
+    real = folder.resolve()
+    if settings.commit == "auto" and not any((parent / ".git").exists() for parent in (real, *real.parents)):
+        raise ConfigError(
+            f"Commits were asked for, but {folder.name!r} is in no Git repository.",
+            kind="commit",
+            hint="Run `git init` there, or leave out --commit auto.",
+        )
+    return real

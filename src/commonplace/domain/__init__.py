@@ -1,0 +1,1 @@
+"""Values and pure rules: no framework, no file system, no clock."""

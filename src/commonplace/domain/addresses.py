@@ -1,0 +1,148 @@
+"""Where a file lies in its collection: parsed once, so that a path that escapes cannot be expressed.
+
+Every outside string (a tool argument, a URL, a link target, a file name met in a scan) becomes an `Address` here or
+is refused here; nothing below this module handles raw paths.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from commonplace.domain.errors import InvalidInputError
+
+MAX_COMPONENT_BYTES = 255
+MAX_PATH_BYTES = 1024
+MAX_SHOWN = 80
+"""Characters of a refused path that an error repeats."""
+MARKDOWN_SUFFIXES = (".md", ".markdown")
+SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})
+"""Folders that never hold documents, whatever the collection."""
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\u0085\u2028\u2029]")
+_DRIVE = re.compile(r"^[A-Za-z]:([/\\]|$)")
+_SHORT_GIT = re.compile(r"^git~\d+$")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Address:
+    """A relative path inside one collection, `/`-separated, with its suffix (`notes/idea.md`).
+
+    Build one with `parse_address` (outside input), never directly from outside input.
+    """
+
+    path: str
+
+    def __str__(self) -> str:
+        return self.path
+
+    @property
+    def folder(self) -> str:
+        """The part before the last `/`, or "" at the root."""
+        return self.path.rpartition("/")[0]
+
+    @property
+    def name(self) -> str:
+        """The last part, suffix included."""
+        return self.path.rpartition("/")[2]
+
+    @property
+    def stem(self) -> str:
+        """The last part without a Markdown suffix."""
+        return _without_suffix(self.name)
+
+    @property
+    def id(self) -> str:
+        """The path without a Markdown suffix: the name of a document whose frontmatter gives no `id`."""
+        return _without_suffix(self.path)
+
+    @property
+    def is_document(self) -> bool:
+        """Whether the name says that this is Markdown."""
+        return self.path.lower().endswith(MARKDOWN_SUFFIXES)
+
+
+def parse_address(text: str) -> Address:
+    """Turn an outside string into an address, or say why it is none.
+
+    Refused: empty, absolute, drive letters and UNC, backslashes, control characters and line breaks, empty, `.` and
+    `..` parts, parts that begin with a dot (so every `.git` file) or are Git's short name for it, parts that end in
+    a dot or blank, lone surrogates, parts over 255 and paths over 1,024 bytes of UTF-8.
+
+    Raises:
+        InvalidInputError: with the rule that the text breaks, and the limit where there is one.
+    """
+    reason = _refusal(text)
+    if reason:
+        raise InvalidInputError(
+            f"Invalid path {_shown(text)}: {reason}.",
+            kind="path",
+            hint="Give a path relative to the collection's folder, such as 'notes/idea.md'.",
+        )
+    return Address(text)
+
+
+def parse_document_address(text: str) -> Address:
+    """Like `parse_address`, for a document: a leading `/` is forgiven and `.md` is added when it is missing."""
+    stripped = text[1:] if text.startswith("/") and not text.startswith("//") else text
+    address = parse_address(stripped)
+    return address if address.is_document else parse_address(f"{stripped}.md")
+
+
+def fold(text: str) -> str:
+    """The form in which names are compared when case, accents' encoding and width must not matter."""
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+def _without_suffix(path: str) -> str:
+    lowered = path.lower()
+    for suffix in MARKDOWN_SUFFIXES:
+        if lowered.endswith(suffix) and len(path) > len(suffix):
+            return path[: -len(suffix)]
+    return path
+
+
+def _refusal(text: str) -> str:
+    if any("\ud800" <= c <= "\udfff" for c in text):
+        return "it holds a lone surrogate, which is no text"
+    for broken, reason in _PATH_RULES:
+        if broken(text):
+            return reason
+    refusals = (_part_refusal(part) for part in text.split("/"))
+    return next((refusal for refusal in refusals if refusal), "")
+
+
+def _part_refusal(part: str) -> str:
+    return next((reason for broken, reason in _PART_RULES if broken(part)), "")
+
+
+def _is_hidden_in_disguise(part: str) -> bool:
+    """HFS+ ignores some code points, NTFS has short names: both are other spellings of `.git`."""
+    if part.isascii():
+        return bool(_SHORT_GIT.match(part.casefold()))
+    visible = "".join(c for c in unicodedata.normalize("NFKC", part) if unicodedata.category(c) != "Cf")
+    return visible.startswith(".") or not visible or bool(_SHORT_GIT.match(visible.casefold()))
+
+
+_PATH_RULES: tuple[tuple[Callable[[str], object], str], ...] = (
+    (lambda text: not text, "it is empty"),
+    (_CONTROL.search, "it holds a control character or line break"),
+    (lambda text: "\\" in text, "it holds a backslash; parts are separated by '/'"),
+    (lambda text: text.startswith("/") or _DRIVE.match(text), "it is absolute"),
+    (lambda text: len(text.encode()) > MAX_PATH_BYTES, f"it is longer than {MAX_PATH_BYTES:,} bytes"),
+)
+_PART_RULES: tuple[tuple[Callable[[str], object], str], ...] = (
+    (lambda part: not part, "it has an empty part"),
+    (lambda part: part in {".", ".."}, "'.' and '..' are not allowed"),
+    (lambda part: part.startswith("."), "a part begins with a dot; hidden files are not served"),
+    (lambda part: part[-1] in ". " or part[0] == " ", "a part ends in a dot or begins or ends with a blank"),
+    (_is_hidden_in_disguise, "a part is another spelling of a hidden or Git name"),
+    (lambda part: len(part.encode()) > MAX_COMPONENT_BYTES, f"a part is longer than {MAX_COMPONENT_BYTES} bytes"),
+)
+
+
+def _shown(text: str) -> str:
+    cut = text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 3]}..."
+    return repr(cut) if cut.isprintable() else ascii(cut)

@@ -1,0 +1,53 @@
+"""A node of a foreign graph, and the concept that it is here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from commonplace.domain.cascade.concepts import free_key
+from commonplace.domain.cascade.values import Concept, ConceptSection, newness
+from commonplace.domain.json import Json
+
+UNNAMED = "Note"
+"""The topic of a fact that has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One thing that a node says."""
+
+    topic: str
+    text: str
+    touched: str | None
+    """When it was last touched, as written."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignNode:
+    """A node as the foreign server describes it."""
+
+    title: str
+    kind: str
+    facts: tuple[Fact, ...]
+    see_also: tuple[str, ...]
+
+
+def concept_of(identifier: str, node: ForeignNode) -> Concept:
+    """The node as a concept: facts become sections, and what it points to becomes the section `related`."""
+    updated = max((fact.touched for fact in node.facts if fact.touched), key=newness, default=None)
+    frontmatter: dict[str, Json] = {"type": node.kind or "concept", "title": node.title or identifier}
+    if updated:
+        frontmatter["updated"] = updated
+    return Concept(identifier, frontmatter, tuple(_sections(node, updated)))
+
+
+def _sections(node: ForeignNode, updated: str | None) -> Iterator[ConceptSection]:
+    taken: dict[str, int] = {}
+    for fact in node.facts:
+        topic = " ".join(fact.topic.split()) or UNNAMED
+        key = free_key(topic.lower(), taken)
+        yield ConceptSection(key, f"## {topic} {{#{key}}}", fact.text.strip(), fact.touched or updated)
+    if node.see_also:
+        links = ", ".join(f"[[{target}]]" for target in node.see_also)
+        yield ConceptSection(free_key("related", taken), "## Related {#related}", links, updated)

@@ -1,0 +1,56 @@
+"""How a write is described and what it leaves behind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from commonplace.domain.addresses import Address
+
+Revision = str
+"""A document's state: the Git blob id of its bytes, 40 hex digits. Known without Git, equal wherever bytes are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Who a commit names."""
+
+    name: str
+    email: str
+    commits: bool = False
+    """Whether the committer is this one as well, whatever Git's configuration says."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileStat:
+    """What the file system says about a file without reading it; two equal values mean an unchanged file."""
+
+    size: int
+    """Bytes."""
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One entry of a history."""
+
+    id: str
+    """40 hex digits."""
+    author: Author
+    when: int
+    """Unix seconds of the author's date."""
+    message: str
+    addresses: tuple[Address, ...] = ()
+    """The documents it touched, as they are named in it; filled where the caller asked for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What an acknowledged write did. All of it is durable when the caller has this."""
+
+    commit: str
+    """The commit's id, or "" when nothing was committed (no Git, manual commits, no change)."""
+    revisions: dict[Address, Revision] = field(default_factory=dict[Address, Revision])
+    """The new revision of every written document; removed ones are absent."""
+    removed: tuple[Address, ...] = ()

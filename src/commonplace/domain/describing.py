@@ -1,0 +1,184 @@
+"""What lists, sorts and filters see of a document: its record, its dates, and the terms that filters compare."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, date, datetime
+from hashlib import sha256
+
+from commonplace.domain.addresses import fold
+from commonplace.domain.changes import Revision
+from commonplace.domain.documents import Document
+from commonplace.domain.json import Json
+from commonplace.domain.query import Filter, Record
+
+CREATED_KEYS = ("created_at", "created", "date_created", "date")
+UPDATED_KEYS = ("updated_at", "updated", "last_updated", "lastmod", "last_modified", "modified", "date_modified")
+"""Frontmatter keys that say when a document was made or last changed; the first that can be read counts."""
+
+LAST_DAY = 99991231
+"""The highest `day_number`."""
+MAX_TERM_CHARS = 120
+"""Longer values are compared by their digest."""
+MAX_FIELD_DEPTH = 4
+"""How deep mappings are followed for `outer.inner` field names."""
+
+_DAY = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
+
+
+def describe(document: Document, revision: Revision) -> Record:
+    """The record of a document; `created` and `updated` are "" unless its frontmatter gives them."""
+    values = document.frontmatter.values
+    return Record(
+        address=document.address,
+        id=_scalar(values.get("id")) or document.address.id,
+        title=document.title,
+        type=_scalar(values.get("type")) or _scalar(values.get("category")),
+        tags=document.tags,
+        aliases=aliases_of(values),
+        description=_scalar(values.get("summary")) or _scalar(values.get("description")),
+        date=normal_date(values.get("date")),
+        created=_first_moment(values, CREATED_KEYS),
+        updated=_first_moment(values, UPDATED_KEYS),
+        words=document.words,
+        size=len(document.raw),
+        revision=revision,
+        frontmatter=values,
+        findings=document.findings,
+    )
+
+
+def normal_date(value: Json) -> str:
+    """A date or date and time as `YYYY-MM-DD…`, or "" when the value is none."""
+    if not isinstance(value, str):
+        return ""
+    text = value.strip()
+    found = _DAY.match(text)
+    if not found:
+        return ""
+    try:
+        day = date(int(found[1]), int(found[2]), int(found[3])).isoformat()
+    except ValueError:
+        return ""
+    return day + text[found.end() :]
+
+
+def normal_moment(value: Json) -> str:
+    """A date or date and time as ISO 8601 UTC with seconds (`2024-05-01T00:00:00Z`), or "" when the value is none."""
+    text = normal_date(value)
+    if not text:
+        return ""
+    try:
+        when = datetime.fromisoformat(text)
+    except ValueError:
+        when = datetime.fromisoformat(text[:10])
+    try:
+        utc = when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
+    except OverflowError:
+        return ""
+    return _utc_text(utc)
+
+
+def moment_of(seconds: float) -> str:
+    """Unix seconds as ISO 8601 UTC, clipped to the years 1 to 9999."""
+    lowest, highest = -62_135_596_800, 253_402_300_799
+    return _utc_text(datetime.fromtimestamp(min(max(seconds, lowest), highest), UTC))
+
+
+def _utc_text(when: datetime) -> str:
+    return f"{when.replace(tzinfo=None, microsecond=0).isoformat()}Z"
+
+
+def day_number(text: str) -> int:
+    """`20240501` for `2024-05-01…`; 0 for a text that begins with no such day."""
+    digits = f"{text[:4]}{text[5:7]}{text[8:10]}"
+    return int(digits) if len(digits) == len("20240501") and digits.isdecimal() and digits.isascii() else 0
+
+
+def filter_terms(record: Record) -> frozenset[str]:
+    """Every term that a filter can ask this record for; the counterpart of `wanted_terms`."""
+    terms = {_type_term(record.type)}
+    for tag in record.tags:
+        terms.add(_tag_term(tag))
+        terms.update(_nested_tag_term(outer) for outer in _outer_tags(tag))
+    for key, value in record.frontmatter.items():
+        terms.update(_field_terms(key, value, MAX_FIELD_DEPTH))
+    return frozenset(terms)
+
+
+def wanted_terms(filter_: Filter) -> tuple[frozenset[str], ...]:
+    """Groups of terms; a record passes when it has at least one term of every group."""
+    groups = [frozenset({_nested_tag_term(tag)}) for tag in filter_.tags]
+    groups += [frozenset({_field_term(key, value)}) for key, value in filter_.fields]
+    if filter_.types:
+        groups.append(frozenset(_type_term(type_) for type_ in filter_.types))
+    if filter_.any_tags:
+        groups.append(frozenset(_tag_term(tag) for tag in filter_.any_tags))
+    return tuple(groups)
+
+
+def aliases_of(values: Mapping[str, Json]) -> tuple[str, ...]:
+    """Other names that a frontmatter gives its document: a list, or one text with commas between them."""
+    found: dict[str, None] = {}
+    for key in ("aliases", "alias"):
+        value = values.get(key)
+        items = value.split(",") if isinstance(value, str) else value
+        if isinstance(items, (list, tuple)):
+            found.update((text, None) for text in map(_scalar, items) if text)
+        else:
+            found.update((text, None) for text in (_scalar(items),) if text)
+    return tuple(found)
+
+
+def _first_moment(values: Mapping[str, Json], keys: Iterable[str]) -> str:
+    return next((moment for moment in (normal_moment(values.get(key)) for key in keys) if moment), "")
+
+
+def _scalar(value: Json) -> str:
+    """A scalar as people write it in YAML; "" for null, lists and mappings."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value).strip() if isinstance(value, (str, int, float)) else ""
+
+
+def _outer_tags(tag: str) -> Iterator[str]:
+    parts = fold(tag.lstrip("#")).split("/")
+    for count in range(1, len(parts) + 1):
+        yield "/".join(parts[:count])
+
+
+def _field_terms(key: str, value: Json, depth: int) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        if depth:
+            for inner, item in value.items():
+                yield from _field_terms(f"{key}.{inner}", item, depth - 1)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            if not isinstance(item, (Mapping, list, tuple)):
+                yield _field_term(key, _scalar(item))
+    else:
+        yield _field_term(key, _scalar(value))
+
+
+def _type_term(type_: str) -> str:
+    return _term("type", type_)
+
+
+def _tag_term(tag: str) -> str:
+    return _term("tag", tag.lstrip("#"))
+
+
+def _nested_tag_term(tag: str) -> str:
+    return _term("under", tag.lstrip("#"))
+
+
+def _field_term(key: str, value: str) -> str:
+    return _term("field", f"{fold(key)}={value.strip()}")
+
+
+def _term(kind: str, value: str) -> str:
+    folded = fold(value)
+    if len(folded) > MAX_TERM_CHARS:
+        folded = sha256(folded.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{kind}:{folded}"

@@ -1,0 +1,296 @@
+"""Edits as pure functions from a document to its new bytes, which change only what they name.
+
+Text that is put in takes on the document's own line ends. Blank lines round a replaced text stay as they are, so that
+changing one word in a section that was read changes one line of the file.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Callable, Mapping
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.documents import Document, LinkKind, Section
+from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.markdown.line_ends import encoded, is_mixed, unix, with_line_ends
+from commonplace.domain.markdown.relinking import Move, moved_target, written_target
+
+_BLANK = b" \t\r\n"
+_MAX_LEVEL = 6
+_LINE_END = re.compile(rb"\r?\n|\r")
+
+
+def replace_section(
+    document: Document, section: Section, text: str, *, keep_heading: bool = True, subsections: bool = True
+) -> bytes:
+    """Replace the text of a section.
+
+    Args:
+        document: Where the section is.
+        section: One of the document's.
+        text: The new text; when it repeats the heading that is kept, the repetition is left out.
+        keep_heading: Whether the heading line stays; without it, `text` replaces it too.
+        subsections: Whether the sections below this one are replaced with it. They never are for the text before the
+            first heading.
+
+    Raises:
+        InvalidInputError: the document is not UTF-8, or the text no Unicode.
+    """
+    _require_text(document)
+    start = section.content if keep_heading else section.start
+    end = section.tree_end if subsections and section.level else section.end
+    if keep_heading and section.level:
+        text = _without_heading(document.raw[section.start : section.content].decode(), text)
+    return _replaced(document, start, end, text)
+
+
+def replace_text(document: Document, text: str) -> bytes:
+    """Replace the whole text, frontmatter included; a byte order mark and the kind of line ends stay.
+
+    Raises:
+        InvalidInputError: the document is not UTF-8, or the text no Unicode.
+    """
+    _require_text(document)
+    start = _text_start(document)
+    return document.raw[:start] + _adapted(document, unix(text.removeprefix("\ufeff")), document.raw[start:])
+
+
+def replace_body(document: Document, text: str) -> bytes:
+    """Replace everything below the frontmatter.
+
+    Raises:
+        InvalidInputError: the document is not UTF-8, or the text no Unicode.
+    """
+    _require_text(document)
+    return _replaced(document, document.body_start, len(document.raw), text)
+
+
+def remove_section(document: Document, section: Section) -> bytes:
+    """Remove a section with its heading and everything below it; of level 0, the text before the first heading.
+
+    Raises:
+        InvalidInputError: the document is not UTF-8.
+    """
+    _require_text(document)
+    end = section.tree_end if section.level else section.end
+    return document.raw[: section.start] + document.raw[end:]
+
+
+def insert_section(
+    document: Document, heading: str, text: str, *, level: int = 2, after: Section | None = None
+) -> bytes:
+    """Add a section, with blank lines round it where there are none.
+
+    Args:
+        document: Where to add it.
+        heading: One line, without markers.
+        text: What stands under the heading.
+        level: 1 to 6.
+        after: The section behind whose last subsection it goes; None for the document's end.
+
+    Raises:
+        InvalidInputError: the heading is empty or has a line break, the level is not 1 to 6, or as for any edit.
+    """
+    title = heading.strip()
+    if not title or len(title.splitlines()) != 1:
+        raise InvalidInputError("A heading is one line of text.", kind="section", hint="Give it without line breaks.")
+    if not 1 <= level <= _MAX_LEVEL:
+        raise InvalidInputError(f"Invalid heading level {level}: expected 1 to 6.", kind="section")
+    content = _trimmed(text)
+    lines = f"{'#' * level} {title}\n\n{content}" if content else f"{'#' * level} {title}"
+    at = len(document.raw) if after is None else after.tree_end if after.level else after.end
+    return _inserted(document, at, lines)
+
+
+def append(document: Document, text: str) -> bytes:
+    """Add text at the end, as a paragraph of its own; a document without a last line end still has none.
+
+    Raises:
+        InvalidInputError: the document is not UTF-8, or the text empty or no Unicode.
+    """
+    content = _trimmed(text)
+    if not content:
+        raise InvalidInputError("There is no text to append.", kind="text")
+    return _inserted(document, len(document.raw), content)
+
+
+def replace_once(document: Document, old: str, new: str) -> bytes:
+    """Replace the one occurrence of a text, frontmatter included; line ends of either kind match each other.
+
+    Raises:
+        InvalidInputError: the text is absent, occurs more than once, is empty, or equals its replacement.
+    """
+    _require_text(document)
+    wanted, replacement = unix(old), unix(new)
+    if not wanted:
+        raise InvalidInputError("The text to replace is empty.", kind="text", hint="Give the words to replace.")
+    if wanted == replacement:
+        raise InvalidInputError("The text and its replacement are the same.", kind="text")
+    needle = encoded(wanted)
+    haystack = document.raw.replace(b"\r\n", b"\n")
+    at = haystack.find(needle, _text_start(document))
+    if at < 0:
+        raise InvalidInputError(
+            "The text does not occur in the document.", kind="text", hint=_hint(unix(document.text), wanted)
+        )
+    if haystack.find(needle, at + 1) >= 0:
+        raise InvalidInputError(
+            "The text occurs more than once in the document.",
+            kind="text",
+            hint="Give more of the text round it, so that it is found once.",
+        )
+    start, end = (_offset_with_returns(document.raw, offset) for offset in (at, at + len(needle)))
+    return document.raw[:start] + _adapted(document, replacement, document.raw[start:end]) + document.raw[end:]
+
+
+def rewrite_links(
+    document: Document,
+    targets: Mapping[int, Address],
+    *,
+    old: Address | None = None,
+    moved_to: Address | None = None,
+    leads: Callable[[str, LinkKind], Address | None] | None = None,
+) -> bytes:
+    """Make links lead where they must after a move, each in its writer's style; only their paths change.
+
+    Links that name a document by its id, title or alias stay as they are.
+
+    Args:
+        document: As it was read, under its address of then.
+        targets: Where links must lead, by their position in `document.links`.
+        old: Where all of these links led before; None when each leads where it did, or to the document itself.
+        moved_to: The document's own new address, None when it stays.
+        leads: Where a path in a link of a kind leads from this document after the move; a style that would lead
+            elsewhere is given up. None when every style leads right.
+
+    Raises:
+        InvalidInputError: the document is not UTF-8, or the new path cannot be written in a wikilink.
+    """
+    _require_text(document)
+    raw, here = document.raw, moved_to or document.address
+    changes: dict[tuple[int, int], bytes] = {}
+    for position, new in targets.items():
+        link = document.links[position]
+        start, end = link.target_span.start, link.target_span.end
+        if not link.target or not end:
+            continue
+        before = old or (document.address if new == moved_to else new)
+        move = Move(document.address, here, before, new)
+        target = moved_target(link, move, lambda path, kind=link.kind, new=new: not leads or leads(path, kind) == new)
+        if target != link.target:
+            changes[start, end] = written_target(link, target, raw[start:end], raw[start - 1 : start])
+    return _with_changes(raw, changes)
+
+
+def _with_changes(raw: bytes, changes: Mapping[tuple[int, int], bytes]) -> bytes:
+    parts: list[bytes] = []
+    at = 0
+    for (start, end), content in sorted(changes.items()):
+        parts += [raw[at:start], content]
+        at = end
+    return b"".join([*parts, raw[at:]])
+
+
+def _text_start(document: Document) -> int:
+    """Where the text begins: behind a byte order mark."""
+    return len(codecs.BOM_UTF8) if document.raw.startswith(codecs.BOM_UTF8) else 0
+
+
+def _replaced(document: Document, start: int, end: int, text: str) -> bytes:
+    """The document with new text in a range; the blank lines at the range's ends stay."""
+    raw = document.raw
+    old = raw[start:end]
+    content = _trimmed(text)
+    first, last = _core(old)
+    if first == last:
+        return _filled(document, start, end, _adapted(document, content)) if content else raw
+    if content:
+        return raw[: start + first] + _adapted(document, content, old[first:last]) + raw[start + last :]
+    return raw[:start] + (old[:first] if end < len(raw) else b"") + raw[end:]
+
+
+def _core(text: bytes) -> tuple[int, int]:
+    """Where the lines between the blank lines at a text's ends begin and end, their last line end not included."""
+    first = len(text) - len(text.lstrip(_BLANK))
+    if first == len(text):
+        return 0, 0
+    first = max(text.rfind(b"\n", 0, first), text.rfind(b"\r", 0, first)) + 1
+    tail = _LINE_END.search(text, len(text.rstrip(_BLANK)))
+    return first, tail.start() if tail else len(text)
+
+
+def _filled(document: Document, start: int, end: int, content: bytes) -> bytes:
+    """The document with text in a range that was blank: set off by a blank line from a heading on either side."""
+    raw, newline = document.raw, document.newline.encode()
+    before = raw[:start] if not start or raw[start - 1 : start] in b"\r\n" else raw[:start] + newline
+    lead = newline if start > document.body_start else b""
+    tail = newline * 2 if end < len(raw) else _last_line_end(document)
+    return before + lead + content + tail + raw[end:]
+
+
+def _inserted(document: Document, at: int, text: str) -> bytes:
+    """The document with a block of text at the beginning of a line or the end, blank lines round it."""
+    _require_text(document)
+    raw, newline = document.raw, document.newline.encode()
+    before, after = raw[:at], raw[at:]
+    content = _adapted(document, text)
+    if before and before[-1:] not in b"\r\n" and before != codecs.BOM_UTF8:
+        before += newline
+    stripped = before.rstrip(_BLANK)
+    if len(stripped) > document.body_start and before.count(b"\n", len(stripped)) == 1:
+        before += newline
+    if after:
+        tail = newline * (2 - min(after[: len(after) - len(after.lstrip(_BLANK))].count(b"\n"), 2))
+    else:
+        tail = _last_line_end(document)
+    return before + content + tail + after
+
+
+def _last_line_end(document: Document) -> bytes:
+    """What a text at the document's end ends with: a line end, unless the document does without."""
+    return document.newline.encode() if not document.raw or document.raw.endswith(b"\n") else b""
+
+
+def _without_heading(line: str, text: str) -> str:
+    """The text without a beginning that repeats the heading's own line or lines."""
+    heading, lines = unix(line).strip(), unix(text).lstrip("\n")
+    return lines.removeprefix(heading) if f"{lines}\n".startswith(f"{heading}\n") else text
+
+
+def _trimmed(text: str) -> str:
+    """The text without blank lines at its ends, with Unix line ends; its first line stays indented."""
+    lines = encoded(unix(text))
+    first, last = _core(lines)
+    return lines[first:last].decode()
+
+
+def _adapted(document: Document, text: str, replaced: bytes = b"") -> bytes:
+    """Text with Unix line ends as it stands in the document, in place of `replaced`."""
+    return with_line_ends(text, document.newline, replaced if is_mixed(document.raw) else b"")
+
+
+def _offset_with_returns(raw: bytes, offset: int) -> int:
+    """The offset of what stands at `offset` when a line end of two bytes counts as one."""
+    for found in re.finditer(rb"\r\n", raw):
+        if found.start() >= offset:
+            break
+        offset += 1
+    return offset
+
+
+def _hint(text: str, wanted: str) -> str:
+    if " ".join(wanted.split()) in " ".join(text.split()):
+        return "It occurs with other blanks or line breaks; read the document again and copy the text exactly."
+    if wanted.casefold() in text.casefold():
+        return "It occurs in another case; copy the text exactly."
+    return "Read the document again and copy the text exactly."
+
+
+def _require_text(document: Document) -> None:
+    if not document.decodable:
+        raise InvalidInputError(
+            "The document is not UTF-8 and is never changed.",
+            kind="document",
+            hint="Convert the file to UTF-8 first.",
+        )

@@ -1,0 +1,186 @@
+"""The YAML block at the top of a document: where it is, what it says, and changing single keys of it.
+
+Reading never raises. A block that is no valid YAML is a finding, and those of its keys that can be read alone are.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Mapping
+from itertools import pairwise
+
+from commonplace.domain.documents import Document, Finding, Frontmatter, Severity, Span
+from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.json import Json
+from commonplace.domain.yamlblock.emitting import normal
+from commonplace.domain.yamlblock.loading import MAX_CHARS, Loaded, Problem, load
+from commonplace.domain.yamlblock.surgery import change_keys
+
+MAX_SALVAGED_KEYS = 200
+"""Keys that are tried one by one in a broken block."""
+
+_OPENING = re.compile(rb"---[ \t]*(?:\r\n|\n)")
+_CLOSING = re.compile(rb"^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
+_KEY_LINE = re.compile(r"^[^\W\d][^:\n]*:(?=\s)", re.MULTILINE)
+_SEVERITIES = {"bad_yaml": Severity.ERROR, "duplicate_key": Severity.WARNING, "yaml_alias": Severity.WARNING}
+
+
+def read_frontmatter(raw: bytes, start: int = 0) -> Frontmatter:
+    """Locate and read the block that begins at `start`, behind the BOM if there is one.
+
+    A block begins with a line `---` and ends with the next line `---` or `...`. Two rules with prose between them,
+    the first followed by a blank line, are no block.
+    """
+    opening = _OPENING.match(raw, start)
+    if not opening:
+        return Frontmatter({}, Span(start, start), present=False)
+    closing = _CLOSING.search(raw, opening.end())
+    if not closing:
+        return Frontmatter({}, Span(start, start), present=False, findings=_unterminated(raw, opening.end()))
+    text = raw[opening.end() : closing.start()].decode("utf-8", "replace")
+    loaded = load(text)
+    if isinstance(loaded.value, dict):
+        values: Mapping[str, Json] = loaded.value
+    elif loaded.value is None and not loaded.failed:
+        values = {}
+    elif text.lstrip(" \t").startswith(("\n", "\r\n")):
+        return Frontmatter({}, Span(start, start), present=False)
+    else:
+        loaded = loaded if loaded.failed else Loaded(None, (Problem("bad_yaml", "it is no list of `key: value`"),))
+        values = _salvaged(text)
+    findings = tuple(_finding(problem) for problem in loaded.problems)
+    return Frontmatter(values, Span(start, closing.end()), present=True, findings=findings)
+
+
+def block_range(raw: bytes, block: Frontmatter) -> Span:
+    """Where the lines between the fences of a block that is present stand."""
+    whole = raw[block.span.start : block.span.end]
+    return Span(block.span.start + whole.index(b"\n") + 1, block.span.start + len(whole.rstrip()) - len(b"---"))
+
+
+def set_fields(document: Document | bytes, changes: Mapping[str, Json | None]) -> bytes:
+    """Set, add and remove keys of the frontmatter; nothing else changes, not even the quotes of a key beside them.
+
+    A document without a block gets one. New keys come last, lists and mappings as block YAML. A value that is already
+    there changes nothing, a changed one keeps its comment, quotation marks, brackets and the items that stay.
+
+    Args:
+        document: The document or its bytes.
+        changes: New values by key at the top; None removes the key.
+
+    Raises:
+        InvalidInputError: kind "frontmatter": the block cannot be read, its keys have no lines of their own, or a
+            value cannot be written; kind "document": the bytes are not UTF-8.
+    """
+    raw = document if isinstance(document, bytes) else document.raw
+    _require_utf8(raw)
+    start = len(codecs.BOM_UTF8) if raw.startswith(codecs.BOM_UTF8) else 0
+    block = read_frontmatter(raw, start)
+    _require_readable(block)
+    wanted = {key: normal(value) for key, value in changes.items()}
+    wanted = {key: value for key, value in wanted.items() if not _holds(block.values, key, value)}
+    if not wanted:
+        return raw
+    changed = _with_block(raw, block, wanted)
+    values = {key: value for key, value in {**block.values, **wanted}.items() if value is not None or key not in wanted}
+    again = read_frontmatter(changed, start)
+    if not _equal(again.values, values) or len(again.findings) > len(block.findings):
+        raise InvalidInputError(
+            "The front matter cannot be changed by key: it would not read back the same.",
+            kind="frontmatter",
+            hint="Replace the document's whole text instead.",
+        )
+    return changed
+
+
+def text_items(value: Json) -> tuple[str, ...]:
+    """The words of a YAML list, or of one text with commas or else blanks between them; "" and null are left out."""
+    if isinstance(value, str):
+        found = value.split(",") if "," in value else value.split()
+    elif isinstance(value, (list, tuple)):
+        found = [str(item) for item in value if isinstance(item, (str, int, float)) and not isinstance(item, bool)]
+    else:
+        found = [str(value)] if isinstance(value, (int, float)) and not isinstance(value, bool) else []
+    return tuple(stripped for stripped in (item.strip() for item in found) if stripped)
+
+
+def _with_block(raw: bytes, block: Frontmatter, changes: Mapping[str, Json]) -> bytes:
+    start = block.span.start
+    if not block.present:
+        newline = "\r\n" if raw.count(b"\r\n") * 2 > raw.count(b"\n") else "\n"
+        lines = change_keys("", {}, changes, newline)
+        return raw[:start] + f"---{newline}{lines}---{newline}".encode() + raw[start:]
+    inner = block_range(raw, block)
+    newline = "\r\n" if raw[: inner.start].endswith(b"\r\n") else "\n"
+    lines = change_keys(raw[inner.start : inner.end].decode(), block.values, changes, newline)
+    return raw[: inner.start] + lines.encode() + raw[inner.end :]
+
+
+def _require_utf8(raw: bytes) -> None:
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        raise InvalidInputError(
+            "The document is not UTF-8 and is never changed.",
+            kind="document",
+            hint="Convert the file to UTF-8 first.",
+        ) from None
+
+
+def _require_readable(block: Frontmatter) -> None:
+    for finding in block.findings:
+        if finding.rule in {"bad_yaml", "unterminated_frontmatter"}:
+            raise InvalidInputError(
+                f"The front matter cannot be read (line {finding.line}), so no key of it can be changed.",
+                kind="frontmatter",
+                hint="Mend it first: read the document and replace the text that is wrong.",
+            )
+
+
+def _holds(values: Mapping[str, Json], key: str, value: Json) -> bool:
+    """Whether a change would change nothing."""
+    return key not in values if value is None else key in values and _equal(values[key], value)
+
+
+def _equal(one: Json, other: Json) -> bool:
+    """Whether two values are the same to the type: 1, 1.0 and true differ."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+def _salvaged(text: str) -> dict[str, Json]:
+    """The top-level keys of a broken block whose own lines can be read, alone or as plain text."""
+    whole = text if len(text) <= MAX_CHARS else text[: text.rfind("\n", 0, MAX_CHARS) + 1]
+    edges = [*(found.start() for found in _KEY_LINE.finditer(whole)), len(whole)]
+    values: dict[str, Json] = {}
+    for start, end in pairwise(edges[: MAX_SALVAGED_KEYS + 1]):
+        lines = whole[start:end]
+        loaded = load(lines)
+        if isinstance(loaded.value, dict):
+            values.update(loaded.value)
+        elif "\n" not in lines.rstrip():
+            key, _, value = lines.partition(":")
+            if value.strip().isprintable() and value.lstrip()[:1] not in "[{&*!|>%@`\"'":
+                values[key.strip()] = value.strip()
+    return values
+
+
+def _unterminated(raw: bytes, start: int) -> tuple[Finding, ...]:
+    line = raw[start : start + 200].partition(b"\n")[0].decode("utf-8", "replace")
+    if not _KEY_LINE.match(f"{line}\n"):
+        return ()
+    message = "The front matter has no closing line '---'; it is read as text."
+    return (Finding("unterminated_frontmatter", Severity.WARNING, message, line=1),)
+
+
+def _finding(problem: Problem) -> Finding:
+    line = problem.line + 2
+    where = f"line {line}, column {problem.column + 1}"
+    if problem.rule == "bad_yaml":
+        message = f"The front matter is not valid YAML: {problem.message} ({where})."
+        if "mapping values" in problem.message:
+            message += " A value that holds ': ' needs quotes."
+    else:
+        message = f"In the front matter {problem.message} ({where})."
+    return Finding(problem.rule, _SEVERITIES[problem.rule], message, field=problem.key, line=line)

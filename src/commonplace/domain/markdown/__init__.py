@@ -1,0 +1,1 @@
+"""Markdown as it is written: what stands where, to the byte."""

@@ -1,0 +1,71 @@
+"""Line ends: text from outside takes on those of the document that it is put into, also where a document mixes them."""
+
+from __future__ import annotations
+
+import re
+from itertools import takewhile
+
+from commonplace.domain.errors import InvalidInputError
+
+_LINE_END = re.compile(r"(\r\n|\r|\n)")
+
+
+def unix(text: str) -> str:
+    r"""The text with `\n` for every line end."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def encoded(text: str) -> bytes:
+    """The text as UTF-8.
+
+    Raises:
+        InvalidInputError: it holds a lone surrogate.
+    """
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise InvalidInputError("The text holds a lone surrogate, which is no Unicode.", kind="text") from None
+
+
+def is_mixed(raw: bytes) -> bool:
+    """Whether a document has line ends of more than one kind."""
+    windows = raw.count(b"\r\n")
+    return len({windows, raw.count(b"\n"), raw.count(b"\r")}) > 1 and bool(windows or b"\r" in raw)
+
+
+def with_line_ends(text: str, newline: str, replaced: bytes = b"") -> bytes:
+    r"""Text with other line ends.
+
+    Args:
+        text: With `\n` for every line end.
+        newline: The line end to give it.
+        replaced: In a document of mixed line ends, the bytes that the text replaces: its lines keep the line ends
+            that they have there.
+
+    Raises:
+        InvalidInputError: it holds a lone surrogate.
+    """
+    if not replaced:
+        return encoded(text if newline == "\n" else text.replace("\n", newline))
+    pieces = _LINE_END.split(replaced.decode("utf-8", "replace"))
+    old = list(zip(pieces[::2], [*pieces[1::2], ""], strict=True))
+    new = text.split("\n")
+    ends = _kept_ends(old, new, newline)
+    return encoded("".join([line + end for line, end in zip(new, ends, strict=True)]))
+
+
+def _kept_ends(old: list[tuple[str, str]], new: list[str], newline: str) -> list[str]:
+    """The end of each new line: that of the same line before, told by its place from either side, or by its text."""
+    known = dict(old)
+    ends = [known.get(line) or newline for line in new]
+    same = _in_common([line for line, _ in old], new)
+    ends[:same] = [end or newline for _, end in old[:same]]
+    rest = min(_in_common([line for line, _ in reversed(old)], list(reversed(new))), len(new) - same)
+    if rest:
+        ends[-rest:] = [end or newline for _, end in old[-rest:]]
+    ends[-1] = ""
+    return ends
+
+
+def _in_common(one: list[str], other: list[str]) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))

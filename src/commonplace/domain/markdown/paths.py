@@ -1,0 +1,83 @@
+"""The paths that links are written with: joined to folders, completed to files, and made relative again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from commonplace.domain.addresses import MARKDOWN_SUFFIXES, Address, fold
+
+INDEX_NAMES = ("index.md", "README.md", "readme.md", "Readme.md")
+"""Documents that stand for their folder, in the order in which they are tried."""
+
+HTML_SUFFIXES = (".html", ".htm")
+"""Suffixes of the pages that renderers make of documents; links of published trees are written with them."""
+
+
+def slashed(target: str) -> str:
+    """The target with `/` for the separator of Windows."""
+    return target.replace("\\", "/")
+
+
+def is_fixed(path: str) -> bool:
+    """Whether a path says itself where it begins: `/a`, `./a`, `../a`."""
+    return path.startswith(("/", "./", "../")) or path in {".", ".."}
+
+
+def joined(folder: str, path: str) -> str | None:
+    """The path from the root, `/` at the end kept, without `.` and `..`; None when it leads above the root."""
+    parts = folder.split("/") if folder else []
+    for part in path.lstrip("/").split("/"):
+        if part == "..":
+            if not parts:
+                return None
+            parts.pop()
+        elif part not in {"", "."}:
+            parts.append(part)
+    return "/".join(parts) + ("/" if parts and path.endswith(("/", "/.", "/..")) else "")
+
+
+def place_files(place: str | None) -> Iterator[str]:
+    """The files that a path from the root can mean, likeliest first; none for one that leads above the root."""
+    if place is None:
+        return
+    folder = place.rstrip("/")
+    if folder and folder == place:
+        yield place
+        if place.lower().endswith(MARKDOWN_SUFFIXES):
+            return
+        for suffix in MARKDOWN_SUFFIXES:
+            yield place + suffix
+        for suffix in HTML_SUFFIXES:
+            if place.endswith(suffix):
+                yield place.removesuffix(suffix) + MARKDOWN_SUFFIXES[0]
+    for name in INDEX_NAMES:
+        yield f"{folder}/{name}" if folder else name
+
+
+def leads_to(place: str | None, address: Address) -> bool:
+    """Whether a path from the root can mean an address."""
+    return fold(address.path) in map(fold, place_files(place))
+
+
+def ends_path(bare: str, address: Address, form: Callable[[str], str]) -> bool:
+    """Whether a document's path without its suffix, or the path of the folder that it stands for, ends so."""
+    folder = address.folder if address.name in INDEX_NAMES else ""
+    return f"/{form(address.id)}".endswith(f"/{bare}") or bool(folder and f"/{form(folder)}".endswith(f"/{bare}"))
+
+
+def relative_path(path: str, folder: str) -> str:
+    """The way from a folder to a path, with `../` where needed; "." for the folder itself."""
+    target, here = path.split("/") if path else [], folder.split("/") if folder else []
+    common = 0
+    while common < min(len(target), len(here)) and target[common] == here[common]:
+        common += 1
+    return "/".join([".."] * (len(here) - common) + target[common:]) or "."
+
+
+def without_suffix(path: str) -> str:
+    """The path without `.md`, `.markdown`, `.html` or `.htm`."""
+    lowered = path.lower()
+    for suffix in (*MARKDOWN_SUFFIXES, *HTML_SUFFIXES):
+        if lowered.endswith(suffix):
+            return path[: -len(suffix)]
+    return path

@@ -1,0 +1,112 @@
+"""Sections of a document from its headings: they tile the body, each with its path, anchor and attributes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from commonplace.domain.documents import Section
+from commonplace.domain.markdown.structure import HeadingEvent
+from commonplace.domain.slugs import anchor
+
+# Atomic and possessive, so that no text makes it look twice at a character.
+_WORD = r"""(?>\#[^\s{}\\]+|\.[^\s{}\\]+|[\w:][\w:.\-]*=(?:"[^"{}]*"|'[^'{}]*'|[^\s"'{}\\]*))"""
+_ATTRIBUTES = re.compile(rf":?\s*+{_WORD}(?:\s++{_WORD})*+\s*+")
+_KEY = re.compile(r"(?<!\S)\#([^\s{}\\]+)")
+
+
+def read_sections(source: bytes, base: int, headings: Sequence[HeadingEvent]) -> tuple[Section, ...]:
+    """Sections of a document, the one before the first heading included.
+
+    Args:
+        source: The whole document.
+        base: Where its body begins: the headings' offsets count from there.
+        headings: From the same body, in order.
+    """
+    end = len(source)
+    starts = [_line_start(source, base + heading.start) for heading in headings]
+    tree_ends = _tree_ends([heading.level for heading in headings], starts, end)
+    ends = [*starts, end]
+    sections = [Section(0, 0, "", (), "", "", base, base, ends[0], end, atx=False)]
+    path: list[str] = []
+    levels: list[int] = []
+    anchors: dict[str, int] = {}
+    for index, heading in enumerate(headings):
+        text, attributes = _text_and_attributes(source, base, heading)
+        while levels and levels[-1] >= heading.level:
+            levels.pop()
+            path.pop()
+        levels.append(heading.level)
+        path.append(text)
+        sections.append(
+            Section(
+                index + 1,
+                heading.level,
+                text,
+                tuple(path),
+                _unique(_own_anchor(text, attributes), anchors),
+                attributes,
+                starts[index],
+                base + heading.end,
+                ends[index + 1],
+                tree_ends[index],
+                source.startswith(b"#", base + heading.start),
+            )
+        )
+    return tuple(sections)
+
+
+def _line_start(source: bytes, at: int) -> int:
+    """Where the line of a heading begins: it may be indented by up to three blanks."""
+    while source[at - 1 : at] == b" ":
+        at -= 1
+    return at
+
+
+def _tree_ends(levels: Sequence[int], starts: Sequence[int], end: int) -> list[int]:
+    """For each heading, where the next one of its own or a higher rank begins."""
+    ends = [end] * len(levels)
+    waiting: list[int] = []
+    for index, level in enumerate(levels):
+        while waiting and levels[waiting[-1]] >= level:
+            ends[waiting.pop()] = starts[index]
+        waiting.append(index)
+    return ends
+
+
+def _text_and_attributes(source: bytes, base: int, heading: HeadingEvent) -> tuple[str, str]:
+    pieces = heading.pieces
+    text = pieces[0][1] if len(pieces) == 1 else "".join([piece for _, piece in pieces])
+    brace, attributes = _attributes(source, base, heading) if text.rstrip().endswith("}") else (0, "")
+    if attributes:
+        text = "".join([_before(brace - base - at, piece) for at, piece in pieces if base + at < brace])
+    return " ".join(text.split()), attributes
+
+
+def _attributes(source: bytes, base: int, heading: HeadingEvent) -> tuple[int, str]:
+    """Where `{#key a=b}` at the end of a heading begins, and what is between the braces; "" when there is none."""
+    start, end = base + heading.start, base + heading.end
+    close = source.rfind(b"}", start, end)
+    brace = source.rfind(b"{", start, max(close, start))
+    attributes = source[brace + 1 : close].decode("utf-8", "replace").strip()
+    alone = brace >= 0 and source[brace - 1 : brace] in b" \t\r\n" and not source[close + 1 : end].strip(b" \t\r\n#=-")
+    return (brace, attributes) if alone and _ATTRIBUTES.fullmatch(attributes) else (0, "")
+
+
+def _before(count: int, piece: str) -> str:
+    return piece if len(piece) * 4 <= count else piece.encode()[:count].decode("utf-8", "ignore")
+
+
+def _own_anchor(text: str, attributes: str) -> str:
+    key = _KEY.search(attributes) if attributes else None
+    return key[1] if key else anchor(text) or "section"
+
+
+def _unique(name: str, seen: dict[str, int]) -> str:
+    """The name, or with the first number behind it that makes it new; counts are kept, so many repeats stay cheap."""
+    result = name
+    while result in seen:
+        seen[name] += 1
+        result = f"{name}-{seen[name]}"
+    seen[result] = 0
+    return result

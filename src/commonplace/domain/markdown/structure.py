@@ -1,0 +1,189 @@
+"""Where headings, links and code stand in a Markdown text: one pass over the events of pulldown-cmark.
+
+The parser is linear in its input whatever that is, knows nesting without recursing, and gives byte ranges. Most events
+of a text are of no interest here, so the pass has two gears: outside of headings and links it only looks for
+beginnings, inside it also collects their text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypedDict, cast
+
+from pyromark import Markdown, Options
+from pyromark.event import Event, Range
+
+OPTIONS = (
+    Options.ENABLE_TABLES
+    | Options.ENABLE_FOOTNOTES
+    | Options.ENABLE_STRIKETHROUGH
+    | Options.ENABLE_TASKLISTS
+    | Options.ENABLE_WIKILINKS
+)
+"""Front matter and heading attributes are read by rules of our own, so the parser's are off."""
+
+_PARSER = Markdown(options=OPTIONS)
+
+MAX_LABEL_PIECES = 64
+"""Pieces of a link's text that are kept, so that a thousand nested images stay linear."""
+
+
+@dataclass(slots=True)
+class HeadingEvent:
+    """A heading outside of every list, quote and footnote. Offsets are bytes of the scanned text."""
+
+    level: int
+    start: int
+    end: int
+    pieces: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+    """Where each piece of its text begins, and the piece."""
+
+
+@dataclass(slots=True)
+class LinkEvent:
+    """A link, image, wikilink or embed that the parser saw. Offsets are bytes of the scanned text."""
+
+    kind: str
+    """`WikiLink`, or the form of an ordinary link: `Inline`, `Reference`, `Collapsed`, `Shortcut`, `Autolink`."""
+    image: bool
+    destination: str
+    """Without escapes and entities, but still percent-encoded."""
+    reference: str
+    """The label of the definition that a link by reference names, or ""."""
+    start: int
+    end: int
+    piped: bool = False
+    """Whether a wikilink has a text of its own behind a `|`."""
+    label_end: int = 0
+    """Where its text ends: what follows is the `](` or `][` of an ordinary link."""
+    label: str = ""
+
+
+@dataclass(slots=True)
+class Structure:
+    """What one pass found, each list in the text's order."""
+
+    headings: list[HeadingEvent] = field(default_factory=list[HeadingEvent])
+    links: list[LinkEvent] = field(default_factory=list[LinkEvent])
+    opaque: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    """Ranges of links, code and HTML, in which a `#word` is no tag; they do not overlap."""
+
+
+def scan(text: str) -> Structure:
+    """Find the structure of a Markdown text without front matter."""
+    found = Structure()
+    _Pass(found).run(_PARSER.events_with_range(text))
+    return found
+
+
+def definition_spans(text: str) -> dict[str, tuple[int, int]]:
+    """Start and end of the link reference definitions of a text, by `definition_key`."""
+    found = _PARSER.reference_definitions(text)
+    return {definition_key(label): (entry["span"]["start"], entry["span"]["end"]) for label, entry in found.items()}
+
+
+def definition_key(label: str) -> str:
+    """The form in which the labels of links by reference are compared."""
+    return " ".join(label.split()).casefold()
+
+
+class _LinkData(TypedDict):
+    """What the parser says of a link; its own name for this is private."""
+
+    link_type: str | Mapping[str, Mapping[str, bool]]
+    dest_url: str
+    id: str
+
+
+class _Pass:
+    """The state of one pass: what is open, and the text met inside it."""
+
+    def __init__(self, found: Structure) -> None:
+        self._found = found
+        self._heading: HeadingEvent | None = None
+        self._links: list[tuple[LinkEvent, int]] = []
+        self._pieces: list[tuple[int, str]] = []
+        self._container_end = 0
+        self._seen = 0
+
+    def run(self, events: Iterator[tuple[Event, Range]]) -> None:
+        """Take in all events."""
+        inside, opaque = False, self._found.opaque
+        for event, span in events:
+            if inside:
+                inside = self._inside(event, span)
+            elif isinstance(event, str) or "Text" in event or "End" in event:
+                continue
+            elif "Start" in event:
+                tag = event["Start"]
+                if not isinstance(tag, str):
+                    inside = self._begin(tag, span)
+            else:  # code and HTML
+                opaque.append((span["start"], span["end"]))
+
+    def _begin(self, tag: Mapping[str, object], span: Range) -> bool:
+        """Take in the beginning of an element that has data; whether its text is now collected."""
+        if "Link" in tag or "Image" in tag:
+            self._begin_link(tag, span)
+            return True
+        if "Heading" in tag:
+            if span["start"] < self._container_end:
+                return False
+            level = cast("Mapping[str, str]", tag["Heading"])["level"]
+            self._heading = HeadingEvent(int(level[1]), span["start"], span["end"], self._pieces)
+            return True
+        if "CodeBlock" in tag:
+            self._found.opaque.append((span["start"], span["end"]))
+        elif "BlockQuote" in tag or "List" in tag or "FootnoteDefinition" in tag:
+            self._container_end = max(self._container_end, span["end"])
+        return False
+
+    def _begin_link(self, tag: Mapping[str, object], span: Range) -> None:
+        image = "Image" in tag
+        data = cast("_LinkData", tag["Image" if image else "Link"])
+        kind, start, end = data["link_type"], span["start"], span["end"]
+        if isinstance(kind, str):
+            link = LinkEvent(kind, image, data["dest_url"], data["id"], start, end)
+        else:
+            link = LinkEvent("WikiLink", image, data["dest_url"], "", start, end, kind["WikiLink"]["has_pothole"])
+        self._found.links.append(link)
+        if not self._links:
+            self._found.opaque.append((start, end))
+        self._links.append((link, len(self._pieces)))
+        self._seen = start + (2 if image else 1)
+
+    def _inside(self, event: Event, span: Range) -> bool:
+        """Take in an event inside a heading or link; whether the next one is inside as well."""
+        if isinstance(event, str):
+            self._pieces.append((span["start"], " "))
+        elif "Text" in event:
+            self._pieces.append((span["start"], event["Text"]))
+        elif "End" in event:
+            return self._end(event["End"], span)
+        elif "Start" in event:
+            tag = event["Start"]
+            return isinstance(tag, str) or self._begin(tag, span)
+        else:
+            if "Code" in event:
+                self._pieces.append((span["start"], event["Code"]))
+            if not self._links:
+                self._found.opaque.append((span["start"], span["end"]))
+        self._seen = span["end"]
+        return True
+
+    def _end(self, tag: str | Mapping[str, object], span: Range) -> bool:
+        """Take in the end of an element inside a heading or link; whether the next event is inside as well."""
+        if not isinstance(tag, str):
+            if self._heading and "Heading" in tag:
+                self._found.headings.append(self._heading)
+                self._heading = None
+        elif tag in {"Link", "Image"}:
+            link, first = self._links.pop()
+            link.label_end = self._seen
+            link.label = "".join([text for _, text in self._pieces[first : first + MAX_LABEL_PIECES]])
+        self._seen = span["end"]
+        if self._links or self._heading:
+            return True
+        self._pieces = []
+        return False

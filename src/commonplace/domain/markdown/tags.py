@@ -1,0 +1,41 @@
+"""`#tags` in a body, as Obsidian has them: of any script, nested with `/`, never digits alone, not in code or links."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+# In front of the mark: nothing, a blank or an opening. \x80 may end an ideographic space, which is looked at again.
+_CANDIDATE = re.compile(rb"#(?<![^\s(|>*\x80]#)([^\x00-\x20!-,.:-@\[-^`{-~\x7f]++)")
+_END = re.compile(
+    r"[\s\u0080-\u00bf\u2000-\u200b\u200e-\u206f\u3000-\u303f\ufe30-\ufe4f\uff00-\uff0f\uff1a-\uff20\ufffd]"
+)
+_WIDE_BLANK = "\u3000".encode()
+
+
+def body_tags(
+    body: bytes, hidden: Sequence[tuple[int, int]], definitions: Callable[[], Iterable[tuple[int, int]]]
+) -> Iterator[str]:
+    """Tags of a body in order, repeats included, without `#`.
+
+    Args:
+        body: The text below the front matter.
+        hidden: Ranges without tags (code, links), not overlapping.
+        definitions: Gives the ranges of link reference definitions; called only when there may be tags.
+    """
+    candidates = list(_CANDIDATE.finditer(body))
+    if not candidates:
+        return
+    ranges = sorted([*hidden, *definitions()])
+    starts = [start for start, _ in ranges]
+    for found in candidates:
+        at = found.start()
+        before = bisect_right(starts, at) - 1
+        if before >= 0 and at < ranges[before][1]:
+            continue
+        if body[at - 1 : at] == b"\x80" and not body.endswith(_WIDE_BLANK, 0, at):
+            continue
+        tag = _END.split(found[1].decode("utf-8", "replace"), maxsplit=1)[0].strip("/")
+        if not all(c.isdigit() or c in "/-_" for c in tag):
+            yield tag

@@ -1,0 +1,363 @@
+"""What the services need from the outside, as protocols: a store of files, their history, and an index.
+
+Adapters live in `store`, `index` and `embed`; only `bootstrap` knows which of them is behind a port. Every call is
+synchronous and safe from several threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.cascade.foreign import ForeignNode
+from commonplace.domain.changes import Author, Commit, FileStat, Receipt, Revision
+from commonplace.domain.documents import Document
+from commonplace.domain.query import (
+    Counts,
+    Filter,
+    ListQuery,
+    Record,
+    RecordPage,
+    ResolvedLink,
+    SearchQuery,
+    SearchResult,
+    SyncReport,
+)
+
+Progress = Callable[[int, int], None]
+"""Called with steps done and steps in all; must not raise and must return at once."""
+
+
+class Transaction(Protocol):
+    """Reads and writes of one folder as one step, under the folder's writer lock.
+
+    Nothing reaches the disk before the `with` block ends without an exception; then all of it does, or none.
+    """
+
+    def read(self, address: Address) -> bytes:
+        """The bytes as this transaction would leave them.
+
+        Raises:
+            NotFoundError: no such file.
+        """
+        ...
+
+    def exists(self, address: Address) -> bool:
+        """Whether the file is there, as this transaction would leave it."""
+        ...
+
+    def put(self, address: Address, content: bytes) -> None:
+        """Create or replace a file; missing folders are made."""
+        ...
+
+    def remove(self, address: Address) -> None:
+        """Delete a file; folders left empty by it are removed.
+
+        Raises:
+            NotFoundError: no such file.
+        """
+        ...
+
+    @property
+    def receipt(self) -> Receipt:
+        """What was done; valid after the `with` block has ended."""
+        ...
+
+
+class History(Protocol):
+    """The commits of a folder, read-only. Revisions given by callers are never taken for options of Git."""
+
+    @property
+    def available(self) -> bool:
+        """Whether the folder lies in a Git repository with at least one commit."""
+        ...
+
+    def log(self, address: Address | None, *, limit: int, offset: int = 0) -> list[Commit]:
+        """Commits that touched the document (None: anything in the folder), newest first, renames not followed."""
+        ...
+
+    def read(self, address: Address, revision: str) -> bytes:
+        """The document as it was at a commit (any unique prefix of 7 or more hex digits, or a blob id).
+
+        Raises:
+            NotFoundError: no such commit, or the document was not in it.
+            InvalidInputError: not a revision.
+        """
+        ...
+
+    def diff(self, address: Address, old: str, new: str = "") -> str:
+        """Unified diff of one document between two commits; `new` "" means the file as it is now."""
+        ...
+
+    def touched(self) -> dict[Address, tuple[Commit, Commit]]:
+        """First and last commit of every document, from one walk (cached by HEAD); empty without Git."""
+        ...
+
+    def head(self) -> str:
+        """Id of the current commit, or "" without one."""
+        ...
+
+
+class Repository(Protocol):
+    """Committing what was written as files, and publishing commits, by request."""
+
+    def commit(
+        self,
+        addresses: Sequence[Address] | None,
+        message: str,
+        *,
+        author: Author | None = None,
+        sign_off: bool = False,
+    ) -> Receipt:
+        """One commit of the collection's files as they are now; what else is staged or changed stays as it is.
+
+        Args:
+            addresses: The files to commit (a removed one counts); None for all of the collection that differ from the
+                last commit, new ones included, hidden and ignored ones not.
+            message: The commit's message.
+            author: Who it names, or None for the configured identity.
+            sign_off: Whether to add `Signed-off-by` with the committer's name.
+
+        Raises:
+            NotFoundError: an address is neither a file nor in the last commit.
+            GitError: there is nothing to commit, or Git refused.
+            ReadOnlyError, UnavailableError: as for a transaction.
+        """
+        ...
+
+    def push(self, remote: str = "origin", branch: str = "") -> str:
+        """Publish a branch ("" for the current one) to a configured remote; one line that says what was done.
+
+        Raises:
+            GitError: no such remote or branch, rejected, refused, or not reached; the hint says what to do, and
+                context `retryable` is 1 when the same call can succeed later.
+        """
+        ...
+
+
+class Store(Protocol):
+    """The files of one collection."""
+
+    @property
+    def name(self) -> str:
+        """The folder's own name."""
+        ...
+
+    @property
+    def identity(self) -> str:
+        """A stable key of this folder on this machine, for derived data; never shown to callers."""
+        ...
+
+    @property
+    def history(self) -> History:
+        """Its commits."""
+        ...
+
+    @property
+    def read_only_reason(self) -> str:
+        """Why nothing can be written ("" when it can): no permission, detached HEAD, bare, submodule, ..."""
+        ...
+
+    def scan(self) -> Iterator[tuple[Address, FileStat]]:
+        """Every servable Markdown file, in no particular order.
+
+        Dot entries, `node_modules`, files that are no regular files and links that leave the folder are left out.
+        """
+        ...
+
+    def skipped(self) -> list[tuple[str, str]]:
+        """Relative path and reason of what the last scan left out though it looks like a document."""
+        ...
+
+    def stat(self, address: Address) -> FileStat | None:
+        """Size and times of a regular file inside the folder, None when there is none. Never follows a link out."""
+        ...
+
+    def read(self, address: Address) -> bytes:
+        """The bytes of a regular file inside the folder.
+
+        Raises:
+            NotFoundError: no such file, or not one that may be served.
+            StorageError: it cannot be read.
+        """
+        ...
+
+    def files(self, folder: str) -> list[tuple[Address, FileStat]]:
+        """Regular files directly in a folder (a path without a slash at its end), hidden ones left out.
+
+        Links are left out too. Empty where there is no such folder.
+        """
+        ...
+
+    def committing(self) -> Store:
+        """The same files with every write one commit, whatever this store was opened for; without Git, itself."""
+        ...
+
+    @property
+    def repository(self) -> Repository | None:
+        """Commits by request and publishing; None where there is no Git work tree."""
+        ...
+
+    def transaction(self, message: str, author: Author | None = None) -> AbstractContextManager[Transaction]:
+        """One write: locked across processes, durable, and (in a committing store) one commit, when it ends.
+
+        Raises:
+            ReadOnlyError: with `read_only_reason`.
+            UnavailableError: the lock was not to be had in time.
+            StorageError, GitError: the write failed; everything is as it was.
+        """
+        ...
+
+    def recover(self) -> list[str]:
+        """Finish or undo what a killed process left; one line for each repair. Called at every start."""
+        ...
+
+
+class Index(Protocol):
+    """Everything derived from the files of one collection: catalogue, full text, links."""
+
+    def sync(self, progress: Progress | None = None, *, afresh: bool = False) -> SyncReport:
+        """Compare every file with the index and bring in what differs. Returns when all of it is searchable.
+
+        Args:
+            progress: Told how far it is.
+            afresh: Begin with an empty index instead of the one that is there.
+        """
+        ...
+
+    def update(self, addresses: Sequence[Address]) -> None:
+        """Bring these files (written, changed or gone) up to date; searchable by every process on return."""
+        ...
+
+    def watch(self, on_change: Callable[[Sequence[Address]], None] | None = None) -> AbstractContextManager[None]:
+        """While open, changes made outside are brought in as the file system reports them."""
+        ...
+
+    def wait_ready(self, timeout: float) -> None:
+        """Return once the first full sync is over.
+
+        Args:
+            timeout: Seconds.
+
+        Raises:
+            IndexingError: it is not over in time; context holds `done` and `total`.
+        """
+        ...
+
+    def record(self, address: Address) -> Record | None:
+        """What is known of a document."""
+        ...
+
+    def by_id(self, identifier: str) -> list[Record]:
+        """Documents whose id is this (several when ids repeat); ids are compared exactly."""
+        ...
+
+    def find(self, reference: str, source: Address | None = None) -> Record | None:
+        """The document that a reference (path, id, title or alias) means, seen from `source`; None if unclear."""
+        ...
+
+    def nearest(self, reference: str, limit: int = 3) -> list[str]:
+        """Ids most like an unknown reference, best first."""
+        ...
+
+    def list(self, query: ListQuery) -> RecordPage:
+        """Records by filter, sorted, with a true total."""
+        ...
+
+    def search(self, query: SearchQuery) -> SearchResult:
+        """Ranked documents with their best sections. A text that is no valid syntax is searched as plain words.
+
+        Raises:
+            InvalidInputError: the text is blank.
+        """
+        ...
+
+    def tags(self, filter_: Filter, prefix: str = "") -> list[tuple[str, int]]:
+        """Tags and in how many documents, commonest first, then by name."""
+        ...
+
+    def counts(self) -> Counts:
+        """Totals."""
+        ...
+
+    def resolve(self, document: Document) -> list[ResolvedLink]:
+        """Where the links of a document as given (not as indexed) lead, one for each of `document.links`, in order."""
+        ...
+
+    def same_name(self, address: Address) -> Address | None:
+        """Another document whose address differs from this one only in case or Unicode form, if there is one."""
+        ...
+
+    def links_from(self, address: Address) -> list[ResolvedLink]:
+        """Links of a document in order."""
+        ...
+
+    def links_to(self, address: Address) -> list[ResolvedLink]:
+        """Links of other documents that lead here, by source path, then order."""
+        ...
+
+    def links_into(self, collection: str) -> list[ResolvedLink]:
+        """Links of this collection's documents that name another collection (`[[kb:id]]`), by source, then order."""
+        ...
+
+    def links_named(self, keys: Sequence[str]) -> list[ResolvedLink]:
+        """Links whose target has one of these keys (`domain.links.link_key`), wherever they lead; by source, order."""
+        ...
+
+    def links(self) -> list[tuple[Address, Address]]:
+        """Every resolved link between two documents once, by source then target."""
+        ...
+
+    def orphans(self) -> list[Record]:
+        """Documents that no other document links to, by path."""
+        ...
+
+    def broken(self, address: Address | None = None) -> list[ResolvedLink]:
+        """Links that lead nowhere, of one document or of all."""
+        ...
+
+    def findings(self) -> list[Record]:
+        """Records that have findings, by path."""
+        ...
+
+    def document(self, address: Address) -> Document:
+        """The document read and parsed now.
+
+        Raises:
+            NotFoundError: no such document; context holds `nearest`.
+        """
+        ...
+
+    @property
+    def generation(self) -> int:
+        """Grows with every change that the index took in."""
+        ...
+
+    def close(self) -> None:
+        """Release everything; the index stays usable for other processes."""
+        ...
+
+
+class ForeignGraph(Protocol):
+    """A graph of nodes behind another server. Every call has its own time limit, after which the server is ended."""
+
+    def node_ids(self) -> list[str]:
+        """The ids of all nodes.
+
+        Raises:
+            UnavailableError: the server does not start, does not answer in time, or answers something else.
+        """
+        ...
+
+    def node(self, identifier: str) -> ForeignNode | None:
+        """One node, None when there is none of that id; raises as `node_ids` does."""
+        ...
+
+    def close(self) -> None:
+        """End the server, if it runs."""
+        ...
+
+
+__all__ = ["ForeignGraph", "History", "Index", "Progress", "Repository", "Revision", "Store", "Transaction"]

@@ -1,0 +1,1 @@
+"""Project knowledge: instructions, chaptered documents and to-do lists, and the rules of their files."""

@@ -1,0 +1,238 @@
+"""Chapters of a knowledge document: headings of levels 2 to 4, how they are read, and edits of one at a time.
+
+An edit changes the bytes of its chapter and the `updated` line, and no others. What could swallow the chapters behind
+it (a code fence that is never closed) is refused, because it would lose them for every reader.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from commonplace.domain.documents import Document, Section
+from commonplace.domain.edits import remove_section, replace_section
+from commonplace.domain.errors import InvalidInputError, NotFoundError
+from commonplace.domain.projects.headings import has_title, heading_line, title_of
+from commonplace.domain.reading import read_document
+
+Position: TypeAlias = Literal["before", "after", "end"]
+
+TOP_LEVEL, LAST_LEVEL = 2, 4
+"""Levels of the headings that are chapters."""
+MAX_SUMMARY_SHOWN = 100
+
+_BLANK = b" \t\r\n"
+_PARAGRAPHS = re.compile(r"\n[ \t]*\n")
+_NO_PARAGRAPH = re.compile(r"[ ]{0,3}(?:#{1,6}(?:\s|$)|```|~~~|<!--|\||(?:[-*_][ \t]*){3,}$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """One chapter as it is read; its text ends at the next heading of level 2 to 4."""
+
+    section: Section
+    title: str
+    index: int
+    """From 0, in the document's order."""
+    text: str
+    """Without the heading, and without blank lines at its ends."""
+    whole: str
+    """With the heading line."""
+    summary: str
+    """The first paragraph on one line, at most 100 characters; "" without one."""
+
+
+def read_chapters(document: Document) -> list[Chapter]:
+    """All chapters in order."""
+    sections = [section for section in document.sections if TOP_LEVEL <= section.level <= LAST_LEVEL]
+    source = _source(document)
+    ends = [*(section.start for section in sections), len(source)][1:]
+    found: list[Chapter] = []
+    for index, (section, end) in enumerate(zip(sections, ends, strict=True)):
+        text = _text(source[section.content : end])
+        whole = _text(source[section.start : end])
+        found.append(Chapter(section, title_of(document, section), index, text, whole, first_paragraph(text)))
+    return found
+
+
+def introduction_of(document: Document) -> str:
+    """The text before the first chapter, without a heading of level 1 at its beginning."""
+    source = _source(document)
+    first = next((s for s in document.sections if TOP_LEVEL <= s.level <= LAST_LEVEL), None)
+    start, end = document.body_start, first.start if first else len(source)
+    title = next((s for s in document.sections if s.level == 1), None)
+    if title and title.start < end and not source[start : title.start].strip():
+        start = title.content
+    return _text(source[start:end])
+
+
+def first_paragraph(text: str) -> str:
+    """The first paragraph of a text on one line, at most 100 characters."""
+    for block in _PARAGRAPHS.split(text.strip("\n")):
+        if block.strip() and not _NO_PARAGRAPH.match(block):
+            line = " ".join(block.split())
+            return line if len(line) <= MAX_SUMMARY_SHOWN else f"{line[: MAX_SUMMARY_SHOWN - 3].rstrip()}..."
+    return ""
+
+
+def find_chapter(document: Document, title: str, what: str = "Chapter") -> Chapter:
+    """The first chapter of that title; case matters.
+
+    Raises:
+        NotFoundError: kind "chapter".
+    """
+    chapters = read_chapters(document)
+    wanted = title.strip()
+    for chapter in chapters:
+        if chapter.title == wanted:
+            return chapter
+    for chapter in chapters:
+        if has_title(document, chapter.section, wanted):
+            return chapter
+    raise NotFoundError(
+        f"{what} '{wanted}' not found",
+        kind="chapter",
+        hint="Titles are case-sensitive; see list_chapters.",
+        nearest=[chapter.title for chapter in chapters[:20]],
+    )
+
+
+def chapter_at(document: Document, index: int) -> Chapter:
+    """The chapter with this index.
+
+    Raises:
+        NotFoundError: kind "chapter".
+    """
+    chapters = read_chapters(document)
+    if 0 <= index < len(chapters):
+        return chapters[index]
+    raise NotFoundError(
+        f"Chapter index {index} not found: the document has {len(chapters)} chapters, counted from 0",
+        kind="chapter",
+        hint="See list_chapters.",
+    )
+
+
+def replace_chapter(document: Document, title: str, text: str, summary: str = "") -> bytes:
+    """The document with another text in a chapter, up to the next heading of its level or a higher one.
+
+    Args:
+        document: Where.
+        title: The chapter's.
+        text: The new text, with or without the heading line.
+        summary: Becomes the first paragraph, unless the text begins with it.
+    """
+    chapter = find_chapter(document, title)
+    lines = _without_heading(chapter, text)
+    if summary and " ".join(_PARAGRAPHS.split(lines.strip())[0].split()) != summary:
+        lines = f"{summary}\n\n{lines.strip(chr(10))}"
+    section = chapter.section
+    changed = replace_section(document, section, lines)
+    behind = [s for s in document.sections if s.start >= section.tree_end]
+    return _checked(document, changed, behind)
+
+
+def add_chapter(document: Document, title: str, text: str, position: Position = "end", reference: str = "") -> bytes:
+    """The document with one more chapter, at the end or beside another one, of whose level it then is.
+
+    Raises:
+        NotFoundError: kind "chapter": there is no such reference.
+        InvalidInputError: kind "content": the text, or an unclosed fence before it, would swallow a chapter.
+    """
+    if position == "end":
+        level, at = TOP_LEVEL, len(document.raw)
+    else:
+        beside = find_chapter(document, reference, "Reference chapter").section
+        level, at = beside.level, beside.start if position == "before" else beside.tree_end
+    changed = inserted(document, at, f"{heading_line(level, title)}\n\n{_trimmed(text)}")
+    behind = [section for section in document.sections if section.start >= at and section.level]
+    return _checked(document, changed, behind, added=1)
+
+
+def remove_chapter(document: Document, title: str) -> bytes:
+    """The document without the first chapter of that title and what is below it."""
+    return remove_section(document, find_chapter(document, title).section)
+
+
+def new_body(title_and_text: Sequence[tuple[str, str]], introduction: str) -> str:
+    """The body of a new document.
+
+    Raises:
+        InvalidInputError: kind "content": one chapter's text would swallow the next.
+    """
+    blocks = [introduction.strip("\n")] if introduction.strip() else []
+    blocks += [f"{heading_line(TOP_LEVEL, title)}\n\n{_trimmed(text)}" for title, text in title_and_text]
+    return "\n\n".join(blocks) + "\n" if blocks else ""
+
+
+def inserted(document: Document, at: int, text: str) -> bytes:
+    """The document with a block of lines at a line's beginning or the end, blank lines round it.
+
+    Raises:
+        InvalidInputError: the document is not UTF-8.
+    """
+    require_text(document)
+    newline = document.newline.encode()
+    before, after = document.raw[:at], document.raw[at:]
+    block = text.replace("\r\n", "\n").strip("\n").encode().replace(b"\n", newline)
+    lead = b""
+    if before.rstrip(_BLANK) and len(before.rstrip(_BLANK)) > document.body_start:
+        gap = before[len(before.rstrip(b"\r\n")) :].count(b"\n")
+        lead = newline * max(0, 2 - gap)
+    elif document.frontmatter.present and not before[document.body_start :].endswith(b"\n"):
+        lead = newline if before.endswith(b"\n") else newline * 2
+    return before + lead + block + (newline * 2 if after else newline) + after
+
+
+def require_text(document: Document) -> None:
+    """Refuse to change what is not UTF-8.
+
+    Raises:
+        InvalidInputError: kind "content".
+    """
+    if not document.decodable:
+        raise InvalidInputError(
+            "The document is not UTF-8 and is never changed", kind="content", hint="Convert the file to UTF-8 first."
+        )
+
+
+def _checked(document: Document, changed: bytes, behind: Sequence[Section], added: int = 0) -> bytes:
+    """The new bytes, if the sections behind the changed place are still there, and the added one is.
+
+    Raises:
+        InvalidInputError: kind "content".
+    """
+    again = read_document(document.address, changed)
+    kept = [title_of(document, section) for section in behind]
+    now = [title_of(again, section) for section in again.sections if section.level]
+    before = sum(1 for section in document.sections if section.level) - len(behind)
+    if now[len(now) - len(kept) :] != kept or (added and len(now) < before + added + len(kept)):
+        raise InvalidInputError(
+            "The content would hide a chapter: a code fence, HTML block or comment is not closed",
+            kind="content",
+            hint="Close it, in the content or at the end of the document.",
+        )
+    return changed
+
+
+def _without_heading(chapter: Chapter, text: str) -> str:
+    """The text without a first line that repeats the chapter's heading, however it is spaced."""
+    lines = _trimmed(text)
+    first, _, rest = lines.partition("\n")
+    marked = re.match(r"#{2,4}[ \t]+(.+)", first)
+    return rest if marked and marked[1].strip() in {chapter.title, chapter.section.heading} else lines
+
+
+def _source(document: Document) -> bytes:
+    """The bytes that the document's offsets count."""
+    return document.raw if document.decodable else document.text.encode()
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace").replace("\r\n", "\n").strip("\n")
+
+
+def _trimmed(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n").strip("\n")

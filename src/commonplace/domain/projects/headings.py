@@ -1,0 +1,41 @@
+"""Headings as people name them: the text of the line itself, so that a title reads back as it was written."""
+
+from __future__ import annotations
+
+import re
+
+from commonplace.domain.documents import Document, Section
+
+_OPENING = re.compile(r"[ ]{0,3}#{1,6}(?:[ \t]+|$)")
+_CLOSING = re.compile(r"(?:(?<=[ \t])|^)#+[ \t]*$")
+_UNDERLINE = re.compile(r"\n[ ]{0,3}(?:=+|-+)[ \t]*$")
+_MARKED = re.compile(r"(#{1,6})[ \t]+(.*)", re.DOTALL)
+
+
+def title_of(document: Document, section: Section) -> str:
+    """A section's heading as it is written, without its markers; inline markup and attributes stay."""
+    line = document.raw[section.start : section.content].decode("utf-8", "replace").replace("\r\n", "\n").strip("\n")
+    if not section.atx:
+        return " ".join(_UNDERLINE.sub("", line).split())
+    text = _CLOSING.sub("", _OPENING.sub("", line, count=1)).strip()
+    return re.sub(r"\\(#+)$", r"\1", text)
+
+
+def heading_line(level: int, title: str) -> str:
+    """The line that reads back as this title."""
+    # A run of `#` behind a blank at the end would be taken for decoration.
+    text = re.sub(r"((?:^|[ \t]))(#+)$", r"\1\\\2", title)
+    return f"{'#' * level} {text}"
+
+
+def split_header(header: str) -> tuple[int, str]:
+    """Level and title of a header given as `## Title`; a title without markers is of level 2."""
+    marked = _MARKED.fullmatch(header.strip())
+    if marked:
+        return len(marked[1]), marked[2].strip()
+    return 2, header.strip()
+
+
+def has_title(document: Document, section: Section, title: str) -> bool:
+    """Whether a caller who says `title` can mean this section: as it is written, or as it is shown."""
+    return title in {title_of(document, section), section.heading}

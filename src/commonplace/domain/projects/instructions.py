@@ -1,0 +1,107 @@
+"""Sections of a project's instructions (`main.md`), named by their header line such as `## Testing`."""
+
+from __future__ import annotations
+
+from commonplace.domain.documents import Document, Section
+from commonplace.domain.edits import remove_section as without_section
+from commonplace.domain.edits import replace_section
+from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, NotFoundError
+from commonplace.domain.projects.chapters import Position, inserted, require_text
+from commonplace.domain.projects.headings import has_title, heading_line, split_header
+from commonplace.domain.projects.limits import check_title
+
+MAX_LEVEL = 6
+
+
+def check_header(header: str) -> tuple[int, str]:
+    """Level and title of a header.
+
+    Raises:
+        InvalidInputError: kind "title".
+    """
+    level, title = split_header(header)
+    return level, check_title("Section header", title)
+
+
+def update_section(document: Document, header: str, text: str) -> bytes:
+    """Another text under a header, up to the next header of its level or a higher one.
+
+    Raises:
+        NotFoundError: kind "section".
+    """
+    section = find_section(document, header)
+    return replace_section(document, section, _without_header(header, text))
+
+
+def add_section(document: Document, header: str, text: str, position: Position = "end", reference: str = "") -> bytes:
+    """A new section at the end or beside another.
+
+    Raises:
+        AlreadyExistsError: kind "section": there is one.
+        NotFoundError: kind "section": there is no such reference.
+    """
+    level, title = check_header(header)
+    if _find(document, header) is not None:
+        raise AlreadyExistsError(
+            f"Section '{header.strip()}' already exists", kind="section", hint="Use update_project_section."
+        )
+    if position == "end":
+        at = len(document.raw)
+    else:
+        beside = find_section(document, reference, "Reference section")
+        at = beside.start if position == "before" else beside.tree_end
+    body = _without_header(header, text)
+    line = heading_line(level, title)
+    return inserted(document, at, f"{line}\n\n{body}" if body.strip() else line)
+
+
+def remove_section(document: Document, header: str) -> bytes:
+    """The instructions without a section and what is below it.
+
+    Raises:
+        NotFoundError: kind "section".
+    """
+    require_text(document)
+    return without_section(document, find_section(document, header))
+
+
+def find_section(document: Document, header: str, what: str = "Section") -> Section:
+    """The first section with this header.
+
+    Raises:
+        NotFoundError: kind "section".
+        InvalidInputError: kind "title": it is no header.
+    """
+    check_header(header)
+    found = _find(document, header)
+    if found is None:
+        raise NotFoundError(
+            f"{what} '{header.strip()}' not found",
+            kind="section",
+            hint="Headers are case-sensitive; read the instructions with get_project_main.",
+        )
+    return found
+
+
+def check_reference(position: Position, reference: str, name: str) -> None:
+    """Refuse a position beside something that is not named.
+
+    Raises:
+        InvalidInputError: kind "position".
+    """
+    if position != "end" and not reference.strip():
+        raise InvalidInputError(
+            f"{name} is required when position is '{position}'", kind="position", hint="Name it, or use position 'end'."
+        )
+
+
+def _find(document: Document, header: str) -> Section | None:
+    level, title = split_header(header)
+    same = [section for section in document.sections if section.level == level]
+    return next((section for section in same if has_title(document, section, title)), None)
+
+
+def _without_header(header: str, text: str) -> str:
+    lines = text.replace("\r\n", "\n").strip("\n")
+    first, _, rest = lines.partition("\n")
+    return rest.strip("\n") if first.strip() and split_header(first) == split_header(header) and "#" in first else lines

@@ -1,0 +1,176 @@
+"""What a caller may give, and where the limits are: every argument is checked here, in words that name it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from commonplace.domain.errors import InvalidInputError, TooLargeError
+
+KIB, MIB = 1024, 1024 * 1024
+MAX_PROJECT_ID = 100
+MAX_FILENAME = 255
+MAX_MAIN_BYTES = 10 * MIB
+MAX_CHAPTER_BYTES = MIB
+MAX_TASK_BYTES = 100 * KIB
+MAX_TITLE = 200
+MAX_INTRODUCTION = 2000
+MAX_KEYWORD = 50
+MAX_CHAPTERS = 50
+"""Chapters of a document when it is created; later ones are not counted."""
+MAX_QUERY = 200
+MAX_QUERY_WORDS = 20
+MAX_SUMMARY = 500
+MAX_DESCRIPTION = 500
+
+_NOT_IN_IDS = re.compile(r'[/\\:*?"<>|\x00-\x1f\x7f\u0085\u2028\u2029]')
+_NOT_IN_FILENAMES = re.compile(r"[/\\\x00-\x1f\x7f\u0085\u2028\u2029]")
+_NOT_IN_LINES = re.compile(r"[\x00-\x1f\x7f\u0085\u2028\u2029]")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+
+def check_project_id(project_id: str) -> str:
+    """The id, as it is.
+
+    Raises:
+        InvalidInputError: kind "project_id": empty, longer than 100 characters, with `..`, a character that no folder
+            may have, or blanks or dots at its ends.
+    """
+    _length("Project ID", project_id, MAX_PROJECT_ID, "project_id")
+    if ".." in project_id:
+        raise _invalid("Project ID cannot contain '..'", "project_id")
+    if _NOT_IN_IDS.search(project_id):
+        raise _invalid('Project ID cannot contain / \\ : * ? " < > | or control characters', "project_id")
+    if project_id != project_id.strip() or project_id != project_id.strip("."):
+        raise _invalid("Project ID cannot begin or end with a blank or a dot", "project_id")
+    return project_id
+
+
+def check_filename(filename: str) -> str:
+    """The name of a document, as it is.
+
+    Raises:
+        InvalidInputError: kind "filename": empty, longer than 255 characters, or with a slash, a backslash, `..` or a
+            control character.
+    """
+    _length("Filename", filename, MAX_FILENAME, "filename")
+    if not filename.strip():
+        raise _invalid("Filename cannot be empty", "filename")
+    if ".." in filename or _NOT_IN_FILENAMES.search(filename):
+        raise _invalid("Filename cannot contain '/', '\\', '..' or control characters", "filename")
+    return filename
+
+
+def check_main(content: str) -> str:
+    """The text of a project's instructions: up to 10 MB, also none."""
+    return _body("Content", content, MAX_MAIN_BYTES)
+
+
+def check_chapter(content: str) -> str:
+    """The text of a chapter or section: one character to 1 MB."""
+    if not content.strip():
+        raise _invalid("Chapter content cannot be empty", "content")
+    return _body("Chapter content", content, MAX_CHAPTER_BYTES)
+
+
+def check_section(content: str) -> str:
+    """The text of a section of the instructions: up to 10 MB, also none."""
+    return _body("Section content", content, MAX_MAIN_BYTES)
+
+
+def check_task(content: str) -> str:
+    """The text of a task: up to 100 KB, also none."""
+    return _body("Task content", content, MAX_TASK_BYTES)
+
+
+def check_title(name: str, title: str) -> str:
+    """A title of one line, without blanks at its ends.
+
+    Args:
+        name: What an error calls it, such as "Chapter title".
+        title: As given.
+    """
+    _length(name, title, MAX_TITLE, "title")
+    if not title.strip():
+        raise _invalid(f"{name} cannot be empty", "title")
+    if _NOT_IN_LINES.search(title.strip()):
+        raise _invalid(f"{name} must be one line without control characters", "title")
+    return title.strip()
+
+
+def check_introduction(introduction: str) -> str:
+    """A document's introduction: up to 2,000 characters, also none."""
+    _length("Introduction", introduction, MAX_INTRODUCTION, "introduction", least=0)
+    return introduction
+
+
+def check_keywords(keywords: Sequence[str]) -> list[str]:
+    """At least one keyword of 1 to 50 characters."""
+    if not keywords:
+        raise _invalid("Keywords cannot be empty: give at least one", "keywords")
+    for keyword in keywords:
+        _length("Keyword", keyword, MAX_KEYWORD, "keywords")
+        if not keyword.strip() or _NOT_IN_LINES.search(keyword):
+            raise _invalid("Keyword cannot be empty or have line breaks", "keywords")
+    return [keyword.strip() for keyword in keywords]
+
+
+def check_chapter_count(count: int) -> None:
+    """At most 50 chapters at creation."""
+    if count > MAX_CHAPTERS:
+        raise TooLargeError(
+            f"Chapters cannot be more than {MAX_CHAPTERS} at creation; got {count}",
+            kind="chapters",
+            hint="Create the document with fewer and add the others with add_chapter.",
+        )
+
+
+def check_query(query: str) -> list[str]:
+    """The distinct words of a query of 1 to 200 characters and at most 20 words, in order."""
+    _length("Search query", query, MAX_QUERY, "query")
+    words = list(dict.fromkeys(query.split()))
+    if not words:
+        raise _invalid("Search query cannot be empty", "query")
+    if len(query.split()) > MAX_QUERY_WORDS:
+        raise _invalid(f"Search query cannot have more than {MAX_QUERY_WORDS} words", "query")
+    return words
+
+
+def check_summary(summary: str) -> str:
+    """A chapter's summary of 1 to 500 characters, as one paragraph."""
+    _length("Summary", summary, MAX_SUMMARY, "summary")
+    if not summary.strip():
+        raise _invalid("Summary cannot be empty", "summary")
+    return " ".join(summary.split())
+
+
+def check_description(description: str) -> str:
+    """What a to-do list is for: 1 to 500 characters."""
+    _length("Description", description, MAX_DESCRIPTION, "description")
+    if not description.strip():
+        raise _invalid("Description cannot be empty", "description")
+    return description
+
+
+def check_text(name: str, kind: str, text: str) -> None:
+    """Refuse a text that holds a lone surrogate, which is no Unicode and cannot be written."""
+    if _SURROGATE.search(text):
+        raise _invalid(f"{name} holds a lone surrogate, which is no text", kind)
+
+
+def _length(name: str, text: str, most: int, kind: str, least: int = 1) -> None:
+    if len(text) < least:
+        raise _invalid(f"{name} cannot be empty", kind)
+    if len(text) > most:
+        raise _invalid(f"{name} cannot be longer than {most:,} characters; got {len(text):,}", kind)
+
+
+def _body(name: str, text: str, most: int) -> str:
+    size = len(text.encode("utf-8", "surrogatepass"))
+    if size > most:
+        raise TooLargeError(f"{name} cannot be larger than {most:,} bytes; got {size:,}", kind="content")
+    return text
+
+
+def _invalid(message: str, kind: str) -> InvalidInputError:
+    return InvalidInputError(message, kind=kind, hint="Mend the argument and call again.")

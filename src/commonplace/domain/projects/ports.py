@@ -1,0 +1,90 @@
+"""What the use cases of projects need beside a store: its folders, its remote and a log of calls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from commonplace.domain.changes import FileStat
+from commonplace.domain.json import JsonObject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StorageStatus:
+    """How the store stands to Git and to its remote."""
+
+    branch: str
+    last_commit: str
+    """The subject, "" before the first commit."""
+    uncommitted: tuple[str, ...]
+    """One line for each file that is not as the last commit has it, as `git status --short` shows it."""
+    remote: str
+    """`origin/main (up to date)`, `origin/main (n ahead, m behind)` or `No remote configured`."""
+    rescued: tuple[str, ...]
+    """Branches that keep local commits which gave way to the remote's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncOutcome:
+    """What a synchronisation on request did."""
+
+    files: int
+    """Files committed."""
+    message: str
+    """Of their commit, "" for none."""
+    pushed: bool
+    """Whether the remote has every commit now."""
+    error: str
+    """Why not, "" when it has."""
+
+
+class Folders(Protocol):
+    """The folders of the store, read without following links."""
+
+    def below(self, path: str) -> list[str]:
+        """Names of the folders directly in a folder, sorted, hidden ones left out; none where there is no such one."""
+        ...
+
+    def exists(self, path: str) -> bool:
+        """Whether there is such a folder."""
+        ...
+
+    def documents(self, path: str) -> list[tuple[str, FileStat]]:
+        """Names and facts of the Markdown files directly in a folder, hidden ones left out, in no particular order."""
+        ...
+
+    def files(self, path: str) -> list[str]:
+        """Paths of all regular files below a folder, hidden ones included."""
+        ...
+
+
+class Upstream(Protocol):
+    """The store's remote; every call but `status` and `sync` returns without waiting for the network."""
+
+    def wait_started(self) -> None:
+        """Return when the first fetch is over, or has taken as long as a caller should wait."""
+        ...
+
+    def committed(self) -> None:
+        """Say that there is a new commit to push."""
+        ...
+
+    def status(self) -> StorageStatus:
+        """How things stand, by what is known here; the remote is not asked."""
+        ...
+
+    def sync(self) -> SyncOutcome:
+        """Commit every change made by hand, bring in what the remote has, and push.
+
+        Raises:
+            GitError, StorageError, ReadOnlyError: the commit failed. A failed push is told in the outcome.
+        """
+        ...
+
+
+class Activity(Protocol):
+    """Where calls are noted."""
+
+    def record(self, entry: JsonObject) -> None:
+        """Note one call; returns at once and never fails."""
+        ...

@@ -1,0 +1,82 @@
+"""`index.json`: which folder each project has. Ids are kept verbatim; keys that are not known here survive."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from commonplace.domain.json import Json
+
+INDEX_FILE = "index.json"
+PROJECTS = "projects"
+_FOLDER = re.compile(r"[^/\\\x00-\x1f.\s][^/\\\x00-\x1f]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """The projects by id, in the order of the file."""
+
+    folders: Mapping[str, str]
+    others: Mapping[str, Json]
+    """What else stands in the file."""
+
+    def with_project(self, project_id: str, folder: str) -> Registry:
+        """With one more project."""
+        return Registry({**self.folders, project_id: folder}, self.others)
+
+    def without(self, project_id: str) -> Registry:
+        """With one project less."""
+        return Registry({key: value for key, value in self.folders.items() if key != project_id}, self.others)
+
+    @property
+    def content(self) -> bytes:
+        """The file's bytes."""
+        shown = {**self.others, PROJECTS: dict(self.folders)}
+        return (json.dumps(shown, ensure_ascii=False, indent=2) + "\n").encode()
+
+
+EMPTY = Registry({}, {})
+
+
+def read_registry(raw: bytes) -> Registry | None:
+    """What the file says; None for a damaged one."""
+    try:
+        value = cast("object", json.loads(raw.decode("utf-8-sig")))
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict):
+        return None
+    told = cast("dict[str, Json]", value)
+    projects = told.get(PROJECTS)
+    if not isinstance(projects, dict) or not all(_is_folder(folder) for folder in projects.values()):
+        return None
+    folders = {key: str(folder) for key, folder in projects.items()}
+    return Registry(folders, {key: one for key, one in told.items() if key != PROJECTS})
+
+
+def merge_registries(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
+    """Both sides' projects; None where they give one id or one folder to different things, or a side is damaged."""
+    before, mine, other = read_registry(base) or EMPTY, read_registry(ours), read_registry(theirs)
+    if mine is None or other is None:
+        return None
+    merged = dict(mine.folders)
+    for project_id in {**before.folders, **other.folders}:
+        was, now = before.folders.get(project_id), other.folders.get(project_id)
+        if was == now:
+            continue
+        if mine.folders.get(project_id) not in {was, now}:
+            return None
+        if now is None:
+            merged.pop(project_id, None)
+        else:
+            merged[project_id] = now
+    if len(set(merged.values())) < len(merged):
+        return None
+    return Registry(merged, {**other.others, **mine.others}).content
+
+
+def _is_folder(value: Json) -> bool:
+    return isinstance(value, str) and _FOLDER.fullmatch(value) is not None

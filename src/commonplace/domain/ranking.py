@@ -1,0 +1,106 @@
+"""What a word found in a text is worth, and how near two words are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+K1 = 1.2
+B = 0.75
+"""Constants of BM25; those of the full text, so that scores made here and there can be compared."""
+
+TIE = 0.3
+"""What each further form of a word adds to the best one."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldStatistics:
+    """What BM25 needs to know of a field over all documents."""
+
+    documents: int
+    average_length: float
+    """Words."""
+
+
+def bm25(count: int, length: int, holders: int, statistics: FieldStatistics) -> float:
+    """What a word is worth that stands `count` times in a field of `length` words.
+
+    Args:
+        count: At least 1.
+        length: Words of the field.
+        holders: Documents that hold the word in this field.
+        statistics: Of the field.
+    """
+    return phrase_bm25(count, length, [holders], statistics)
+
+
+def phrase_bm25(count: int, length: int, holders: Iterable[int], statistics: FieldStatistics) -> float:
+    """The same for words that stand together `count` times.
+
+    Args:
+        count: At least 1.
+        length: Words of the field.
+        holders: For each word, documents that hold it in this field.
+        statistics: Of the field.
+    """
+    rarity = sum(_rarity(number, statistics.documents) for number in holders)
+    relative = length / statistics.average_length if statistics.average_length else 1.0
+    return rarity * (K1 + 1) * count / (count + K1 * (1 - B + B * relative))
+
+
+def _rarity(holders: int, documents: int) -> float:
+    total = max(documents, holders)
+    return math.log(1 + (total - holders + 0.5) / (holders + 0.5))
+
+
+def best_of(scores: Iterable[float], tie: float = TIE) -> float:
+    """The best score and a part of each other one; 0 for none."""
+    found = list(scores)
+    best = max(found, default=0.0)
+    return best + tie * (sum(found) - best)
+
+
+def together(words: Sequence[str], wanted: Sequence[str]) -> int:
+    """How many times `wanted` stands in `words` as a run."""
+    if not wanted:
+        return 0
+    first, size = wanted[0], len(wanted)
+    target = list(wanted)
+    return sum(word == first and list(words[at : at + size]) == target for at, word in enumerate(words))
+
+
+def typos_between(one: str, other: str, most: int) -> int:
+    """Insertions, deletions, changes and swaps of neighbours that turn one word into the other; `most + 1` if more."""
+    if abs(len(one) - len(other)) > most or len(set(one) - set(other)) > most:
+        return most + 1
+    start = shared_beginning(one, other)
+    one, other = one[start:], other[start:]
+    end = shared_beginning(one[::-1], other[::-1])
+    if end:
+        one, other = one[:-end], other[:-end]
+    return min(_distance(one, other), most + 1) if min(len(one), len(other)) else len(one) + len(other)
+
+
+def shared_beginning(one: str, other: str) -> int:
+    """How many letters two words begin with alike."""
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def _distance(one: str, other: str) -> int:
+    before: list[int] = []
+    last = list(range(len(other) + 1))
+    for row, letter in enumerate(one, 1):
+        line = [row]
+        for column, other_letter in enumerate(other, 1):
+            cost = min(last[column] + 1, line[-1] + 1, last[column - 1] + (letter != other_letter))
+            swapped = row > 1 and column > 1 and letter == other[column - 2] and one[row - 2] == other_letter
+            line.append(min(cost, before[column - 2] + 1) if swapped else cost)
+        before, last = last, line
+    return last[-1]
+
+
+def best_forms(weights: Mapping[str, float], holders: Mapping[str, int], limit: int) -> dict[str, float]:
+    """The `limit` forms of a word worth most: by weight, then by how many documents hold them."""
+    chosen = sorted(weights, key=lambda form: (-weights[form], -holders.get(form, 0), form))[:limit]
+    return {form: weights[form] for form in chosen}

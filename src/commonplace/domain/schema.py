@@ -1,0 +1,227 @@
+"""What a knowledge base declares in its `kb.yaml`: types of entries, their fields, guidelines and rules.
+
+A folder without the file is a base of notes; a broken file is a finding, and the base stays readable.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from commonplace.domain.documents import Finding, Severity
+from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.frontmatter import text_items
+from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.yamlblock.emitting import normal
+from commonplace.domain.yamlblock.loading import Problem, load
+from commonplace.domain.yamlblock.surgery import change_keys
+
+SCHEMA_FILE = "kb.yaml"
+FIELD_TYPES = (
+    "text",
+    "number",
+    "date",
+    "datetime",
+    "checkbox",
+    "select",
+    "multi-select",
+    "object-ref",
+    "list",
+    "tags",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldRule:
+    """What a type says of one of its fields."""
+
+    type: str = "text"
+    required: bool = False
+    default: Json = None
+    options: tuple[str, ...] = ()
+    min: float | None = None
+    max: float | None = None
+    format: str = ""
+    """A regular expression that the whole text must match, or ""."""
+    target_type: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryType:
+    """One declared or core type."""
+
+    name: str
+    description: str = ""
+    required: tuple[str, ...] = ("title",)
+    optional: tuple[str, ...] = ()
+    subdirectory: str = ""
+    """Folder of new entries, "" for the root."""
+    file_pattern: str = ""
+    """Path of a new entry with `{id}`, `{date}`, `{year}` or `{slug}` in it, or "" for `{subdirectory}/{id}.md`."""
+    fields: Mapping[str, FieldRule] = field(default_factory=dict[str, FieldRule])
+    declared: JsonObject = field(default_factory=dict[str, Json])
+    """The type as `kb.yaml` has it; empty for a core type that it does not mention."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schema:
+    """A whole `kb.yaml`, or what stands in for one."""
+
+    name: str = ""
+    description: str = ""
+    kb_type: str = ""
+    guidelines: Json = None
+    goals: Json = None
+    evaluation_rubric: tuple[str, ...] = ()
+    policies: JsonObject = field(default_factory=dict[str, Json])
+    enforce: bool = False
+    """Whether entries that break their type are refused; else they come back as warnings."""
+    qa_on_write: bool = False
+    types: Mapping[str, EntryType]
+    """Core types and declared ones by name."""
+    declares_types: bool = False
+    findings: tuple[Finding, ...] = ()
+
+
+def _core(name: str, description: str, subdirectory: str = "", *required: str) -> EntryType:
+    return EntryType(name=name, description=description, subdirectory=subdirectory, required=("title", *required))
+
+
+CORE_TYPES: Mapping[str, EntryType] = {
+    core.name: core
+    for core in (
+        _core("note", "A thought, observation or piece of text", "notes"),
+        _core("person", "A person and their role", "people"),
+        _core("organization", "A company, team or institution", "organizations"),
+        _core("event", "Something that happened or will, on a date", "events", "date"),
+        _core("document", "A reference, source or written work", "documents"),
+        _core("topic", "A subject that entries belong to", "topics"),
+        _core("relationship", "How two entries relate", "relationships"),
+        _core("timeline", "A sequence of events", "timelines"),
+        _core("collection", "A set of entries"),
+        _core("qa_assessment", "The result of a quality assessment"),
+    )
+}
+
+
+def read_schema(raw: bytes | None) -> Schema:
+    """The schema that these bytes state; None (no file) is a base of notes. Never raises."""
+    if raw is None:
+        return Schema(types=CORE_TYPES)
+    loaded = load(raw.decode("utf-8-sig", "replace"))
+    values = _mapping(loaded.value)
+    validation = _mapping(values.get("validation"))
+    declared = {name: entry_type_of(name, _mapping(body)) for name, body in _mapping(values.get("types")).items()}
+    return Schema(
+        name=_text(values.get("name")),
+        description=_text(values.get("description")),
+        kb_type=_text(values.get("kb_type")),
+        guidelines=values.get("guidelines"),
+        goals=values.get("goals"),
+        evaluation_rubric=text_items(values.get("evaluation_rubric")),
+        policies=_mapping(values.get("policies")),
+        enforce=validation.get("enforce") is True,
+        qa_on_write=validation.get("qa_on_write") is True,
+        types={**CORE_TYPES, **declared},
+        declares_types=bool(declared),
+        findings=tuple(_finding(problem) for problem in loaded.problems),
+    )
+
+
+def schema_problems(schema: Schema) -> list[str]:
+    """What is wrong with what a `kb.yaml` declares, sentence by sentence; its YAML is judged by `findings`."""
+    problems: list[str] = []
+    for entry_type in schema.types.values():
+        where = f"types.{entry_type.name}"
+        fields = _mapping(entry_type.declared.get("fields"))
+        for name, rule in entry_type.fields.items():
+            kind = _text(_mapping(fields.get(name)).get("type")) or "text"
+            if kind not in FIELD_TYPES:
+                problems.append(f"{where}.fields.{name}.type is {kind!r}; expected one of {', '.join(FIELD_TYPES)}.")
+            if rule.type in {"select", "multi-select"} and not rule.options:
+                problems.append(f"{where}.fields.{name} is a {rule.type} without options.")
+            if rule.target_type and rule.target_type not in schema.types:
+                problems.append(f"{where}.fields.{name}.target_type {rule.target_type!r} is not declared.")
+            if rule.min is not None and rule.max is not None and rule.min > rule.max:
+                problems.append(f"{where}.fields.{name}: min {rule.min:g} is over max {rule.max:g}.")
+    return problems
+
+
+def set_keys(raw: bytes, changes: Mapping[str, Json]) -> bytes:
+    """A `kb.yaml` with other values for some of its keys; comments and everything else stay as they are.
+
+    Args:
+        raw: The file as it is, b"" for a new one.
+        changes: New values by key at the top; None removes the key.
+
+    Raises:
+        InvalidInputError: kind "schema": the file cannot be read or not be changed by key.
+    """
+    loaded = load(raw.decode("utf-8-sig", "replace"))
+    if loaded.failed or not isinstance(loaded.value or {}, Mapping):
+        raise InvalidInputError(
+            f"{SCHEMA_FILE} is broken: {_finding(loaded.problems[0]).message if loaded.problems else 'no mapping'}",
+            kind="schema",
+            hint="Mend the file by hand first.",
+        )
+    mark = codecs.BOM_UTF8 if raw.startswith(codecs.BOM_UTF8) else b""
+    text = raw[len(mark) :].decode()
+    newline = "\r\n" if "\r\n" in text else "\n"
+    whole = text if not text or text.endswith("\n") else text + newline
+    normalised = {key: normal(value) for key, value in changes.items()}
+    return mark + change_keys(whole, _mapping(loaded.value), normalised, newline).encode()
+
+
+def _finding(problem: Problem) -> Finding:
+    where = f"{SCHEMA_FILE}, line {problem.line + 1}, column {problem.column + 1}"
+    return Finding(problem.rule, Severity.ERROR, f"{where}: {problem.message}.", problem.key, problem.line + 1)
+
+
+def entry_type_of(name: str, body: JsonObject) -> EntryType:
+    """A type from its declaration; a core type keeps what the declaration leaves out."""
+    core = CORE_TYPES.get(name)
+    required = text_items(body.get("required")) or (core.required if core else ("title",))
+    fields = {key: _field_rule(_mapping(value)) for key, value in _mapping(body.get("fields")).items()}
+    return EntryType(
+        name=name,
+        description=_text(body.get("description")) or (core.description if core else ""),
+        required=required,
+        optional=text_items(body.get("optional")),
+        subdirectory=_text(body.get("subdirectory")).strip("/") or (core.subdirectory if core else ""),
+        file_pattern=_text(body.get("file_pattern")).strip("/"),
+        fields=fields,
+        declared=body,
+    )
+
+
+def _field_rule(body: Mapping[str, Json]) -> FieldRule:
+    kind = _text(body.get("type")) or "text"
+    return FieldRule(
+        type=kind if kind in FIELD_TYPES else "text",
+        required=body.get("required") is True,
+        default=body.get("default"),
+        options=text_items(body.get("options")),
+        min=_number(body.get("min")),
+        max=_number(body.get("max")),
+        format=_text(body.get("format")),
+        target_type=_text(body.get("target_type")),
+    )
+
+
+def _mapping(value: Json) -> Mapping[str, Json]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _text(value: Json) -> str:
+    return (
+        value
+        if isinstance(value, str)
+        else ""
+        if value is None or isinstance(value, (Mapping, Sequence))
+        else str(value)
+    )
+
+
+def _number(value: Json) -> float | None:
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None

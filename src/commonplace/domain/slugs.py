@@ -1,0 +1,75 @@
+"""Names made from titles: the id of a new document and the anchor of a heading."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from commonplace.domain.addresses import MAX_COMPONENT_BYTES
+from commonplace.domain.errors import InvalidInputError
+
+MAX_SLUG_BYTES = MAX_COMPONENT_BYTES - len(".md")
+
+_NOT_IN_ANCHORS = re.compile(r"[^a-z0-9_\- ]")
+_NOT_IN_SLUGS = re.compile(r"[^a-z0-9]+")
+_SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")  # they choose between pictures of one character
+_ANCHOR_NUMBERS = frozenset({"Nd", "Nl", "Pc"})
+
+
+def anchor(heading: str) -> str:
+    """The fragment by which GitHub and most renderers link to a heading; not yet unique in its document.
+
+    Lower case; letters, marks and digits of any script, `_` and `-` stay; blanks become `-`; all else is dropped, so
+    that the result can be "".
+    """
+    text = heading.strip().lower()
+    if text.isascii():
+        return _NOT_IN_ANCHORS.sub("", text).replace(" ", "-")
+    return "".join([c for c in text if _in_anchor(c)]).replace(" ", "-")
+
+
+def slug(title: str) -> str:
+    """The id of a new document: letters and digits of any script in lower case, and `-` for each run of others.
+
+    At most 252 bytes of UTF-8 and NFC, so that `{slug}.md` is a file name everywhere. A title of symbols alone gets
+    their Unicode names (`rocket` for a rocket): it stays the same everywhere and can be typed.
+
+    Raises:
+        InvalidInputError: there is nothing but punctuation and blanks, or a lone surrogate.
+    """
+    text = unicodedata.normalize("NFC", unicodedata.normalize("NFC", title).lower())
+    if text.isascii():
+        result = _trimmed(_NOT_IN_SLUGS.sub(" ", text))
+    else:
+        result = _trimmed(_letters(text)) or _trimmed(" ".join(map(_symbol_name, text)))
+    if not result:
+        raise InvalidInputError(
+            "The title holds no letter, digit or symbol to make an id from.",
+            kind="title",
+            hint="Give a title with at least one letter or digit.",
+        )
+    return result
+
+
+def _in_anchor(character: str) -> bool:
+    category = unicodedata.category(character)
+    return category[0] in "LM" or character in "- " or category in _ANCHOR_NUMBERS
+
+
+def _letters(text: str) -> str:
+    """The text with blanks for all but letters, their marks and digits; "" when there are marks alone."""
+    plain = _SELECTORS.sub("", text)
+    kept = [c if unicodedata.category(c)[0] in "LMN" else " " for c in plain]
+    return "".join(kept) if any(c.isalnum() for c in kept) else ""
+
+
+def _trimmed(text: str) -> str:
+    """The words joined by `-`, cut to `MAX_SLUG_BYTES` behind a whole character."""
+    return "-".join(text.split()).encode()[:MAX_SLUG_BYTES].decode("utf-8", "ignore").rstrip("-")
+
+
+def _symbol_name(character: str) -> str:
+    if unicodedata.category(character) not in {"So", "Sm", "Sc", "Sk", "Co"}:
+        return ""
+    name = unicodedata.name(character, f"u{ord(character):x}").lower()
+    return _NOT_IN_SLUGS.sub(" ", name)

@@ -1,0 +1,210 @@
+"""Snippets: a line of plain text from a section, round the words that answer a search.
+
+Only the neighbourhood of the chosen place is freed of its markup, so a snippet costs the same in a long section.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+MAX_SOURCE_CHARS = 50_000
+"""How much of a section is looked through."""
+MAX_PLACES = 10
+"""How many places of each word are looked at."""
+
+SENTENCE_BYTES = 600
+"""How far round a link its sentence is looked for."""
+
+_SENTENCE_END = re.compile(r"[.!?…]['\"”)\]]*(?=\s+(?![a-z]))|[\u3002\uff01\uff1f]")
+_BLANKS = re.compile(r"\s+")
+_WORD_END = re.compile(r"[^\W_]*")
+_HTML = (
+    "a|abbr|b|blockquote|body|br|caption|cite|code|col|colgroup|dd|del|details|div|dl|dt|em|figcaption|figure|font|"
+    "h[1-6]|hr|i|iframe|img|ins|kbd|li|mark|ol|p|pre|q|s|samp|section|small|span|strong|sub|summary|sup|table|tbody|"
+    "td|tfoot|th|thead|tr|tt|u|ul|var|video"
+)
+# Every repetition is bounded or cannot match what follows it, so the time is linear in the text.
+_MARKUP = re.compile(
+    r"(?P<gap>^[ \t]*(?:```|~~~)[^\n]*$|^[ \t|:+=_*-]{3,}$|^[ \t]*\[[^\[\]\n]{1,80}\]:[^\n]*$"
+    rf"|</?(?:{_HTML})(?:[ /][^<>\n]{{0,300}})?>|<!--[^<>]{{0,500}}-->|\|)"
+    r"|(?P<lead>^[ \t]*(?:>[ \t]?|[*+-][ \t]+|\d{1,9}[.)][ \t]+|\#{1,6}[ \t]+)+)"
+    r"|!?\[\[(?P<target>[^\[\]|\n]*)(?:\|(?P<shown>[^\[\]\n]*))?\]\]"
+    r"|(?P<mark>\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)?(?:[ \t]+\"[^\"\n]*\")?\)|\]\[[^\[\]\n]*\]|!?\[(?=[^\[\]\n]*\]))"
+    r"|(?P<code>`+)"
+    r"|\*{1,3}(?=[^\s*])(?P<star>[^*\n]{1,300})(?<=\S)\*{1,3}"
+    r"|(?<!\w)_{1,2}(?=[^\s_])(?P<line>[^_\n]{1,300})(?<=\S)_{1,2}(?!\w)"
+    r"|\\(?=[!-/:-@\[-`{-~])",
+    re.MULTILINE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a search looks for in a text, in the index's own folded form."""
+
+    words: Mapping[str, frozenset[str]]
+    """Forms of a word, by what they all begin with."""
+    grams: tuple[str, ...] = ()
+    fold: Callable[[str], str] = str.casefold
+    """The folded form of one word."""
+
+
+def plain_text(markdown: str) -> str:
+    """Markdown without its markup, as one line."""
+    return _BLANKS.sub(" ", _MARKUP.sub(_shown, markdown)).strip()
+
+
+def snippet(markdown: str, wanted: Wanted, limit: int) -> str:
+    """At most `limit` characters of a text, round the place where most of the wanted words stand close together.
+
+    Args:
+        markdown: The section's text.
+        wanted: What to show; where none of it stands, the text's beginning is shown.
+        limit: Characters, `…` at a cut end included; 0 gives "".
+    """
+    if limit <= 0:
+        return ""
+    source = markdown[:MAX_SOURCE_CHARS]
+    for place in _by_worth(list(_places(source, wanted)), limit):
+        start, end = _neighbourhood(source, place, limit)
+        text = plain_text(source[start:end])
+        first = next(_places(text, wanted), None)
+        if first:
+            return _cut(text, first, limit, cut_before=start > 0, cut_behind=end < len(source))
+    text = plain_text(source[: 4 * limit + 200])
+    return _cut(text, None, limit, cut_before=False, cut_behind=len(source) > 4 * limit + 200)
+
+
+def sentence_round(raw: bytes, start: int, end: int) -> str:
+    """The sentence that holds some bytes of a document, as plain text on one line; of a long one the part round them.
+
+    Args:
+        raw: The document, UTF-8.
+        start: Byte offset of the first.
+        end: Byte offset behind the last.
+    """
+    first = raw.rfind(b"\n", max(start - SENTENCE_BYTES, 0), start) + 1 or max(start - SENTENCE_BYTES, 0)
+    last = raw.find(b"\n", end, end + SENTENCE_BYTES)
+    before = raw[first:start].decode("utf-8", "ignore")
+    behind = raw[end : last if last >= 0 else end + SENTENCE_BYTES].decode("utf-8", "ignore")
+    cut = max((found.end() for found in _SENTENCE_END.finditer(before)), default=0)
+    found = _SENTENCE_END.search(behind)
+    middle = raw[start:end].decode("utf-8", "ignore")
+    return plain_text(before[cut:] + middle + (behind[: found.end()] if found else behind))
+
+
+Place = tuple[int, int, str]
+"""Start, end, and which of the wanted words it is."""
+
+
+def _shown(found: re.Match[str]) -> str:
+    kind = found.lastgroup
+    if kind == "gap":
+        return " "
+    if kind in {"target", "shown", "star", "line"}:
+        return found[kind] or found["target"] or ""
+    return ""
+
+
+def _places(text: str, wanted: Wanted) -> Iterator[Place]:
+    """Where wanted words stand, word by word; in the folded text only when the text as it is has none."""
+    found = False
+    for place in _places_in(text.lower() if len(text.lower()) == len(text) else text, text, wanted):
+        found = True
+        yield place
+    if not found and not text.isascii():
+        yield from _places_in(_flat(text), text, wanted)
+
+
+def _places_in(folded: str, text: str, wanted: Wanted) -> Iterator[Place]:
+    for beginning, forms in wanted.words.items():
+        at, count = folded.find(beginning), 0
+        while at >= 0 and count < MAX_PLACES:
+            end = _end_of_word(folded, at + len(beginning))
+            word = folded[at:end]
+            starts = at == 0 or not folded[at - 1].isalnum()
+            if starts and (word in forms or (not word.isascii() and wanted.fold(text[at:end]) in forms)):
+                yield at, end, beginning
+                count += 1
+            at = folded.find(beginning, at + 1)
+    for gram in wanted.grams:
+        at, count = folded.find(gram), 0
+        while at >= 0 and count < MAX_PLACES:
+            yield at, at + len(gram), gram
+            count += 1
+            at = folded.find(gram, at + 1)
+
+
+def _end_of_word(text: str, at: int) -> int:
+    if at >= len(text) or not (text[at].isalnum()):
+        return at
+    found = _WORD_END.match(text, at)
+    return found.end() if found else at
+
+
+class _Flat(dict[int, str]):
+    """Letters without accents and in lower case, one for one, so that places stay where they are."""
+
+    def __missing__(self, code: int) -> str:
+        letter = chr(code)
+        bare = "".join(c for c in unicodedata.normalize("NFKD", letter) if not unicodedata.combining(c)).lower()
+        self[code] = bare if len(bare) == 1 else letter
+        return self[code]
+
+
+_FLAT = _Flat()
+
+
+def _flat(text: str) -> str:
+    return text.translate(_FLAT)
+
+
+def _by_worth(places: list[Place], limit: int) -> Iterator[Place]:
+    """The places with most different wanted words within a snippet's length behind them, the best few of them."""
+    places.sort()
+    worth: list[tuple[int, int, Place]] = []
+    last = 0
+    counts: dict[str, int] = {}
+    for place in places:
+        while last < len(places) and places[last][1] <= place[0] + limit:
+            counts[places[last][2]] = counts.get(places[last][2], 0) + 1
+            last += 1
+        worth.append((-len(counts), place[0], place))
+        if place[2] in counts:
+            counts[place[2]] -= 1
+            if not counts[place[2]]:
+                del counts[place[2]]
+    yield from (place for _, _, place in sorted(worth)[:5])
+
+
+def _neighbourhood(source: str, place: Place, limit: int) -> tuple[int, int]:
+    """The part of the source to be shown, with room for the markup in it; from the line's beginning where that fits."""
+    end = min(place[1] + 3 * limit, len(source))
+    earliest = place[0] - 2 * limit
+    if earliest <= 0:
+        return 0, end
+    line = source.rfind("\n", earliest, place[0]) + 1
+    return line or source.find(" ", earliest, place[0]) + 1 or earliest, end
+
+
+def _cut(text: str, place: Place | None, limit: int, *, cut_before: bool, cut_behind: bool) -> str:
+    """`limit` characters of a text, with a place in them, cut between words where one is near."""
+    start = 0
+    if place and place[1] > limit - 2:
+        start = place[0] - limit // 3
+        if not cut_behind:
+            start = min(start, len(text) - limit + 1)
+        start = max(start, place[1] - limit + 2, 0)
+        blank = text.find(" ", start, min(place[0], start + 20))
+        start = blank + 1 if blank >= 0 else start
+    lead = "…" if start or cut_before else ""
+    end = start + limit - len(lead)
+    if end >= len(text) and not cut_behind:
+        return lead + text[start:]
+    end = min(end - 1, len(text))
+    least = place[1] if place else start
+    blank = text.rfind(" ", max(end - 20, least), end + 1) if end < len(text) else -1
+    return f"{lead}{text[start : blank if blank > start else end].rstrip()}…"[:limit]

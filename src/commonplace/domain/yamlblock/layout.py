@@ -1,0 +1,85 @@
+"""Where each value of a YAML text is written, for edits that touch nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from yaml.events import (
+    AliasEvent,
+    CollectionEndEvent,
+    CollectionStartEvent,
+    Event,
+    MappingStartEvent,
+    NodeEvent,
+    ScalarEvent,
+)
+
+from commonplace.domain.yamlblock.loading import events
+
+
+@dataclass(slots=True)
+class Place:
+    """A value as it is written. Offsets count characters of the text."""
+
+    kind: Literal["scalar", "alias", "list", "mapping"]
+    start: int
+    end: int
+    """Behind the value; of a block of lines, where the next one begins."""
+    text: str = ""
+    """What a scalar says."""
+    style: str = ""
+    """The quotation mark of a scalar or the `|` or `>` of a block, "" for a plain one."""
+    flow: bool = False
+    """Whether a list or mapping is written with brackets."""
+    anchored: bool = False
+    children: list[Place] = field(default_factory=list["Place"])
+    """The items of a list; the keys and values of a mapping in turn."""
+
+    @property
+    def entries(self) -> list[tuple[Place, Place]]:
+        """The keys and values of a mapping."""
+        return list(zip(self.children[::2], self.children[1::2], strict=True))
+
+    def walk(self) -> Iterator[Place]:
+        """This place and all within it, in the text's order."""
+        waiting: list[Place] = [self]
+        while waiting:
+            place = waiting.pop()
+            yield place
+            waiting.extend(reversed(place.children))
+
+
+def layout(text: str) -> Place | None:
+    """Where everything in a text is that `load` read without failing; None for a text without a value."""
+    root: Place | None = None
+    open_places: list[Place] = []
+    for event in events(text):
+        if isinstance(event, CollectionEndEvent):
+            open_places.pop().end = _offset(event, end=True)
+        elif isinstance(event, NodeEvent):
+            place = _place(event)
+            if open_places:
+                open_places[-1].children.append(place)
+            else:
+                root = place
+            if isinstance(event, CollectionStartEvent):
+                open_places.append(place)
+    return root
+
+
+def _place(event: NodeEvent) -> Place:
+    start, end = _offset(event), _offset(event, end=True)
+    anchored = event.anchor is not None and not isinstance(event, AliasEvent)
+    if isinstance(event, ScalarEvent):
+        return Place("scalar", start, end, event.value, event.style or "", anchored=anchored)
+    if isinstance(event, CollectionStartEvent):
+        kind = "mapping" if isinstance(event, MappingStartEvent) else "list"
+        return Place(kind, start, end, flow=bool(event.flow_style), anchored=anchored)
+    return Place("alias", start, end)
+
+
+def _offset(event: Event, *, end: bool = False) -> int:
+    mark = event.end_mark if end else event.start_mark
+    return mark.index if mark else 0

@@ -1,0 +1,1 @@
+"""Where callers come in: MCP, the command line, and what they share."""

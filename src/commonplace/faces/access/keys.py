@@ -1,0 +1,178 @@
+"""Access keys: random, shown once, stored as SHA-256 with what they allow."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import hmac
+import json
+import os
+import re
+import secrets
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import cast
+
+from commonplace.domain.errors import ConfigError, InvalidInputError, NotFoundError
+from commonplace.faces.access.callers import TIERS, Caller
+from commonplace.settings import Tier
+
+PREFIX = "cpk_"
+"""Every key begins so, for scanners that look for leaked secrets."""
+RANDOM_BYTES = 32
+FILE = "keys.json"
+_NAME = re.compile(r"[\w .@-]{1,60}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """What is known of a key; never the key itself."""
+
+    id: str
+    name: str
+    sha256: str
+    """64 hex digits."""
+    tier: Tier
+    collections: tuple[str, ...] | None
+    """Names, or None for all."""
+    created: str
+    """ISO 8601, UTC."""
+
+    @property
+    def caller(self) -> Caller:
+        """Who comes with it."""
+        return Caller(f"key:{self.id}", self.tier, None if self.collections is None else frozenset(self.collections))
+
+
+class Keys:
+    """The keys of one machine, in one file that only its owner can read.
+
+    A change by another process is seen by the next request: a revoked key ends at once.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / FILE
+        self._read: tuple[tuple[int, int, int] | None, tuple[Key, ...]] = (None, ())
+
+    def create(self, name: str, tier: Tier, collections: Sequence[str] | None = None) -> tuple[str, Key]:
+        """A new key, which nobody can be told again, and what is known of it.
+
+        Raises:
+            InvalidInputError: the name is empty, too long or odd.
+        """
+        if not _NAME.fullmatch(name):
+            raise InvalidInputError(
+                f"Invalid name {name[:60]!r}: expected 1 to 60 letters, digits, blanks or . _ @ -",
+                kind="name",
+                hint="Name the key after who will use it.",
+            )
+        token = PREFIX + secrets.token_urlsafe(RANDOM_BYTES)
+        key = Key(
+            id=secrets.token_hex(4),
+            name=name,
+            sha256=digest(token),
+            tier=tier,
+            collections=tuple(collections) if collections else None,
+            created=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+        )
+        with self._locked():
+            self._write((*self.all(), key))
+        return token, key
+
+    def revoke(self, id_or_name: str) -> Key:
+        """Take a key out of use, now and for running servers.
+
+        Raises:
+            NotFoundError: no key has this id or name.
+            InvalidInputError: several have this name.
+        """
+        with self._locked():
+            keys = self.all()
+            found = [key for key in keys if key.id == id_or_name] or [key for key in keys if key.name == id_or_name]
+            if not found:
+                raise NotFoundError(
+                    f"There is no key {id_or_name[:60]!r}.", kind="key", hint="List the keys to see their ids."
+                )
+            if len(found) > 1:
+                raise InvalidInputError(
+                    f"{len(found)} keys are named {id_or_name!r}: {', '.join(key.id for key in found)}.",
+                    kind="key",
+                    hint="Give the id.",
+                )
+            self._write([key for key in keys if key != found[0]])
+        return found[0]
+
+    def all(self) -> tuple[Key, ...]:
+        """Every key in order of creation.
+
+        Raises:
+            ConfigError: the file is damaged.
+        """
+        try:
+            status = self._path.stat()
+        except FileNotFoundError:
+            return ()
+        stamp = status.st_mtime_ns, status.st_size, status.st_ino
+        if self._read[0] != stamp:
+            self._read = stamp, _keys_in(self._path)
+        return self._read[1]
+
+    def find(self, token: str) -> Key | None:
+        """The key that this is, found without telling by time how much of it is right."""
+        given = digest(token)
+        found: Key | None = None
+        for key in self.all():
+            if hmac.compare_digest(key.sha256, given):
+                found = key
+        return found
+
+    @contextmanager
+    def _locked(self) -> Generator[None]:
+        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with self._path.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def _write(self, keys: Sequence[Key]) -> None:
+        beside = self._path.with_suffix(".part")
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump({"keys": [asdict(key) for key in keys]}, file, indent=2)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(self._path)
+
+
+def digest(token: str) -> str:
+    """The SHA-256 of a key; enough for a secret of 256 random bits, which no dictionary holds."""
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _keys_in(path: Path) -> tuple[Key, ...]:
+    try:
+        rows = json.loads(path.read_text(encoding="utf-8"))["keys"]
+        return tuple(_key(cast("dict[str, object]", row)) for row in rows)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ConfigError(
+            f"The file of access keys, {path.name}, is damaged.",
+            kind="keys",
+            hint="Mend or remove it; nobody is let in.",
+        ) from error
+
+
+def _key(row: dict[str, object]) -> Key:
+    tier, collections = row["tier"], row["collections"]
+    if tier not in TIERS:
+        raise ValueError
+    names = None if collections is None else tuple(str(name) for name in cast("list[object]", collections))
+    return Key(
+        id=str(row["id"]),
+        name=str(row["name"]),
+        sha256=str(row["sha256"]),
+        tier=tier,
+        collections=names,
+        created=str(row["created"]),
+    )

@@ -1,0 +1,101 @@
+"""Tokens of an identity provider: OAuth 2.1 access tokens as JWT, checked as a resource server does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, cast
+
+from commonplace.domain.errors import UnauthenticatedError, UnavailableError
+from commonplace.faces.access.callers import TIERS, Caller
+from commonplace.settings import Tier
+
+if TYPE_CHECKING:
+    from jwt import PyJWKClient
+
+ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
+"""Asymmetric ones only: a shared secret would let the resource server's key sign tokens."""
+TIMEOUT = 10.0
+"""Seconds for an answer of the provider."""
+LEEWAY = 30.0
+"""Seconds by which clocks may differ."""
+SCOPE_PREFIX = "commonplace:"
+DISCOVERY = ("/.well-known/openid-configuration", "/.well-known/oauth-authorization-server")
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """What one provider issues for one resource."""
+
+    issuer: str
+    """Its URL, as its tokens name it in `iss`."""
+    audience: str
+    """What tokens must name in `aud`: this server's URL, or what the provider calls it."""
+
+    def check(self, token: str) -> Caller:
+        """Who comes with a token. Its scopes `commonplace:read|write|admin` give the tier; without one it is read.
+
+        Raises:
+            UnauthenticatedError: forged, expired, of another issuer or for another audience.
+            UnavailableError: the provider's keys cannot be had now.
+        """
+        import jwt  # noqa: PLC0415 - only where there is a provider
+
+        try:
+            key = self._keys.get_signing_key_from_jwt(token)
+            claims = cast(
+                "dict[str, object]",
+                jwt.decode(
+                    token,
+                    key,
+                    algorithms=list(ALGORITHMS),
+                    audience=self.audience,
+                    issuer=self.issuer,
+                    leeway=LEEWAY,
+                    options={"require": ["exp", "iss", "aud"]},
+                ),
+            )
+        except jwt.PyJWKClientConnectionError as error:
+            raise _no_provider() from error
+        except jwt.PyJWTError as error:
+            raise UnauthenticatedError(
+                "The access token is not valid here.", kind="token", hint="Sign in again at the identity provider."
+            ) from error
+        return Caller(f"oauth:{_subject(claims)}", _tier(claims))
+
+    @cached_property
+    def _keys(self) -> PyJWKClient:
+        from jwt import PyJWKClient  # noqa: PLC0415
+
+        return PyJWKClient(self._jwks_uri, cache_keys=True, lifespan=600, timeout=TIMEOUT)
+
+    @property
+    def _jwks_uri(self) -> str:
+        """Where the provider says that its keys are."""
+        import httpx2  # noqa: PLC0415
+
+        for path in DISCOVERY:
+            try:
+                answer = httpx2.get(self.issuer.rstrip("/") + path, timeout=TIMEOUT)
+                uri = cast("object", answer.json().get("jwks_uri")) if answer.is_success else None
+            except (httpx2.HTTPError, ValueError, AttributeError) as error:
+                raise _no_provider() from error
+            if isinstance(uri, str):
+                return uri
+        raise _no_provider()
+
+
+def _subject(claims: dict[str, object]) -> str:
+    """The person or, where a machine was given the token, the machine."""
+    return str(next((claims[name] for name in ("sub", "client_id", "azp") if claims.get(name)), ""))
+
+
+def _tier(claims: dict[str, object]) -> Tier:
+    scope = claims.get("scope") or claims.get("scp") or ""
+    given = scope.split() if isinstance(scope, str) else [str(one) for one in cast("list[object]", scope)]
+    granted: list[Tier] = [tier for tier in TIERS if f"{SCOPE_PREFIX}{tier}" in given]
+    return granted[-1] if granted else "read"
+
+
+def _no_provider() -> UnavailableError:
+    return UnavailableError("The identity provider does not answer.", kind="oauth", hint="Try again in a few seconds.")

@@ -1,0 +1,117 @@
+"""The command line as a whole: finds the command, and says what is wrong with a command line that is none."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import cast
+
+import typer
+from typer.main import get_command
+
+from commonplace import __version__
+from commonplace.domain.errors import ConfigError
+from commonplace.faces.cli.binding import Bound, Command
+from commonplace.faces.cli.failures import EXIT_CODES, USAGE, error_json
+from commonplace.faces.cli.output import Output, json_text, terminal
+from commonplace.faces.cli.session import Parts
+
+COMMANDS = (
+    "mcp",
+    "serve",
+    "keys",
+    "search",
+    "read",
+    "list",
+    "links",
+    "log",
+    "write",
+    "check",
+    "index",
+    "resolve",
+    "conflicts",
+    "projects",
+)
+"""In the order in which the help names them; each is a module of `commands`."""
+
+NAME = "commonplace"
+
+SUMMARY = """One knowledge server over Markdown files in Git, for AI agents and for people.
+
+Examples:
+    commonplace mcp ~/notes                      serve a folder to an agent
+    commonplace search "restore database"        find pages in the current folder
+    commonplace read runbooks/restore --outline  a page's headings
+    commonplace links runbooks/restore --back    what links to it
+    commonplace check -C ~/notes                 broken links, bad YAML, orphans
+
+Every command takes its folder from --kb (-C), else from COMMONPLACE_KB, else uses the current one, and answers with
+one JSON document under --json. Data is on standard output, everything else on standard error.
+"""
+
+
+def run(argv: Sequence[str], parts: Parts) -> int:
+    """Run one command line.
+
+    Args:
+        argv: Without the program's name.
+        parts: What the composition root lends.
+
+    Returns:
+        The exit code, as `failures.EXIT_CODES` lists them.
+    """
+    # Only the command that is asked for is loaded; help, completion and mistakes need all of them.
+    names = (argv[0],) if argv and argv[0] in COMMANDS else COMMANDS
+    command = get_command(_app(names, parts))
+    try:
+        code = command.main(argv or ["--help"], NAME, standalone_mode=False)
+    except typer.TyperException as error:
+        return _misused(argv, error)
+    return code if isinstance(code, int) else 0
+
+
+def _app(names: Sequence[str], parts: Parts) -> typer.Typer:
+    app = typer.Typer(
+        name=NAME, help=_help(SUMMARY), epilog=_epilog(), rich_markup_mode=None, add_completion=len(names) > 1
+    )
+    app.callback()(_main)
+    for name in names:
+        module = import_module(f"commonplace.faces.cli.commands.{name}")
+        command = cast("Command", module.command)
+        _, _, shape = (module.__doc__ or "").partition("\n\n")
+        app.command(name, help=_help(inspect.getdoc(command) or ""), epilog=shape.replace("`", ""))(
+            Bound(name, command, parts)
+        )
+    return app
+
+
+def _main(*, version: bool = typer.Option(False, "--version", help="Print the version.", is_eager=True)) -> None:
+    if version:
+        sys.stdout.write(f"{NAME} {__version__}\n")
+        raise typer.Exit
+
+
+def _help(text: str) -> str:
+    """Help in which examples keep their lines; every other paragraph is wrapped to the terminal's width."""
+    return re.sub(r"(?m)^Examples:$", "\b\nExamples:", text)
+
+
+def _epilog() -> str:
+    return "Exit codes: " + "; ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES) + "."
+
+
+def _misused(argv: Sequence[str], error: typer.TyperException) -> int:
+    command = f"{NAME} {argv[0]}" if argv and argv[0] in COMMANDS else NAME
+    hint = f"See {command} --help."
+    out = Output(terminal(sys.stdout, sys.stderr, os.environ, no_color="--no-color" in argv), as_json="--json" in argv)
+    message = error.format_message()
+    if out.as_json:
+        out.talk(json_text({"error": error_json(ConfigError(message, hint=hint))}))
+    else:
+        out.warn("Error:", message)
+        out.talk(f"Hint: {hint}")
+    return USAGE

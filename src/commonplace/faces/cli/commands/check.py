@@ -1,0 +1,88 @@
+"""`commonplace check`: what is wrong with the pages.
+
+As JSON: `{"documents", "counts": {"error", "warning", "info"}, "findings": [{"collection", "path", "line", "severity",
+"rule", "message"}]}`; `line` is 0 for what is about the whole file.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from commonplace.domain.documents import Severity
+from commonplace.domain.json import Json
+from commonplace.faces.cli.failures import FINDINGS
+from commonplace.faces.cli.output import BOLD, FAINT, RED, one_line
+from commonplace.faces.cli.session import Session
+from commonplace.services.checking import Problem, check
+from commonplace.services.layering.bundles import check_bundle
+
+
+def command(
+    session: Session,
+    *,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Leave out what is only worth knowing.")] = False,
+    okf: Annotated[
+        str | None, typer.Option(metavar="PATH", help="Check a folder as an OKF v0.2 bundle instead.")
+    ] = None,
+) -> int:
+    """Find what is wrong with the pages.
+
+    Examples:
+        commonplace check
+        commonplace check -C ~/docs --quiet
+        commonplace check --json | jq .counts
+        commonplace check --okf ~/bundle
+
+    Found are bad YAML, files that are no UTF-8, broken links, double ids and files that cannot be served, one a line:
+    PATH:LINE: severity: message [rule]. Pages that nothing links to are worth knowing and no more. The exit code is 1
+    when there is an error or a warning. Nothing is changed.
+    """
+    if okf is not None:
+        with session.opened_bundle(okf) as bundle:
+            report = check_bundle(bundle)
+            return _report(session, report.problems, report.files, quiet=quiet)
+    with session.opened() as collections:
+        problems = [one for collection in collections for one in check(collections, collection)]
+        documents = sum(collection.index.counts().documents for collection in collections)
+        return _report(session, problems, documents, quiet=quiet)
+
+
+def _report(session: Session, problems: Sequence[Problem], documents: int, *, quiet: bool) -> int:
+    out = session.out
+    counts = Counter(problem.severity for problem in problems)
+    shown = [one for one in problems if not quiet or one.severity is not Severity.INFO]
+    if out.as_json:
+        findings: list[Json] = [_json(problem) for problem in shown]
+        totals: dict[str, Json] = {severity.value: counts[severity] for severity in Severity}
+        out.json({"documents": documents, "counts": totals, "findings": findings})
+    else:
+        several = len({problem.collection.name for problem in problems}) > 1
+        for problem in shown:
+            _show(session, problem, several=several)
+        totals_line = ", ".join(f"{counts[severity]:,} {severity.value}" for severity in Severity)
+        out.talk(f"{documents:,} pages: {totals_line}.")
+    return FINDINGS if counts[Severity.ERROR] + counts[Severity.WARNING] else 0
+
+
+def _show(session: Session, problem: Problem, *, several: bool) -> None:
+    out = session.out
+    name = f"{problem.collection.name}:" if several else ""
+    line = f":{problem.line}" if problem.line else ""
+    severity = out.styled(RED if problem.severity is Severity.ERROR else BOLD, problem.severity.value)
+    rule = out.styled(FAINT, f"[{problem.rule}]")
+    out.line(f"{out.styled(BOLD, f'{name}{problem.path}{line}')}: {severity}: {one_line(problem.message)} {rule}")
+
+
+def _json(problem: Problem) -> dict[str, Json]:
+    return {
+        "collection": problem.collection.name,
+        "path": problem.path,
+        "line": problem.line,
+        "severity": problem.severity.value,
+        "rule": problem.rule,
+        "message": problem.message,
+    }

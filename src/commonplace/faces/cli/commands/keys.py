@@ -1,0 +1,83 @@
+"""`commonplace keys`: who may use the server from elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, TypeAlias, cast
+
+import typer
+
+from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.json import Json
+from commonplace.faces.access.keys import Key, Keys
+from commonplace.faces.cli.session import Session
+from commonplace.settings import Tier
+
+Action: TypeAlias = Literal["create", "list", "revoke"]
+
+
+def command(
+    session: Session,
+    action: Annotated[str, typer.Argument(metavar="ACTION", hidden=True)],
+    name: Annotated[str, typer.Argument(metavar="NAME", hidden=True)] = "",
+    *,
+    tier: Annotated[str, typer.Option(metavar="read|write|admin", help="What the key may do.")] = "read",
+    collection: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A collection that exists for the key; repeated: several. Default: all."),
+    ] = None,
+) -> None:
+    """Create, list and revoke access keys of `commonplace serve`.
+
+    Examples:
+        commonplace keys create laptop --tier write
+        commonplace keys create assistant --collection notes
+        commonplace keys list
+        commonplace keys revoke laptop
+
+    A key is shown once, when it is created; only its SHA-256 is stored. Running servers heed every change at once.
+    """
+    keys = Keys(session.settings.state_dir)
+    if action == "create":
+        _create(session, keys, name, tier, collection)
+    elif action == "list":
+        _list(session, keys)
+    elif action == "revoke":
+        key = keys.revoke(name)
+        _say(session, {"revoked": _json(key)}, f"Revoked {key.name} ({key.id}).")
+    else:
+        raise InvalidInputError(
+            f"Unknown action {action!r}: expected one of create, list, revoke.",
+            kind="argument",
+            hint="See commonplace keys --help.",
+        )
+
+
+def _create(session: Session, keys: Keys, name: str, tier: str, collections: list[str] | None) -> None:
+    if tier not in {"read", "write", "admin"}:
+        raise InvalidInputError(f"Invalid tier {tier!r}: expected one of read, write, admin.", kind="tier")
+    token, key = keys.create(name, cast("Tier", tier), collections)
+    _say(session, {"token": token, "key": _json(key)}, token)
+    session.out.talk(f"Created {key.name} ({key.id}, {key.tier}). The key above is not shown again.")
+
+
+def _list(session: Session, keys: Keys) -> None:
+    rows = keys.all()
+    lines = [f"{key.id}  {key.tier:<5}  {key.created}  {key.name}  {_scope(key)}" for key in rows]
+    _say(session, {"keys": [_json(key) for key in rows]}, "\n".join(lines) or "There are no keys.")
+
+
+def _say(session: Session, value: Mapping[str, Json], text: str) -> None:
+    if session.out.as_json:
+        session.out.json(value)
+    else:
+        session.out.line(text)
+
+
+def _scope(key: Key) -> str:
+    return "all collections" if key.collections is None else ", ".join(key.collections)
+
+
+def _json(key: Key) -> dict[str, Json]:
+    names = None if key.collections is None else list(key.collections)
+    return {"id": key.id, "name": key.name, "tier": key.tier, "collections": names, "created": key.created}

@@ -1,0 +1,137 @@
+"""`commonplace links`: what a page links to and what links to it, or what is wrong with the links of all pages.
+
+As JSON: for a page `{"page": {"collection", "id", "path", "title", "revision"}, "out": [..], "back": [..]}`, with
+`--out` or `--back` only that list; each link is `{"collection", "id", "path", "title", "target", "fragment", "label",
+"kind", "relation", "broken", "sentence"}`, the first four being of the page at its other end and null where there is
+none. For `--broken` `{"total", "broken": [{"collection", "path", "line", "target"}]}`, for `--orphans` `{"total",
+"orphans": [..]}` with the records of `list`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from commonplace.domain.errors import ConfigError
+from commonplace.domain.json import Json
+from commonplace.faces.cli.options import MaybePage, alone
+from commonplace.faces.cli.output import BOLD, FAINT, RED, one_line
+from commonplace.faces.cli.pages import located, path_of, place_json, record_json, record_line
+from commonplace.faces.cli.session import Session
+from commonplace.services import checking, linking
+from commonplace.services.collections import Collections, Found
+from commonplace.services.linking import DEFAULT_RELATION, Neighbour
+
+
+def command(
+    session: Session,
+    page: MaybePage = None,
+    *,
+    out: Annotated[bool, typer.Option("--out", help="Only what the page links to.")] = False,
+    back: Annotated[bool, typer.Option("--back", help="Only what links to the page.")] = False,
+    broken: Annotated[bool, typer.Option("--broken", help="Links that lead nowhere, of PAGE or of all pages.")] = False,
+    orphans: Annotated[bool, typer.Option("--orphans", help="Pages that no other page links to.")] = False,
+) -> None:
+    """Follow the links between pages, both ways.
+
+    Examples:
+        commonplace links notes/idea
+        commonplace links notes/idea --back
+        commonplace links --broken
+        commonplace links --orphans --json
+
+    Each backlink comes with the sentence that it stands in. PAGE is a path with or without .md, an id, or a title.
+    """
+    alone(**{"--out": out, "--back": back, "--broken": broken, "--orphans": orphans})
+    if orphans and page:
+        raise ConfigError("--orphans is about all pages.", kind="option", hint="Leave out PAGE.")
+    if not page and not broken and not orphans:
+        raise ConfigError("Missing PAGE.", kind="option", hint="Name a page, or ask for --broken or --orphans.")
+    with session.opened() as collections:
+        if orphans:
+            _show_orphans(session, collections)
+        elif broken:
+            _show_broken(session, collections, located(collections, page) if page else None)
+        elif page:
+            _show_links(session, collections, located(collections, page), (not back, not out))
+
+
+def _show_links(session: Session, collections: Collections, found: Found, wanted: tuple[bool, bool]) -> None:
+    collection, address = found.collection, found.record.address
+    outgoing = linking.outgoing(collections, collection, address) if wanted[0] else []
+    incoming = linking.incoming(collections, collection, address) if wanted[1] else []
+    if session.out.as_json:
+        value: dict[str, Json] = {"page": place_json(collection, found.record)}
+        value |= {"out": [_link_json(one) for one in outgoing]} if wanted[0] else {}
+        value |= {"back": [_link_json(one) for one in incoming]} if wanted[1] else {}
+        session.out.json(value)
+        return
+    for arrow, neighbours in (("->", outgoing), ("<-", incoming)):
+        for neighbour in neighbours:
+            _show_link(session, collections, arrow, neighbour)
+    if not outgoing and not incoming:
+        session.out.talk("No links.")
+
+
+def _show_link(session: Session, collections: Collections, arrow: str, neighbour: Neighbour) -> None:
+    out, resolved = session.out, neighbour.resolved
+    if neighbour.found:
+        path = path_of(collections, neighbour.found.collection, neighbour.found.record.address)
+        end = f"{out.styled(BOLD, path)}  {one_line(neighbour.found.record.title)}"
+    elif resolved.target:
+        end = out.styled(BOLD, resolved.target.path)
+    else:
+        end = f"{out.styled(RED, one_line(resolved.link.raw))}  (broken)"
+    relation = "" if neighbour.relation == DEFAULT_RELATION else f"  {out.styled(FAINT, neighbour.relation)}"
+    out.line(f"{arrow} {end}{relation}")
+    if resolved.sentence:
+        out.line(f"     {one_line(resolved.sentence)}")
+
+
+def _show_broken(session: Session, collections: Collections, found: Found | None) -> None:
+    out = session.out
+    chosen = [found.collection] if found else collections.members
+    address = found.record.address if found else None
+    broken = [one for collection in chosen for one in checking.broken_links(collections, collection, address)]
+    if out.as_json:
+        rows: list[Json] = [
+            {"collection": one.collection.name, "path": one.path, "line": one.line, "target": one.target}
+            for one in broken
+        ]
+        out.json({"total": len(broken), "broken": rows})
+        return
+    for one in broken:
+        prefix = f"{one.collection.name}:" if len(collections.members) > 1 else ""
+        out.line(f"{out.styled(BOLD, f'{prefix}{one.path}:{one.line}')}: {one_line(one.target)}")
+    if not broken:
+        out.talk("No broken links.")
+
+
+def _show_orphans(session: Session, collections: Collections) -> None:
+    found = [Found(collection, record) for collection in collections for record in linking.orphans(collection)]
+    if session.out.as_json:
+        session.out.json({"total": len(found), "orphans": [record_json(one) for one in found]})
+        return
+    for one in found:
+        path = path_of(collections, one.collection, one.record.address)
+        session.out.line(record_line(session.out, path, one.record))
+    if not found:
+        session.out.talk("No orphans.")
+
+
+def _link_json(neighbour: Neighbour) -> dict[str, Json]:
+    found, resolved = neighbour.found, neighbour.resolved
+    return {
+        "collection": found.collection.name if found else None,
+        "id": found.record.id if found else None,
+        "path": found.record.address.path if found else resolved.target.path if resolved.target else None,
+        "title": found.record.title if found else None,
+        "target": resolved.link.raw,
+        "fragment": resolved.link.fragment,
+        "label": resolved.link.label,
+        "kind": resolved.link.kind.value,
+        "relation": neighbour.relation,
+        "broken": found is None and resolved.target is None,
+        "sentence": resolved.sentence,
+    }

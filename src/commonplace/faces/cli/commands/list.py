@@ -1,0 +1,54 @@
+"""`commonplace list`: pages by what they are, not by what they say.
+
+As JSON: `{"total", "limit", "offset", "documents": [{"collection", "id", "path", "title", "revision", "type", "tags",
+"description", "date", "created", "updated", "words", "size"}]}`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, get_args
+
+import typer
+
+from commonplace.domain.query import ListQuery
+from commonplace.faces.cli.filters import Filters, ListSort, Paging, newest_first
+from commonplace.faces.cli.pages import path_of, record_json, record_line
+from commonplace.faces.cli.session import Session
+from commonplace.services.listing import list_documents
+
+
+def command(
+    session: Session,
+    filters: Filters,
+    paging: Paging,
+    sort: Annotated[ListSort, typer.Option(metavar="KEY", help=f"One of {', '.join(get_args(ListSort))}.")] = "path",
+    *,
+    reverse: Annotated[bool, typer.Option("--reverse", help="Turn the order round.")] = False,
+) -> None:
+    """List pages by path, type, tag, date or any field.
+
+    Examples:
+        commonplace list --type decision --sort date
+        commonplace list --tag project/alpha --field status=open
+        commonplace list --prefix runbooks/ --limit 1000 | cut -f1
+        commonplace list --sort updated --limit 5 --json
+
+    A page a line: path, title, type, tags and date, separated by tabs where the output is no terminal.
+    """
+    query = ListQuery(
+        filter=filters.filter(),
+        sort=sort,
+        descending=newest_first(sort, reverse=reverse),
+        limit=paging.limit,
+        offset=paging.offset,
+    )
+    out = session.out
+    with session.opened() as collections:
+        listing = list_documents(collections.members, query)
+        if out.as_json:
+            documents = [record_json(found) for found in listing.found]
+            out.json({"total": listing.total, "limit": query.limit, "offset": query.offset, "documents": documents})
+            return
+        for found in listing.found:
+            out.line(record_line(out, path_of(collections, found.collection, found.record.address), found.record))
+        out.talk(paging.more(len(listing.found), listing.total) if listing.total else "No such pages.")

@@ -1,0 +1,99 @@
+"""`commonplace log`: who changed what, and what exactly.
+
+As JSON: `{"path": PATH or null, "commits": [{"collection", "commit", "author", "email", "date", "message"}]}` with
+dates in ISO 8601 UTC; with `--diff` `{"path", "from", "to", "diff"}`, `to` being "" for the page as it is now.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.changes import Commit
+from commonplace.domain.describing import moment_of
+from commonplace.domain.errors import ConfigError
+from commonplace.domain.json import Json
+from commonplace.faces.cli.options import MAX_LIMIT, MaybePage
+from commonplace.faces.cli.output import BOLD, FAINT, GREEN, RED, one_line
+from commonplace.faces.cli.pages import addressed
+from commonplace.faces.cli.session import Session
+from commonplace.services import history
+from commonplace.services.collections import Collection
+
+
+def command(
+    session: Session,
+    page: MaybePage = None,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=MAX_LIMIT, metavar="N", help="At most so many.")
+    ] = 20,
+    offset: Annotated[
+        int, typer.Option("--offset", min=0, metavar="N", help="Leave out the newest so many.", show_default=False)
+    ] = 0,
+    diff: Annotated[
+        str | None, typer.Option(metavar="A[..B]", help="What changed in PAGE from A to B, or to how it is now.")
+    ] = None,
+) -> None:
+    """See who changed a page when, and what.
+
+    Examples:
+        commonplace log
+        commonplace log notes/idea --limit 5
+        commonplace log notes/idea --diff 1a2b3c4
+        commonplace log notes/idea --diff 1a2b3c4..5d6e7f8 | less
+
+    Without PAGE: the commits of the whole folder. A page that was deleted is named by its path.
+    """
+    if diff is not None and page is None:
+        raise ConfigError("--diff is about one page.", kind="option", hint="Name it: log PAGE --diff A..B.")
+    with session.opened() as collections:
+        collection, address = addressed(collections, page) if page else (collections.members[0], None)
+        if address and diff is not None:
+            _show_diff(session, collection, address, diff)
+            return
+        chosen = [collection] if page else collections.members
+        found = [(one, commit) for one in chosen for commit in history.log(one, address, limit=offset + limit)]
+        found.sort(key=lambda pair: -pair[1].when)
+        _show(session, address, found[offset : offset + limit])
+
+
+def _show(session: Session, address: Address | None, found: list[tuple[Collection, Commit]]) -> None:
+    out = session.out
+    if out.as_json:
+        commits: list[Json] = [_commit_json(collection, commit) for collection, commit in found]
+        out.json({"path": address.path if address else None, "commits": commits})
+        return
+    for _, commit in found:
+        subject = commit.message.strip().partition("\n")[0]
+        day = moment_of(commit.when)[:16].replace("T", " ")
+        name = out.styled(FAINT, f"{day}  {one_line(commit.author.name)}")
+        out.line(f"{out.styled(BOLD, commit.id[:10])}  {name}  {one_line(subject)}")
+    if not found:
+        out.talk("No commits.")
+
+
+def _show_diff(session: Session, collection: Collection, address: Address, revisions: str) -> None:
+    out = session.out
+    old, _, new = revisions.partition("..")
+    text = history.diff(collection, address, old, new)
+    if out.as_json:
+        out.json({"path": address.path, "from": old, "to": new, "diff": text})
+    elif out.terminal.interactive:
+        for line in text.splitlines():
+            style = {"+": GREEN, "-": RED, "@": FAINT}.get(line[:1], "")
+            out.line(out.styled(style, line))
+    else:
+        out.raw(text.encode("utf-8", "backslashreplace"))
+
+
+def _commit_json(collection: Collection, commit: Commit) -> dict[str, Json]:
+    return {
+        "collection": collection.name,
+        "commit": commit.id,
+        "author": commit.author.name,
+        "email": commit.author.email,
+        "date": moment_of(commit.when),
+        "message": commit.message,
+    }

@@ -1,0 +1,66 @@
+"""`commonplace mcp`: serve folders to an agent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal, TypeAlias
+
+import typer
+
+from commonplace.faces.cli.options import Layered
+from commonplace.faces.cli.session import Hosting, Session
+from commonplace.settings import Flags, about
+
+Transport: TypeAlias = Literal["stdio", "http", "sse"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """How the server serves."""
+
+    toolset: Annotated[str | None, typer.Option(metavar="NAME", help=about("toolset"))] = None
+    tier: Annotated[str | None, typer.Option(metavar="read|write|admin", help=about("tier"))] = None
+    commit: Annotated[str | None, typer.Option(metavar="manual|auto", help=about("commit"))] = None
+    transport: Annotated[
+        Transport, typer.Option(metavar="stdio|http|sse", help="How messages travel; over HTTP at /mcp.")
+    ] = "stdio"
+    host: Annotated[str | None, typer.Option(metavar="ADDRESS", help=about("host"), show_default=False)] = None
+    port: Annotated[str | None, typer.Option(metavar="N", help=about("port"), show_default=False)] = None
+    no_embed: Annotated[bool, typer.Option("--no-embed", help="Search by words alone, as it does by itself.")] = False
+
+    def flags(self) -> Flags:
+        """The settings among them, as `load_settings` takes them."""
+        return {
+            "toolset": self.toolset,
+            "tier": self.tier,
+            "commit": self.commit,
+            "host": self.host,
+            "port": self.port,
+        }
+
+
+def command(
+    session: Session,
+    paths: Annotated[list[str] | None, typer.Argument(metavar="PATH", hidden=True)] = None,
+    *,
+    layers: Layered,
+    serving: Serving,
+) -> None:
+    """Serve folders of Markdown to an MCP client, on standard input and output.
+
+    Examples:
+        commonplace mcp ~/notes
+        commonplace mcp ~/notes ~/work/docs --tier write
+        commonplace mcp . --tier write --commit auto
+        commonplace mcp --manifest layers.json
+        commonplace mcp ~/notes --transport http --port 8090
+
+    PATHs are the folders to serve, by default those of --kb. A folder needs no preparation, and nothing is written into
+    it but what the client writes. The server answers its client at once and indexes in the background.
+    """
+    given: Flags = {"kb": paths} if paths else {}
+    settings = session.configured({**serving.flags(), **layers.flags(), **given})
+    if serving.transport == "stdio":
+        session.parts.serve(settings)
+    else:
+        session.parts.host(settings, Hosting(mcp_only=True, sse="instead" if serving.transport == "sse" else "off"))

@@ -1,0 +1,133 @@
+"""`commonplace read`: a page as it is in its file, or a part of it.
+
+As JSON: `{"collection", "id", "path", "title", "revision", "frontmatter": {..}, "heading": [..], "first_line",
+"text"}`; with `--outline` instead of the last four `"outline": [{"level", "heading", "anchor", "line"}]`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.documents import Document, Section
+from commonplace.domain.errors import ConfigError
+from commonplace.domain.json import Json
+from commonplace.domain.revisions import revision_of
+from commonplace.faces.cli.options import Page, alone
+from commonplace.faces.cli.output import FAINT, one_line
+from commonplace.faces.cli.pages import addressed, located
+from commonplace.faces.cli.session import Session
+from commonplace.services import reading
+from commonplace.services.collections import Collection
+from commonplace.services.reading import Passage
+
+
+def command(
+    session: Session,
+    page: Page,
+    section: Annotated[str | None, typer.Option(metavar="HEADING", help='One section: "Set-up > Linux".')] = None,
+    lines: Annotated[str | None, typer.Option(metavar="FROM-TO", help="Some lines, as in 10-40, 10- or 10.")] = None,
+    at: Annotated[str, typer.Option(metavar="REV", help="As it was: a commit or revision, 7 digits or more.")] = "",
+    *,
+    outline: Annotated[bool, typer.Option("--outline", help="Its headings and their lines only.")] = False,
+) -> None:
+    """Read a page, or the part of it that you need.
+
+    Examples:
+        commonplace read notes/idea
+        commonplace read "Getting started" --outline
+        commonplace read notes/idea --section "Set-up > Linux"
+        commonplace read notes/idea.md --at 1a2b3c4 > old.md
+        commonplace read notes/idea --json
+
+    PAGE is a path with or without .md, an id, or a title; NAME:PAGE names the folder too where several are open. What
+    is written is byte for byte what the file holds. --json also gives the revision that `write --revision` asks for.
+    """
+    alone(**{"--section": section, "--lines": lines, "--outline": outline})
+    alone(**{"--lines": lines, "--at": at})
+    span = _range(lines) if lines is not None else None
+    with session.opened() as collections:
+        if at:
+            collection, address = addressed(collections, page)
+        else:
+            found = located(collections, page)
+            collection, address = found.collection, found.record.address
+        if outline:
+            _show_outline(session, collection, reading.document_at(collection, address, at))
+        else:
+            _show(session, collection, _passage(collection, address, at, section=section, span=span))
+
+
+def _passage(
+    collection: Collection, address: Address, at: str, *, section: str | None, span: tuple[int, int] | None
+) -> Passage:
+    if section is not None:
+        return reading.section(collection, address, section, at=at)
+    if span is not None:
+        return reading.lines(collection, address, *span)
+    return reading.whole(collection, address, at=at)
+
+
+def _range(text: str) -> tuple[int, int]:
+    found = re.fullmatch(r"(\d{1,9})(-(\d{1,9})?)?", text)
+    if not found:
+        raise ConfigError(f"Invalid --lines {text!r}: expected numbers such as 10-40, 10- or 10.", kind="option")
+    first = int(found[1])
+    return first, int(found[3]) if found[3] else 10**9 if found[2] else first
+
+
+def _show(session: Session, collection: Collection, passage: Passage) -> None:
+    document = passage.document
+    if session.out.as_json:
+        session.out.json(
+            {
+                **_place(collection, document),
+                "frontmatter": document.frontmatter.values,
+                "heading": list(passage.section.path) if passage.section else [],
+                "first_line": passage.first_line,
+                "text": passage.text,
+            }
+        )
+    else:
+        whole = passage.text == document.text
+        session.out.raw(document.raw if whole else passage.text.encode())
+
+
+def _show_outline(session: Session, collection: Collection, document: Document) -> None:
+    out = session.out
+    headings = list(_headings(document))
+    if out.as_json:
+        rows: list[Json] = [
+            {"level": section.level, "heading": section.heading, "anchor": section.anchor, "line": line}
+            for section, line in headings
+        ]
+        out.json({**_place(collection, document), "outline": rows})
+        return
+    for section, line in headings:
+        out.line(f"{out.styled(FAINT, str(line)):>6}  {'#' * section.level} {one_line(section.heading)}")
+
+
+def _headings(document: Document) -> Iterator[tuple[Section, int]]:
+    """Each heading and the number of its line, from one pass over the bytes."""
+    raw = document.raw if document.decodable else document.text.encode()
+    line, at = 1, 0
+    for section in document.sections:
+        line += raw.count(b"\n", at, section.start)
+        at = section.start
+        if section.level:
+            yield section, line
+
+
+def _place(collection: Collection, document: Document) -> dict[str, Json]:
+    record = collection.index.record(document.address)
+    return {
+        "collection": collection.name,
+        "id": record.id if record else document.address.id,
+        "path": document.address.path,
+        "title": document.title,
+        "revision": revision_of(document.raw),
+    }

@@ -1,0 +1,72 @@
+"""`commonplace serve`: folders over HTTP."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from commonplace.faces.cli.session import Hosting, Session
+from commonplace.settings import Flags, about
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listening:
+    """Where and what the server serves."""
+
+    host: Annotated[str | None, typer.Option(metavar="ADDRESS", help=about("host"), show_default=False)] = None
+    port: Annotated[str | None, typer.Option(metavar="N", help=about("port"), show_default=False)] = None
+    toolset: Annotated[str | None, typer.Option(metavar="NAME", help="What /mcp speaks; /mcp/NAME always works.")] = (
+        None
+    )
+    tier: Annotated[str | None, typer.Option(metavar="read|write|admin", help=about("tier"))] = None
+    commit: Annotated[str | None, typer.Option(metavar="manual|auto", help=about("commit"))] = None
+    public_url: Annotated[str | None, typer.Option("--public-url", metavar="URL", help=about("public_url"))] = None
+    oauth_issuer: Annotated[str | None, typer.Option("--oauth-issuer", metavar="URL", help=about("oauth_issuer"))] = (
+        None
+    )
+    oauth_audience: Annotated[
+        str | None, typer.Option("--oauth-audience", metavar="NAME", help=about("oauth_audience"))
+    ] = None
+    rate_limit: Annotated[str | None, typer.Option("--rate-limit", metavar="N", help=about("rate_limit"))] = None
+    sse: Annotated[bool, typer.Option("--sse", help="Also serve the older SSE transport, at /sse.")] = False
+    allow_anonymous: Annotated[
+        bool, typer.Option("--allow-anonymous", help="Serve other machines without a key: everybody may do everything.")
+    ] = False
+
+    def flags(self) -> Flags:
+        """The settings among them, as `load_settings` takes them."""
+        return {
+            "host": self.host,
+            "port": self.port,
+            "toolset": self.toolset,
+            "tier": self.tier,
+            "commit": self.commit,
+            "public_url": self.public_url,
+            "oauth_issuer": self.oauth_issuer,
+            "oauth_audience": self.oauth_audience,
+            "rate_limit": self.rate_limit,
+        }
+
+
+def command(
+    session: Session,
+    paths: Annotated[list[str] | None, typer.Argument(metavar="PATH", hidden=True)] = None,
+    *,
+    listening: Listening,
+) -> None:
+    """Serve folders of Markdown over HTTP: the REST API at /api/v1, MCP at /mcp, /health and /metrics.
+
+    Examples:
+        commonplace serve ~/notes
+        commonplace serve ~/notes --toolset wiki --port 8090
+        commonplace serve ~/notes --host 0.0.0.0 --public-url https://notes.example.org
+
+    PATHs are the folders to serve, by default those of --kb. On 127.0.0.1 nobody needs a key until there is one; any
+    other address needs one first: `commonplace keys create`.
+    """
+    given: Flags = {"kb": paths} if paths else {}
+    settings = session.configured({**listening.flags(), **given})
+    sse = "beside" if listening.sse else "off"
+    session.parts.host(settings, Hosting(sse=sse, anonymous=listening.allow_anonymous))

@@ -1,0 +1,194 @@
+"""`commonplace write`: create, change, rename or delete one page.
+
+As JSON: `{"collection", "path", "id", "revision", "commit", "action", "updated": [PATH..]}`; `action` is `created`,
+`updated`, `unchanged`, `renamed` or `deleted`, `revision` "" after a deletion, `commit` "" when nothing was
+committed, and `updated` names the other pages whose links a rename rewrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated
+
+import typer
+
+from commonplace.domain.addresses import parse_document_address
+from commonplace.domain.errors import AlreadyExistsError, ConfigError, ConflictError
+from commonplace.domain.json import Json
+from commonplace.domain.query import Record
+from commonplace.domain.yamlblock.loading import load
+from commonplace.faces.cli.options import Page, alone, pair
+from commonplace.faces.cli.output import BOLD, FAINT
+from commonplace.faces.cli.session import Session
+from commonplace.faces.cli.texts import read_text
+from commonplace.services import cataloguing, writing
+from commonplace.services.collections import Collection, record_of
+from commonplace.services.writing import Intent, Written
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class How:
+    """What is done to the page; without any of it its whole text is written."""
+
+    append: Annotated[bool, typer.Option("--append", help="Add the text at the end.")] = False
+    section: Annotated[
+        str | None, typer.Option(metavar="HEADING", help='Replace the text of one section: "Set-up > Linux".')
+    ] = None
+    replace: Annotated[
+        tuple[str, str] | None, typer.Option(metavar="OLD NEW", help="Replace the one place where OLD stands.")
+    ] = None
+    set_: Annotated[
+        list[str], typer.Option("--set", metavar="KEY=VALUE", help="Set a frontmatter field; KEY= removes it.")
+    ] = field(default_factory=list[str])
+    rename: Annotated[
+        str | None, typer.Option(metavar="NEW", help="Move it to this path; links to it are rewritten.")
+    ] = None
+    delete: Annotated[bool, typer.Option("--delete", help="Delete it.")] = False
+
+    @property
+    def way(self) -> str:
+        """The one option that was given, or "" for none.
+
+        Raises:
+            ConfigError: several were given.
+        """
+        given = {
+            "--append": self.append,
+            "--section": self.section is not None,
+            "--replace": self.replace is not None,
+            "--set": bool(self.set_),
+            "--rename": self.rename is not None,
+            "--delete": self.delete,
+        }
+        alone(**given)
+        return next((option for option, is_given in given.items() if is_given), "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consent:
+    """What the writer knows and says of the write."""
+
+    revision: Annotated[
+        str, typer.Option(metavar="R", help="The revision that you read (see read --json); refused if it is outdated.")
+    ] = ""
+    force: Annotated[bool, typer.Option("--force", help="Overwrite or delete what you have not read.")] = False
+    message: Annotated[str, typer.Option("--message", "-m", metavar="TEXT", help="The commit's message.")] = ""
+    no_commit: Annotated[bool, typer.Option("--no-commit", help="Write the file and leave committing to you.")] = False
+
+
+TAKES_TEXT = frozenset({"", "--append", "--section"})
+TAKES_AWAY = frozenset({"", "--section", "--delete"})
+"""Ways that take away text without naming it."""
+
+
+def command(
+    session: Session,
+    page: Page,
+    file: Annotated[str | None, typer.Argument(metavar="FILE", hidden=True)] = None,
+    *,
+    how: How,
+    consent: Consent,
+) -> None:
+    """Create a page, or change one without touching its other bytes.
+
+    Examples:
+        commonplace write notes/new.md draft.md -m "Add a first draft"
+        date | commonplace write journal/today --append
+        commonplace write notes/idea --set status=done --set tags="[a, b]"
+        commonplace write notes/idea --replace teh the
+        echo text | commonplace write notes/idea --section "Set-up > Linux" --revision 1a2b3c4
+        commonplace write notes/idea --rename archive/idea
+        commonplace write notes/idea --delete --force
+
+    PAGE is a path with or without .md, or an id. The text comes from FILE, or from standard input (-, the default). In
+    a Git repository each write is one commit. What takes away text without naming it (a whole page, a section, a
+    deletion) needs --revision, so that nobody's change is lost unseen, or --force.
+    """
+    way = how.way
+    if way not in TAKES_TEXT and file is not None:
+        raise ConfigError(f"{way} takes no FILE.", kind="option", hint="Leave it out.")
+    text = read_text(file or "-", session.out) if way in TAKES_TEXT else b""
+    intent = Intent(expected=consent.revision, message=consent.message)
+    with session.opened_for_writing(commit=not consent.no_commit) as collections:
+        reference = page.removeprefix("./")
+        collection = collections.members[0]
+        record = record_of(collection.index, reference)
+        if record is None and way == "" and not consent.revision:
+            written = writing.create(collection, parse_document_address(reference), text, intent)
+            _show(session, collection, written, "created")
+            return
+        record = collections.locate(reference).record
+        if way in TAKES_AWAY and not consent.revision and not consent.force:
+            raise _unseen(record, way)
+        written = _change(collection, record, how, (text, intent))
+        _show(session, collection, written, _action(way, record, written))
+
+
+def _change(collection: Collection, record: Record, how: How, what: tuple[bytes, Intent]) -> Written:
+    (text, intent), address = what, record.address
+    match how.way:
+        case "--append":
+            written = writing.append(collection, address, text.decode(), intent)
+        case "--section":
+            written = writing.edit_section(collection, address, how.section or "", text.decode(), intent)
+        case "--replace":
+            written = writing.replace_once(collection, address, *(how.replace or ("", "")), intent)
+        case "--set":
+            fields = dict(_field(given) for given in how.set_)
+            written = cataloguing.update_entry(collection, address, fields, intent=intent).written
+        case "--rename":
+            written = writing.rename(collection, address, parse_document_address(how.rename or ""), intent)
+        case "--delete":
+            written = writing.delete(collection, address, intent)
+        case _:
+            written = writing.replace(collection, address, text, intent)
+    return written
+
+
+def _field(given: str) -> tuple[str, Json]:
+    """A key and its value as YAML reads it; None for no value; what is no YAML is text."""
+    key, text = pair("--set", given)
+    loaded = load(f"value: {text}")
+    if loaded.problems or not isinstance(loaded.value, Mapping) or set(loaded.value) != {"value"}:
+        return key, text
+    return key, loaded.value["value"]
+
+
+def _unseen(record: Record, way: str) -> ConflictError | AlreadyExistsError:
+    make = ConflictError if way else AlreadyExistsError
+    return make(
+        f"There is a page {record.id!r}, and this would take away text of it.",
+        kind="document",
+        hint="Read it and give its revision: --revision R; or --force.",
+        reference=record.id,
+        current_revision=record.revision,
+    )
+
+
+def _action(way: str, record: Record, written: Written) -> str:
+    if way in {"--rename", "--delete"}:
+        return f"{way[2:]}d"
+    return "unchanged" if written.revision == record.revision else "updated"
+
+
+def _show(session: Session, collection: Collection, written: Written, action: str) -> None:
+    out, record = session.out, collection.index.record(written.address)
+    if out.as_json:
+        out.json(
+            {
+                "collection": collection.name,
+                "path": written.address.path,
+                "id": record.id if record else written.address.id,
+                "revision": written.revision,
+                "commit": written.commit,
+                "action": action,
+                "updated": [address.path for address in written.updated],
+            }
+        )
+        return
+    marks = [f"revision {written.revision[:10]}"] if written.revision else []
+    marks += [f"commit {written.commit[:10]}"] if written.commit else []
+    out.line(f"{action.capitalize()} {out.styled(BOLD, written.address.path)}  {out.styled(FAINT, '  '.join(marks))}")
+    for address in written.updated:
+        out.line(f"Rewrote links in {out.styled(BOLD, address.path)}")

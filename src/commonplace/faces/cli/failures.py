@@ -1,0 +1,65 @@
+"""How a failure looks on the command line: lines for a person or one JSON object, on standard error, and an exit code.
+
+As JSON: `{"error": {"code", "message", "hint", "retryable", ...}}`, further keys being what the error knows, such as
+`nearest` and `current_revision`.
+"""
+
+from __future__ import annotations
+
+from commonplace.domain.errors import Code, KnowledgeError
+from commonplace.domain.json import Json
+from commonplace.faces.cli.output import Output, json_text
+from commonplace.faces.errors import form_of
+
+FINDINGS = 1
+"""Exit code of `check` when something is wrong."""
+USAGE = 2
+"""Exit code of a command line that is none."""
+INTERRUPTED = 130
+"""Exit code after Ctrl-C: 128 and the signal's number, as shells have it."""
+PIPE_CLOSED = 141
+"""Exit code when the reader of standard output went away."""
+
+EXIT_CODES = (
+    (0, "done"),
+    (FINDINGS, "check found something wrong"),
+    (USAGE, "wrong usage or setting"),
+    (3, "not found"),
+    (4, "invalid or too large input"),
+    (5, "exists already, or changed since it was read"),
+    (6, "not allowed, or read-only"),
+    (9, "not available now, try again"),
+    (10, "Git refused"),
+    (11, "the file system refused"),
+    (70, "an error of this program"),
+    (INTERRUPTED, "interrupted"),
+)
+"""What the command line can end with, for the help; the numbers of errors are those of `faces.errors.FORMS`."""
+
+
+def report(out: Output, error: KnowledgeError) -> int:
+    """Say what went wrong on standard error; the exit code."""
+    form = form_of(error)
+    if out.as_json:
+        out.talk(json_text({"error": error_json(error)}))
+        return form.exit
+    label = "ConfigError" if error.code is Code.CONFIG else "Error"
+    out.warn(f"{label}:", str(error))
+    nearest = error.context.get("nearest")
+    if isinstance(nearest, list) and nearest:
+        out.talk(f"Nearest: {', '.join(nearest)}")
+    if error.hint:
+        out.talk(f"Hint: {error.hint}")
+    return form.exit
+
+
+def error_json(error: KnowledgeError) -> dict[str, Json]:
+    """The error as an object."""
+    known: dict[str, Json] = {key: value for key, value in error.context.items() if key != "retryable"}
+    return {
+        "code": error.code.value,
+        "message": str(error),
+        "hint": error.hint,
+        "retryable": form_of(error).retryable,
+        **known,
+    }

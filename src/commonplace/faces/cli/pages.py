@@ -1,0 +1,87 @@
+"""Pages on the command line: how one is named, and how it looks as JSON and on a line."""
+
+from __future__ import annotations
+
+from commonplace.domain.addresses import Address, parse_document_address
+from commonplace.domain.errors import NotFoundError
+from commonplace.domain.json import Json
+from commonplace.domain.query import Record
+from commonplace.faces.cli.output import BOLD, FAINT, Output, one_line
+from commonplace.services.collections import Collection, Collections, Found
+
+
+def located(collections: Collections, reference: str) -> Found:
+    """The page that a person means: an exact path or id, else a title or alias that only one page has.
+
+    With several folders `NAME:PAGE` names the folder too.
+
+    Raises:
+        NotFoundError: no such page; context holds `nearest`.
+    """
+    name, page = _split(collections, reference)
+    try:
+        return collections.locate(page, name)
+    except NotFoundError:
+        for collection in collections.chosen(name):
+            record = collection.index.find(page)
+            if record is not None:
+                return Found(collection, record)
+        raise
+
+
+def addressed(collections: Collections, reference: str) -> tuple[Collection, Address]:
+    """Like `located`; a page that is not there now is taken at its word, for what it was."""
+    try:
+        found = located(collections, reference)
+    except NotFoundError:
+        name, page = _split(collections, reference)
+        return collections.chosen(name)[0], parse_document_address(page)
+    return found.collection, found.record.address
+
+
+def _split(collections: Collections, reference: str) -> tuple[str | None, str]:
+    name, colon, page = reference.partition(":")
+    if colon and len(collections.members) > 1 and any(one.name == name for one in collections):
+        return name, page.removeprefix("./")
+    return None, reference.removeprefix("./")
+
+
+def place_json(collection: Collection, record: Record) -> dict[str, Json]:
+    """Which page it is: the keys with which every shape that is about a page begins."""
+    return {
+        "collection": collection.name,
+        "id": record.id,
+        "path": record.address.path,
+        "title": record.title,
+        "revision": record.revision,
+    }
+
+
+def record_json(found: Found) -> dict[str, Json]:
+    """What the catalogue knows of a page."""
+    record = found.record
+    return {
+        **place_json(found.collection, record),
+        "type": record.type,
+        "tags": list(record.tags),
+        "description": record.description,
+        "date": record.date,
+        "created": record.created,
+        "updated": record.updated,
+        "words": record.words,
+        "size": record.size,
+    }
+
+
+def path_of(collections: Collections, collection: Collection, address: Address) -> str:
+    """The path as a person may type it again: with its folder's name where several are open."""
+    return f"{collection.name}:{address.path}" if len(collections.members) > 1 else address.path
+
+
+def record_line(out: Output, path: str, record: Record) -> str:
+    """A page on one line: path, title, type, tags and date; separated by tabs where a program reads it."""
+    date = record.date[:10]
+    if not out.terminal.interactive:
+        return "\t".join(map(one_line, (path, record.title, record.type, ",".join(record.tags), date)))
+    marks = " ".join(filter(None, [record.type, *(f"#{tag}" for tag in record.tags), date]))
+    return "  ".join(filter(None, [out.styled(BOLD, path), one_line(record.title), out.styled(FAINT, one_line(marks))]))

@@ -1,0 +1,59 @@
+"""A progress bar on standard error, for a person who waits."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+
+    from commonplace.domain.ports import Progress
+
+DELAY = 0.3
+"""Seconds before a bar is drawn; what is quicker shows none."""
+
+
+@contextmanager
+def progress_bar(label: str, stderr: TextIO) -> Generator[Progress | None]:
+    """Something to tell how far the work is; None where nobody looks at standard error."""
+    if not stderr.isatty():
+        yield None
+        return
+    shown = _Shown(label, stderr)
+    try:
+        yield shown
+    finally:
+        shown.close()
+
+
+class _Shown:
+    """Draws the bar with the first report after `DELAY`; the library for it is loaded then and not before."""
+
+    def __init__(self, label: str, stderr: TextIO) -> None:
+        self._label = label
+        self._stderr = stderr
+        self._due = time.monotonic() + DELAY
+        self._bar: Bar | None = None
+
+    def __call__(self, done: int, total: int) -> None:
+        if self._bar is None and time.monotonic() >= self._due and done < total:
+            self._draw(total)
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], completed=done, total=total)
+
+    def close(self) -> None:
+        """Take the bar off the screen."""
+        if self._bar is not None:
+            self._bar.stop()
+
+    def _draw(self, total: int) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        self._bar = Progress(*columns, console=Console(file=self._stderr), transient=True)
+        self._bar.add_task(self._label, total=total)
+        self._bar.start()  # known by now to `close`, should Ctrl-C come here: it has hidden the cursor

@@ -1,0 +1,152 @@
+"""What a command runs in: its settings, its output, and the folders, opened when it needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from commonplace.domain.errors import ConfigError
+from commonplace.faces.cli.output import Output
+from commonplace.faces.cli.progress import progress_bar
+from commonplace.settings import CommitMode, Flags, Settings, load_settings
+
+if TYPE_CHECKING:  # a server starts through here, and answers before it loads them
+    from commonplace.domain.ports import Progress
+    from commonplace.services.collections import Collection, Collections
+    from commonplace.services.layering.cascade import Cascade
+    from commonplace.services.projects.home import Home
+    from commonplace.services.services import Services
+
+
+class Workplace(Protocol):
+    """The folders of one process, as the composition root opens them."""
+
+    @property
+    def services(self) -> Services:
+        """What can be done with them."""
+        ...
+
+    def sync(self, progress: Progress | None = None) -> None:
+        """Bring every index up to date."""
+        ...
+
+    def close(self) -> None:
+        """Release everything."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hosting:
+    """What is served over HTTP."""
+
+    mcp_only: bool = False
+    """MCP alone, at `/mcp`."""
+    sse: Literal["off", "beside", "instead"] = "off"
+    """The older transport: at `/sse`, or at `/mcp` itself."""
+    anonymous: bool = False
+    """Whether an address that others can reach may be served without a key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the composition root lends to the command line."""
+
+    open: Callable[[Sequence[Path], Settings], Workplace]
+    commit_mode: Callable[[Path], CommitMode]
+    """`auto` for a folder in a Git repository, else `manual`."""
+    serve: Callable[[Settings], None]
+    """Serve `Settings.kb` over MCP until the client goes."""
+    host: Callable[[Settings, Hosting], None]
+    """Serve `Settings.kb` over HTTP until a signal ends the process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One run of one command."""
+
+    parts: Parts
+    settings: Settings
+    flags: Flags
+    """The settings that the command line gave, by name."""
+    out: Output
+
+    def configured(self, flags: Flags) -> Settings:
+        """The settings with further flags of the command line."""
+        return load_settings(flags={**self.flags, **flags})
+
+    @contextmanager
+    def opened(self) -> Generator[Collections]:
+        """The folders with what changed in them since the last time taken in."""
+        with self._workplace(self.settings) as workplace:
+            self._sync(workplace)
+            yield workplace.services.collections
+
+    @contextmanager
+    def opened_as_is(self) -> Generator[Collections]:
+        """The folders as they were last indexed."""
+        with self._workplace(self.settings) as workplace:
+            yield workplace.services.collections
+
+    @contextmanager
+    def opened_for_writing(self, *, commit: bool) -> Generator[Collections]:
+        """The one folder; each write in it is a commit where it lies in a Git repository, unless `commit` is false.
+
+        Raises:
+            ConfigError: several folders are open.
+        """
+        folder, *others = self.settings.kb
+        if others:
+            raise ConfigError(
+                "Several folders are open, and a page is written in one.", kind="kb", hint="Name it: --kb PATH."
+            )
+        mode = self.parts.commit_mode(folder) if commit else "manual"
+        with self._workplace(replace(self.settings, commit=mode)) as workplace:
+            self._sync(workplace)
+            yield workplace.services.collections
+
+    @contextmanager
+    def opened_layers(self, flags: Flags, *, sync: bool) -> Generator[Cascade]:
+        """The layers that the settings and these flags name.
+
+        Args:
+            flags: What the command line says of them.
+            sync: Whether the indexes must know what changed; single concepts are read from their files anyway.
+
+        Raises:
+            ConfigError: they name none, or the manifest is not valid.
+        """
+        with self._workplace(self.configured(flags)) as workplace:
+            if workplace.services.cascade is None:
+                raise ConfigError("No layers are named: give --manifest FILE, or --personal DIR and --shared DIR.")
+            if sync:
+                self._sync(workplace)
+            yield workplace.services.cascade
+
+    @contextmanager
+    def opened_bundle(self, folder: str) -> Generator[Collection]:
+        """One folder, whatever the settings name; its index is not needed."""
+        settings = replace(self.configured({"kb": [folder]}), manifest=None, personal=None, shared=None)
+        with self._workplace(settings) as workplace:
+            yield workplace.services.collections.members[0]
+
+    @contextmanager
+    def opened_projects(self) -> Generator[Home]:
+        """The one store of projects, made at the first start."""
+        with self._workplace(replace(self.settings, toolset="projects")) as workplace:
+            yield workplace.services.projects
+
+    @contextmanager
+    def _workplace(self, settings: Settings) -> Generator[Workplace]:
+        # Reading needs no commits: asking for them must not refuse a folder without Git.
+        workplace = self.parts.open(settings.kb, settings)
+        try:
+            yield workplace
+        finally:
+            workplace.close()
+
+    def _sync(self, workplace: Workplace) -> None:
+        with progress_bar("Indexing", self.out.terminal.stderr) as progress:
+            workplace.sync(progress)

@@ -1,0 +1,84 @@
+"""The whole application: parts under their prefixes, each behind the guard, and what lives as long as the server."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from starlette.applications import Starlette
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from commonplace.domain.errors import NotFoundError
+from commonplace.faces.http.guard import Guard, Rules
+from commonplace.faces.replies import send_json, send_refusal
+
+SMALL_BODY = 64 * 1024
+"""Bytes, for parts that take no body."""
+Lifespan = Callable[[], AbstractAsyncContextManager[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """An application under a prefix."""
+
+    prefix: str
+    """Without a slash at its end; "" for everything that no other part takes."""
+    app: ASGIApp
+    rules: Rules
+    lifespan: Lifespan | None = None
+
+
+def takes(part: Part, path: str) -> bool:
+    """Whether a path is the part's."""
+    return not part.prefix or path == part.prefix or path.startswith(f"{part.prefix}/")
+
+
+class App:
+    """An ASGI application of parts.
+
+    Args:
+        parts: The first that takes a path serves it.
+        guard: Before all of them.
+    """
+
+    def __init__(self, parts: Sequence[Part], guard: Guard) -> None:
+        self._parts = (*parts, _HEALTH)
+        self._guard = guard
+        self._lifespan = Starlette(lifespan=self._running)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request, or the life of the server."""
+        if scope["type"] == "lifespan":
+            await self._lifespan(scope, receive, send)
+        elif scope["type"] == "http":
+            part = next((part for part in self._parts if takes(part, scope["path"])), _NOTHING)
+            await self._guard.pass_on(part.app, part.rules, scope, receive, send)
+
+    @asynccontextmanager
+    async def _running(self, _: Starlette) -> AsyncGenerator[None]:
+        async with AsyncExitStack() as stack:
+            for part in self._parts:
+                if part.lifespan is not None:
+                    await stack.enter_async_context(part.lifespan())
+            yield
+
+
+def small_body(_: Scope) -> int:
+    """The limit of parts that take no body."""
+    return SMALL_BODY
+
+
+async def _health(scope: Scope, receive: Receive, send: Send) -> None:
+    del receive
+    await send_json(send, 200, {"status": "ok"}, with_body=scope["method"] != "HEAD")
+
+
+async def _nothing(scope: Scope, receive: Receive, send: Send) -> None:
+    del scope, receive
+    error = NotFoundError("There is nothing at this URL.", kind="url", hint="The REST API is at /api/v1, MCP at /mcp.")
+    await send_refusal(send, error)
+
+
+_HEALTH = Part("/health", _health, Rules(small_body, lambda _: True))
+_NOTHING = Part("", _nothing, Rules(small_body, lambda _: False))

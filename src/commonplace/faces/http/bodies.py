@@ -1,0 +1,67 @@
+"""Taking a request's body in: whole, within its limit and in time, before anything is done with it."""
+
+from __future__ import annotations
+
+import anyio
+from starlette.types import Message, Receive
+
+from commonplace.domain.errors import TooLargeError, UnavailableError
+
+BODY_TIMEOUT = 30.0
+"""Seconds for a whole body to arrive."""
+
+
+class GoneError(Exception):
+    """The client went away before its request was whole: nothing is done and nobody answered."""
+
+
+class SlowError(UnavailableError):
+    """The body did not arrive in time: status 408."""
+
+
+async def taken_in(receive: Receive, limit: int, declared: str) -> Receive:
+    """The rest of the request, with its body in memory.
+
+    Args:
+        receive: Of the ASGI request.
+        limit: Bytes.
+        declared: `Content-Length`, or "".
+
+    Raises:
+        TooLargeError: it is, or says that it is, over the limit.
+        SlowError: it takes too long.
+        GoneError: the client went away.
+    """
+    if declared.isascii() and declared.isdigit() and int(declared[:18]) > limit:
+        raise _too_large(limit)
+    body = bytearray()
+    with anyio.move_on_after(BODY_TIMEOUT) as scope:
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise GoneError
+            body += message.get("body", b"")
+            if len(body) > limit:
+                raise _too_large(limit)
+            if not message.get("more_body"):
+                break
+    if scope.cancelled_caught:
+        raise SlowError("The request took too long to arrive.", kind="body", hint="Send it at once.")
+    return _replayed(bytes(body), receive)
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    given = False
+
+    async def again() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again
+
+
+def _too_large(limit: int) -> TooLargeError:
+    return TooLargeError(f"The body is over the limit of {limit:,} bytes.", kind="body", hint="Send less at a time.")

@@ -1,0 +1,303 @@
+"""What a toolset is: a value, not a class to inherit from.
+
+A tool is one row: its name, what it says of itself, a parameter model, one function that calls a service and returns
+what is shown. Validation, threads, tiers, logging and catching happen once, in `server`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, TypeVar, cast, get_args
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from commonplace.domain.errors import ConfigError, InvalidInputError, KnowledgeError
+from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.ports import Progress
+from commonplace.services.services import Services
+
+Tier: TypeAlias = Literal["read", "write", "admin"]
+TIERS: tuple[Tier, ...] = get_args(Tier)
+"""From the least to the most that a caller may do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """Bytes as a resource of their own in an answer."""
+
+    uri: str
+    mime_type: str
+    content: bytes
+
+
+Said: TypeAlias = str | Mapping[str, Json] | list[Json]
+"""Text; or an object, shown as JSON and as structured content; or a list, structured as `{"result": [...]}`."""
+Shown: TypeAlias = Said | Blob
+
+MAX_SHOWN = 60
+"""Characters of a wrong argument that an error repeats."""
+
+Schema: TypeAlias = dict[str, Json]
+"""A JSON Schema, 2020-12."""
+
+
+class Parameters(BaseModel):
+    """Base of a tool's parameters: types are taken literally and unknown names refused."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, defer_build=True)
+
+
+P = TypeVar("P", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """Who calls, on what, and how to tell them that it takes time."""
+
+    services: Services
+    tier: Tier
+    progress: Progress
+    trace: str = ""
+    """What the log names the call: 32 hex digits from a secure source."""
+    client: str = ""
+    """Who calls, as far as calls can be told apart: a session, else a key, else "" for everybody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A function with its parameter model tied to it, so that both ends' types agree."""
+
+    input_schema: Callable[[], Schema]
+    run: Callable[[Call, JsonObject], Shown]
+    """Validates the arguments, then calls.
+
+    Raises:
+        InvalidInputError: kind "argument".
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """One row of a dialect."""
+
+    name: str
+    title: str
+    """For people, a few words."""
+    description: str
+    """For agents: what it does, when to use it, an example where one helps."""
+    bound: Bound
+    output_schema: Schema | None = None
+    """Of the structured content; None for a tool that answers with text."""
+    tier: Tier = "read"
+    """The least tier that may call it."""
+    destructive: bool = False
+    """Whether a call can take away what was there."""
+    repeatable: bool = False
+    """Whether a second equal call changes nothing more, for a tool that writes."""
+
+    @property
+    def read_only(self) -> bool:
+        """Whether a call changes nothing."""
+        return self.tier == "read"
+
+    @property
+    def idempotent(self) -> bool:
+        """Whether a second equal call changes nothing more."""
+        return self.read_only or self.repeatable
+
+
+Completer: TypeAlias = Callable[[Call, str, Mapping[str, str]], Sequence[str]]
+"""From what is typed so far, and the other arguments given, to what it may become, best first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    """Something that a client can read by its URI."""
+
+    uri: str
+    name: str
+    title: str = ""
+    description: str = ""
+    mime_type: str = "text/markdown"
+    size: int | None = None
+    """Bytes, where it is known without reading."""
+    last_modified: str = ""
+    """ISO 8601, or ""."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceTemplate:
+    """A family of resources whose URIs differ in named parts."""
+
+    uri_template: str
+    name: str
+    title: str = ""
+    description: str = ""
+    mime_type: str = "text/markdown"
+    complete: Mapping[str, Completer] = field(default_factory=dict[str, Completer])
+    """By the template's variable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a resource says."""
+
+    text: str
+    mime_type: str = "text/markdown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resources:
+    """The resources of a dialect."""
+
+    templates: tuple[ResourceTemplate, ...]
+    list: Callable[[Call, int, int], tuple[Sequence[Resource], bool]]
+    """From offset and limit to a page of the listed resources, and whether there are more behind it."""
+    read: Callable[[Call, str], Content]
+    """What a URI holds.
+
+    Raises:
+        NotFoundError: no such resource.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Argument:
+    """One argument of a prompt; a prompt's arguments are texts."""
+
+    name: str
+    description: str
+    required: bool = False
+    complete: Completer | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """A message that a person starts with; offered in every tier."""
+
+    name: str
+    title: str
+    description: str
+    arguments: tuple[Argument, ...]
+    render: Callable[[Call, Mapping[str, str]], str]
+    """The user's message for these arguments; the required ones are there.
+
+    Raises:
+        InvalidInputError: an argument is not what it must be.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """One toolset as the outside sees it."""
+
+    name: str
+    server_name: str
+    instructions: str
+    """What an agent is told of the whole toolset; under 2,000 characters."""
+    tools: tuple[Tool, ...]
+    show_error: Callable[[KnowledgeError], Said]
+    errors_as: Literal["result", "protocol"] = "result"
+    default_tier: Tier = "read"
+    resources: Resources | None = None
+    prompts: tuple[Prompt, ...] = ()
+    indent: int | None = None
+    """Spaces of the JSON in text blocks; None for compact."""
+
+
+def bind(params: type[P], run: Callable[[Call, P], Shown]) -> Bound:
+    """Tie a parameter model to the function that takes its values, calls a service and returns what is shown."""
+
+    def validated(call: Call, arguments: JsonObject) -> Shown:
+        try:
+            parsed = params.model_validate(arguments)
+        except ValidationError as error:
+            raise bad_arguments(error) from error
+        return run(call, parsed)
+
+    return Bound(lambda: input_schema(params), validated)
+
+
+def within(tools: Sequence[Tool], tier: str) -> tuple[Tool, ...]:
+    """The tools that a tier may call.
+
+    Raises:
+        ConfigError: there is no such tier.
+    """
+    if tier not in TIERS:
+        raise ConfigError(
+            f"Invalid tier {tier!r}: expected one of {', '.join(TIERS)}.", kind="tier", hint="Use --tier read."
+        )
+    return tuple(row for row in tools if TIERS.index(row.tier) <= TIERS.index(tier))
+
+
+def bad_arguments(error: ValidationError) -> InvalidInputError:
+    """One sentence that names each wrong argument, what was expected and what came; context `missing` names gaps."""
+    missing = [_where(e["loc"]) for e in error.errors() if e["type"] == "missing"]
+    if missing:
+        names = ", ".join(missing)
+        return InvalidInputError(f"Missing argument: {names}.", kind="argument", hint=f"Give {names}.", missing=missing)
+    sentences: list[str] = []
+    for problem in error.errors(include_url=False):
+        where = _where(problem["loc"])
+        if problem["type"] == "extra_forbidden":
+            sentences.append(f"Unknown argument {where}.")
+        else:
+            sentences.append(f"Invalid argument {where}: {_lower(problem['msg'])}; got {_brief(problem['input'])}.")
+    return InvalidInputError(" ".join(sentences), kind="argument", hint="Mend the arguments and call again.")
+
+
+def input_schema(params: type[BaseModel]) -> Schema:
+    """The model's schema without what only costs tokens: titles, and `null` beside an optional value's type."""
+    schema: Schema = {"properties": dict[str, Json](), **_slim(params.model_json_schema())}
+    schema.pop("description", None)
+    return schema
+
+
+def result_schema(*required: str, **types: str) -> Schema:
+    """The schema of an object with these keys.
+
+    Args:
+        required: Keys that are always there.
+        types: JSON type by key, for keys whose type is worth stating; those not in `required` are optional.
+    """
+    names = dict.fromkeys([*required, *types])
+    properties: dict[str, Json] = {name: {"type": types[name]} if name in types else {} for name in names}
+    return {"type": "object", "properties": properties, "required": list(required)}
+
+
+def _slim(node: Schema) -> Schema:
+    slim = {key: _slim_value(value) for key, value in node.items() if not _is_padding(key, value)}
+    options = slim.pop("anyOf", None)
+    if isinstance(options, list):
+        kept = [option for option in options if option != {"type": "null"}]
+        alone = kept[0] if len(kept) == 1 else {"anyOf": kept}
+        slim = {**cast("Schema", alone), **slim}
+    return slim
+
+
+def _slim_value(value: Json) -> Json:
+    if isinstance(value, dict):
+        return _slim(value)
+    return [_slim_value(item) for item in value] if isinstance(value, list) else value
+
+
+def _is_padding(key: str, value: Json) -> bool:
+    """A model's or field's title repeats its name (a property that is named `title` is an object), null its absence."""
+    return (key == "title" and isinstance(value, str)) or (key == "default" and value is None)
+
+
+def _where(location: tuple[int | str, ...]) -> str:
+    return ".".join(str(part) for part in location) or "(arguments)"
+
+
+def _lower(message: str) -> str:
+    text = message.removeprefix("Value error, ").removeprefix("Input ")
+    return text[:1].lower() + text[1:]
+
+
+def _brief(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 3]}..."

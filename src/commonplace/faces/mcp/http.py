@@ -1,0 +1,216 @@
+"""MCP over HTTP: the streamable transport of both eras at `/mcp` and `/mcp/<toolset>`, and the older SSE beside it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import anyio
+from anyio.abc import TaskGroup, TaskStatus
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.sse import SseServerTransport
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.datastructures import Headers
+from starlette.types import Receive, Scope, Send
+
+from commonplace.domain.errors import ForbiddenError, InvalidInputError, NotFoundError
+from commonplace.faces.access.callers import Caller, caller_of
+from commonplace.faces.mcp.dialect import Tier
+from commonplace.faces.mcp.running import McpServer
+from commonplace.faces.replies import send_refusal
+
+MAX_BODY = 16 * 1024 * 1024
+"""Bytes of a message: an attachment of 10 MB as base64, and some."""
+MAX_SESSIONS = 1000
+IDLE = 30 * 60.0
+"""Seconds after which a session that nobody uses ends."""
+MESSAGES = "/messages"
+ENDLESS = "subscriptions/listen"
+"""The method whose answer ends only when somebody ends it."""
+
+BuildServer = Callable[[str, Tier], McpServer]
+"""From a toolset's name and a tier to the server that speaks it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Which toolsets are served."""
+
+    toolsets: Sequence[str]
+    default: str
+    build: BuildServer
+    usual_tier: Callable[[str], Tier]
+    """Of a toolset, where nobody chose one."""
+    confined: frozenset[str]
+    """Those that see nothing but the collections that a caller may see; a caller of some collections gets no other."""
+
+
+@dataclass(slots=True)
+class _Streams:
+    """Answers that never end by themselves, so that the server's end can end them."""
+
+    ending: bool = False
+    open: set[anyio.CancelScope] = field(default_factory=set[anyio.CancelScope])
+
+    def end(self) -> None:
+        self.ending = True
+        for scope in self.open:
+            scope.cancel()
+
+    @asynccontextmanager
+    async def member(self, send: Send) -> AsyncGenerator[None]:
+        with anyio.CancelScope() as scope:
+            self.open.add(scope)
+            try:
+                yield
+            finally:
+                self.open.discard(scope)
+        if scope.cancelled_caught:
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+class StreamableHttp:
+    """`/mcp` and `/mcp/<toolset>`: one session manager for each toolset and tier, made when first asked for."""
+
+    def __init__(self, offer: Offer, prefix: str = "/mcp") -> None:
+        self._offer = offer
+        self._prefix = prefix
+        self._managers: dict[tuple[str, Tier], StreamableHTTPSessionManager] = {}
+        self._streams = _Streams()
+        self._tasks: TaskGroup | None = None
+        self._making = anyio.Lock()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        toolset = _toolset(self._offer, scope["path"], self._prefix)
+        if toolset is None:
+            await send_refusal(send, _unknown(self._offer, self._prefix))
+            return
+        tier = _tier(self._offer, toolset, scope)
+        if tier is None:
+            await send_refusal(send, _not_confined(toolset))
+            return
+        manager = self._managers.get((toolset, tier)) or await self._made(toolset, tier)
+        if not _is_endless(scope):
+            await manager.handle_request(scope, receive, send)
+            return
+        async with self._streams.member(send):
+            await manager.handle_request(scope, receive, send)
+
+    @asynccontextmanager
+    async def lifespan(self) -> AsyncGenerator[None]:
+        """Sessions live as long as this."""
+        async with anyio.create_task_group() as tasks:
+            self._tasks = tasks
+            yield
+            tasks.cancel_scope.cancel()
+
+    def end_streams(self) -> None:
+        """End what would never end by itself; answers to calls go on."""
+        self._streams.end()
+
+    async def _made(self, toolset: str, tier: Tier) -> StreamableHTTPSessionManager:
+        async with self._making:
+            found = self._managers.get((toolset, tier))
+            if found is not None:
+                return found
+            assert self._tasks is not None, "a request came before the lifespan"  # noqa: S101
+            server = self._offer.build(toolset, tier)
+            manager = StreamableHTTPSessionManager(
+                server, max_request_body_size=MAX_BODY, max_sessions=MAX_SESSIONS, session_idle_timeout=IDLE
+            )
+            await self._tasks.start(_run, manager)
+            self._managers[toolset, tier] = manager
+            return manager
+
+
+class Sse:
+    """The older transport: a stream at a path, and a path beside it to which messages are posted."""
+
+    def __init__(self, offer: Offer, prefix: str) -> None:
+        self._offer = offer
+        self._prefix = prefix
+        self._transport = SseServerTransport(prefix + MESSAGES, max_request_body_size=MAX_BODY)
+        self._servers: dict[tuple[str, Tier], McpServer] = {}
+        self._streams = _Streams()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        path: str = scope["path"]
+        if path == self._prefix + MESSAGES:
+            _identify(scope)
+            await self._transport.handle_post_message(scope, receive, send)
+            return
+        toolset = _toolset(self._offer, path, self._prefix)
+        if toolset is None:
+            await send_refusal(send, _unknown(self._offer, self._prefix))
+        elif scope["method"] != "GET":
+            error = InvalidInputError("This URL takes GET.", kind="method", hint="Post messages where the stream says.")
+            await send_refusal(send, error, status=405, headers=(("allow", "GET"),))
+        else:
+            await self._stream(toolset, scope, receive, send)
+
+    def end_streams(self) -> None:
+        """End every stream."""
+        self._streams.end()
+
+    async def _stream(self, toolset: str, scope: Scope, receive: Receive, send: Send) -> None:
+        tier = _tier(self._offer, toolset, scope)
+        if tier is None:
+            await send_refusal(send, _not_confined(toolset))
+            return
+        server = self._servers.get((toolset, tier)) or self._offer.build(toolset, tier)
+        self._servers[toolset, tier] = server
+        async with self._streams.member(send), self._transport.connect_sse(scope, receive, send) as (read, write):
+            await server.run(read, write, server.create_initialization_options())
+
+
+def max_body(_: Scope) -> int:
+    """How many bytes a message may have."""
+    return MAX_BODY
+
+
+async def _run(
+    manager: StreamableHTTPSessionManager, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+) -> None:
+    async with manager.run():
+        task_status.started()
+        await anyio.sleep_forever()
+
+
+def _toolset(offer: Offer, path: str, prefix: str) -> str | None:
+    name = path.removeprefix(prefix).strip("/") or offer.default
+    return name if name in offer.toolsets else None
+
+
+def _unknown(offer: Offer, prefix: str) -> NotFoundError:
+    return NotFoundError(
+        "There is no such toolset.", kind="toolset", hint=f"There is {prefix} and {prefix}/{', '.join(offer.toolsets)}."
+    )
+
+
+def _tier(offer: Offer, toolset: str, scope: Scope) -> Tier | None:
+    """The tier at which a toolset is served to the caller, None when it is not."""
+    caller = _identify(scope)
+    if caller.collections is not None and toolset not in offer.confined:
+        return None
+    return offer.usual_tier(toolset) if caller.is_usual else caller.tier
+
+
+def _identify(scope: Scope) -> Caller:
+    """The caller; the SDK is told who it is, so that nobody can use a session of somebody else's."""
+    caller = caller_of(scope)
+    scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=caller.id, scopes=[]))
+    return caller
+
+
+def _not_confined(toolset: str) -> ForbiddenError:
+    return ForbiddenError(
+        f"The toolset {toolset} is for keys of all collections.", kind="toolset", hint="Use another toolset or key."
+    )
+
+
+def _is_endless(scope: Scope) -> bool:
+    return scope["method"] == "GET" or Headers(scope=scope).get("mcp-method") == ENDLESS

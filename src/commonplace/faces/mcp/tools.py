@@ -1,0 +1,90 @@
+"""Listing and calling the tools of a dialect."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import mcp_types as types
+from mcp import MCPError
+
+from commonplace.domain.errors import KnowledgeError
+from commonplace.faces.errors import FORMS
+from commonplace.faces.mcp.dialect import Blob, Dialect, Said, Shown, Tool, within
+from commonplace.faces.mcp.running import Context, Runner
+
+
+class Tools:
+    """The tools that a tier allows, and no others.
+
+    Raises:
+        ConfigError: there is no such tier.
+    """
+
+    def __init__(self, dialect: Dialect, runner: Runner) -> None:
+        self._dialect = dialect
+        self._runner = runner
+        self._rows = {row.name: row for row in within(dialect.tools, runner.tier)}
+
+    async def list(self, _: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        """All of them, in the dialect's order."""
+        if params and params.cursor is not None:
+            raise MCPError(code=types.INVALID_PARAMS, message="Invalid cursor: the list of tools has one page.")
+        return types.ListToolsResult(tools=[_wire(row) for row in self._rows.values()])
+
+    async def call(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        """Run one and show what it returned, or why it did not."""
+        row = self._rows.get(params.name)
+        if row is None:
+            raise MCPError(code=types.INVALID_PARAMS, message=f"Unknown tool: {params.name}")
+        arguments = params.arguments or {}
+        try:
+            shown = await self._runner.run(
+                context, row.name, lambda call: row.bound.run(call, arguments), abandon=row.read_only
+            )
+        except KnowledgeError as error:
+            return _refused(self._dialect, error)
+        except Exception:  # noqa: BLE001 - the face is where the unforeseen ends; `observed` has logged it
+            return _refused(self._dialect, KnowledgeError("Internal error; the server's log has the details."))
+        return _answered(self._dialect, shown)
+
+
+def _wire(row: Tool) -> types.Tool:
+    return types.Tool(
+        name=row.name,
+        title=row.title,
+        description=row.description,
+        input_schema=row.bound.input_schema(),
+        output_schema=row.output_schema,
+        annotations=types.ToolAnnotations(
+            read_only_hint=row.read_only,
+            destructive_hint=row.destructive,
+            idempotent_hint=row.idempotent,
+            open_world_hint=False,
+        ),
+    )
+
+
+def _answered(dialect: Dialect, shown: Shown) -> types.CallToolResult:
+    if isinstance(shown, Blob):
+        blob = base64.b64encode(shown.content).decode()
+        contents = types.BlobResourceContents(uri=shown.uri, mime_type=shown.mime_type, blob=blob)
+        return types.CallToolResult(content=[types.EmbeddedResource(resource=contents)], is_error=False)
+    structured = {"result": shown} if isinstance(shown, list) else None if isinstance(shown, str) else dict(shown)
+    return types.CallToolResult(
+        content=[types.TextContent(text=_text(dialect, shown))], structured_content=structured, is_error=False
+    )
+
+
+def _refused(dialect: Dialect, error: KnowledgeError) -> types.CallToolResult:
+    shown = dialect.show_error(error)
+    if dialect.errors_as == "protocol":
+        raise MCPError(code=FORMS[error.code].jsonrpc, message=_text(dialect, shown)) from error
+    return types.CallToolResult(content=[types.TextContent(text=_text(dialect, shown))], is_error=True)
+
+
+def _text(dialect: Dialect, shown: Said) -> str:
+    if isinstance(shown, str):
+        return shown
+    separators = (",", ":") if dialect.indent is None else None
+    return json.dumps(shown, ensure_ascii=False, indent=dialect.indent, separators=separators, allow_nan=False)

@@ -1,0 +1,1 @@
+"""One file a toolset: its tools, parameters and shown results."""

@@ -1,0 +1,154 @@
+"""The tools of the `kb` toolset that administer bases."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from commonplace.domain.addresses import parse_address
+from commonplace.domain.errors import GitError, InvalidInputError
+from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.ports import Repository
+from commonplace.domain.schema import schema_problems
+from commonplace.faces.mcp.dialect import Call, Shown
+from commonplace.faces.mcp.toolsets.kb.overview import show_collection
+from commonplace.faces.mcp.toolsets.kb.parameters import KbCommit, KbIndexSync, KbManage, KbPush
+from commonplace.faces.mcp.toolsets.kb.shapes import show_types
+from commonplace.services import declaring
+from commonplace.services.cataloguing import schema_of
+from commonplace.services.collections import Collection
+
+T = TypeVar("T")
+
+
+def kb_index_sync(call: Call, given: KbIndexSync) -> Shown:
+    """Compare every file with the index."""
+    chosen = call.services.collections.chosen(given.kb_name)
+    if given.background:
+        threading.Thread(target=_sync_all, args=(chosen,), name="sync", daemon=True).start()
+        return {"submitted": True}
+    reports = [collection.index.sync(call.progress) for collection in chosen]
+    return {
+        "synced": True,
+        "added": sum(report.added for report in reports),
+        "updated": sum(report.updated for report in reports),
+        "removed": sum(report.removed for report in reports),
+    }
+
+
+def kb_commit(call: Call, given: KbCommit) -> Shown:
+    """Commit this base's files and nothing else."""
+    collection = call.services.collections.get(given.kb)
+    paths = None if given.paths is None else [parse_address(path) for path in given.paths]
+    receipt = _repository(collection).commit(paths, given.message, sign_off=given.sign_off)
+    files = sorted(address.path for address in {*receipt.revisions, *receipt.removed})
+    return {
+        "success": True,
+        "commit_hash": receipt.commit,
+        "files_changed": len(files),
+        "files": files,
+        "message": given.message,
+    }
+
+
+def kb_push(call: Call, given: KbPush) -> Shown:
+    """Publish a branch."""
+    collection = call.services.collections.get(given.kb)
+    return {"success": True, "message": _repository(collection).push(given.remote, given.branch or "")}
+
+
+def _repository(collection: Collection) -> Repository:
+    repository = collection.store.repository
+    if repository is None:
+        raise GitError(
+            f"{collection.name!r} is in no Git repository.",
+            kind="repository",
+            hint="Run `git init` in its folder, or serve a folder that is in a repository.",
+        )
+    return repository
+
+
+def kb_manage(call: Call, given: KbManage) -> Shown:
+    """One of several actions on bases and their schema."""
+    return _ACTIONS[given.action](call, given)
+
+
+def _discover(call: Call, _: KbManage) -> JsonObject:
+    shown = [show_collection(collection) for collection in call.services.collections]
+    return {"discovered": len(shown), "kbs": shown}
+
+
+def _validate(call: Call, given: KbManage) -> JsonObject:
+    return _judged(_chosen(call, given))
+
+
+def _show_schema(call: Call, given: KbManage) -> JsonObject:
+    collection = _chosen(call, given)
+    schema = schema_of(collection)
+    return {
+        "kb_name": collection.name,
+        "types": show_types(schema),
+        "policies": schema.policies,
+        "validation": {"enforce": schema.enforce, "qa_on_write": schema.qa_on_write},
+    }
+
+
+def _add_type(call: Call, given: KbManage) -> JsonObject:
+    collection, name = _chosen(call, given), _required(given.type_name, "type_name")
+    declaring.add_type(collection, name, _required(given.type_def, "type_def"))
+    return {"added": True, "type_name": name, "kb_name": collection.name}
+
+
+def _remove_type(call: Call, given: KbManage) -> JsonObject:
+    collection, name = _chosen(call, given), _required(given.type_name, "type_name")
+    declaring.remove_type(collection, name)
+    return {"removed": True, "type_name": name, "kb_name": collection.name}
+
+
+def _set_schema(call: Call, given: KbManage) -> JsonObject:
+    collection = _chosen(call, given)
+    schema = declaring.set_schema(collection, _required(given.schema_, "schema"))
+    declared = [one for one in schema.types.values() if one.declared]
+    return {"set": True, "kb_name": collection.name, "type_count": len(declared)}
+
+
+_ACTIONS: Mapping[str, Callable[[Call, KbManage], JsonObject]] = {
+    "discover": _discover,
+    "validate": _validate,
+    "show_schema": _show_schema,
+    "add_type": _add_type,
+    "remove_type": _remove_type,
+    "set_schema": _set_schema,
+}
+
+
+def _judged(collection: Collection) -> JsonObject:
+    schema = schema_of(collection)
+    errors: list[Json] = [finding.message for finding in schema.findings]
+    warnings: list[Json] = list(schema_problems(schema))
+    return {"valid": not errors and not warnings, "errors": errors, "warnings": warnings, "types": list(schema.types)}
+
+
+def _chosen(call: Call, given: KbManage) -> Collection:
+    """The named base; the only one needs no name."""
+    members = call.services.collections.members
+    if given.kb_name is None and len(members) == 1:
+        return members[0]
+    return call.services.collections.get(_required(given.kb_name, "kb_name"))
+
+
+def _required(value: T | None, name: str) -> T:
+    """An argument that this action needs.
+
+    Raises:
+        InvalidInputError: it was not given; context `missing` names it.
+    """
+    if value is None:
+        raise InvalidInputError(f"Missing argument: {name}.", kind="argument", hint=f"Give {name}.", missing=[name])
+    return value
+
+
+def _sync_all(chosen: Sequence[Collection]) -> None:
+    for collection in chosen:
+        collection.index.sync()

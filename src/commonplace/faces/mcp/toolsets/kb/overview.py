@@ -1,0 +1,199 @@
+"""The tools of the `kb` toolset that tell of whole bases: lists, tags, totals, schemas, orientation, quality."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from commonplace.domain.documents import Severity
+from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.links import RELATIONS
+from commonplace.domain.query import ListQuery
+from commonplace.faces.mcp.dialect import Call, Shown
+from commonplace.faces.mcp.toolsets.kb.parameters import (
+    KbList,
+    KbOrient,
+    KbQaStatus,
+    KbQaValidate,
+    KbSchema,
+    KbStats,
+    KbTags,
+)
+from commonplace.faces.mcp.toolsets.kb.shapes import page_of, selected, show_issue, show_row, show_types
+from commonplace.services import assessing, listing, quality
+from commonplace.services.assessing import Coverage
+from commonplace.services.cataloguing import DEFAULT_TYPE, schema_of
+from commonplace.services.collections import Collection
+from commonplace.services.quality import Issue
+
+TOP_TAGS = 10
+"""How many tags an orientation names."""
+
+
+def kb_list(call: Call, _: KbList) -> Shown:
+    """Every knowledge base."""
+    return {"knowledge_bases": [show_collection(collection) for collection in call.services.collections]}
+
+
+def kb_tags(call: Call, given: KbTags) -> Shown:
+    """Tags with their counts, flat or as a tree."""
+    counts = listing.list_tags(call.services.collections.chosen(given.kb_name), prefix=given.prefix or "")
+    if given.tree:
+        return {"tree": _tree(counts)}
+    page, more = page_of(counts, given.offset, given.limit)
+    return {"tag_count": len(counts), "has_more": more, "tags": [{"tag": tag, "count": count} for tag, count in page]}
+
+
+def kb_stats(call: Call, _: KbStats) -> Shown:
+    """Totals."""
+    kbs: dict[str, Json] = {}
+    types: Counter[str] = Counter()
+    tags = {tag for tag, _count in listing.list_tags(call.services.collections.members)}
+    for collection in call.services.collections:
+        counts = collection.index.counts()
+        own = _type_counts(counts.types)
+        types.update(own)
+        kbs[collection.name] = {
+            "entry_count": counts.documents,
+            "section_count": counts.sections,
+            "link_count": counts.links,
+            "tag_count": counts.tags,
+            "type_counts": dict(own),
+        }
+    totals = [collection.index.counts() for collection in call.services.collections]
+    return {
+        "kbs": kbs,
+        "total_entries": sum(counts.documents for counts in totals),
+        "total_tags": len(tags),
+        "total_links": sum(counts.links for counts in totals),
+        "type_counts": _show_counts(types),
+    }
+
+
+def kb_schema(call: Call, given: KbSchema) -> Shown:
+    """What a base declares."""
+    collection = call.services.collections.get(given.kb_name)
+    schema = schema_of(collection)
+    shown: dict[str, Json] = {"types": show_types(schema), "guidelines": schema.guidelines or {}}
+    if schema.goals:
+        shown["goals"] = schema.goals
+    shown["evaluation_rubric"] = list(schema.evaluation_rubric)
+    if schema.policies:
+        shown["policies"] = schema.policies
+    shown["relationship_types"] = {**dict(RELATIONS), **dict(collection.extensions.relations)}
+    if schema.findings:
+        shown["problems"] = [one.message for one in schema.findings]
+    return shown
+
+
+def kb_orient(call: Call, given: KbOrient) -> Shown:
+    """All that an agent needs to begin."""
+    collection = call.services.collections.get(given.kb_name)
+    schema = schema_of(collection)
+    counts = collection.index.counts()
+    recent = listing.list_documents(
+        (collection,), ListQuery(sort="updated", descending=True, limit=max(1, given.recent_limit))
+    ).found[: given.recent_limit]
+    tags = listing.list_tags((collection,))[:TOP_TAGS]
+    return {
+        "kb": collection.name,
+        "description": schema.description or None,
+        "kb_type": schema.kb_type or "generic",
+        "read_only": bool(collection.store.read_only_reason) or call.tier == "read",
+        "guidelines": schema.guidelines or {},
+        "total_entries": counts.documents,
+        "types": _show_counts(_type_counts(counts.types)),
+        "top_tags": [{"tag": tag, "count": count} for tag, count in tags],
+        "recent": [selected(show_row(one), ("title", "entry_type", "updated_at", "summary")) for one in recent],
+        "schema": {"types": show_types(schema)},
+        **collection.extensions.supplement(collection.name),
+    }
+
+
+def kb_qa_validate(call: Call, given: KbQaValidate) -> Shown:
+    """What is wrong, gravest first."""
+    collections = call.services.collections
+    if given.entry_id:
+        found = collections.locate(given.entry_id, given.kb_name)
+        issues = quality.check_entry(collections, found.collection, found.record)
+    else:
+        issues = _all_issues(call, collections.chosen(given.kb_name))
+    kept = quality.at_least(issues, Severity(given.severity))
+    return {
+        "issues": [show_issue(issue) for issue in kept[: given.limit]],
+        "count": len(kept),
+        "truncated": len(kept) > given.limit,
+    }
+
+
+def kb_qa_status(call: Call, given: KbQaStatus) -> Shown:
+    """How many issues, by severity and rule, and how much was assessed."""
+    chosen = call.services.collections.chosen(given.kb_name)
+    issues = _all_issues(call, chosen)
+    severities = Counter(issue.severity.value for issue in issues)
+    covered = [assessing.coverage(collection) for collection in chosen]
+    shown: dict[str, Json] = {
+        "total_entries": sum(collection.index.counts().documents for collection in chosen),
+        "total_issues": len(issues),
+        "issues_by_severity": {severity.value: severities[severity.value] for severity in quality.SEVERITIES},
+        "issues_by_rule": dict(Counter(issue.rule for issue in issues).most_common()),
+    }
+    return shown | {"coverage": _show_coverage(covered)} if any(one.assessed for one in covered) else shown
+
+
+def _show_coverage(covered: Sequence[Coverage]) -> JsonObject:
+    total = sum(one.total for one in covered)
+    assessed = sum(one.assessed for one in covered)
+    return {
+        "total": total,
+        "assessed": assessed,
+        "unassessed": total - assessed,
+        "coverage_pct": round(100 * assessed / total, 1) if total else 0.0,
+        "by_status": {status: sum(one.by_status[status] for one in covered) for status in assessing.STATUSES},
+    }
+
+
+def show_collection(collection: Collection) -> JsonObject:
+    """A base as lists name it; the path is its folder's name."""
+    schema = schema_of(collection)
+    return {
+        "name": collection.name,
+        "type": schema.kb_type or "generic",
+        "path": collection.store.name,
+        "description": schema.description or None,
+        "entry_count": collection.index.counts().documents,
+        "read_only": bool(collection.store.read_only_reason),
+        "source": "local",
+    }
+
+
+def _tree(counts: Sequence[tuple[str, int]]) -> list[Json]:
+    """Tags nested at their slashes; a parent that no entry carries counts 0."""
+    nodes: dict[str, dict[str, Json]] = {}
+    children: dict[str, list[Json]] = {"": []}
+    for tag, count in sorted(counts):
+        parts = tag.split("/")
+        for depth in range(1, len(parts) + 1):
+            path = "/".join(parts[:depth])
+            if path not in nodes:
+                children[path] = []
+                nodes[path] = {"name": parts[depth - 1], "full_path": path, "count": 0, "children": children[path]}
+                children["/".join(parts[: depth - 1])].append(nodes[path])
+        nodes[tag]["count"] = count
+    return children[""]
+
+
+def _type_counts(types: Sequence[tuple[str, int]]) -> Counter[str]:
+    counted: Counter[str] = Counter()
+    for name, count in types:
+        counted[name or DEFAULT_TYPE] += count
+    return counted
+
+
+def _show_counts(counted: Counter[str]) -> list[Json]:
+    return [{"entry_type": name, "count": count} for name, count in counted.most_common()]
+
+
+def _all_issues(call: Call, chosen: Sequence[Collection]) -> list[Issue]:
+    collections = call.services.collections
+    return [issue for collection in chosen for issue in quality.check_collection(collections, collection)]

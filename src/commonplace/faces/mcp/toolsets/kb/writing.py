@@ -1,0 +1,155 @@
+"""The tools of the `kb` toolset that write entries."""
+
+from __future__ import annotations
+
+from pydantic import JsonValue, ValidationError
+
+from commonplace.domain.errors import KnowledgeError
+from commonplace.domain.json import Json, JsonObject
+from commonplace.faces.mcp.dialect import Call, Shown, bad_arguments
+from commonplace.faces.mcp.toolsets.kb.parameters import (
+    EntryGiven,
+    KbBulkCreate,
+    KbCreate,
+    KbDelete,
+    KbLink,
+    KbQaAssess,
+    KbUpdate,
+)
+from commonplace.faces.mcp.toolsets.kb.shapes import checked_day, entry_id, show_error, show_issue, show_saved
+from commonplace.services import assessing, cataloguing, quality
+from commonplace.services.assessing import Assessment
+from commonplace.services.cataloguing import NewEntry, Saved, schema_of
+from commonplace.services.collections import Collection
+from commonplace.services.writing import Intent
+
+ALWAYS = -1.0
+"""No assessment is that young: an entry that is named is assessed whatever there was."""
+
+
+def kb_create(call: Call, given: KbCreate) -> Shown:
+    """Write a new entry."""
+    collection = call.services.collections.get(given.kb_name)
+    saved = cataloguing.create_entry(collection, _new_entry(given))
+    return show_saved(saved, created=True) | _quality(call, collection, saved, asked=given.validate_)
+
+
+def kb_bulk_create(call: Call, given: KbBulkCreate) -> Shown:
+    """Write several new entries in one step; a wrong one does not stop the others."""
+    collection = call.services.collections.get(given.kb_name)
+    checked = [_checked_entry(values) for values in given.entries]
+    results = iter(cataloguing.create_entries(collection, [one for one in checked if isinstance(one, NewEntry)]))
+    ordered = [one if isinstance(one, KnowledgeError) else next(results) for one in checked]
+    shown = [_show_created(call, collection, one) for one in ordered]
+    created = sum(isinstance(one, Saved) for one in ordered)
+    return {"total": len(shown), "created": created, "failed": len(shown) - created, "results": shown}
+
+
+def kb_update(call: Call, given: KbUpdate) -> Shown:
+    """Change the given fields of an entry."""
+    found = call.services.collections.locate(given.entry_id, given.kb_name)
+    checked_day("date", given.date)
+    names = ("title", "importance", "tags", "participants", "metadata", "status", "date", "location", "summary")
+    changes = {name: getattr(given, name) for name in names if name in given.model_fields_set}
+    intent = Intent(expected=given.revision or "")
+    saved = cataloguing.update_entry(found.collection, found.record.address, changes, given.body, intent)
+    return show_saved(saved, created=False) | _quality(call, found.collection, saved, asked=given.validate_)
+
+
+def kb_delete(call: Call, given: KbDelete) -> Shown:
+    """Delete an entry."""
+    found = call.services.collections.locate(given.entry_id, given.kb_name)
+    cataloguing.delete_entry(found.collection, found.record.address)
+    return {"deleted": True, "entry_id": entry_id(found.record)}
+
+
+def kb_link(call: Call, given: KbLink) -> Shown:
+    """Add a link with a relation."""
+    collections = call.services.collections
+    source = collections.locate(given.source_id, given.source_kb)
+    target = collections.locate(given.target_id, given.target_kb or given.source_kb)
+    target_id = entry_id(target.record)
+    elsewhere = target.collection.name != source.collection.name
+    written = cataloguing.link_entries(
+        source.collection,
+        source.record.address,
+        f"{target.collection.name}:{target_id}" if elsewhere else target_id,
+        given.relation,
+        given.note,
+    )
+    return {
+        "linked": True,
+        "source_id": entry_id(source.record),
+        "target_id": target_id,
+        "relation": given.relation,
+        "revision": written.revision,
+    }
+
+
+def kb_qa_assess(call: Call, given: KbQaAssess) -> Shown:
+    """Assess an entry, or all of a base that were not assessed lately."""
+    collections = call.services.collections
+    if given.entry_id:
+        found = collections.locate(given.entry_id, given.kb_name)
+        (result,) = assessing.assess(collections, found.collection, [found.record], ALWAYS)
+        return _show_assessment(found.collection, result)
+    collection = collections.get(given.kb_name)
+    targets = assessing.assessable(collection)
+    results = assessing.assess(collections, collection, targets, given.max_age_hours)
+    return {
+        "kb_name": collection.name,
+        "assessed": len(results),
+        "skipped": len(targets) - len(results),
+        "results": [_show_assessment(collection, result, whole=False) for result in results],
+    }
+
+
+def _show_assessment(collection: Collection, result: Assessment, *, whole: bool = True) -> dict[str, Json]:
+    shown: dict[str, Json] = {
+        "assessment_id": result.id,
+        "target_entry": result.target.id,
+        "kb_name": collection.name,
+        "qa_status": result.status,
+        "issues_found": len(result.issues),
+    }
+    return shown | {"issues": [show_issue(issue) for issue in result.issues]} if whole else shown
+
+
+def _checked_entry(values: dict[str, JsonValue]) -> NewEntry | KnowledgeError:
+    try:
+        return _new_entry(EntryGiven.model_validate(values))
+    except ValidationError as error:
+        return bad_arguments(error)
+    except KnowledgeError as error:
+        return error
+
+
+def _new_entry(given: EntryGiven) -> NewEntry:
+    return NewEntry(
+        entry_type=given.entry_type,
+        title=given.title,
+        body=given.body,
+        fields={
+            "date": checked_day("date", given.date) or None,
+            "importance": given.importance,
+            "tags": given.tags,
+            "participants": given.participants,
+            "role": given.role,
+        },
+        metadata=given.metadata or {},
+    )
+
+
+def _show_created(call: Call, collection: Collection, result: Saved | KnowledgeError) -> JsonObject:
+    if isinstance(result, KnowledgeError):
+        return {"created": False, **show_error(result)}
+    return show_saved(result, created=True) | _quality(call, collection, result, asked=False)
+
+
+def _quality(call: Call, collection: Collection, saved: Saved, *, asked: bool) -> dict[str, Json]:
+    """`qa_issues`, only where checks were asked for, by the call or by `kb.yaml`, and found something."""
+    record = collection.index.record(saved.written.address)
+    if record is None or not (asked or schema_of(collection).qa_on_write):
+        return {}
+    issues = quality.check_entry(call.services.collections, collection, record)
+    return {"qa_issues": [show_issue(issue) for issue in issues]} if issues else {}

@@ -1,0 +1,160 @@
+"""The API as an ASGI application: finds the endpoint, checks what came, runs it in a thread, writes the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property, partial
+
+import anyio.to_thread
+from starlette.datastructures import Headers
+from starlette.types import Receive, Scope, Send
+
+from commonplace.domain.errors import ForbiddenError, InvalidInputError, KnowledgeError, NotFoundError
+from commonplace.domain.json import Json
+from commonplace.faces.access.callers import Caller, allows, caller_of
+from commonplace.faces.observe import observed
+from commonplace.faces.replies import send_json, send_refusal
+from commonplace.faces.rest.checking import MalformedError, body_of, query_of
+from commonplace.faces.rest.endpoint import MAX_BODY, MAX_UPLOAD, Asked, Endpoint, Reply
+from commonplace.faces.rest.openapi import document
+from commonplace.faces.rest.routing import Place, places
+from commonplace.faces.rest.table import PAGE, endpoints
+from commonplace.services.services import Services
+
+PREFIX = "/api/v1"
+DOCUMENT = "/openapi.json"
+READY_TIMEOUT = 45.0
+"""Seconds that a request waits for the first index."""
+
+
+class RestApi:
+    """The API over the services. The guard before it has found the caller and kept the body within `max_body`."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._endpoints = {(one.template, one.method): one for one in endpoints()}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        with_body = scope["method"] != "HEAD"
+        try:
+            options = self._options(_below(scope))
+            allowed = [(place, one) for place, one in options if one.method == method]
+            if not allowed and method == "GET" and _below(scope) == DOCUMENT.encode():
+                await send_json(send, 200, self._document, with_body=with_body)
+                return
+            if not allowed:
+                await _no_endpoint(send, [one.method for _, one in options])
+                return
+            body = await _read(receive)
+            reply = await anyio.to_thread.run_sync(
+                partial(self._answer, scope, allowed, body), abandon_on_cancel=method == "GET"
+            )
+        except MalformedError as error:
+            await send_refusal(send, error, status=400)
+        except KnowledgeError as error:
+            await send_refusal(send, error)
+        except Exception:  # noqa: BLE001 - the face is where the unforeseen ends; `observed` has logged it
+            await send_refusal(send, KnowledgeError("Internal error; the server's log has the details."))
+        else:
+            await send_json(send, reply.status, _json(reply), reply.headers, with_body=with_body)
+
+    def max_body(self, scope: Scope) -> int:
+        """How many bytes a request's body may have."""
+        return MAX_UPLOAD if scope["method"] == "POST" and scope["path"].endswith("/attachments") else MAX_BODY
+
+    def is_open(self, scope: Scope) -> bool:
+        """Whether a request needs no key."""
+        return _below(scope) == b"/health"
+
+    @cached_property
+    def _document(self) -> Json:
+        return document(list(self._endpoints.values()))
+
+    def _options(self, raw_path: bytes) -> list[tuple[Place, Endpoint]]:
+        found = places(raw_path)
+        return [(place, one) for place in found for one in self._endpoints.values() if one.template == place.template]
+
+    def _answer(self, scope: Scope, allowed: Sequence[tuple[Place, Endpoint]], body: bytes) -> Reply:
+        caller = caller_of(scope)
+        services = self._services.only(caller.collections)
+        if allowed[0][1].tier is not None:
+            services.collections.wait_ready(READY_TIMEOUT, _untold)
+        place, endpoint = self._meant(services, caller, allowed)
+        with observed(f"{endpoint.method} {endpoint.template}"):
+            _require_tier(endpoint, caller)
+            return endpoint.run(
+                Asked(
+                    services=services,
+                    caller=caller,
+                    path=place.path,
+                    filename=place.filename,
+                    query=query_of(endpoint, scope["query_string"]),
+                    body=body_of(endpoint, body),
+                    if_match=_if_match(scope),
+                )
+            )
+
+    def _meant(
+        self, services: Services, caller: Caller, allowed: Sequence[tuple[Place, Endpoint]]
+    ) -> tuple[Place, Endpoint]:
+        """Of a page and an operation on another page, the page when there is one."""
+        page = allowed[0]
+        if len(allowed) == 1 or page[0].template != PAGE or not allows(caller.tier, "read"):
+            return page
+        try:
+            services.wiki.finding.links(page[0].path)
+        except (NotFoundError, InvalidInputError):
+            return allowed[-1]
+        return page
+
+
+def _untold(done: int, total: int) -> None:
+    """Nobody is told of progress over REST."""
+    del done, total
+
+
+def _below(scope: Scope) -> bytes:
+    """The path behind the API's prefix, as it came."""
+    raw: bytes = scope.get("raw_path") or scope["path"].encode()
+    return raw.partition(b"?")[0].removeprefix(PREFIX.encode())
+
+
+async def _read(receive: Receive) -> bytes:
+    body = b""
+    while True:
+        message = await receive()
+        body += message.get("body", b"")
+        if not message.get("more_body"):
+            return body
+
+
+def _require_tier(endpoint: Endpoint, caller: Caller) -> None:
+    if endpoint.tier is not None and not allows(caller.tier, endpoint.tier):
+        raise ForbiddenError(
+            f"This needs the tier {endpoint.tier}; yours is {caller.tier}.",
+            kind="tier",
+            hint="Use a key of a higher tier.",
+        )
+
+
+def _if_match(scope: Scope) -> str:
+    given = Headers(scope=scope).get("if-match", "").strip()
+    return given.removeprefix("W/").strip('"')
+
+
+def _json(reply: Reply) -> Json:
+    return reply.value.model_dump(mode="python")
+
+
+async def _no_endpoint(send: Send, methods: Sequence[str]) -> None:
+    if not methods:
+        error = NotFoundError(
+            "There is nothing at this URL.", kind="url", hint=f"{PREFIX}{DOCUMENT} lists what there is."
+        )
+        await send_refusal(send, error)
+        return
+    allowed = ", ".join(dict.fromkeys(methods))
+    error = InvalidInputError("This URL does not take this method.", kind="method", hint=f"It takes {allowed}.")
+    await send_refusal(send, error, status=405, headers=(("allow", allowed),))

@@ -1,0 +1,73 @@
+"""From what came over the wire to checked values."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+from urllib.parse import parse_qsl
+
+from pydantic import BaseModel, ValidationError
+
+from commonplace.domain.errors import InvalidInputError
+from commonplace.faces.rest.endpoint import Endpoint
+from commonplace.faces.rest.models import Query
+
+MAX_SHOWN = 60
+MAX_PARAMETERS = 100
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class MalformedError(InvalidInputError):
+    """The body is no JSON object: status 400 rather than 422."""
+
+
+def query_of(endpoint: Endpoint, query_string: bytes) -> Query:
+    """The endpoint's parameters; of one that is repeated the last counts, unknown ones are ignored.
+
+    Raises:
+        InvalidInputError: one is missing, or not what it must be.
+    """
+    try:
+        pairs = parse_qsl(
+            query_string.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MAX_PARAMETERS
+        )
+        return endpoint.query.model_validate(dict(pairs))
+    except ValidationError as error:
+        raise _invalid(error, "parameter") from error
+    except ValueError as error:
+        raise InvalidInputError(
+            "Invalid query: it is no percent-encoded UTF-8.", kind="query", hint="Percent-encode it as UTF-8."
+        ) from error
+
+
+def body_of(endpoint: Endpoint, body: bytes) -> BaseModel | None:
+    """The endpoint's body.
+
+    Raises:
+        MalformedError: it is no JSON object.
+        InvalidInputError: a key is missing, or not what it must be.
+    """
+    model = endpoint.body
+    if model is None or (not body and not endpoint.body_needed):
+        return None
+    try:
+        return model.model_validate_json(body)
+    except ValidationError as error:
+        if any(not problem["loc"] for problem in error.errors(include_url=False, include_input=False)):
+            raise MalformedError(
+                "The body is no JSON object.", kind="body", hint="Send an object as application/json."
+            ) from error
+        raise _invalid(error, "key") from error
+
+
+def _invalid(error: ValidationError, what: str) -> InvalidInputError:
+    sentences: list[str] = []
+    for problem in error.errors(include_url=False, include_input=False):
+        name = ".".join(str(part) for part in problem["loc"])[:MAX_SHOWN]
+        if problem["type"] == "missing":
+            sentences.append(f"Missing {what} {name}.")
+        else:
+            sentences.append(f"Invalid {what} {name}: {problem['msg'][:1].lower()}{problem['msg'][1:]}.")
+    return InvalidInputError(
+        " ".join(sentences), kind=what, hint="The API's document, /api/v1/openapi.json, says more."
+    )

@@ -1,0 +1,62 @@
+"""What an endpoint is: one row that says everything about it, for the dispatcher and for the OpenAPI document."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from pydantic import BaseModel
+
+from commonplace.faces.access.callers import Caller
+from commonplace.faces.rest.models import Given, NoQuery, Query
+from commonplace.services.services import Services
+from commonplace.settings import Tier
+
+MAX_BODY = 4 * 1024 * 1024
+MAX_UPLOAD = 14 * 1024 * 1024
+"""Bytes of a body: base64 makes 14 MB of 10."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A request, checked."""
+
+    services: Services
+    caller: Caller
+    path: str
+    """Of the page; "" where the endpoint takes none."""
+    filename: str
+    query: Query
+    body: BaseModel | None
+    if_match: str
+    """The revision in `If-Match`, without its quotation marks; "" without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer."""
+
+    value: BaseModel
+    status: int = 200
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """One method on one path."""
+
+    method: str
+    template: str
+    """Such as `/pages/{path}/history`; a path may hold slashes."""
+    summary: str
+    run: Callable[[Asked], Reply]
+    answers: dict[int, type[BaseModel]]
+    """By status, when all is well."""
+    tier: Tier | None = "read"
+    """The least tier that may call it; None for everybody, without a key."""
+    query: type[Query] = NoQuery
+    body: type[Given] | None = None
+    body_needed: bool = True
+    max_body: int = MAX_BODY
+    refusals: frozenset[int] = field(default_factory=frozenset[int])
+    """Statuses beyond those that any endpoint can answer with."""

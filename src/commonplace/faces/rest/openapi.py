@@ -1,0 +1,125 @@
+"""The API as an OpenAPI 3.1 document, made from the endpoints' own rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from http import HTTPStatus
+from typing import TypeAlias, cast
+
+from pydantic import BaseModel
+from pydantic.json_schema import JsonSchemaMode, models_json_schema
+
+from commonplace import __version__
+from commonplace.domain.json import Json
+from commonplace.faces.rest.endpoint import Endpoint
+from commonplace.faces.rest.models import Problem
+
+Node: TypeAlias = "dict[str, Json]"
+
+REF = "#/components/schemas/{model}"
+ANYWHERE = (401, 403, 408, 421, 422, 429, 500, 503)
+"""What any endpoint can answer with."""
+WITH_BODY = (400, 413)
+
+
+def document(endpoints: Sequence[Endpoint]) -> Node:
+    """The document."""
+    paths: dict[str, Json] = {}
+    for endpoint in endpoints:
+        operations = cast("Node", paths.setdefault(endpoint.template, _path_item(endpoint)))
+        operations[endpoint.method.lower()] = _operation(endpoint)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "commonplace",
+            "version": __version__,
+            "description": "A wiki of Markdown pages. Paths of pages are percent-encoded, their slashes may be.",
+        },
+        "servers": [{"url": "/api/v1"}],
+        "security": [{"key": []}, {}],
+        "paths": paths,
+        "components": {
+            "schemas": _schemas(endpoints),
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _path_item(endpoint: Endpoint) -> Node:
+    names = re.findall(r"\{(\w+)\}", endpoint.template)
+    parameters = [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}} for name in names
+    ]
+    return {"parameters": parameters} if parameters else {}
+
+
+def _operation(endpoint: Endpoint) -> Node:
+    named = re.sub(r"\W+", "_", endpoint.template).strip("_")
+    operation: Node = {
+        "operationId": f"{endpoint.method.lower()}_{named}",
+        "summary": endpoint.summary,
+        "parameters": [*_query_parameters(endpoint), *_header_parameters(endpoint)],
+        "responses": {**_answers(endpoint), **_refusals(endpoint)},
+    }
+    if endpoint.tier is None:
+        operation["security"] = [{}]
+    if endpoint.body is not None:
+        operation["requestBody"] = {
+            "required": endpoint.body_needed,
+            "content": {"application/json": {"schema": _ref(endpoint.body)}},
+        }
+    return operation
+
+
+def _query_parameters(endpoint: Endpoint) -> list[Json]:
+    schema = endpoint.query.model_json_schema()
+    required = cast("list[str]", schema.get("required", []))
+    properties = cast("dict[str, Node]", schema.get("properties", {}))
+    return [
+        {"name": name, "in": "query", "required": name in required, "schema": _one_type(of)}
+        for name, of in properties.items()
+    ]
+
+
+def _one_type(schema: Node) -> Node:
+    """Without `null`, which no URL can say."""
+    options = schema.get("anyOf")
+    if not isinstance(options, list):
+        return schema
+    kept = cast("Node", next(option for option in options if option != {"type": "null"}))
+    return {**kept, **{key: value for key, value in schema.items() if key not in {"anyOf", "default"}}}
+
+
+def _header_parameters(endpoint: Endpoint) -> list[Json]:
+    if endpoint.method not in {"PUT", "DELETE"} or endpoint.template != "/pages/{path}":
+        return []
+    text = 'The revision that the page must be at, as its `ETag` gives it: `"…"`.'
+    return [{"name": "If-Match", "in": "header", "required": False, "description": text, "schema": {"type": "string"}}]
+
+
+def _answers(endpoint: Endpoint) -> Node:
+    return {str(status): _response(status, model) for status, model in endpoint.answers.items()}
+
+
+def _refusals(endpoint: Endpoint) -> Node:
+    statuses = {*ANYWHERE, *endpoint.refusals, *(WITH_BODY if endpoint.body else ())}
+    return {str(status): _response(status, Problem) for status in sorted(statuses)}
+
+
+def _response(status: int, model: type[BaseModel]) -> Node:
+    return {"description": HTTPStatus(status).phrase, "content": {"application/json": {"schema": _ref(model)}}}
+
+
+def _ref(model: type[BaseModel]) -> Node:
+    return {"$ref": REF.format(model=model.__name__)}
+
+
+def _schemas(endpoints: Iterable[Endpoint]) -> Node:
+    models: dict[type[BaseModel], JsonSchemaMode] = {Problem: "serialization"}
+    for endpoint in endpoints:
+        models |= dict.fromkeys(endpoint.answers.values(), "serialization")
+        if endpoint.body is not None:
+            models[endpoint.body] = "validation"
+    _, definitions = models_json_schema(list(models.items()), ref_template=REF)
+    return cast("Node", definitions["$defs"])

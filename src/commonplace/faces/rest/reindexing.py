@@ -1,0 +1,62 @@
+"""Bringing a collection's index up to date on request, in the background, once at a time."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import Literal
+
+from commonplace.domain.errors import KnowledgeError, UnavailableError
+from commonplace.faces.rest import models
+from commonplace.faces.rest.endpoint import Asked, Reply
+from commonplace.services.collections import Collection
+
+log = logging.getLogger(__name__)
+
+
+class Reindexing:
+    """The runs of one server."""
+
+    def __init__(self) -> None:
+        self._running: set[str] = set()
+        self._failed: set[str] = set()
+        self._lock = threading.Lock()
+
+    def start(self, asked: Asked) -> Reply:
+        """Begin a run, unless one is going on."""
+        collection = _collection(asked)
+        with self._lock:
+            if collection.name not in self._running:
+                self._running.add(collection.name)
+                threading.Thread(target=self._run, args=(collection,), name="reindex", daemon=True).start()
+        return Reply(models.Started(), 202)
+
+    def status(self, asked: Asked) -> Reply:
+        """Whether a run is going on, and what is indexed."""
+        collection = _collection(asked)
+        counts = collection.index.counts()
+        with self._lock:
+            state: Literal["running", "failed", "idle"] = "idle"
+            if collection.name in self._running:
+                state = "running"
+            elif collection.name in self._failed:
+                state = "failed"
+        return Reply(models.IndexStatus(status=state, pages_indexed=counts.documents, chunks_created=counts.sections))
+
+    def _run(self, collection: Collection) -> None:
+        failed = False
+        try:
+            collection.index.sync()
+        except KnowledgeError:
+            log.exception("%s: indexing failed", collection.name)
+            failed = True
+        finally:
+            with self._lock:
+                self._running.discard(collection.name)
+                (self._failed.add if failed else self._failed.discard)(collection.name)
+
+
+def _collection(asked: Asked) -> Collection:
+    for collection in asked.services.collections:
+        return collection
+    raise UnavailableError("There is no index here.", kind="index", hint="Ask the server that has the pages.")

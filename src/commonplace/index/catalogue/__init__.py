@@ -1,0 +1,1 @@
+"""What the index knows of documents without opening them: SQLite tables, lists, links."""

@@ -1,0 +1,194 @@
+"""The catalogue's tables, its connections, and what counts as damage.
+
+The catalogue is derived: a commit need not be on the disk, only what is on the disk must be whole.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Generator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import cast
+
+SCHEMA_VERSION = 1
+"""Raised with every change to the tables, to the full text's fields or to what is derived from a document."""
+
+BUSY_SECONDS = 30.0
+"""How long a connection waits for another process's write."""
+
+_SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+
+-- Small columns only: lists and sorts walk this table. `id` is made from the path (`entries.document_key`).
+CREATE TABLE files (
+    id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE,
+    size INTEGER, mtime_ns INTEGER, ctime_ns INTEGER, inode INTEGER, revision TEXT,
+    ident TEXT, aliases TEXT, title TEXT, title_folded TEXT, type TEXT, type_folded TEXT, date TEXT, day INTEGER,
+    created TEXT, created_day INTEGER, updated TEXT, updated_day INTEGER, given INTEGER, dated INTEGER,
+    words INTEGER, sections INTEGER, links INTEGER, findings INTEGER
+);
+CREATE INDEX files_by_ident ON files (ident);
+CREATE INDEX files_undated ON files (dated) WHERE dated % 2 = 0;
+CREATE INDEX files_with_findings ON files (path) WHERE findings > 0;
+
+-- What a record and a search hit show beyond `files`, as JSON.
+CREATE TABLE details (id INTEGER PRIMARY KEY, record TEXT, outline TEXT);
+
+CREATE TABLE tags (tag TEXT, file INTEGER, shown TEXT, PRIMARY KEY (tag, file)) WITHOUT ROWID;
+CREATE INDEX tags_by_file ON tags (file);
+
+-- Every key by which documents are linked to, and every link with the key that its target is looked up by.
+CREATE TABLE names (key TEXT, file INTEGER, PRIMARY KEY (key, file)) WITHOUT ROWID;
+CREATE TABLE links (
+    source INTEGER, ordinal INTEGER, key TEXT, target INTEGER, attachment TEXT, collection TEXT, link TEXT,
+    PRIMARY KEY (source, ordinal)
+) WITHOUT ROWID;
+
+-- Keys whose documents have changed since links were last resolved.
+CREATE TABLE unsettled (key TEXT PRIMARY KEY) WITHOUT ROWID;
+-- Documents newer here than in the full text, which they hide there; without text: gone.
+CREATE TABLE recent (id INTEGER PRIMARY KEY, seq INTEGER NOT NULL, path TEXT NOT NULL, text TEXT);
+-- What full syncs have still to take in: a row goes only when both halves of the index have it.
+CREATE TABLE pending (path TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE unreadable (path TEXT PRIMARY KEY, reason TEXT) WITHOUT ROWID;
+"""
+
+_LINK_INDEXES = {
+    "links_by_target": "links (target) WHERE target IS NOT NULL",
+    "links_by_key": "links (key)",
+    "links_by_attachment": "links (attachment) WHERE attachment IS NOT NULL",
+    "links_unresolved": "links (source) WHERE target IS NULL AND attachment IS NULL",
+    "links_by_collection": "links (collection) WHERE collection <> ''",
+}
+
+
+class Catalogue:
+    """A catalogue file that is open in this process.
+
+    Args:
+        path: The database file.
+
+    Raises:
+        sqlite3.DatabaseError: it is damaged, of another version, or cannot be opened.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._idle: list[sqlite3.Connection] = []
+        self._all: list[sqlite3.Connection] = []
+        self._lock = threading.Lock()
+        self._writing = threading.Lock()
+        with self.reading() as connection:
+            version = read_meta(connection, "version")
+            if version != SCHEMA_VERSION:
+                raise sqlite3.DatabaseError(f"the index has version {version}, not {SCHEMA_VERSION}")
+
+    @contextmanager
+    def reading(self) -> Generator[sqlite3.Connection]:
+        """One unchanging view of the catalogue for the length of a `with` block."""
+        connection = self._taken()
+        try:
+            connection.execute("BEGIN")
+            yield connection
+        finally:
+            self._returned(connection)
+
+    @contextmanager
+    def writing(self) -> Generator[sqlite3.Connection]:
+        """A transaction that is committed when the `with` block ends well, and undone when it does not."""
+        with self._writing:
+            connection = self._taken()
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                yield connection
+                connection.execute("COMMIT")
+            finally:
+                self._returned(connection)
+
+    def close(self) -> None:
+        """Close every connection."""
+        with self._lock:
+            for connection in self._all:
+                connection.close()
+            self._all.clear()
+            self._idle.clear()
+
+    def _taken(self) -> sqlite3.Connection:
+        with self._lock:
+            if self._idle:
+                return self._idle.pop()
+        connection = _connected(self._path)
+        with self._lock:
+            self._all.append(connection)
+        return connection
+
+    def _returned(self, connection: sqlite3.Connection) -> None:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        with self._lock:
+            self._idle.append(connection)
+
+
+def create_catalogue(path: Path) -> None:
+    """Make an empty catalogue where there is none."""
+    with closing(_connected(path, create=True)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.executescript(_SCHEMA)
+        make_link_indexes(connection)
+        connection.execute("INSERT INTO meta VALUES ('version', ?)", (SCHEMA_VERSION,))
+
+
+def drop_link_indexes(connection: sqlite3.Connection) -> None:
+    """Before very many links come: keeping the indexes row by row costs more than making them anew."""
+    for name in _LINK_INDEXES:
+        connection.execute(sql("DROP INDEX IF EXISTS", name))
+
+
+def make_link_indexes(connection: sqlite3.Connection) -> None:
+    """Make the indexes of `links` that are not there."""
+    for name, on in _LINK_INDEXES.items():
+        connection.execute(sql("CREATE INDEX IF NOT EXISTS", name, "ON", on))
+
+
+def read_meta(connection: sqlite3.Connection, key: str) -> int | str | None:
+    """A value of the `meta` table, None when there is none."""
+    row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+    return row[0] if row else None
+
+
+def read_number(connection: sqlite3.Connection, key: str) -> int:
+    """A number of the `meta` table, 0 when there is none."""
+    return cast("int", read_meta(connection, key) or 0)
+
+
+def write_meta(connection: sqlite3.Connection, key: str, value: int | str) -> None:
+    """Set a value of the `meta` table."""
+    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+
+def grow(connection: sqlite3.Connection, key: str) -> int:
+    """Add one to a number of the `meta` table; the new number."""
+    number = read_number(connection, key) + 1
+    write_meta(connection, key, number)
+    return number
+
+
+def sql(*parts: str) -> str:
+    """A statement from parts that stand in this package's source; values are bound, never joined in."""
+    return " ".join(parts)
+
+
+def _connected(path: Path, *, create: bool = False) -> sqlite3.Connection:
+    mode = "rwc" if create else "rw"
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={mode}",
+        timeout=BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+        uri=True,
+    )
+    for pragma in ("synchronous = NORMAL", "cache_size = -16000", "temp_store = MEMORY"):
+        connection.execute(f"PRAGMA {pragma}")
+    return connection

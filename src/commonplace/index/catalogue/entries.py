@@ -1,0 +1,235 @@
+"""What a document leaves in the catalogue: rows on the way in, records and outlines on the way out."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+from typing import TypedDict, cast
+
+from commonplace.domain.addresses import Address, fold
+from commonplace.domain.changes import FileStat
+from commonplace.domain.describing import day_number, moment_of
+from commonplace.domain.documents import Document, Finding, Section, Severity
+from commonplace.domain.json import JsonObject
+from commonplace.domain.links import Named
+from commonplace.domain.query import Record
+from commonplace.index.catalogue.database import sql
+
+RECORD_COLUMNS = (
+    "f.id, f.path, f.size, f.revision, f.ident, f.aliases, f.title, f.type, f.date, f.created, f.updated, f.words,"
+    " d.record"
+)
+RECORD_TABLES = "files f JOIN details d ON d.id = f.id"
+"""What `record_from` reads, in its order."""
+
+GIVEN_CREATED = 1
+GIVEN_UPDATED = 2
+"""Bits of `files.given`: the frontmatter gives the date, so history does not replace it."""
+
+NEW, DATED, EDITED, UNCOMMITTED = range(4)
+"""What `files.dated` says: the first and third wait for a look into the history.
+
+NEW: times are the file's. DATED: times are the history's. EDITED: the document was seen to change, so that it may be
+newer than its last commit. UNCOMMITTED: it is.
+"""
+
+RecordRow = tuple[int, str, int, str, str, str, str, str, str, str, str, int, str]
+
+encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+"""Compact JSON; one encoder for all, because making one costs more than a small value's encoding."""
+
+
+class _Details(TypedDict):
+    tags: list[str]
+    description: str
+    frontmatter: JsonObject
+    findings: list[tuple[str, str, str, str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A section as the catalogue remembers it: enough to find its text in the file again."""
+
+    ordinal: int
+    level: int
+    heading: str
+    anchor: str
+    start: int
+    content: int
+    end: int
+
+
+@lru_cache(maxsize=65_536)
+def document_key(path: str) -> int:
+    """The number of a document in both halves of the index: always the same for a path.
+
+    A number that a counter gave out could come to mean another document when a killed process had used it in the
+    full text alone. With 63 bits, a million documents collide with a chance of 1 in 10 million.
+    """
+    return int.from_bytes(blake2b(path.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big") >> 1
+
+
+def add_entry(
+    connection: sqlite3.Connection, document: Document, record: Record, stat: FileStat, known: Record | None = None
+) -> None:
+    """Put a document into `files`, `details` and `tags`.
+
+    Args:
+        connection: The catalogue, inside a writing transaction, without the document.
+        document: As it was read.
+        record: What it says of itself.
+        stat: Its file.
+        known: What the catalogue knew of it until now.
+    """
+    key = document_key(record.address.path)
+    changed = moment_of(stat.mtime_ns / 1e9)
+    created, updated = record.created or (known.created if known else changed), record.updated or changed
+    given = (GIVEN_CREATED if record.created else 0) | (GIVEN_UPDATED if record.updated else 0)
+    row = (
+        key, record.address.path,
+        stat.size, stat.mtime_ns, stat.ctime_ns, stat.inode, record.revision,
+        record.id, encode(record.aliases) if record.aliases else "",
+        record.title, record.title.casefold(), record.type, fold(record.type), record.date, day_number(record.date),
+        created, day_number(created), updated, day_number(updated), given,
+        EDITED if known else NEW,
+        record.words, len(document.sections), len(document.links), len(record.findings),
+    )  # fmt: skip
+    connection.execute(_INSERT_FILE, row)
+    connection.execute(
+        "INSERT INTO details VALUES (?, ?, ?)", (key, _record_json(record), _outline_json(document.sections))
+    )
+    if record.tags:
+        connection.executemany(
+            "INSERT OR IGNORE INTO tags VALUES (?, ?, ?)", [(fold(tag), key, tag) for tag in record.tags]
+        )
+
+
+_INSERT_FILE = sql("INSERT INTO files VALUES (", ", ".join("?" * 25), ")")
+
+
+def remove_entry(connection: sqlite3.Connection, address: Address) -> None:
+    """Take a document out of the tables that `add_entry` fills."""
+    key = document_key(address.path)
+    for statement in (
+        "DELETE FROM tags WHERE file = ?",
+        "DELETE FROM details WHERE id = ?",
+        "DELETE FROM files WHERE id = ?",
+    ):
+        connection.execute(statement, (key,))
+
+
+def set_stat(connection: sqlite3.Connection, address: Address, stat: FileStat) -> None:
+    """Remember the new times of a file whose bytes are the same."""
+    connection.execute(
+        "UPDATE files SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ? WHERE path = ?",
+        (stat.size, stat.mtime_ns, stat.ctime_ns, stat.inode, address.path),
+    )
+
+
+def record_from(row: RecordRow) -> Record:
+    """The record of a row of `RECORD_COLUMNS`."""
+    _, path, size, revision, ident, aliases, title, type_, date, created, updated, words, stored = row
+    details = cast("_Details", json.loads(stored))
+    return Record(
+        address=Address(path),
+        id=ident,
+        title=title,
+        type=type_,
+        tags=tuple(details["tags"]),
+        aliases=aliases_from(aliases),
+        description=details["description"],
+        date=date,
+        created=created,
+        updated=updated,
+        words=words,
+        size=size,
+        revision=revision,
+        frontmatter=details["frontmatter"],
+        findings=tuple(
+            Finding(rule, Severity(severity), text, field, line)
+            for rule, severity, text, field, line in details["findings"]
+        ),
+    )
+
+
+def aliases_from(stored: str) -> tuple[str, ...]:
+    """The aliases that the column of that name holds."""
+    return tuple(cast("list[str]", json.loads(stored))) if stored else ()
+
+
+def named(record: Record) -> Named:
+    """What links can call a document."""
+    return Named(record.address, record.id, record.title, record.aliases)
+
+
+def record_at(connection: sqlite3.Connection, path: str) -> Record | None:
+    """The record at a path."""
+    return next(iter(records_where(connection, "f.path = ?", (path,))), None)
+
+
+def records_where(
+    connection: sqlite3.Connection, condition: str, values: Iterable[str | int] = (), order: str = "f.path"
+) -> list[Record]:
+    """The records that a condition over `files f` keeps, in order."""
+    rows = connection.execute(
+        sql("SELECT", RECORD_COLUMNS, "FROM", RECORD_TABLES, "WHERE", condition, "ORDER BY", order), tuple(values)
+    )
+    return [record_from(cast("RecordRow", row)) for row in rows]
+
+
+def records_by_key(connection: sqlite3.Connection, keys: Sequence[int]) -> Mapping[int, Record]:
+    """Records by document number; numbers without a record are left out."""
+    rows = cast(
+        "list[RecordRow]",
+        connection.execute(
+            sql("SELECT", RECORD_COLUMNS, "FROM json_each(?) w CROSS JOIN", RECORD_TABLES, "WHERE f.id = w.value"),
+            (encode(keys),),
+        ).fetchall(),
+    )
+    return {row[0]: record_from(row) for row in rows}
+
+
+def outlines_by_key(connection: sqlite3.Connection, keys: Sequence[int]) -> Mapping[int, list[Passage]]:
+    """The sections of documents, by document number."""
+    rows = cast(
+        "list[tuple[int, str]]",
+        connection.execute(
+            "SELECT d.id, d.outline FROM json_each(?) wanted CROSS JOIN details d WHERE d.id = wanted.value",
+            (encode(keys),),
+        ).fetchall(),
+    )
+    return {key: [Passage(at, *rest) for at, rest in enumerate(json.loads(stored))] for key, stored in rows}
+
+
+def passages_of(sections: Sequence[Section]) -> list[Passage]:
+    """The sections of a document that was just read."""
+    return [Passage(s.ordinal, s.level, s.heading, s.anchor, s.start, s.content, s.end) for s in sections]
+
+
+def heading_path(passages: Sequence[Passage], ordinal: int) -> tuple[str, ...]:
+    """The headings from the outermost to that of a section; empty for the text before the first heading."""
+    path: list[str] = []
+    level = 7
+    for passage in reversed(passages[: ordinal + 1]):
+        if 0 < passage.level < level:
+            path.append(passage.heading)
+            level = passage.level
+    return tuple(reversed(path))
+
+
+def _record_json(record: Record) -> str:
+    details: _Details = {
+        "tags": list(record.tags),
+        "description": record.description,
+        "frontmatter": record.frontmatter,
+        "findings": [(f.rule, f.severity.value, f.message, f.field, f.line) for f in record.findings],
+    }
+    return encode(details)
+
+
+def _outline_json(sections: Sequence[Section]) -> str:
+    return encode([(s.level, s.heading, s.anchor, s.start, s.content, s.end) for s in sections])

@@ -1,0 +1,344 @@
+"""Links: taken in with the documents that hold them, resolved when what they can mean changes, and asked for.
+
+A link is stored with the key under which its target is looked up. A document that comes, goes or is renamed unsettles
+its keys, and the links with one of them are resolved again; all others stay as they are.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from typing import cast
+
+from commonplace.domain.addresses import MARKDOWN_SUFFIXES, Address, parse_address
+from commonplace.domain.documents import Document, Link, LinkKind, Span
+from commonplace.domain.errors import InvalidInputError, NotFoundError, StorageError
+from commonplace.domain.links import INDEX_NAMES, Named, link_key, name_keys, resolve
+from commonplace.domain.ports import Store
+from commonplace.domain.query import Record, ResolvedLink
+from commonplace.domain.snippets import sentence_round
+from commonplace.index.catalogue.database import sql
+from commonplace.index.catalogue.entries import aliases_from, document_key, encode, named
+
+EVERYTHING = "*"
+"""The key that stands for every unresolved link: after a first sync it costs less than all keys one by one.
+
+No target has it: `link_key` gives it only for a target of that name, which is then resolved with the others.
+"""
+MANY_LINKS = 1000
+"""From here on all names are read at once rather than asked for."""
+
+
+class CatalogueLookup:
+    """What the rules of links ask, answered by the catalogue and, for other files, by the store.
+
+    Args:
+        connection: The catalogue, inside a transaction.
+        store: The files.
+        paths: Every document there will be, while a first sync has taken in only a part of them; names are then not
+            looked up yet.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, store: Store, paths: Collection[str] | None = None) -> None:
+        self._connection = connection
+        self._store = store
+        self._paths = paths
+        self._folders = None if paths is None else {path.rpartition("/")[0] for path in paths}
+        self._listings: dict[str, frozenset[str]] = {}
+        self._files: dict[str, Address | None] = {}
+        self._names: dict[str, list[Named]] = {}
+        self._all_names = False
+
+    def at(self, path: str) -> Address | None:
+        """The document or other file at this path."""
+        if path.lower().endswith(MARKDOWN_SUFFIXES):
+            # Only compared with paths that are known to be good.
+            return Address(path) if self._has_document(path) else None
+        if path not in self._files:
+            self._files[path] = self._find_file(path)
+        return self._files[path]
+
+    def named(self, key: str) -> Sequence[Named]:
+        """Documents with this key."""
+        if self._paths is not None:
+            return ()
+        if not self._all_names and key not in self._names:
+            self._names[key] = self._read_names("WHERE n.key = ?", (key,)).get(key, [])
+        return self._names.get(key, [])
+
+    def read_all_names(self) -> None:
+        """Answer `named` from memory from now on."""
+        self._names = self._read_names("", ())
+        self._all_names = True
+
+    def _read_names(self, where: str, values: Sequence[str]) -> dict[str, list[Named]]:
+        columns = "SELECT n.key, f.path, f.ident, f.title, f.aliases FROM names n JOIN files f ON f.id = n.file"
+        rows = self._connection.execute(sql(columns, where, "ORDER BY f.path"), values)
+        found: dict[str, list[Named]] = {}
+        for key, path, ident, title, aliases in cast("Iterable[tuple[str, str, str, str, str]]", rows):
+            found.setdefault(key, []).append(Named(Address(path), ident, title, aliases_from(aliases)))
+        return found
+
+    def _find_file(self, path: str) -> Address | None:
+        try:
+            address = parse_address(path)
+            return address if self._may_hold(address) and self._store.stat(address) else None
+        except (InvalidInputError, StorageError):
+            return None
+
+    def _may_hold(self, address: Address) -> bool:
+        """Whether it is worth looking for a file: many links lead into folders of other sites that are not here."""
+        if self._folders is None or address.folder in self._folders:
+            return True
+        if address.folder not in self._listings:
+            self._listings[address.folder] = frozenset(found.path for found, _ in self._store.files(address.folder))
+        return address.path in self._listings[address.folder]
+
+    def _has_document(self, path: str) -> bool:
+        if self._paths is not None:
+            return path in self._paths
+        return self._connection.execute("SELECT 1 FROM files WHERE path = ?", (path,)).fetchone() is not None
+
+
+class Linker:
+    """Keeps the links of one transaction's documents.
+
+    Args:
+        connection: The catalogue, inside a writing transaction.
+        store: The files.
+        paths: See `CatalogueLookup`.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, store: Store, paths: Collection[str] | None = None) -> None:
+        self._connection = connection
+        self._collection = store.name
+        self._lookup = CatalogueLookup(connection, store, paths)
+        self._first = paths is not None
+        if self._first:
+            unsettle(connection, {EVERYTHING})
+
+    def change(self, old: Record | None, new: Record | None, document: Document | None = None) -> None:
+        """Take in that a document came (`old` None), went (`new` None) or changed.
+
+        Args:
+            old: What the catalogue knew of it.
+            new: What it will know.
+            document: The document, where there is one now.
+        """
+        before, after = (named(record) if record else None for record in (old, new))
+        if before != after:
+            self._rename(before, after)
+        if old:
+            self._connection.execute("DELETE FROM links WHERE source = ?", (document_key(old.address.path),))
+        if document:
+            self._add_links(document)
+
+    def _rename(self, before: Named | None, after: Named | None) -> None:
+        changed: set[str] = set()
+        for one, statement in ((before, "DELETE FROM names WHERE key = ? AND file = ?"), (after, _ADD_NAME)):
+            if one:
+                key = document_key(one.address.path)
+                keys = name_keys(one)
+                changed |= keys
+                self._connection.executemany(statement, [(name, key) for name in sorted(keys)])
+        one = before or after
+        # A link to a folder above has no key of its own.
+        changed |= {""} if one and one.address.name in INDEX_NAMES else set()
+        if not self._first:
+            unsettle(self._connection, changed)
+
+    def _add_links(self, document: Document) -> None:
+        if not document.links:
+            return
+        source = document_key(document.address.path)
+        rows = [
+            (
+                source,
+                ordinal,
+                *self._row(link, resolve(link, document.address, self._lookup, collection=self._collection)),
+            )
+            for ordinal, link in enumerate(document.links)
+        ]
+        self._connection.executemany("INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+
+    def _row(self, link: Link, target: Address | None) -> tuple[str | None, int | None, str | None, str, str]:
+        """The columns from `key` to `link`."""
+        whole = f"{link.collection}:{link.target}" if link.collection not in {"", self._collection} else link.target
+        return (link_key(whole) if whole else None, *_columns(target), link.collection, _stored(link))
+
+
+_UNRESOLVED = (
+    "(l.target IS NULL AND l.attachment IS NULL AND l.key IN (SELECT key FROM names))"
+    " OR l.target NOT IN (SELECT id FROM files)"
+)
+_ADD_NAME = "INSERT OR IGNORE INTO names VALUES (?, ?)"
+
+
+def unsettle(connection: sqlite3.Connection, keys: Iterable[str]) -> None:
+    """Say that links with these keys may mean something else now."""
+    connection.executemany("INSERT OR IGNORE INTO unsettled VALUES (?)", [(key,) for key in sorted(keys)])
+
+
+def has_links(connection: sqlite3.Connection, keys: Iterable[str]) -> bool:
+    """Whether any link has one of these keys."""
+    query = "SELECT 1 FROM links WHERE key IN (SELECT value FROM json_each(?)) LIMIT 1"
+    return connection.execute(query, (encode(list(keys)),)).fetchone() is not None
+
+
+def settle(connection: sqlite3.Connection, store: Store) -> None:
+    """Resolve every unsettled link again."""
+    everything = connection.execute("SELECT 1 FROM unsettled WHERE key = ?", (EVERYTHING,)).fetchone()
+    which = _UNRESOLVED if everything else "l.key IN (SELECT key FROM unsettled)"
+    rows = cast(
+        "list[tuple[int, int, str, str, int | None, str | None]]",
+        connection.execute(
+            sql(
+                "SELECT l.source, l.ordinal, f.path, l.link, l.target, l.attachment",
+                "FROM links l JOIN files f ON f.id = l.source WHERE",
+                which,
+            )
+        ).fetchall(),
+    )
+    lookup = CatalogueLookup(connection, store)
+    if len(rows) > MANY_LINKS:
+        lookup.read_all_names()
+    changes: list[tuple[int | None, str | None, int, int]] = []
+    for source, ordinal, path, stored, target, attachment in rows:
+        now = _columns(resolve(link_from(stored), Address(path), lookup, collection=store.name))
+        if now != (target, attachment):
+            changes.append((*now, source, ordinal))
+    connection.executemany("UPDATE links SET target = ?, attachment = ? WHERE source = ? AND ordinal = ?", changes)
+    connection.execute("DELETE FROM unsettled")
+
+
+def link_from(stored: str) -> Link:
+    """A link as `links.link` holds it."""
+    kind, target, raw, fragment, label, collection, relation, note, *spans = stored.split(_SEPARATOR)
+    start, end, target_start, target_end = map(int, spans)
+    return Link(
+        LinkKind(kind), target, raw, fragment, label, collection, relation, note,
+        Span(start, end), Span(target_start, target_end),
+    )  # fmt: skip
+
+
+def links_of(connection: sqlite3.Connection, source: Address) -> list[ResolvedLink]:
+    """The links of a document, in order."""
+    return _resolved(connection, "l.source = ?", (document_key(source.path),))
+
+
+def links_to(connection: sqlite3.Connection, target: Address) -> list[ResolvedLink]:
+    """The links of other documents to a document or file, by source, then order."""
+    if not target.is_document:
+        return _resolved(connection, "l.attachment = ?", (target.path,))
+    key = document_key(target.path)
+    return _resolved(connection, "l.target = ? AND l.source <> ?", (key, key))
+
+
+def links_into(connection: sqlite3.Connection, collection: str) -> list[ResolvedLink]:
+    """The links that name another collection, by source, then order."""
+    return _resolved(connection, "l.collection = ? AND l.collection <> ''", (collection,))
+
+
+def links_named(connection: sqlite3.Connection, keys: Sequence[str]) -> list[ResolvedLink]:
+    """The links whose targets have one of these keys, wherever they lead, by source, then order."""
+    return _resolved(connection, "l.key IN (SELECT value FROM json_each(?))", (encode(list(keys)),))
+
+
+def broken_links(connection: sqlite3.Connection, store: Store, source: Address | None) -> list[ResolvedLink]:
+    """Links that lead nowhere, of one document or of all, by source, then order.
+
+    Other files come without the index being told, so links that look broken are tried once more.
+    """
+    where, values = ("", ()) if source is None else (" AND l.source = ?", (document_key(source.path),))
+    found = _resolved(connection, f"l.target IS NULL AND l.attachment IS NULL{where}", values)
+    lookup = CatalogueLookup(connection, store)
+    return [one for one in found if resolve(one.link, one.source, lookup, collection=store.name) is None]
+
+
+def resolve_all(connection: sqlite3.Connection, store: Store, document: Document) -> list[ResolvedLink]:
+    """Where the links of a document as given lead, in order."""
+    lookup = CatalogueLookup(connection, store)
+    return [
+        ResolvedLink(
+            source=document.address,
+            link=link,
+            target=resolve(link, document.address, lookup, collection=store.name),
+        )
+        for link in document.links
+    ]
+
+
+def with_sentences(store: Store, links: Sequence[ResolvedLink]) -> list[ResolvedLink]:
+    """The same links, each with the sentence that holds it; "" where the file has changed since it was indexed."""
+    texts: dict[Address, bytes] = {}
+    told: list[ResolvedLink] = []
+    for one in links:
+        if one.source not in texts:
+            try:
+                texts[one.source] = store.read(one.source)
+            except (NotFoundError, StorageError):
+                texts[one.source] = b""
+        told.append(replace(one, sentence=_sentence(texts[one.source], one.link)))
+    return told
+
+
+def _sentence(raw: bytes, link: Link) -> str:
+    start, end = link.span.start, link.span.end
+    if start == end:
+        return link.note
+    return sentence_round(raw, start, end) if link.raw.encode() in raw[start:end] else ""
+
+
+def edges(connection: sqlite3.Connection) -> list[tuple[Address, Address]]:
+    """Every pair of documents that a link joins, once, by source then target; none from a document to itself."""
+    rows = connection.execute(
+        "SELECT DISTINCT s.path, t.path FROM links l JOIN files s ON s.id = l.source JOIN files t ON t.id = l.target"
+        " WHERE l.source <> l.target ORDER BY s.path, t.path"
+    )
+    return [(Address(source), Address(target)) for source, target in rows]
+
+
+NOT_LINKED_TO = "NOT EXISTS (SELECT 1 FROM links l WHERE l.target = f.id AND l.source <> f.id)"
+"""Condition over `files f`: no other document links here."""
+
+
+def _resolved(connection: sqlite3.Connection, where: str, values: Sequence[str | int]) -> list[ResolvedLink]:
+    rows = connection.execute(
+        sql(
+            "SELECT s.path, l.link, t.path, l.attachment FROM links l JOIN files s ON s.id = l.source",
+            "LEFT JOIN files t ON t.id = l.target WHERE",
+            where,
+            "ORDER BY s.path, l.ordinal",
+        ),
+        values,
+    )
+    resolved: list[ResolvedLink] = []
+    for source, stored, target, attachment in cast("Iterable[tuple[str, str, str | None, str | None]]", rows):
+        path = target or attachment
+        resolved.append(
+            ResolvedLink(source=Address(source), link=link_from(stored), target=Address(path) if path else None)
+        )
+    return resolved
+
+
+_SEPARATOR = "\x1f"
+_SEPARATORS = 11
+"""Between the parts of a stored link: a tenth of the cost of JSON, of which there would be one for every link."""
+
+
+def _columns(target: Address | None) -> tuple[int | None, str | None]:
+    """The columns `target` and `attachment`."""
+    if target is None:
+        return None, None
+    return (document_key(target.path), None) if target.is_document else (None, target.path)
+
+
+def _stored(link: Link) -> str:
+    texts = (link.target, link.raw, link.fragment, link.label, link.collection, link.relation, link.note)
+    spans = f"{link.span.start}\x1f{link.span.end}\x1f{link.target_span.start}\x1f{link.target_span.end}"
+    stored = _SEPARATOR.join((link.kind.value, *texts, spans))
+    if stored.count(_SEPARATOR) != _SEPARATORS:
+        texts = tuple(text.replace(_SEPARATOR, "\ufffd") for text in texts)
+        stored = _SEPARATOR.join((link.kind.value, *texts, spans))
+    return stored

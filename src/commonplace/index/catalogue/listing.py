@@ -1,0 +1,172 @@
+"""Lists, tags and totals: questions that the catalogue answers without opening a file."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Sequence
+from typing import cast
+
+from commonplace.domain.addresses import Address, fold
+from commonplace.domain.describing import LAST_DAY, day_number
+from commonplace.domain.documents import Finding, Severity
+from commonplace.domain.query import Counts, Filter, ListQuery, Record, RecordPage, SortKey
+from commonplace.index.catalogue.database import sql
+from commonplace.index.catalogue.entries import encode, records_where
+
+_SORTS: dict[SortKey, str] = {
+    "path": "f.path",
+    "title": "f.title_folded",
+    "type": "f.type_folded",
+    "date": "f.date",
+    "created": "f.created",
+    "updated": "f.updated",
+    "updated_day": "f.updated_day",
+    "score": "f.path",
+}
+HIGHEST = "\U0010ffff"
+"""Sorts behind every character that a path or tag may hold."""
+
+
+class Condition:
+    """A filter as SQL over `files f`: all of it but the frontmatter fields, which only the full text knows.
+
+    Args:
+        filter_: Which documents are meant.
+        keys: The documents that have the fields, None when the filter names none.
+    """
+
+    def __init__(self, filter_: Filter, keys: Collection[int] | None = None) -> None:
+        self._parts: list[str] = []
+        self.values: list[str | int] = []
+        if filter_.prefix:
+            self._add("f.path >= ? AND f.path < ?", filter_.prefix, filter_.prefix + HIGHEST)
+        if filter_.types:
+            self._add(f"f.type_folded IN ({_marks(filter_.types)})", *map(fold, filter_.types))
+        for tag in map(_bare_tag, filter_.tags):
+            self._add(
+                "f.id IN (SELECT file FROM tags WHERE tag = ? OR (tag >= ? AND tag < ?))", tag, f"{tag}/", f"{tag}0"
+            )
+        if filter_.any_tags:
+            tags = list(map(_bare_tag, filter_.any_tags))
+            self._add(sql("f.id IN (SELECT file FROM tags WHERE tag IN (", _marks(tags), "))"), *tags)
+        self._add_days("f.day", filter_.date_from, filter_.date_to)
+        self._add_days("f.created_day", filter_.created_from, filter_.created_to)
+        self._add_days("f.updated_day", filter_.updated_from, filter_.updated_to)
+        if keys is not None:
+            self._add("f.id IN (SELECT value FROM json_each(?))", encode(list(keys)))
+
+    @property
+    def sql(self) -> str:
+        """What stands behind WHERE."""
+        return " AND ".join(self._parts) or "1"
+
+    def _add(self, sql: str, *values: str | int) -> None:
+        self._parts.append(sql)
+        self.values += values
+
+    def _add_days(self, column: str, first: str, last: str) -> None:
+        if first or last:
+            self._add(f"{column} BETWEEN ? AND ?", day_number(first) or 1, day_number(last) or LAST_DAY)
+
+
+def list_records(connection: sqlite3.Connection, query: ListQuery, keys: Collection[int] | None = None) -> RecordPage:
+    """A page of the records that a filter keeps, sorted, ties broken by path.
+
+    Args:
+        connection: The catalogue.
+        query: What is asked.
+        keys: See `Condition`.
+    """
+    where = Condition(query.filter, keys)
+    counting = sql("SELECT count(*) FROM files f WHERE", where.sql)
+    total = connection.execute(counting, where.values).fetchone()[0]
+    order = order_by(query.sort, descending=query.descending)
+    page = sql("f.id IN (SELECT f.id FROM files f WHERE", where.sql, "ORDER BY", order, "LIMIT ? OFFSET ?)")
+    values = (*where.values, max(query.limit, 0), max(query.offset, 0))
+    return RecordPage(records=tuple(records_where(connection, page, values, order)), total=total)
+
+
+def order_by(sort: SortKey, *, descending: bool) -> str:
+    """What stands behind ORDER BY; a search's score is not known here and counts as the path."""
+    return f"{_SORTS[sort]} {'DESC' if descending else 'ASC'}, f.path"
+
+
+def matching_keys(connection: sqlite3.Connection, filter_: Filter) -> list[int]:
+    """The numbers of the documents that a filter without fields keeps."""
+    where = Condition(filter_)
+    statement = sql("SELECT f.id FROM files f WHERE", where.sql)
+    return [row[0] for row in connection.execute(statement, where.values)]
+
+
+def sorted_keys(connection: sqlite3.Connection, keys: Sequence[int], query: ListQuery) -> list[int]:
+    """The page of these documents that the query's sort, offset and limit choose; its filter is not applied."""
+    order = order_by(query.sort, descending=query.descending)
+    chosen = "SELECT f.id FROM files f WHERE f.id IN (SELECT value FROM json_each(?)) ORDER BY"
+    rows = connection.execute(
+        sql(chosen, order, "LIMIT ? OFFSET ?"), (encode(keys), max(query.limit, 0), max(query.offset, 0))
+    )
+    return [row[0] for row in rows]
+
+
+def count_tags(
+    connection: sqlite3.Connection, filter_: Filter, prefix: str, keys: Collection[int] | None = None
+) -> list[tuple[str, int]]:
+    """Tags (spelt as most documents spell them) and in how many documents, commonest first, then by name."""
+    where = Condition(filter_, keys)
+    folded = _bare_tag(prefix)
+    rows = connection.execute(
+        sql(
+            "SELECT t.tag, t.shown, count(*) FROM tags t JOIN files f ON f.id = t.file",
+            "WHERE t.tag >= ? AND t.tag < ? AND",
+            where.sql,
+            "GROUP BY t.tag, t.shown",
+        ),
+        (folded, folded + HIGHEST, *where.values),
+    )
+    totals: dict[str, int] = {}
+    spellings: dict[str, tuple[int, str]] = {}
+    for tag, shown, count in cast("list[tuple[str, str, int]]", rows.fetchall()):
+        totals[tag] = totals.get(tag, 0) + count
+        spellings[tag] = max(spellings.get(tag, (0, "")), (count, shown))
+    return sorted(((spellings[tag][1], count) for tag, count in totals.items()), key=lambda one: (-one[1], one[0]))
+
+
+def count_all(connection: sqlite3.Connection) -> Counts:
+    """Totals over the collection."""
+    documents, sections, links = connection.execute(
+        "SELECT count(*), coalesce(sum(sections), 0), coalesce(sum(links), 0) FROM files"
+    ).fetchone()
+    types = connection.execute("SELECT type, count(*) FROM files GROUP BY type ORDER BY count(*) DESC, type").fetchall()
+    return Counts(
+        documents=documents,
+        sections=sections,
+        links=links,
+        tags=connection.execute("SELECT count(DISTINCT tag) FROM tags").fetchone()[0],
+        types=tuple(types),
+    )
+
+
+def records_with_findings(connection: sqlite3.Connection) -> list[Record]:
+    """Records that have findings, by path; a file that cannot be read has one that says so."""
+    found = records_where(connection, "f.findings > 0")
+    for path, reason in connection.execute("SELECT path, reason FROM unreadable"):
+        address = Address(path)
+        finding = Finding("unreadable", Severity.ERROR, reason)
+        found.append(Record(address=address, id=address.id, title=address.stem, type="", findings=(finding,)))
+    return sorted(found, key=lambda record: record.address.path)
+
+
+def any_below(connection: sqlite3.Connection, folders: Sequence[Address]) -> bool:
+    """Whether the catalogue knows a document in one of these folders."""
+    query = "SELECT 1 FROM files WHERE path >= ? AND path < ? LIMIT 1"
+    return any(
+        connection.execute(query, (f"{folder.path}/", f"{folder.path}0")).fetchone() is not None for folder in folders
+    )
+
+
+def _bare_tag(tag: str) -> str:
+    return fold(tag.lstrip("#"))
+
+
+def _marks(values: Sequence[str]) -> str:
+    return ", ".join("?" * len(values))

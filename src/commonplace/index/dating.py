@@ -1,0 +1,138 @@
+"""When documents were made and last changed, from their history: computed beside everything else, as it can take long.
+
+Until it is known the files' own times stand in.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import threading
+from collections.abc import Callable
+from typing import cast
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.changes import Commit
+from commonplace.domain.describing import day_number, moment_of
+from commonplace.domain.errors import KnowledgeError, NotFoundError
+from commonplace.domain.ports import History, Store
+from commonplace.domain.revisions import revision_of
+from commonplace.index.catalogue.database import Catalogue, grow, read_meta, write_meta
+from commonplace.index.catalogue.entries import DATED, EDITED, GIVEN_CREATED, GIVEN_UPDATED, UNCOMMITTED
+
+log = logging.getLogger(__name__)
+
+PAUSE_SECONDS = 1.0
+"""Between two walks of the history, so that a burst of commits costs one walk."""
+
+
+class Dating:
+    """Keeps created and updated times in step with the history, in a thread that ends when there is nothing to do.
+
+    Args:
+        store: The files and their history.
+        catalogue: Gives the catalogue to write to.
+    """
+
+    def __init__(self, store: Store, catalogue: Callable[[], Catalogue]) -> None:
+        self._store = store
+        self._catalogue = catalogue
+        self._lock = threading.Lock()
+        self._wanted = False
+        self._thread: threading.Thread | None = None
+        self._closing = threading.Event()
+        self._idle = threading.Event()
+        self._idle.set()
+
+    def poke(self) -> None:
+        """Say that the history may have moved on."""
+        with self._lock:
+            if self._closing.is_set():
+                return
+            self._wanted = True
+            if self._thread is None:
+                self._idle.clear()
+                self._thread = threading.Thread(target=self._run, name="dating", daemon=True)
+                self._thread.start()
+
+    def wait(self, timeout: float) -> bool:
+        """Whether all is dated, waiting for it at most `timeout` seconds."""
+        return self._idle.wait(timeout)
+
+    def close(self) -> None:
+        """End after the walk that is going on."""
+        self._closing.set()
+        thread = self._thread
+        if thread and thread is not threading.current_thread():
+            thread.join()
+
+    def _run(self) -> None:
+        while True:
+            with self._lock:
+                if not self._wanted or self._closing.is_set():
+                    self._thread = None
+                    self._idle.set()
+                    return
+                self._wanted = False
+            try:
+                date_documents(self._store, self._catalogue())
+            except (KnowledgeError, sqlite3.Error):
+                log.warning("%s: the history could not be read for dates", self._store.name, exc_info=True)
+            self._idle.set()
+            self._closing.wait(PAUSE_SECONDS)
+
+
+def date_documents(store: Store, catalogue: Catalogue) -> int:
+    """Set created and updated times from the history, where the frontmatter gives none; how many documents changed."""
+    head = store.history.head()
+    with catalogue.reading() as connection:
+        waiting = connection.execute("SELECT 1 FROM files WHERE dated % 2 = 0 LIMIT 1").fetchone()
+        if head == (read_meta(connection, "dated") or "") and not waiting:
+            return 0
+        rows = cast(
+            "list[_Row]",
+            connection.execute("SELECT path, created, updated, given, dated, revision, mtime_ns FROM files").fetchall(),
+        )
+    touched = store.history.touched() if head else {}
+    changes = [change for row in rows if (change := _dated(store.history, head, row, touched.get(Address(row[0]))))]
+    with catalogue.writing() as connection:
+        # A document that changed since it was looked at waits for the next round.
+        connection.executemany(
+            "UPDATE files SET created = ?, created_day = ?, updated = ?, updated_day = ?, dated = ?"
+            " WHERE path = ? AND revision = ?",
+            changes,
+        )
+        write_meta(connection, "dated", head)
+        times = {(path, created, updated) for path, created, updated, *_ in rows}
+        moved = sum((path, created, updated) not in times for created, _, updated, _, _, path, _ in changes)
+        if moved:
+            grow(connection, "generation")
+    return moved
+
+
+_Row = tuple[str, str, str, int, int, str, int]
+
+
+def _dated(
+    history: History, head: str, row: _Row, commits: tuple[Commit, Commit] | None
+) -> tuple[str, int, str, int, int, str, str] | None:
+    """The new columns of a document, None when they are right."""
+    path, created, updated, given, dated, revision, mtime_ns = row
+    first, last, state = created, updated, DATED
+    if commits:
+        first, last = (moment_of(commit.when) for commit in commits)
+        if dated in {EDITED, UNCOMMITTED} and _blob(history, Address(path), head) != revision:
+            last, state = moment_of(mtime_ns / 1e9), UNCOMMITTED
+    first = created if given & GIVEN_CREATED else first
+    last = updated if given & GIVEN_UPDATED else last
+    if (first, last, state) == (created, updated, dated):
+        return None
+    return first, day_number(first), last, day_number(last), state, path, revision
+
+
+def _blob(history: History, address: Address, head: str) -> str:
+    """The revision of a document in a commit, "" when it is not in it."""
+    try:
+        return revision_of(history.read(address, head))
+    except NotFoundError:
+        return ""

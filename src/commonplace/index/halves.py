@@ -1,0 +1,209 @@
+"""The two halves of an index as one thing that is opened, found damaged, and built anew.
+
+An index may be deleted, damaged or of another version at any moment. Whoever meets that takes the lock, looks whether
+another process has mended it meanwhile, and if not begins an empty one, which the next sync fills.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from commonplace.domain.errors import StorageError, UnavailableError
+from commonplace.domain.ports import Store
+from commonplace.index.catalogue.database import Catalogue, create_catalogue, read_number
+from commonplace.index.intake import Intake
+from commonplace.index.locking import BatchLock
+from commonplace.index.words.fulltext import FullText, FullTextError
+from commonplace.index.words.recent import RecentCache
+from commonplace.index.words.searching import Search
+
+log = logging.getLogger(__name__)
+
+CATALOGUE = "catalogue.sqlite3"
+FULLTEXT = "fulltext"
+LOCK = "lock"
+
+DAMAGE = (sqlite3.DatabaseError, FullTextError, FileNotFoundError)
+"""What a missing, damaged or foreign index raises."""
+
+
+class Halves:
+    """An index that is open in this process.
+
+    Args:
+        store: The files.
+        folder: Where the index lies.
+
+    Raises:
+        sqlite3.DatabaseError, FullTextError, FileNotFoundError: it is missing, damaged or of another version.
+    """
+
+    def __init__(self, store: Store, folder: Path) -> None:
+        self._file = folder / CATALOGUE
+        self._identity = _identity(self._file)
+        self.catalogue = Catalogue(self._file)
+        try:
+            self.fulltext = FullText(folder / FULLTEXT)
+        except FullTextError:
+            self.catalogue.close()
+            raise
+        self.recent = RecentCache(self.fulltext.analyzer.analyze)
+        self.intake = Intake(store, self.catalogue, self.fulltext, BatchLock(folder / LOCK))
+
+    @property
+    def current(self) -> bool:
+        """Whether this is still the index that lies in the folder: it may have been deleted or built anew."""
+        try:
+            return _identity(self._file) == self._identity
+        except FileNotFoundError:
+            return False
+
+    @contextmanager
+    def view(self) -> Generator[View]:
+        """One unchanging view of the index for the length of a `with` block."""
+        with self.catalogue.reading() as connection:
+            yield View(self, connection)
+
+    def close(self) -> None:
+        """Release everything."""
+        self.catalogue.close()
+
+
+class View:
+    """What questions are asked of.
+
+    Args:
+        halves: The index.
+        connection: Its catalogue, inside a transaction.
+    """
+
+    def __init__(self, halves: Halves, connection: sqlite3.Connection) -> None:
+        self._halves = halves
+        self.connection = connection
+
+    def search(self, store: Store) -> Search:
+        """The full text with what is newer than it, as they belong to this view."""
+        recent = self._halves.recent.at(self.connection, read_number(self.connection, "generation"))
+        fulltext = self._halves.fulltext
+        return Search(store, self.connection, fulltext, read_number(self.connection, "fulltext"), recent)
+
+
+class Home:
+    """Where the index of a collection lies, and how it is opened there.
+
+    Args:
+        store: The files.
+        folder: Where it should lie; a temporary folder takes its place when nothing can be written there.
+    """
+
+    def __init__(self, store: Store, folder: Path) -> None:
+        self._store = store
+        self._folder = folder
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
+
+    def open(self) -> Halves:
+        """The index, begun anew if it is missing or damaged.
+
+        Raises:
+            StorageError: it can be written nowhere.
+            UnavailableError: another process kept the lock for too long.
+        """
+        try:
+            return self._open()
+        except (OSError, sqlite3.Error, FullTextError) as error:
+            if self._temporary:
+                raise _unwritable() from error
+            log.warning(
+                "%s: the cache folder cannot be used (%s); the index is kept in memory or a temporary folder"
+                " and made again at every start",
+                self._store.name,
+                _reason(error),
+            )
+            self._temporary = tempfile.TemporaryDirectory(prefix="commonplace-", ignore_cleanup_errors=True)
+            self._folder = Path(self._temporary.name)
+            return self.open()
+
+    def discard(self) -> None:
+        """Delete the index, so that `open` begins a new one.
+
+        Raises:
+            StorageError: it cannot be deleted.
+        """
+        try:
+            with BatchLock(self._folder / LOCK).held():
+                self._wipe()
+        except OSError as error:
+            raise _unwritable() from error
+
+    def close(self) -> None:
+        """Remove what is temporary."""
+        if self._temporary:
+            self._temporary.cleanup()
+
+    def _open(self) -> Halves:
+        try:
+            return Halves(self._store, self._folder)
+        except DAMAGE as error:
+            found = (self._folder / CATALOGUE).exists()
+            reason = _reason(error)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with BatchLock(self._folder / LOCK).held():
+            try:
+                return Halves(self._store, self._folder)
+            except DAMAGE:
+                if found:
+                    log.warning("%s: the index is unusable (%s) and is built again", self._store.name, reason)
+            self._wipe()
+            FullText(self._folder / FULLTEXT, create=True)
+            create_catalogue(self._folder / CATALOGUE)
+            return Halves(self._store, self._folder)
+
+    def _wipe(self) -> None:
+        for suffix in ("", "-wal", "-shm"):
+            (self._folder / (CATALOGUE + suffix)).unlink(missing_ok=True)
+        shutil.rmtree(self._folder / FULLTEXT, ignore_errors=True)
+
+
+def refuse_unless_damaged(error: Exception) -> None:
+    """Let a failure that building anew would not mend reach the caller as what it is.
+
+    Raises:
+        UnavailableError: the index was locked for too long.
+        StorageError: the disk is full or not writable.
+    """
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+        raise UnavailableError(
+            "The index is locked by another process.", kind="index", hint="Try again in a few seconds."
+        ) from error
+    if code in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY}:
+        raise _unwritable() from error
+
+
+def unusable() -> StorageError:
+    """The error for an index that fails even when it is new."""
+    return StorageError("The index fails even when it is built anew.", kind="index", hint="See the log for the reason.")
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_dev, status.st_ino
+
+
+def _reason(error: Exception) -> str:
+    """What went wrong, without a path."""
+    return (error.strerror or "") if isinstance(error, OSError) else str(error)
+
+
+def _unwritable() -> StorageError:
+    return StorageError(
+        "The index can be written neither to the cache folder nor to a temporary one.",
+        kind="index",
+        hint="Free disk space, or give a writable cache folder.",
+    )

@@ -1,0 +1,325 @@
+"""Bringing files into the index, so that a kill at any moment loses nothing.
+
+A few changed files go into the catalogue in one transaction, with their texts, which are searched from there until a
+batch of them moves into the full text. Many changed files (a first sync, a branch switch) go into both at once: their
+paths are first written down as pending, and a killed process leaves that list to whoever syncs next. Both halves are
+keyed by path, so doing a part again changes nothing that was already right.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol, cast
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.changes import FileStat
+from commonplace.domain.describing import describe
+from commonplace.domain.documents import Document
+from commonplace.domain.errors import NotFoundError, StorageError
+from commonplace.domain.links import link_key
+from commonplace.domain.ports import Progress, Store
+from commonplace.domain.query import Record
+from commonplace.domain.reading import read_document
+from commonplace.domain.revisions import revision_of
+from commonplace.index.catalogue.database import (
+    Catalogue,
+    drop_link_indexes,
+    grow,
+    make_link_indexes,
+    read_meta,
+    read_number,
+    write_meta,
+)
+from commonplace.index.catalogue.entries import add_entry, document_key, record_at, remove_entry, set_stat
+from commonplace.index.catalogue.linking import Linker, has_links, settle, unsettle
+from commonplace.index.locking import BatchLock
+from commonplace.index.words.fulltext import FullText, FullTextWriter
+from commonplace.index.words.texts import DocumentText, document_text, text_from_json, text_to_json
+
+FEW_FILES = 64
+"""More changed files than this go into both halves at once."""
+MOST_RECENT = 64
+RECENT_SHARE = 16
+"""How many documents wait in the catalogue: one for every so many documents, and never more than the former."""
+LARGE_TEXT = 1_000_000
+"""Bytes of a document that does not wait: taking it apart for every process costs more than a commit."""
+BATCH_FILES = 2500
+BATCH_BYTES = 24_000_000
+"""A batch of a full sync ends with whichever comes first."""
+UNSETTLED_NS = 100_000_000
+"""A file changed less than this before it was read may change again without its times showing it."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What was changed."""
+
+    added: int = 0
+    updated: int = 0
+    removed: int = 0
+    unreadable: dict[str, str] = field(default_factory=dict[str, str])
+    changed: list[Address] = field(default_factory=list[Address])
+    """Every document of the counts."""
+
+
+class Intake:
+    """The way into an index, for one process.
+
+    Args:
+        store: The files.
+        catalogue: One half.
+        fulltext: The other.
+        lock: Held by whoever writes to the full text.
+    """
+
+    def __init__(self, store: Store, catalogue: Catalogue, fulltext: FullText, lock: BatchLock) -> None:
+        self._store = store
+        self._catalogue = catalogue
+        self._fulltext = fulltext
+        self._lock = lock
+
+    def take_few(self, paths: Sequence[str]) -> Outcome:
+        """Take changed files into the catalogue, texts included; searchable by every process on return."""
+        outcome = Outcome()
+        with self._catalogue.writing() as connection:
+            recent = _RecentTexts(connection)
+            taking = _Taking(self._store, connection, recent, Linker(connection, self._store), outcome)
+            for path in paths:
+                taking.take(Address(path), None)
+            settle(connection, self._store)
+            if outcome.changed:
+                grow(connection, "generation")
+            full = recent.full
+        if full:
+            self.flush()
+        return outcome
+
+    def take_others(self, addresses: Sequence[Address]) -> None:
+        """Resolve again what may lead to files that are no documents and have come or gone."""
+        keys = {link_key(address.path) for address in addresses}
+        with self._catalogue.reading() as connection:
+            concerned = has_links(connection, keys)
+        if concerned:
+            with self._catalogue.writing() as connection:
+                unsettle(connection, keys)
+                settle(connection, self._store)
+                grow(connection, "generation")
+
+    def take_scanned(self, stats: Mapping[str, FileStat], progress: Progress | None) -> Outcome:
+        """Take in whatever differs between the index and a scan of all files.
+
+        Args:
+            stats: What the scan says of each file.
+            progress: Told how many of the differing files are done.
+
+        Raises:
+            UnavailableError: another process kept the lock for too long.
+        """
+        with self._catalogue.reading() as connection:
+            rows = connection.execute("SELECT path, size, mtime_ns, ctime_ns, inode FROM files").fetchall()
+            changed = {row[0]: None for row in connection.execute("SELECT path FROM pending")}
+            complete = read_meta(connection, "complete") is not None
+        known = {path: FileStat(*rest) for path, *rest in rows}
+        changed |= {path: None for path, stat in stats.items() if known.get(path) != stat}
+        changed |= {path: None for path in known if path not in stats}
+        if not complete or len(changed) > FEW_FILES:
+            return self.take_many(stats, list(changed), progress)
+        return self.take_few(list(changed)) if changed else Outcome()
+
+    def take_many(self, stats: Mapping[str, FileStat], changed: Sequence[str], progress: Progress | None) -> Outcome:
+        """Take changed files into both halves, a batch at a time.
+
+        Args:
+            stats: What a scan has just said of every file.
+            changed: Paths that are new, changed or gone.
+            progress: Told after each file how many are done.
+
+        Raises:
+            UnavailableError: another process kept the lock for too long.
+        """
+        outcome = Outcome()
+        with self._catalogue.writing() as connection:
+            connection.executemany("INSERT OR IGNORE INTO pending VALUES (?)", [(path,) for path in changed])
+        total = len(changed)
+        while True:
+            with self._lock.held():
+                left = self._batch(stats, outcome, progress, total)
+            if not left:
+                return outcome
+
+    def flush(self) -> None:
+        """Move the texts that wait in the catalogue into the full text.
+
+        Raises:
+            UnavailableError: another process kept the lock for too long.
+        """
+        with self._lock.held():
+            with self._catalogue.reading() as connection:
+                rows = cast(
+                    "list[tuple[int, int, str | None]]",
+                    connection.execute("SELECT id, seq, text FROM recent").fetchall(),
+                )
+            if not rows:
+                return
+            with self._fulltext.writing(bulk=False) as writer:
+                for key, _, text in rows:
+                    writer.remove(key)
+                    if text:
+                        writer.add(key, text_from_json(text))
+            with self._catalogue.writing() as connection:
+                connection.executemany("DELETE FROM recent WHERE id = ? AND seq = ?", [row[:2] for row in rows])
+                grow(connection, "fulltext")
+                grow(connection, "generation")
+
+    def _batch(self, stats: Mapping[str, FileStat], outcome: Outcome, progress: Progress | None, total: int) -> int:
+        """Take in a part of the pending files; how many are left."""
+        # The catalogue's transaction ends last: the list of pending files shrinks when all the rest is safe.
+        with self._catalogue.writing() as connection:
+            paths = [cast("str", row[0]) for row in connection.execute("SELECT path FROM pending ORDER BY path")]
+            if not paths:
+                make_link_indexes(connection)
+                write_meta(connection, "complete", 1)
+                return 0
+            first = read_meta(connection, "complete") is None
+            if first:
+                drop_link_indexes(connection)
+            linker = Linker(connection, self._store, stats if first else None)
+            with self._fulltext.writing(bulk=len(paths) > FEW_FILES) as writer:
+                taking = _Taking(self._store, connection, _FullTexts(connection, writer), linker, outcome)
+                done = 0
+                for path in paths[:BATCH_FILES]:
+                    taking.take(Address(path), stats.get(path))
+                    done += 1
+                    if progress:
+                        progress(max(total - len(paths), 0) + done, max(total, len(paths)))
+                    if taking.size > BATCH_BYTES:
+                        break
+            if done == len(paths):
+                make_link_indexes(connection)
+                settle(connection, self._store)
+                write_meta(connection, "complete", 1)
+            connection.executemany("DELETE FROM pending WHERE path = ?", [(path,) for path in paths[:done]])
+            grow(connection, "fulltext")
+            grow(connection, "generation")
+        return len(paths) - done
+
+
+class _Texts(Protocol):
+    """Where the searched texts of documents go."""
+
+    def put(self, address: Address, text: DocumentText | None) -> None:
+        """Replace the text of a document; None: it is gone."""
+        ...
+
+
+class _RecentTexts:
+    """Into the catalogue, until they move."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._large = False
+
+    def put(self, address: Address, text: DocumentText | None) -> None:
+        seq = read_number(self._connection, "generation") + 1
+        stored = text_to_json(text) if text else None
+        self._large = self._large or len(stored or "") > LARGE_TEXT
+        row = (document_key(address.path), seq, address.path, stored)
+        self._connection.execute("INSERT OR REPLACE INTO recent VALUES (?, ?, ?, ?)", row)
+
+    @property
+    def full(self) -> bool:
+        """Whether it is time to move them."""
+        waiting = self._connection.execute("SELECT count(*) FROM recent").fetchone()[0]
+        documents = self._connection.execute(
+            "SELECT count(*) FROM (SELECT 1 FROM files LIMIT ?)", (MOST_RECENT * RECENT_SHARE,)
+        ).fetchone()[0]
+        return self._large or waiting > documents // RECENT_SHARE
+
+
+class _FullTexts:
+    """Into the full text."""
+
+    def __init__(self, connection: sqlite3.Connection, writer: FullTextWriter) -> None:
+        self._connection = connection
+        self._writer = writer
+        self._recent = {cast("int", row[0]) for row in connection.execute("SELECT id FROM recent")}
+
+    def put(self, address: Address, text: DocumentText | None) -> None:
+        key = document_key(address.path)
+        if key in self._recent:
+            self._connection.execute("DELETE FROM recent WHERE id = ?", (key,))
+        # In any case: a killed process may have left the document there alone.
+        self._writer.remove(key)
+        if text:
+            self._writer.add(key, text)
+
+
+class _Taking:
+    """Takes files in, one after the other, inside one transaction of the catalogue."""
+
+    def __init__(
+        self, store: Store, connection: sqlite3.Connection, texts: _Texts, linker: Linker, outcome: Outcome
+    ) -> None:
+        self._store = store
+        self._connection = connection
+        self._texts = texts
+        self._linker = linker
+        self._outcome = outcome
+        self._unreadable = {cast("str", row[0]) for row in connection.execute("SELECT path FROM unreadable")}
+        self.size = 0
+        """Bytes read so far."""
+
+    def take(self, address: Address, stat: FileStat | None) -> None:
+        """Bring one file up to date."""
+        known = record_at(self._connection, address.path)
+        found = self._load(address, stat)
+        if found is None:
+            self._replace(address, known, None, None)
+            return
+        stat, raw = found
+        self.size += len(raw)
+        revision = revision_of(raw)
+        if known and known.revision == revision:
+            set_stat(self._connection, address, stat)
+            return
+        document = read_document(address, raw)
+        record = describe(document, revision)
+        self._replace(address, known, record, document)
+        add_entry(self._connection, document, record, stat, known)
+
+    def _replace(
+        self, address: Address, known: Record | None, record: Record | None, document: Document | None
+    ) -> None:
+        if known:
+            remove_entry(self._connection, address)
+        if known or document:
+            self._linker.change(known, record, document)
+            self._outcome.changed.append(address)
+        self._texts.put(address, document_text(document, record) if document and record else None)
+        self._outcome.added += known is None and record is not None
+        self._outcome.updated += known is not None and record is not None
+        self._outcome.removed += known is not None and record is None
+
+    def _load(self, address: Address, stat: FileStat | None) -> tuple[FileStat, bytes] | None:
+        """A file's facts and bytes; None when it is gone or cannot be read, which is then noted."""
+        if address.path in self._unreadable:
+            self._connection.execute("DELETE FROM unreadable WHERE path = ?", (address.path,))
+        try:
+            stat = stat or self._store.stat(address)
+            return None if stat is None else (_settled(stat), self._store.read(address))
+        except NotFoundError:
+            return None
+        except StorageError as error:
+            self._outcome.unreadable[address.path] = str(error)
+            self._connection.execute("INSERT INTO unreadable VALUES (?, ?)", (address.path, str(error)))
+            return None
+
+
+def _settled(stat: FileStat) -> FileStat:
+    """The facts to remember; false ones for a file that was changed just now, so that the next sync looks again."""
+    if time.time_ns() - max(stat.mtime_ns, stat.ctime_ns) > UNSETTLED_NS:
+        return stat
+    return replace(stat, ctime_ns=-1)

@@ -1,0 +1,327 @@
+"""The index of one folder on this machine: what the port promises, answered from the two halves."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol, TypeVar, runtime_checkable
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.documents import Document
+from commonplace.domain.errors import IndexingError, NotFoundError, StorageError, UnavailableError
+from commonplace.domain.ports import Progress, Store
+from commonplace.domain.query import (
+    Counts,
+    Filter,
+    ListQuery,
+    Record,
+    RecordPage,
+    ResolvedLink,
+    SearchQuery,
+    SearchResult,
+    SyncReport,
+)
+from commonplace.domain.reading import read_document
+from commonplace.index import naming
+from commonplace.index.catalogue import linking, listing
+from commonplace.index.catalogue.database import read_meta, read_number
+from commonplace.index.catalogue.entries import record_at, records_where
+from commonplace.index.dating import Dating
+from commonplace.index.halves import DAMAGE, Halves, Home, View, refuse_unless_damaged, unusable
+from commonplace.index.intake import FEW_FILES, Outcome
+from commonplace.index.watching import Changes, Watcher
+from commonplace.index.words.fulltext import failures
+
+log = logging.getLogger(__name__)
+
+DATED_SECONDS = 10.0
+"""How long a question about created or updated times waits for the history to be read."""
+OWN_WRITES = 1000
+"""How many of this process's own writes are remembered, so as not to be reported as changes from outside."""
+
+Given = TypeVar("Given")
+
+
+@runtime_checkable
+class OnDisk(Protocol):
+    """A store whose folder can be watched."""
+
+    @property
+    def root(self) -> Path:
+        """The folder."""
+        ...
+
+
+class LocalIndex:
+    """Everything derived from the files of one collection; `domain.ports.Index` says what each method promises.
+
+    Args:
+        store: The files.
+        folder: Where the index should lie.
+
+    Raises:
+        StorageError: it can be written nowhere.
+    """
+
+    def __init__(self, store: Store, folder: Path) -> None:
+        self._store = store
+        self._home = Home(store, folder)
+        self._opening = threading.RLock()
+        self._halves = self._home.open()
+        self._dating = Dating(store, lambda: self._current().catalogue)
+        self._ready = threading.Event()
+        self._steps = (0, 0)
+        self._own: dict[Address, str] = {}
+
+    def sync(self, progress: Progress | None = None, *, afresh: bool = False) -> SyncReport:
+        """Compare every file with the index, or with an empty one, and bring in what differs."""
+        if afresh:
+            with self._opening:
+                self._home.discard()
+                self._reopen(self._halves)
+        outcome = self._sync(progress)
+        return SyncReport(
+            added=outcome.added,
+            updated=outcome.updated,
+            removed=outcome.removed,
+            unreadable=tuple(sorted({**dict(self._store.skipped()), **outcome.unreadable}.items())),
+        )
+
+    def update(self, addresses: Sequence[Address]) -> None:
+        """Bring these files up to date; what cannot be taken in now is left to the next scan, and said in the log."""
+        try:
+            self._with_halves(lambda halves: halves.intake.take_few([address.path for address in addresses]))
+        except (StorageError, UnavailableError):
+            log.exception("%s: the index could not take in a change; the next scan will", self._store.name)
+            return
+        for address in addresses:
+            self._remember(address)
+        self._dating.poke()
+
+    @contextmanager
+    def watch(self, on_change: Callable[[Sequence[Address]], None] | None = None) -> Generator[None]:
+        """Bring in what changes outside, and say which documents did."""
+        if not isinstance(self._store, OnDisk):
+            log.info("%s: not a folder that can be watched", self._store.name)
+            yield
+            return
+        watcher = Watcher(self._store.root, lambda changes: self._take_in(changes, on_change))
+        watcher.start()
+        try:
+            yield
+        finally:
+            watcher.stop()
+
+    def wait_ready(self, timeout: float) -> None:
+        """Return once the first full sync of this process is over."""
+        if not self._ready.wait(timeout):
+            done, total = self._steps
+            raise IndexingError(
+                f"The index is still being built: {done:,} of {total:,} files are done.",
+                kind="index",
+                hint="Try again in a few seconds.",
+                done=done,
+                total=total,
+            )
+
+    def record(self, address: Address) -> Record | None:
+        """What is known of a document."""
+        return self._ask(lambda view: record_at(view.connection, address.path))
+
+    def by_id(self, identifier: str) -> list[Record]:
+        """Documents with this id, by path."""
+        return self._ask(lambda view: records_where(view.connection, "f.ident = ?", (identifier,)))
+
+    def find(self, reference: str, source: Address | None = None) -> Record | None:
+        """The document that a reference means."""
+        return self._ask(lambda view: naming.find(view.connection, self._store, reference, source))
+
+    def nearest(self, reference: str, limit: int = 3) -> list[str]:
+        """Ids most like an unknown reference."""
+        return self._ask(lambda view: naming.nearest(view.connection, reference, limit))
+
+    def list(self, query: ListQuery) -> RecordPage:
+        """Records by filter, sorted."""
+        self._wait_dated(query.filter, query.sort)
+        return self._ask(
+            lambda view: listing.list_records(view.connection, query, self._with_fields(view, query.filter))
+        )
+
+    def search(self, query: SearchQuery) -> SearchResult:
+        """Ranked documents with their best sections."""
+        self._wait_dated(query.filter, query.sort)
+        return self._ask(lambda view: view.search(self._store).answer(query))
+
+    def tags(self, filter_: Filter, prefix: str = "") -> list[tuple[str, int]]:
+        """Tags and in how many documents."""
+        self._wait_dated(filter_, "path")
+        return self._ask(
+            lambda view: listing.count_tags(view.connection, filter_, prefix, self._with_fields(view, filter_))
+        )
+
+    def counts(self) -> Counts:
+        """Totals."""
+        return self._ask(lambda view: listing.count_all(view.connection))
+
+    def resolve(self, document: Document) -> list[ResolvedLink]:
+        """Where the links of a document as given lead."""
+        return self._ask(lambda view: linking.resolve_all(view.connection, self._store, document))
+
+    def same_name(self, address: Address) -> Address | None:
+        """Another document whose address differs only in case or Unicode form."""
+        return self._ask(lambda view: naming.same_name(view.connection, address))
+
+    def links_from(self, address: Address) -> list[ResolvedLink]:
+        """Links of a document in order."""
+        return self._ask(lambda view: linking.links_of(view.connection, address))
+
+    def links_to(self, address: Address) -> list[ResolvedLink]:
+        """Links of other documents that lead here, each with the sentence that holds it."""
+        return linking.with_sentences(self._store, self._ask(lambda view: linking.links_to(view.connection, address)))
+
+    def links_into(self, collection: str) -> list[ResolvedLink]:
+        """Links that name another collection, each with the sentence that holds it."""
+        found = self._ask(lambda view: linking.links_into(view.connection, collection))
+        return linking.with_sentences(self._store, found)
+
+    def links_named(self, keys: Sequence[str]) -> list[ResolvedLink]:
+        """Links whose target has one of these keys; no document is opened for them."""
+        return self._ask(lambda view: linking.links_named(view.connection, keys))
+
+    def links(self) -> list[tuple[Address, Address]]:
+        """Every pair of documents that a link joins."""
+        return self._ask(lambda view: linking.edges(view.connection))
+
+    def orphans(self) -> list[Record]:
+        """Documents that no other document links to."""
+        return self._ask(lambda view: records_where(view.connection, linking.NOT_LINKED_TO))
+
+    def broken(self, address: Address | None = None) -> list[ResolvedLink]:
+        """Links that lead nowhere."""
+        return self._ask(lambda view: linking.broken_links(view.connection, self._store, address))
+
+    def findings(self) -> list[Record]:
+        """Records that have findings; for a file that cannot be read, one that says so."""
+        return self._ask(lambda view: listing.records_with_findings(view.connection))
+
+    def document(self, address: Address) -> Document:
+        """The document read and parsed now."""
+        try:
+            return read_document(address, self._store.read(address))
+        except NotFoundError as error:
+            raise NotFoundError(
+                f"There is no document {address.path!r}.",
+                kind="document",
+                hint="Search for it, or give one of the nearest ids.",
+                nearest=self.nearest(address.id),
+            ) from error
+
+    @property
+    def generation(self) -> int:
+        """Grows with every change that the index took in."""
+        return self._ask(lambda view: read_number(view.connection, "generation"))
+
+    def close(self) -> None:
+        """Release everything."""
+        self._dating.close()
+        self._halves.close()
+        self._home.close()
+
+    def _sync(self, progress: Progress | None) -> Outcome:
+        def tell(done: int, total: int) -> None:
+            self._steps = (done, total)
+            if progress:
+                progress(done, total)
+
+        stats = {address.path: stat for address, stat in self._store.scan()}
+        outcome = self._with_halves(lambda halves: halves.intake.take_scanned(stats, tell))
+        self._ready.set()
+        self._dating.poke()
+        return outcome
+
+    def _take_in(self, changes: Changes, on_change: Callable[[Sequence[Address]], None] | None) -> None:
+        documents, others = changes.documents, changes.others
+        if (
+            changes.scan
+            or len(documents) > FEW_FILES
+            or self._ask(lambda view: listing.any_below(view.connection, others))
+        ):
+            documents = self._sync(None).changed
+        elif documents:
+            self._with_halves(lambda halves: halves.intake.take_few([address.path for address in documents]))
+            self._dating.poke()
+        if others:
+            self._with_halves(lambda halves: halves.intake.take_others(others))
+        foreign = [address for address in documents if self._remember(address)]
+        if on_change and foreign:
+            on_change(foreign)
+
+    def _remember(self, address: Address) -> bool:
+        """Whether a document is other than this process last knew or wrote it; from now on it is not."""
+        record = self.record(address)
+        revision = record.revision if record else ""
+        if self._own.get(address) == revision:
+            return False
+        self._own[address] = revision
+        while len(self._own) > OWN_WRITES:
+            del self._own[next(iter(self._own))]
+        return True
+
+    def _wait_dated(self, filter_: Filter, sort: str) -> None:
+        bounds = (filter_.created_from, filter_.created_to, filter_.updated_from, filter_.updated_to)
+        if sort in {"created", "updated"} or any(bounds):
+            self._dating.wait(DATED_SECONDS)
+
+    def _with_fields(self, view: View, filter_: Filter) -> list[int] | None:
+        """The documents that have the fields of a filter, None when it names none."""
+        return view.search(self._store).keys(Filter(fields=filter_.fields)) if filter_.fields else None
+
+    def _ask(self, question: Callable[[View], Given]) -> Given:
+        def work(halves: Halves) -> Given:
+            with halves.view() as view:
+                return question(view)
+
+        return self._with_halves(work)
+
+    def _with_halves(self, work: Callable[[Halves], Given]) -> Given:
+        """Do something with the index; when it proves damaged, open it again, and then build it anew.
+
+        Raises:
+            StorageError: nothing helped.
+            UnavailableError: another process kept it for too long.
+        """
+        for attempt in range(3):
+            halves = self._current()
+            try:
+                with failures():
+                    return work(halves)
+            except DAMAGE as error:
+                refuse_unless_damaged(error)
+                log.warning("%s: the index failed (%s)", self._store.name, type(error).__name__)
+                if attempt == 1:
+                    self._home.discard()
+                self._reopen(halves)
+        raise unusable()
+
+    def _current(self) -> Halves:
+        with self._opening:
+            if not self._halves.current:
+                log.warning("%s: the index was deleted or replaced", self._store.name)
+                self._reopen(self._halves)
+            return self._halves
+
+    def _reopen(self, failed: Halves) -> None:
+        """Open the index again, unless another thread has, and fill it when it is new."""
+        with self._opening:
+            if self._halves is not failed:
+                return
+            failed.close()
+            self._halves = self._home.open()
+            with self._halves.catalogue.reading() as connection:
+                complete = read_meta(connection, "complete")
+            if not complete and self._ready.is_set():
+                stats = {address.path: stat for address, stat in self._store.scan()}
+                self._halves.intake.take_scanned(stats, None)

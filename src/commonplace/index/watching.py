@@ -1,0 +1,147 @@
+"""Noticing changes that others make: an editor, a branch switch, another server.
+
+The file system's events are only a hint of where to look. What cannot be told from them (a folder that was moved,
+very many events, a folder that was deleted and made again) is found by a scan.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
+
+from commonplace.domain.addresses import SKIPPED_FOLDERS, Address, parse_address
+from commonplace.domain.errors import InvalidInputError, KnowledgeError
+
+log = logging.getLogger(__name__)
+
+DEBOUNCE_MS = 50
+"""How long events are gathered at the most."""
+STEP_MS = 5
+IDLE_STEP_MS = 20
+"""Between two looks at the queue while something is going on, and else: each look costs a little."""
+BUSY_LOOKS = 30
+"""After an event, so many quiet looks of `LOOK_MS` pass before it counts as idle."""
+LOOK_MS = 1000
+"""Between two looks at the folder itself: it may have been deleted and made again."""
+RETRY_SECONDS = 2.0
+"""Between two attempts to watch, and between scans while watching is impossible."""
+MANY_EVENTS = 500
+"""From here on a scan costs less, and misses nothing that the system's queue may have dropped."""
+DELETED = 3
+"""The watcher's number for a file or folder that is gone."""
+
+
+@dataclass(slots=True)
+class Changes:
+    """What one round of events says."""
+
+    documents: list[Address] = field(default_factory=list[Address])
+    others: list[Address] = field(default_factory=list[Address])
+    """Files that are no documents, new or gone; or folders that are gone."""
+    scan: bool = False
+    """Whether only a scan can tell what changed."""
+
+
+class Watcher:
+    """A thread that reports what changes in a folder.
+
+    Args:
+        root: The folder.
+        report: Called from that thread, one round at a time.
+    """
+
+    def __init__(self, root: Path, report: Callable[[Changes], None]) -> None:
+        self._root = root
+        self._report = report
+        self._stop = threading.Event()
+        self._watching = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
+
+    def start(self) -> None:
+        """Begin; on return every later change is seen, unless watching is impossible for now."""
+        self._thread.start()
+        self._watching.wait(timeout=RETRY_SECONDS)
+
+    def stop(self) -> None:
+        """End, after the round that is being reported."""
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        told = ""
+        while not self._stop.is_set():
+            try:
+                identity = _identity(self._root)
+                with RustNotify([str(self._root)], False, False, 0, True, True) as notify:
+                    if told or self._watching.is_set():
+                        log.info("%s: watching again", self._root.name)
+                        self._handle(Changes(scan=True))
+                    told = ""
+                    self._watching.set()
+                    self._follow(notify, identity)
+            except (OSError, WatchfilesRustInternalError) as error:
+                reason = type(error).__name__
+                if told != reason:
+                    log.warning("%s: cannot be watched now (%s); it is looked through instead", self._root.name, reason)
+                told = reason
+                self._watching.set()
+                if self._stop.wait(RETRY_SECONDS):
+                    return
+                self._handle(Changes(scan=True))
+
+    def _follow(self, notify: RustNotify, identity: tuple[int, int]) -> None:
+        """Report events until the end, or until the folder is another one."""
+        quiet = BUSY_LOOKS
+        while True:
+            found = notify.watch(DEBOUNCE_MS, STEP_MS if quiet < BUSY_LOOKS else IDLE_STEP_MS, LOOK_MS, self._stop)
+            if found == "stop":
+                return
+            if isinstance(found, str):
+                quiet += 1
+            else:
+                quiet = 0
+                self._handle(_changes(self._root, found))
+            if _identity(self._root) != identity:
+                raise FileNotFoundError
+
+    def _handle(self, changes: Changes) -> None:
+        if not (changes.documents or changes.others or changes.scan):
+            return
+        try:
+            self._report(changes)
+        except KnowledgeError:
+            log.exception("%s: a change could not be taken in; the next scan tries again", self._root.name)
+
+
+def _changes(root: Path, events: set[tuple[int, str]]) -> Changes:
+    changes = Changes(scan=len(events) > MANY_EVENTS)
+    for kind, path in sorted(events, key=lambda event: event[1]):
+        address = _address(root, path)
+        if address is None:
+            continue
+        if address.is_document:
+            changes.documents.append(address)
+        elif kind != DELETED and Path(path).is_dir():
+            changes.scan = True
+        else:
+            changes.others.append(address)
+    return changes
+
+
+def _address(root: Path, path: str) -> Address | None:
+    """The address of a path in the folder; None for what is never served."""
+    try:
+        address = parse_address(Path(path).relative_to(root).as_posix())
+    except (InvalidInputError, ValueError):
+        return None
+    return None if SKIPPED_FOLDERS.intersection(address.path.split("/")) else address
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_dev, status.st_ino

@@ -1,0 +1,179 @@
+"""Which words there are: the other forms, continuations and corrections of a word that was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import tantivy
+
+from commonplace.domain.languages import DEFAULT, content_words, language_of
+from commonplace.domain.ranking import best_forms, typos_between
+from commonplace.domain.search_text import Phrase, Question, counted
+from commonplace.index.words import fulltext as ft
+from commonplace.index.words.recent import Recent
+
+STEM_WEIGHT = 0.5
+"""What another form of a word (`restored` for `restore`) counts, against the word itself."""
+PREFIX_WEIGHT = 0.3
+"""What a longer word that begins with it counts."""
+TYPO_WEIGHT = 0.8
+"""What a known word that an unknown one was probably meant for counts, for each typo once more."""
+
+SHORTEST_TO_CONTINUE = 5
+"""Letters from which every word also finds the words that begin with it (compounds, in many languages)."""
+SHORTEST_UNKNOWN = 3
+SHORTEST_UNFINISHED = 2
+"""Letters from which a word that stands nowhere does, and one that is not written to its end."""
+SHORTEST_TYPO = 5
+SHORTEST_TWO_TYPOS = 9
+"""Letters of an unknown word from which one or two typos are looked for."""
+
+SHORTEST_STEM = 3
+MAX_STEMMED = 300
+MAX_CONTINUED = 20
+MAX_FORMS = 10
+"""Words looked at for their stem, taken as continuations, and kept in all: the commonest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word asked for and what else counts for it."""
+
+    count: int
+    """How often it was written."""
+    forms: Mapping[str, float]
+    """Weights by form, the word itself among them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """A question in words that are known."""
+
+    words: tuple[Word, ...]
+    grams: Mapping[str, int]
+    """How often each was written."""
+    compounds: tuple[tuple[str, ...], ...]
+    phrases: tuple[Phrase, ...]
+    excluded: tuple[Phrase, ...]
+
+    @property
+    def any(self) -> bool:
+        """Whether anything is looked for; else everything but what is excluded is."""
+        return bool(self.words or self.grams or self.phrases)
+
+
+class Dictionary:
+    """The words of one view of the index.
+
+    Args:
+        searcher: Of whole documents.
+        recent: What is newer than it.
+    """
+
+    def __init__(self, searcher: tantivy.Searcher, recent: Recent) -> None:
+        self._searcher = searcher
+        self._recent = recent
+
+    def wishes(self, question: Question) -> Wishes:
+        """Every word of a question with its forms."""
+        language = language_of(set(question.words), self._share)
+        words = content_words(list(question.words), language)
+        return Wishes(
+            words=tuple(
+                Word(count, self._forms(word, language, self._least_to_continue(word, question)))
+                for word, count in counted(tuple(words)).items()
+            ),
+            grams=self._known_grams(question),
+            compounds=question.compounds,
+            phrases=question.phrases,
+            excluded=question.excluded,
+        )
+
+    def holders(self, field: str, word: str) -> int:
+        """In how many documents a word stands in a field."""
+        return self._searcher.doc_freq(field, word) + self._recent.holders(field, word)
+
+    def _share(self, word: str) -> float:
+        total = self._searcher.num_docs + len(self._recent.documents)
+        return self.holders(ft.BODY, word) / total if total else 0.0
+
+    def _least_to_continue(self, word: str, question: Question) -> int:
+        """How many letters the word must have to find longer ones too."""
+        if word in question.unfinished:
+            return SHORTEST_UNFINISHED
+        if question.exact:
+            return len(word) + 1
+        return SHORTEST_TO_CONTINUE if self.holders(ft.BODY, word) else SHORTEST_UNKNOWN
+
+    def _forms(self, word: str, language: str, least: int) -> Mapping[str, float]:
+        weights = {word: 1.0}
+        holders: dict[str, int] = {}
+        if len(word) >= least:
+            for other, count in self._beginning(word, MAX_CONTINUED):
+                weights.setdefault(other, PREFIX_WEIGHT)
+                holders[other] = count
+        if word.isalpha():
+            stem = _stem(language, word)
+            for other, count in self._beginning(_stem_beginning(stem), MAX_STEMMED):
+                if other != word and _stem(language, other) == stem:
+                    weights[other] = STEM_WEIGHT
+                    holders[other] = count
+        if len(weights) == 1 and not self.holders(ft.BODY, word):
+            weights |= self._corrections(word)
+        return best_forms(weights, holders, MAX_FORMS)
+
+    def _corrections(self, word: str) -> dict[str, float]:
+        """Known words that an unknown one may have been meant for."""
+        if len(word) < SHORTEST_TYPO or not word.isalpha():
+            return {}
+        most = 2 if len(word) >= SHORTEST_TWO_TYPOS else 1
+        for beginning in (word[:2], word[1::-1], word[0]):
+            near = {
+                other: typos
+                for other, _ in self._beginning(beginning, None)
+                if (typos := typos_between(word, other, most)) <= most
+            }
+            if near:
+                least = min(near.values())
+                return {other: TYPO_WEIGHT**typos for other, typos in near.items() if typos == least}
+        return {}
+
+    def _known_grams(self, question: Question) -> dict[str, int]:
+        known: dict[str, int] = {}
+        for gram, count in counted(question.grams).items():
+            if len(gram) > 1:
+                known[gram] = count
+            else:
+                # A single character is the beginning of every gram that it stands in.
+                known.update((longer, 1) for longer, _ in self._searcher.terms_with_prefix(ft.GRAMS, gram, limit=100))
+                known.update((longer, 1) for longer in self._recent.grams_beginning(gram))
+        return known
+
+    def _beginning(self, prefix: str, limit: int | None) -> list[tuple[str, int]]:
+        """Words that begin so and how many documents hold them, commonest first."""
+        found = self._searcher.terms_with_prefix(ft.BODY, prefix, limit=limit)
+        newer = self._recent.words_beginning(prefix)
+        if not newer:
+            return found
+        counts = dict(found)
+        for word in newer:
+            counts[word] = counts.get(word, 0) + 1
+        return sorted(counts.items(), key=lambda one: -one[1])[:limit]
+
+
+@lru_cache(maxsize=20_000)
+def _stem(language: str, word: str) -> str:
+    return "".join(_stemmer(language).analyze(word))
+
+
+@lru_cache(maxsize=16)
+def _stemmer(language: str) -> tantivy.TextAnalyzer:
+    stemmer = tantivy.Filter.stemmer((language or DEFAULT).capitalize())
+    return tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.raw()).filter(stemmer).build()
+
+
+def _stem_beginning(stem: str) -> str:
+    """What all words of a stem begin with: without a last vowel that endings replace (`make`, `making`; `study`)."""
+    return stem[:-1] if len(stem) >= SHORTEST_STEM and stem[-1] in "eiy" else stem

@@ -1,0 +1,157 @@
+"""Which documents answer a search, in which order, and which of their sections do."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, cast
+
+from commonplace.domain.query import ListQuery, SearchQuery
+from commonplace.index.catalogue.entries import encode
+from commonplace.index.catalogue.listing import sorted_keys
+from commonplace.index.words import fulltext as ft
+from commonplace.index.words.composing import Composer
+from commonplace.index.words.dictionary import Wishes
+from commonplace.index.words.recent import Recent
+from commonplace.index.words.scope import Scope
+from commonplace.index.words.scoring import RecentScorer
+
+RERANKED = 30
+"""How many of the best documents are put in order by their best section too."""
+SECTION_WEIGHT = 0.4
+"""What the best section's score counts beside the document's."""
+SECTIONS_SEEN = 200
+"""How many sections of those documents are looked at, at the least."""
+
+
+class _Counted(Protocol):
+    """What the library's stubs leave out of a search result."""
+
+    @property
+    def count(self) -> int: ...
+
+
+Sections = Mapping[int, Sequence[tuple[int, float]]]
+"""Ordinals and scores by document, best first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A page of an answer."""
+
+    scores: Mapping[int, float]
+    """By document, in order."""
+    sections: Sections
+    total: int
+
+
+class Ranker:
+    """Ranks the answers to one search in one view of the index.
+
+    Args:
+        connection: The catalogue, inside a transaction.
+        fulltext: The full text.
+        searchers: A view of it.
+        recent: What is newer than it.
+        wishes: What is searched.
+    """
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        fulltext: ft.FullText,
+        searchers: ft.Searchers,
+        recent: Recent,
+        wishes: Wishes,
+    ) -> None:
+        self._connection = connection
+        self._searchers = searchers
+        self._recent = recent
+        self._wishes = wishes
+        self._composer = Composer(wishes, fulltext.document_schema, fulltext.section_schema)
+        self._scorer = RecentScorer(wishes, recent, fulltext, searchers)
+
+    def page(self, query: SearchQuery, scope: Scope) -> Ranked:
+        """The page of documents that the query's sort, offset and limit choose."""
+        offset, limit = max(query.offset, 0), max(query.limit, 0)
+        if scope.keys is not None and not scope.keys:
+            return Ranked({}, {}, 0)
+        if query.sort != "score" or not self._wishes.any:
+            every = self.all(scope)
+            sort = "path" if query.sort == "score" else query.sort
+            order = ListQuery(sort=sort, descending=query.descending and sort == query.sort, offset=offset, limit=limit)
+            chosen = {key: every[key] for key in sorted_keys(self._connection, list(every), order)}
+            return Ranked(chosen, self._sections_of(list(chosen), query.sections), len(every))
+        if not query.descending:
+            every = self._ordered(self.all(scope))
+            chosen = dict(list(reversed(every.items()))[offset : offset + limit])
+            return Ranked(chosen, self._sections_of(list(chosen), query.sections), len(every))
+        return self._best(scope, offset, limit, query.sections)
+
+    def all(self, scope: Scope) -> dict[int, float]:
+        """Every document that answers, with its score."""
+        found, _ = self._documents(scope, max(self._searchers.documents.num_docs, 1))
+        return found | self._scorer.documents(scope)
+
+    def _best(self, scope: Scope, offset: int, limit: int, sections: int) -> Ranked:
+        found, total = self._documents(scope, max(offset + limit, RERANKED))
+        newer = self._scorer.documents(scope)
+        ordered = self._ordered(found | newer)
+        total += len(newer) - (len(found) + len(newer) - len(ordered))
+        seen: Sections = {}
+        if offset < RERANKED:
+            window = list(ordered)[:RERANKED]
+            seen = self._seen_sections(window)
+            best = {key: ordered[key] + SECTION_WEIGHT * (seen[key][0][1] if key in seen else 0.0) for key in window}
+            ordered = dict(sorted(best.items(), key=lambda one: -one[1])) | {
+                key: score for key, score in ordered.items() if key not in best
+            }
+        chosen = dict(list(ordered.items())[offset : offset + limit])
+        if sections == 1 and all(key in seen for key in chosen):
+            return Ranked(chosen, seen, total)
+        return Ranked(chosen, self._sections_of(list(chosen), sections), total)
+
+    def _documents(self, scope: Scope, limit: int) -> tuple[dict[int, float], int]:
+        """The best documents of the full text and how many answer; none of several alike is left out at the end."""
+        query = self._composer.documents(scope, self._recent.hidden)
+        searcher = self._searchers.documents
+        while True:
+            result = searcher.search(query, limit=limit + 1)
+            hits = result.hits
+            if len(hits) <= limit or hits[-1][0] != hits[-2][0]:
+                break
+            limit *= 4
+        keys = searcher.fast_field_values(ft.KEY, [address for _, address in hits[:limit]])
+        scores = {int(key or 0): float(score) for key, (score, _) in zip(keys, hits, strict=False)}
+        return scores, cast("_Counted", result).count
+
+    def _ordered(self, scores: Mapping[int, float]) -> dict[int, float]:
+        """Best first, those alike by path; documents that the catalogue does not know are left out."""
+        rows = self._connection.execute(
+            "SELECT f.id, f.path FROM files f WHERE f.id IN (SELECT value FROM json_each(?))", (encode(list(scores)),)
+        )
+        paths = cast("dict[int, str]", dict(rows.fetchall()))
+        order = sorted(paths, key=lambda key: (-scores[key], paths[key]))
+        return {key: scores[key] for key in order}
+
+    def _sections_of(self, keys: Sequence[int], count: int) -> Sections:
+        """The `count` best sections of each of a few documents."""
+        if not keys or not self._wishes.any or count < 1:
+            return {}
+        return {key: found[:count] for key, found in self._seen_sections(keys, count).items()}
+
+    def _seen_sections(self, keys: Iterable[int], count: int = 1) -> dict[int, list[tuple[int, float]]]:
+        newer = self._recent.documents.keys() & set(keys)
+        older = [key for key in keys if key not in newer]
+        found: dict[int, list[tuple[int, float]]] = {key: self._scorer.sections(key) for key in newer}
+        if older:
+            searcher = self._searchers.sections
+            limit = max(SECTIONS_SEEN, 8 * count * len(older))
+            hits = searcher.search(self._composer.sections(older), limit=limit, count=False).hits
+            addresses = [address for _, address in hits]
+            owners = searcher.fast_field_values(ft.KEY, addresses)
+            ordinals = searcher.fast_field_values(ft.ORDINAL, addresses)
+            for owner, ordinal, (score, _) in zip(owners, ordinals, hits, strict=True):
+                found.setdefault(int(owner or 0), []).append((int(ordinal or 0), float(score)))
+        return {key: sorted(sections, key=lambda one: (-one[1], one[0])) for key, sections in found.items() if sections}

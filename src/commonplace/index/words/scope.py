@@ -1,0 +1,57 @@
+"""A filter as the full text applies it."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+
+from commonplace.domain.describing import LAST_DAY, day_number, wanted_terms
+from commonplace.domain.query import Filter
+from commonplace.index.catalogue.listing import matching_keys
+from commonplace.index.words.texts import FOLDER
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which documents are meant; every given part must hold."""
+
+    groups: tuple[frozenset[str], ...] = ()
+    """A document must have at least one term of each."""
+    days: tuple[int, int] | None = None
+    """First and last day of the document's own date."""
+    keys: frozenset[int] | None = None
+    """The documents that pass what only the catalogue knows; None when nothing of that kind is asked."""
+
+    def holds(self, key: int, terms: frozenset[str], day: int) -> bool:
+        """Whether a document is meant."""
+        return (
+            all(not group.isdisjoint(terms) for group in self.groups)
+            and (self.days is None or self.days[0] <= day <= self.days[1])
+            and (self.keys is None or key in self.keys)
+        )
+
+
+def scope_of(connection: sqlite3.Connection, filter_: Filter) -> Scope:
+    """The scope of a filter.
+
+    Created and updated days change with every commit without the document changing, and a prefix that ends inside a
+    name is no term: these are asked of the catalogue.
+    """
+    groups = wanted_terms(filter_)
+    folder = filter_.prefix.endswith("/") and not filter_.prefix.startswith("/")
+    if folder:
+        groups = (*groups, frozenset({FOLDER + filter_.prefix}))
+    rest = Filter(
+        prefix="" if folder else filter_.prefix,
+        created_from=filter_.created_from,
+        created_to=filter_.created_to,
+        updated_from=filter_.updated_from,
+        updated_to=filter_.updated_to,
+    )
+    return Scope(
+        groups=groups,
+        days=(day_number(filter_.date_from) or 1, day_number(filter_.date_to) or LAST_DAY)
+        if filter_.date_from or filter_.date_to
+        else None,
+        keys=None if rest == Filter() else frozenset(matching_keys(connection, rest)),
+    )

@@ -1,0 +1,167 @@
+"""Scores of recent documents, by the formulas and with the statistics of the full text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypedDict, cast
+
+import tantivy
+from tantivy import Query
+
+from commonplace.domain.ranking import FieldStatistics, best_of, bm25, phrase_bm25, together
+from commonplace.domain.search_text import Phrase
+from commonplace.index.words import fulltext as ft
+from commonplace.index.words.composing import CLOSE, COMPOUND_WEIGHT, FIELD_WEIGHTS, FieldWeight
+from commonplace.index.words.dictionary import Wishes
+from commonplace.index.words.recent import Recent, RecentDocument, Words
+from commonplace.index.words.scope import Scope
+
+PROBES = 200
+"""Words tried until one is found of which the full text can say how long its texts are on average."""
+
+Fields = Mapping[str, Words]
+"""The words of a document or section, by field."""
+
+
+class Statistics:
+    """What BM25 counts with, over the full text and the recent texts together.
+
+    Args:
+        searcher: Of documents, or of sections.
+        schema: Their fields.
+        texts: The recent ones.
+    """
+
+    def __init__(self, searcher: tantivy.Searcher, schema: tantivy.Schema, texts: Sequence[Fields]) -> None:
+        self._searcher = searcher
+        self._schema = schema
+        self._texts = texts
+        self._fields: dict[str, FieldStatistics] = {}
+
+    def worth(self, field: str, word: str, words: Words) -> float:
+        """What a word in a field of a text is worth."""
+        count = words.counts[word]
+        return bm25(count, len(words.order), self._holders(field, word), self._of(field)) if count else 0.0
+
+    def worth_of_run(self, field: str, run: Sequence[str], words: Words) -> float:
+        """What words that stand there together are worth."""
+        count = together(words.order, run)
+        if not count:
+            return 0.0
+        return phrase_bm25(count, len(words.order), [self._holders(field, word) for word in run], self._of(field))
+
+    def best(self, field: str, words: Words, forms: Iterable[tuple[str, float]]) -> float:
+        """What the forms of a word are worth."""
+        return best_of(weight * self.worth(field, form, words) for form, weight in forms if form in words.counts)
+
+    def _holders(self, field: str, word: str) -> int:
+        return self._searcher.doc_freq(field, word) + sum(word in text[field].counts for text in self._texts)
+
+    def _of(self, field: str) -> FieldStatistics:
+        if field not in self._fields:
+            lengths = [len(text[field].order) for text in self._texts]
+            own = sum(lengths) / len(lengths) if lengths else 0.0
+            total = self._searcher.num_docs
+            average = (total and self._average_length(field)) or own
+            self._fields[field] = FieldStatistics(total + len(lengths), average)
+        return self._fields[field]
+
+    def _average_length(self, field: str) -> float:
+        """What the full text takes for the average length of a field; only its explanations tell."""
+        for word in self._probes(field):
+            query = Query.term_query(self._schema, field, word)
+            hits = (
+                self._searcher.search(query, limit=1, count=False).hits if self._searcher.doc_freq(field, word) else ()
+            )
+            for _, address in hits:
+                explanation = json.loads(query.explain(self._searcher, address).to_json())
+                return _explained_average(cast("_Explanation", explanation))
+        return 0.0
+
+    def _probes(self, field: str) -> list[str]:
+        return [*dict.fromkeys(word for text in self._texts for word in text[field].counts)][:PROBES]
+
+
+class RecentScorer:
+    """Answers one search from recent documents.
+
+    Args:
+        wishes: What is searched.
+        recent: Where.
+        fulltext: The full text, for its fields.
+        searchers: A view of it, for its statistics.
+    """
+
+    def __init__(self, wishes: Wishes, recent: Recent, fulltext: ft.FullText, searchers: ft.Searchers) -> None:
+        self._wishes = wishes
+        self._recent = recent
+        texts = [document.fields for document in recent.documents.values()]
+        self._documents = Statistics(searchers.documents, fulltext.document_schema, texts)
+        parts = [part for document in recent.documents.values() for _, part in document.sections]
+        self._sections = Statistics(searchers.sections, fulltext.section_schema, parts)
+
+    def documents(self, scope: Scope) -> dict[int, float]:
+        """Scores of those that answer, by number."""
+        scores = {
+            key: self._score(document)
+            for key, document in self._recent.documents.items()
+            if scope.holds(key, document.terms, document.text.day)
+        }
+        return {key: score for key, score in scores.items() if score is not None}
+
+    def sections(self, key: int) -> list[tuple[int, float]]:
+        """Ordinal and score of the sections of a document that hold something of what is searched, best first."""
+        scored = [(ordinal, self._score_section(words)) for ordinal, words in self._recent.documents[key].sections]
+        return sorted(((at, score) for at, score in scored if score > 0), key=lambda one: (-one[1], one[0]))
+
+    def _score(self, document: RecentDocument) -> float | None:
+        if any(_holds(document, phrase) for phrase in self._wishes.excluded):
+            return None
+        if not all(_holds(document, phrase) for phrase in self._wishes.phrases):
+            return None
+        score = sum(self._words(self._documents, name, field, document.fields) for name, field in FIELD_WEIGHTS.items())
+        score += self._pairs(self._documents, document.fields)
+        for compound in self._wishes.compounds:
+            score += COMPOUND_WEIGHT * self._documents.worth_of_run(ft.BODY, compound, document.fields[ft.BODY])
+        for phrase in self._wishes.phrases:
+            score += self._documents.worth_of_run(ft.BODY, phrase.words, document.fields[ft.BODY])
+            score += self._documents.worth_of_run(ft.GRAMS, phrase.grams, document.fields[ft.GRAMS])
+        return score if score > 0 or self._wishes.phrases or not self._wishes.any else None
+
+    def _score_section(self, fields: Fields) -> float:
+        score = self._words(self._sections, ft.BODY, CLOSE, fields) + self._pairs(self._sections, fields)
+        for phrase in self._wishes.phrases:
+            parts = [(ft.BODY, word) for word in phrase.words] + [(ft.GRAMS, gram) for gram in phrase.grams]
+            if all(fields[name].counts[word] for name, word in parts):
+                score += sum(self._sections.worth(name, word, fields[name]) for name, word in parts)
+        return score
+
+    def _words(self, statistics: Statistics, name: str, field: FieldWeight, fields: Fields) -> float:
+        best = (
+            word.count * statistics.best(name, fields[name], field.forms(word.forms)) for word in self._wishes.words
+        )
+        return field.weight * sum(best)
+
+    def _pairs(self, statistics: Statistics, fields: Fields) -> float:
+        grams = self._wishes.grams.items()
+        return sum(count * statistics.worth(ft.GRAMS, gram, fields[ft.GRAMS]) for gram, count in grams)
+
+
+def _holds(document: RecentDocument, phrase: Phrase) -> bool:
+    parts = ((ft.BODY, phrase.words), (ft.GRAMS, phrase.grams))
+    return all(not run or together(document.fields[name].order, run) for name, run in parts)
+
+
+class _Explanation(TypedDict, total=False):
+    value: float
+    description: str
+    details: list[_Explanation]
+
+
+def _explained_average(explanation: _Explanation) -> float:
+    """The value whose description begins with `avgdl`, wherever in an explanation it stands; 0 when there is none."""
+    if explanation.get("description", "").startswith("avgdl"):
+        return explanation.get("value", 0.0)
+    found = map(_explained_average, explanation.get("details", ()))
+    return next((value for value in found if value), 0.0)

@@ -1,0 +1,78 @@
+"""What of a document is searched: the texts and terms that go into the full text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from commonplace.domain.describing import day_number, filter_terms
+from commonplace.domain.documents import Document, Section
+from commonplace.domain.query import Record
+from commonplace.domain.search_text import fold_text
+
+FOLDER = "in:"
+"""Begins the terms that say in which folders, at any depth, a document lies."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentText:
+    """A document as it is searched; all texts are folded."""
+
+    terms: tuple[str, ...]
+    """What filters ask for."""
+    day: int
+    """The document's own date as `20240501`, 0 for none."""
+    title: str
+    """The title and the aliases."""
+    body: str
+    """What is said of the document outside its text (title, aliases, id, tags, description), and the text."""
+    sections: tuple[tuple[int, str], ...]
+    """Ordinal, and headings with text, of every section that is not blank."""
+
+
+def document_text(document: Document, record: Record) -> DocumentText:
+    """The searched texts of a document and of its sections."""
+    source = document.raw if document.decodable else document.text.encode()
+    title = fold_text("\n".join((record.title, *record.aliases)))
+    said = any(section.heading == record.title for section in document.sections)
+    names = (*record.aliases, record.id, *record.tags, record.description)
+    about = fold_text("\n".join(names if said else (record.title, *names)))
+    written = source[document.body_start :].decode()
+    text = fold_text(written)
+    # Most texts need no folding, and then neither do their parts.
+    fold_part = fold_text if text != written else str
+    return DocumentText(
+        terms=(*filter_terms(record), *_folder_terms(record.address.folder)),
+        day=day_number(record.date),
+        title=title,
+        body=f"{about}\n{text}",
+        sections=tuple(_section_texts(source, document.sections, fold_part)),
+    )
+
+
+def text_to_json(text: DocumentText) -> str:
+    """The form in which the catalogue keeps it."""
+    return json.dumps((text.terms, text.day, text.title, text.body, text.sections))
+
+
+def text_from_json(stored: str) -> DocumentText:
+    """The counterpart of `text_to_json`."""
+    terms, day, title, body, sections = json.loads(stored)
+    return DocumentText(tuple(terms), day, title, body, tuple((ordinal, words) for ordinal, words in sections))
+
+
+def _folder_terms(folder: str) -> Iterator[str]:
+    """One term for a folder and one for each folder above it; none for the root."""
+    while folder:
+        yield f"{FOLDER}{folder}/"
+        folder = folder.rpartition("/")[0]
+
+
+def _section_texts(
+    source: bytes, sections: tuple[Section, ...], fold_part: Callable[[str], str]
+) -> Iterator[tuple[int, str]]:
+    for section in sections:
+        text = source[section.content : section.end].decode()
+        if section.level or (text and not text.isspace()):
+            yield section.ordinal, fold_part("\n".join((*section.path, text)))

@@ -1,0 +1,101 @@
+"""The program: arguments become settings, settings open the folders, and one face serves them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from commonplace import __version__
+
+if TYPE_CHECKING:
+    from commonplace.faces.cli.session import Hosting
+    from commonplace.faces.mcp.dialect import Dialect
+    from commonplace.settings import CommitMode, Settings
+
+TOOLSETS = {
+    "cascade": "commonplace.faces.mcp.toolsets.cascade:CASCADE",
+    "kb": "commonplace.faces.mcp.toolsets.kb:KB",
+    "projects": "commonplace.faces.mcp.toolsets.projects:PROJECTS",
+    "wiki": "commonplace.faces.mcp.toolsets.wiki:WIKI",
+}
+"""Where the value of each toolset stands; loaded when it is asked for."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line.
+
+    Args:
+        argv: Without the program's name; None for the process's own.
+
+    Returns:
+        The exit code.
+    """
+    arguments = sys.argv[1:] if argv is None else argv
+    if list(arguments) == ["--version"]:
+        # Needs nothing of the product, so that scripts may ask as often as they like.
+        sys.stdout.write(f"commonplace {__version__}\n")
+        return 0
+    try:
+        return _run(arguments)
+    except KeyboardInterrupt:  # while loading; later ones end where the command runs
+        from commonplace.faces.cli.failures import INTERRUPTED
+
+        return INTERRUPTED
+
+
+def _run(arguments: Sequence[str]) -> int:
+    from commonplace.bootstrap import Workplace
+    from commonplace.faces.cli.app import run
+    from commonplace.faces.cli.session import Parts
+
+    return run(arguments, Parts(open=Workplace, commit_mode=_commit_mode, serve=_serve, host=_host))
+
+
+def _serve(settings: Settings) -> None:
+    """Serve folders over MCP on standard input and output until the client goes."""
+    from commonplace.bootstrap import Workplace
+
+    workplace = Workplace(settings.kb, settings)
+    dialect = _dialect("cascade" if workplace.services.cascade else settings.toolset)
+    if dialect.name == "kb" and workplace.plugins.loaded:
+        from commonplace.plugins.tools import extended
+
+        dialect = extended(dialect, workplace.plugins)
+    from commonplace.faces.mcp.server import build_server
+    from commonplace.faces.mcp.transports import Lifetime, serve_stdio
+
+    server = build_server(dialect, workplace.services, settings.tier or dialect.default_tier)
+    try:
+        serve_stdio(server, Lifetime(start=workplace.start, stop=workplace.close))
+    finally:
+        workplace.close()
+
+
+def _host(settings: Settings, hosting: Hosting) -> None:
+    """Serve folders over HTTP until a signal ends the process."""
+    from commonplace.hosting import host
+
+    host(settings, hosting, {name: partial(_dialect, name) for name in TOOLSETS})
+
+
+def _commit_mode(folder: Path) -> CommitMode:
+    real = folder.resolve()
+    return "auto" if any((parent / ".git").exists() for parent in (real, *real.parents)) else "manual"
+
+
+def _dialect(toolset: str) -> Dialect:
+    from commonplace.domain.errors import ConfigError
+
+    where = TOOLSETS.get(toolset)
+    if where is None:
+        raise ConfigError(f"Unknown toolset {toolset!r}: expected one of {', '.join(TOOLSETS)}.", kind="toolset")
+    module, _, name = where.partition(":")
+    return cast("Dialect", getattr(import_module(module), name))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,104 @@
+"""What a plugin's class may have. Only `name` is required; every other attribute is optional."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias, runtime_checkable
+
+from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.query import ListQuery, SearchQuery
+from commonplace.services.collections import Collections, Found
+from commonplace.services.listing import list_documents
+from commonplace.services.searching import search
+
+GROUPS = ("commonplace.plugins", "pyrite.plugins")
+"""Entry-point groups, the older one last."""
+
+HOOKS = (
+    "get_mcp_tools",
+    "get_entry_types",
+    "get_relationship_types",
+    "get_validators",
+    "get_hooks",
+    "get_kb_presets",
+    "get_orient_supplement",
+    "get_cli_commands",
+    "set_context",
+)
+"""Names of what a plugin may offer; each is a method:
+
+- `get_mcp_tools(tier)` returns `{name: {"description", "inputSchema", "handler"}}`; a tool belongs to the lowest tier
+  that returns it, and `handler(arguments)` returns an object.
+- `get_entry_types()` returns `{name: type}` with types as in `kb.yaml`.
+- `get_relationship_types()` returns `{relation: inverse}` (or `{relation: {"inverse": ...}}`).
+- `get_validators()` returns functions `(entry_type, data, context)` that return
+  `[{"field", "rule", "expected", "got", "severity"?}]`.
+- `get_hooks()` returns `{"before_save" | "after_save" | "before_delete" | "after_delete" | "before_index": [hook]}`
+  with `hook(entry, context)`; what a before-hook raises stops the write.
+- `get_kb_presets()` returns `{name: kb.yaml as an object}`.
+- `get_orient_supplement(kb_name)` returns an object that `kb_orient` shows besides.
+- `get_cli_commands()` returns `{name: function}`, each a subcommand of `commonplace`.
+- `set_context(context)` is called once with a `Context`.
+"""
+
+ValidatorFunction: TypeAlias = Callable[[str, JsonObject, "Context"], Sequence[Mapping[str, Json]]]
+HookFunction: TypeAlias = Callable[[JsonObject, "Context"], object]
+Handler: TypeAlias = Callable[[JsonObject], JsonObject]
+
+
+@runtime_checkable
+class Plugin(Protocol):
+    """The least that a plugin has."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpenIndex:
+    """The open index, read-only: what a plugin asks instead of opening anything of its own."""
+
+    collections: Callable[[], Collections]
+
+    def search(self, text: str, kb_name: str | None = None, limit: int = 20) -> list[JsonObject]:
+        """Rows of the entries that match, best first."""
+        chosen = self.collections().chosen(kb_name)
+        hits = search(chosen, SearchQuery(text=text, limit=limit)).hits
+        return [_row(Found(hit.collection, hit.hit.record)) for hit in hits]
+
+    def get(self, entry_id: str, kb_name: str | None = None) -> JsonObject:
+        """The row and text of an entry.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        found = self.collections().locate(entry_id, kb_name)
+        document = found.collection.index.document(found.record.address)
+        return {**_row(found), "body": document.raw[document.body_start :].decode("utf-8", "replace")}
+
+    def list(self, kb_name: str | None = None, limit: int = 100, offset: int = 0) -> list[JsonObject]:
+        """Rows of entries by path."""
+        page = list_documents(self.collections().chosen(kb_name), ListQuery(limit=limit, offset=offset))
+        return [_row(found) for found in page.found]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a plugin is given."""
+
+    config: JsonObject
+    """The settings that concern a plugin; no secrets and no absolute paths."""
+    db: OpenIndex
+
+
+def _row(found: Found) -> JsonObject:
+    record = found.record
+    return {
+        **record.frontmatter,
+        "id": record.id,
+        "kb_name": found.collection.name,
+        "entry_type": record.type or "note",
+        "title": record.title,
+        "tags": list(record.tags),
+        "file_path": record.address.path,
+    }

@@ -1,0 +1,1 @@
+"""What can be done with collections, one verb family a file; knows ports, never an adapter."""

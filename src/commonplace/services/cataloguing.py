@@ -1,0 +1,301 @@
+"""Typed entries: what a collection's `kb.yaml` says, and creating, updating and linking entries by it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from commonplace.domain import edits
+from commonplace.domain.addresses import Address, parse_address, parse_document_address
+from commonplace.domain.documents import Document
+from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, KnowledgeError, NotFoundError
+from commonplace.domain.frontmatter import set_fields
+from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.ports import Store
+from commonplace.domain.reading import read_document
+from commonplace.domain.schema import SCHEMA_FILE, EntryType, Schema, read_schema
+from commonplace.domain.slugs import slug
+from commonplace.domain.validation import Violation, violations
+from commonplace.services import writing
+from commonplace.services.collections import Collection, record_of
+from commonplace.services.extending import Moment
+from commonplace.services.writing import Intent, Written
+
+DEFAULT_TYPE = "note"
+"""The type of an entry that states none."""
+ASSESSMENT_TYPE = "qa_assessment"
+"""The type of entries that keep the result of an assessment; they are not assessed themselves."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewEntry:
+    """What a caller gives for a new entry."""
+
+    entry_type: str
+    title: str
+    body: str = ""
+    fields: JsonObject
+    """Frontmatter fields by name; those that are None are left out."""
+    metadata: JsonObject
+    """Further fields: at the top where the type declares them, else under `metadata:`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A written entry and what its type says of it."""
+
+    entry_id: str
+    written: Written
+    warnings: tuple[Violation, ...] = ()
+
+
+def schema_of(collection: Collection) -> Schema:
+    """What the collection's `kb.yaml` and the plugins declare now; the file's own declaration of a type wins."""
+    schema = schema_in(collection.store)
+    added = collection.extensions.types
+    if not added:
+        return schema
+    own = {name: one for name, one in schema.types.items() if one.declared or name not in added}
+    return replace(schema, types={**schema.types, **added, **own})
+
+
+def schema_in(store: Store) -> Schema:
+    """What a folder's `kb.yaml` declares now."""
+    try:
+        raw = store.read(parse_address(SCHEMA_FILE))
+    except NotFoundError:
+        raw = None
+    return read_schema(raw)
+
+
+def create_entry(collection: Collection, entry: NewEntry, intent: Intent = writing.ANY) -> Saved:
+    """Write a new entry where its type's entries lie.
+
+    Raises:
+        InvalidInputError: kind "type" for an undeclared type, "schema" for an enforced violation, "title" for a title
+            without a letter or digit.
+        AlreadyExistsError: an entry has this id, or a file this path.
+    """
+    prepared = _prepared(collection, schema_of(collection), entry)
+    written = writing.create(collection, prepared.address, prepared.content, intent)
+    _after(collection, "after_save", prepared.address, prepared.content)
+    return Saved(prepared.identifier, written, prepared.warnings)
+
+
+def create_entries(
+    collection: Collection, entries: Sequence[NewEntry], intent: Intent = writing.ANY
+) -> list[Saved | KnowledgeError]:
+    """Write several new entries as one step; what is wrong with one of them does not stop the others.
+
+    Returns:
+        For each entry, in order, what was saved or why it was not.
+    """
+    schema = schema_of(collection)
+    prepared: list[_Prepared | KnowledgeError] = []
+    for entry in entries:
+        try:
+            prepared.append(_prepared(collection, schema, entry))
+        except KnowledgeError as error:
+            prepared.append(error)
+    drafts = [(one.address, one.content) for one in prepared if isinstance(one, _Prepared)]
+    results = iter(writing.create_all(collection, drafts, intent))
+    saved = [one if isinstance(one, KnowledgeError) else _saved(one, next(results)) for one in prepared]
+    for one in saved:
+        if isinstance(one, Saved):
+            _after(collection, "after_save", one.written.address)
+    return saved
+
+
+def update_entry(
+    collection: Collection,
+    address: Address,
+    changes: JsonObject,
+    body: str | None = None,
+    intent: Intent = writing.ANY,
+) -> Saved:
+    """Change the named frontmatter fields of an entry, and its body when one is given; nothing else.
+
+    Args:
+        collection: Where the entry is.
+        address: Which it is.
+        changes: New values; None removes a field. The keys of `metadata` are set one by one.
+        body: The new text below the frontmatter, or None to leave it.
+        intent: As for any write.
+
+    Raises:
+        InvalidInputError: kind "schema" for an enforced violation.
+        ConflictError: the entry is no longer at the expected revision.
+    """
+    schema = schema_of(collection)
+    warnings: tuple[Violation, ...] = ()
+
+    def change(document: Document) -> bytes:
+        nonlocal warnings
+        values = document.frontmatter.values
+        entry_type = _type_of(values)
+        fields = _merged(schema.types.get(entry_type), values, changes)
+        warnings = _checked(collection, schema, entry_type, {"title": document.title, **values, **fields})
+        content = _with_body(set_fields(document.raw, fields) if fields else document.raw, document, body)
+        collection.extensions.at("before_save", entry_fields(collection, read_document(address, content)))
+        return content
+
+    written = writing.edit(collection, address, change, intent)
+    _after(collection, "after_save", address)
+    record = collection.index.record(address)
+    return Saved(record.id if record else address.id, written, warnings)
+
+
+def delete_entry(collection: Collection, address: Address, intent: Intent = writing.ANY) -> Written:
+    """Delete an entry.
+
+    Raises:
+        NotFoundError: there is none.
+        InvalidInputError: kind "hook": a plugin objects.
+    """
+    entry = entry_fields(collection, collection.index.document(address))
+    collection.extensions.at("before_delete", entry)
+    written = writing.delete(collection, address, intent)
+    collection.extensions.at("after_delete", entry)
+    return written
+
+
+def entry_fields(collection: Collection, document: Document) -> dict[str, Json]:
+    """An entry as plugins are given it."""
+    values = document.frontmatter.values
+    identifier = values.get("id")
+    return {
+        **values,
+        "id": identifier if isinstance(identifier, str) else document.address.id,
+        "kb_name": collection.name,
+        "entry_type": _type_of(values),
+        "title": document.title,
+        "tags": list(document.tags),
+        "file_path": document.address.path,
+        "body": document.raw[document.body_start :].decode("utf-8", "replace"),
+    }
+
+
+def link_entries(collection: Collection, source: Address, target: str, relation: str, note: str | None) -> Written:
+    """Add a link with a relation to an entry's frontmatter; the same target and relation again change nothing."""
+
+    def change(document: Document) -> bytes:
+        links = document.frontmatter.values.get("links")
+        present: list[Json] = list(links) if isinstance(links, list) else [] if links is None else [links]
+        if any(_same_link(link, target, relation) for link in present):
+            return document.raw
+        added: dict[str, Json] = {"target": target, "relation": relation}
+        return set_fields(document.raw, {"links": [*present, added | ({"note": note} if note else {})]})
+
+    return writing.edit(collection, source, change, Intent(message=f"Link: {source.id} {relation} {target}"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A new entry that may be written."""
+
+    identifier: str
+    address: Address
+    content: bytes
+    warnings: tuple[Violation, ...]
+
+
+def _prepared(collection: Collection, schema: Schema, entry: NewEntry) -> _Prepared:
+    declared = _declared(schema, entry.entry_type)
+    identifier = slug(entry.title)
+    taken = record_of(collection.index, identifier)
+    if taken is not None:
+        raise AlreadyExistsError(
+            f"There already is an entry {taken.id!r}.",
+            kind="document",
+            hint="Update it, or choose another title.",
+            reference=taken.id,
+        )
+    top, below = _placed(declared, entry.metadata)
+    values: dict[str, Json] = {"id": identifier, "title": entry.title, "type": entry.entry_type}
+    values |= {key: value for key, value in entry.fields.items() if value is not None} | top
+    values |= {"metadata": below} if below else {}
+    warnings = _checked(collection, schema, entry.entry_type, values)
+    body = entry.body if not entry.body or entry.body.endswith("\n") else f"{entry.body}\n"
+    content = set_fields(f"\n{body}".encode() if body else b"", values)
+    address = _address(declared, identifier, values)
+    collection.extensions.at("before_save", entry_fields(collection, read_document(address, content)))
+    return _Prepared(identifier, address, content, warnings)
+
+
+def _saved(prepared: _Prepared, result: Written | KnowledgeError) -> Saved | KnowledgeError:
+    return result if isinstance(result, KnowledgeError) else Saved(prepared.identifier, result, prepared.warnings)
+
+
+def _same_link(link: Json, target: str, relation: str) -> bool:
+    if isinstance(link, Mapping):
+        return link.get("target") == target and (link.get("relation") or "related_to") == relation
+    return link == target and relation == "related_to"
+
+
+def _declared(schema: Schema, name: str) -> EntryType:
+    declared = schema.types.get(name)
+    if declared is None:
+        raise InvalidInputError(
+            f"The type {name!r} is not declared. Declared: {', '.join(schema.types)}.",
+            kind="type",
+            hint="Use a declared type, or add it to kb.yaml.",
+        )
+    return declared
+
+
+def _placed(declared: EntryType | None, metadata: JsonObject) -> tuple[dict[str, Json], dict[str, Json]]:
+    """The further fields that the type declares, and the others."""
+    known = {*declared.fields, *declared.required, *declared.optional} if declared else set[str]()
+    top = {key: value for key, value in metadata.items() if key in known}
+    return top, {key: value for key, value in metadata.items() if key not in known}
+
+
+def _merged(declared: EntryType | None, values: JsonObject, changes: JsonObject) -> dict[str, Json]:
+    fields = {key: value for key, value in changes.items() if key != "metadata"}
+    metadata = changes.get("metadata")
+    if isinstance(metadata, Mapping):
+        top, below = _placed(declared, metadata)
+        before = values.get("metadata")
+        merged = {**(before if isinstance(before, Mapping) else {}), **below}
+        kept = {key: value for key, value in merged.items() if value is not None}
+        fields |= top | ({"metadata": kept or None} if below else {})
+    return fields
+
+
+def _after(collection: Collection, moment: Moment, address: Address, content: bytes | None = None) -> None:
+    """What plugins do once an entry is written; nothing is read where no plugin asks."""
+    if collection.extensions.hooks.get(moment):
+        document = read_document(address, content) if content is not None else collection.index.document(address)
+        collection.extensions.at(moment, entry_fields(collection, document))
+
+
+def _checked(collection: Collection, schema: Schema, entry_type: str, values: JsonObject) -> tuple[Violation, ...]:
+    found = (*violations(schema, entry_type, values), *collection.extensions.violations(entry_type, values))
+    if found and schema.enforce:
+        raise InvalidInputError(
+            f"The entry breaks its type {entry_type!r}: {'; '.join(map(str, found))}.",
+            kind="schema",
+            hint="Mend the named fields and try again.",
+        )
+    return found
+
+
+def _type_of(values: JsonObject) -> str:
+    named = values.get("type") or values.get("category")
+    return named if isinstance(named, str) else DEFAULT_TYPE
+
+
+def _with_body(raw: bytes, document: Document, body: str | None) -> bytes:
+    if body is None:
+        return raw
+    return edits.replace_body(read_document(document.address, raw), body)
+
+
+def _address(declared: EntryType, identifier: str, values: JsonObject) -> Address:
+    date = values.get("date")
+    day = date if isinstance(date, str) else ""
+    pattern = declared.file_pattern or "/".join(filter(None, [declared.subdirectory, "{id}.md"]))
+    parts = {"{id}": identifier, "{slug}": identifier, "{date}": day[:10], "{year}": day[:4], "{type}": declared.name}
+    for name, value in parts.items():
+        pattern = pattern.replace(name, value)
+    return parse_document_address(pattern)

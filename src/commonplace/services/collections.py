@@ -1,0 +1,154 @@
+"""The collections that are open, and how a caller's name or reference finds one and a document in it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from threading import Lock
+
+from commonplace.domain.addresses import parse_document_address
+from commonplace.domain.errors import IndexingError, InvalidInputError, NotFoundError
+from commonplace.domain.ports import Index, Progress, Store
+from commonplace.domain.query import Record
+from commonplace.services.extending import NONE, Extensions
+
+MAX_NEAREST = 3
+"""How many near names an error suggests."""
+STEP = 1.0
+"""Seconds between two reports while waiting for an index."""
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """One folder of documents that is being served."""
+
+    name: str
+    """Unique among the open collections."""
+    store: Store
+    index: Index
+    extensions: Extensions = NONE
+    """What plugins add."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A document and the collection that it is in."""
+
+    collection: Collection
+    record: Record
+
+
+class Collections:
+    """The open collections, in the order in which they were named.
+
+    Args:
+        opened: Called once, when the first caller needs a collection; so that a server answers its client before it
+            opens anything.
+    """
+
+    def __init__(self, opened: Callable[[], Sequence[Collection]]) -> None:
+        self._open = opened
+        self._members: tuple[Collection, ...] | None = None
+        self._opening = Lock()
+
+    def __iter__(self) -> Iterator[Collection]:
+        return iter(self.members)
+
+    @property
+    def members(self) -> tuple[Collection, ...]:
+        """All of them."""
+        with self._opening:
+            if self._members is None:
+                self._members = tuple(self._open())
+            return self._members
+
+    @property
+    def opened(self) -> tuple[Collection, ...]:
+        """Those that have been opened so far; opens none."""
+        return self._members or ()
+
+    def get(self, name: str) -> Collection:
+        """The collection of that name.
+
+        Raises:
+            NotFoundError: kind "collection"; context holds `nearest`.
+        """
+        for collection in self.members:
+            if collection.name == name:
+                return collection
+        names = [collection.name for collection in self.members]
+        raise NotFoundError(
+            f"There is no collection named {name!r}. Open: {', '.join(names)}.",
+            kind="collection",
+            hint="Give one of the open collections.",
+            nearest=get_close_matches(name, names, MAX_NEAREST),
+        )
+
+    def only(self, names: frozenset[str]) -> Collections:
+        """A view in which just the collections of these names exist."""
+        return Collections(lambda: [collection for collection in self.members if collection.name in names])
+
+    def chosen(self, name: str | None) -> tuple[Collection, ...]:
+        """The named collection alone, or all of them without a name."""
+        return (self.get(name),) if name else self.members
+
+    def locate(self, reference: str, name: str | None = None) -> Found:
+        """The document with this id or path, in the named collection or the first that has it.
+
+        Raises:
+            NotFoundError: kind "document"; context holds `nearest`, the most alike ids.
+        """
+        chosen = self.chosen(name)
+        for collection in chosen:
+            record = record_of(collection.index, reference)
+            if record is not None:
+                return Found(collection, record)
+        nearest = [near for collection in chosen for near in collection.index.nearest(reference)][:MAX_NEAREST]
+        where = f" in {name!r}" if name else ""
+        raise NotFoundError(
+            f"There is no document {reference!r}{where}.",
+            kind="document",
+            hint="Search for it, or give one of the nearest ids.",
+            reference=reference,
+            nearest=nearest,
+        )
+
+    def wait_ready(self, timeout: float, progress: Progress) -> None:
+        """Return once every collection can be searched.
+
+        Args:
+            timeout: Seconds for all of them together.
+            progress: Told about once a second how far the indexing is.
+
+        Raises:
+            IndexingError: indexing goes on.
+        """
+        deadline = time.monotonic() + timeout
+        for collection in self.members:
+            while True:
+                left = deadline - time.monotonic()
+                try:
+                    collection.index.wait_ready(max(0.0, min(STEP, left)))
+                    break
+                except IndexingError as error:
+                    if left <= STEP:
+                        raise
+                    progress(_number(error, "done"), _number(error, "total"))
+
+
+def _number(error: IndexingError, name: str) -> int:
+    value = error.context.get(name, 0)
+    return value if isinstance(value, int) else 0
+
+
+def record_of(index: Index, reference: str) -> Record | None:
+    """The document that an id or path means exactly: a unique id, else the path with or without its suffix."""
+    same_id = index.by_id(reference)
+    if len(same_id) == 1:
+        return same_id[0]
+    try:
+        return index.record(parse_document_address(reference))
+    except InvalidInputError:
+        return None

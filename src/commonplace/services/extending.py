@@ -1,0 +1,51 @@
+"""What plugins add to the services: types, relations, validators, and hooks round every write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.schema import EntryType
+from commonplace.domain.validation import Violation
+
+Moment: TypeAlias = Literal["before_save", "after_save", "before_delete", "after_delete", "before_index"]
+Hook: TypeAlias = Callable[[JsonObject], None]
+"""Given the entry: its fields, `id`, `kb_name`, `entry_type`, `body`; what a before-hook raises stops the write."""
+Validator: TypeAlias = Callable[[str, JsonObject], Sequence[Violation]]
+"""Given an entry's type and fields."""
+Supplement: TypeAlias = Callable[[str], JsonObject]
+"""Given the name of a base, what an orientation in it holds besides."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extensions:
+    """All that the loaded plugins add."""
+
+    types: Mapping[str, EntryType] = field(default_factory=dict[str, EntryType])
+    relations: tuple[tuple[str, str], ...] = ()
+    """Relation and inverse."""
+    validators: tuple[Validator, ...] = ()
+    hooks: Mapping[Moment, tuple[Hook, ...]] = field(default_factory=dict[Moment, tuple[Hook, ...]])
+    supplements: tuple[Supplement, ...] = ()
+
+    def at(self, moment: Moment, entry: JsonObject) -> None:
+        """Call the hooks of a moment, in the order of the plugins.
+
+        Raises:
+            InvalidInputError: kind "hook": a hook before a write refused it.
+        """
+        for hook in self.hooks.get(moment, ()):
+            hook(entry)
+
+    def violations(self, entry_type: str, values: JsonObject) -> list[Violation]:
+        """What the plugins' validators find."""
+        return [found for validator in self.validators for found in validator(entry_type, values)]
+
+    def supplement(self, name: str) -> dict[str, Json]:
+        """What the plugins add to the orientation in a base."""
+        return {key: value for supplement in self.supplements for key, value in supplement(name).items()}
+
+
+NONE = Extensions()

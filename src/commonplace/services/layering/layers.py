@@ -1,0 +1,184 @@
+"""What the cascade needs of a layer, and a layer that is a folder."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import Protocol
+
+from commonplace.domain.cascade.concepts import address_of, id_at, read_concept
+from commonplace.domain.cascade.linking import counts
+from commonplace.domain.cascade.values import Concept, Rank
+from commonplace.domain.changes import FileStat
+from commonplace.domain.documents import Finding, Link, Severity
+from commonplace.domain.errors import NotFoundError, StorageError
+from commonplace.domain.json import Json
+from commonplace.domain.query import SearchQuery
+from commonplace.services.collections import Collection
+from commonplace.services.listing import every_document
+
+log = logging.getLogger(__name__)
+
+Summaries = Mapping[str, Mapping[str, Json]]
+"""Frontmatter by concept id; the same object as long as nothing changes."""
+
+MAX_KEPT = 1000
+MAX_KEPT_BYTES = 32_000
+"""How many read concepts a layer keeps, and how large a file of one may be."""
+SETTLED_NS = 100_000_000
+"""A file changed less than this ago may change again without its times showing it."""
+SLACK = 200
+"""How many documents that are no concepts a search makes room for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A concept of one layer that answers a search."""
+
+    id: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class StoredLink:
+    """A link in a layer's stored text."""
+
+    source: str
+    """The concept that holds it."""
+    link: Link
+    written: Callable[[], str]
+    """Gives the whole link as written."""
+
+
+class Layer(Protocol):
+    """One level of the cascade. A layer that cannot answer now answers as if it were empty."""
+
+    @property
+    def rank(self) -> Rank:
+        """Its name and place."""
+        ...
+
+    def concept(self, identifier: str) -> Concept | None:
+        """What it says of a concept, None when nothing."""
+        ...
+
+    def summaries(self) -> Summaries:
+        """The frontmatter of every concept."""
+        ...
+
+    def search(self, text: str, limit: int) -> Sequence[Match]:
+        """The concepts that answer best, best first."""
+        ...
+
+    def links(self, keys: Sequence[str]) -> Iterator[StoredLink]:
+        """Links whose target ends in one of these names (as `domain.links.link_key` gives them), by source."""
+        ...
+
+
+class FolderLayer:
+    """A layer that is a collection: found by its index, read from its files.
+
+    Args:
+        rank: Its name and place.
+        opened: Gives the collection; None where there is no folder.
+    """
+
+    def __init__(self, rank: Rank, opened: Callable[[], Collection | None]) -> None:
+        self._rank = rank
+        self._opened = opened
+        self._lock = Lock()
+        self._generation = -1
+        self._summaries: Summaries = {}
+        self._others = 0
+        self._kept: dict[str, tuple[FileStat, Concept]] = {}
+
+    @property
+    def rank(self) -> Rank:
+        """Its name and place."""
+        return self._rank
+
+    def concept(self, identifier: str) -> Concept | None:
+        """Read from the file as it is now; one that cannot be read is empty and says so."""
+        collection = self._opened()
+        if collection is None or id_at(address_of(identifier)) is None:
+            return None
+        address = address_of(identifier)
+        try:
+            stat = collection.store.stat(address)
+            kept = self._kept.get(identifier)
+            if kept is not None and kept[0] == stat:
+                return kept[1]
+            concept = read_concept(identifier, collection.store.read(address))
+        except NotFoundError:
+            return None
+        except StorageError as error:
+            return Concept(identifier, {}, (), (Finding("unreadable", Severity.ERROR, str(error)),))
+        if stat is not None and stat.size <= MAX_KEPT_BYTES and is_settled(stat):
+            self._keep(identifier, stat, concept)
+        return concept
+
+    def _keep(self, identifier: str, stat: FileStat, concept: Concept) -> None:
+        with self._lock:
+            self._kept[identifier] = (stat, concept)
+            if len(self._kept) > MAX_KEPT:
+                del self._kept[next(iter(self._kept))]
+
+    def summaries(self) -> Summaries:
+        """From the catalogue, read anew when it has changed."""
+        collection = self._opened()
+        if collection is None:
+            return self._summaries
+        generation = collection.index.generation
+        with self._lock:
+            if generation != self._generation:
+                records = list(every_document(collection))
+                found = {id_at(record.address): record.frontmatter for record in records}
+                self._summaries = {id_: values for id_, values in found.items() if id_ is not None}
+                self._others = len(records) - len(self._summaries)
+                self._generation = generation
+            return self._summaries
+
+    def search(self, text: str, limit: int) -> Sequence[Match]:
+        """From the full text."""
+        collection = self._opened()
+        if collection is None or not self.summaries():
+            return ()
+        query = SearchQuery(text=text, limit=limit + min(self._others, SLACK), sections=0)
+        found = [(id_at(hit.record.address), hit.score) for hit in collection.index.search(query).hits]
+        return [Match(identifier, score) for identifier, score in found if identifier is not None][:limit]
+
+    def links(self, keys: Sequence[str]) -> Iterator[StoredLink]:
+        """From the catalogue."""
+        collection = self._opened()
+        if collection is None:
+            return
+        for found in collection.index.links_named(keys):
+            source = id_at(found.source)
+            if source is not None and counts(found.link):
+                yield StoredLink(source, found.link, _Written(collection, source, found.link))
+
+
+def is_settled(stat: FileStat) -> bool:
+    """Whether a file's times would tell a further change."""
+    return time.time_ns() - max(stat.mtime_ns, stat.ctime_ns) > SETTLED_NS
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A link's bytes, cut out of the file when they are asked for."""
+
+    collection: Collection
+    source: str
+    link: Link
+
+    def __call__(self) -> str:
+        try:
+            raw = self.collection.store.read(address_of(self.source))
+        except (NotFoundError, StorageError):
+            raw = b""
+        piece = raw[self.link.span.start : self.link.span.end].decode("utf-8", "replace")
+        # The file may have changed since it was indexed; the target is then all that is known.
+        return piece if self.link.raw in piece else self.link.raw

@@ -1,0 +1,73 @@
+"""Listing documents, tags and totals of one collection or of all of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from commonplace.domain.query import Filter, ListQuery, Record, SortKey
+from commonplace.services.collections import Collection, Found
+
+BATCH = 500
+"""Records fetched at a time when all of them are walked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A page of documents over all listed collections."""
+
+    found: tuple[Found, ...]
+    total: int
+    """How many documents there are in all."""
+
+
+def list_documents(collections: Sequence[Collection], query: ListQuery) -> Listing:
+    """A page of the documents of all the collections together, sorted as one list."""
+    if len(collections) == 1:
+        page = collections[0].index.list(query)
+        return Listing(tuple(Found(collections[0], record) for record in page.records), page.total)
+    found: list[Found] = []
+    total = 0
+    reach = replace(query, offset=0, limit=query.offset + query.limit)
+    for collection in collections:
+        page = collection.index.list(reach)
+        total += page.total
+        found += (Found(collection, record) for record in page.records)
+    found.sort(key=lambda one: sort_value(one.record, query.sort), reverse=query.descending)
+    return Listing(tuple(found[query.offset : query.offset + query.limit]), total)
+
+
+def every_document(collection: Collection, query: ListQuery | None = None) -> Iterator[Record]:
+    """All records that the query keeps, in its order, whatever its limit and offset."""
+    query = query or ListQuery()
+    offset = 0
+    while True:
+        page = collection.index.list(replace(query, offset=offset, limit=BATCH))
+        yield from page.records
+        offset += len(page.records)
+        if not page.records or offset >= page.total:
+            return
+
+
+def list_tags(
+    collections: Sequence[Collection], filter_: Filter | None = None, prefix: str = ""
+) -> list[tuple[str, int]]:
+    """Tags and the number of documents that carry each, commonest first, then by name."""
+    counts: Counter[str] = Counter()
+    for collection in collections:
+        counts.update(dict(collection.index.tags(filter_ or Filter(), prefix)))
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
+def sort_value(record: Record, key: SortKey) -> tuple[str, str]:
+    """What a record is compared by; ties are broken by path."""
+    values: dict[SortKey, str] = {
+        "title": record.title.casefold(),
+        "type": record.type.casefold(),
+        "date": record.date,
+        "created": record.created,
+        "updated": record.updated,
+        "updated_day": record.updated[:10],
+    }
+    return values.get(key, record.address.path), record.address.path

@@ -1,0 +1,131 @@
+"""The chapters of a knowledge document: listed, read one after the other, and changed one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from commonplace.domain.documents import Document
+from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.ports import Transaction
+from commonplace.domain.projects import chapters as rules
+from commonplace.domain.projects import limits
+from commonplace.domain.projects.chapters import Chapter
+from commonplace.domain.projects.instructions import check_reference
+from commonplace.domain.projects.knowledge import now_text, with_updated
+from commonplace.domain.reading import read_document
+from commonplace.services.projects.home import Home
+from commonplace.services.projects.instructions import END, Place
+from commonplace.services.projects.knowledge import locate, read
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A chapter and where it stands; None where the last one was the last."""
+
+    chapter: Chapter | None
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Which:
+    """A chapter as a caller names it: by title, or by index from 0."""
+
+    title: str | None = None
+    index: int | None = None
+
+
+def list_chapters(home: Home, project_id: str, filename: str) -> tuple[str, list[Chapter]]:
+    """The document's stored name and its chapters of levels 2 to 4 in order.
+
+    Raises:
+        NotFoundError: kind "project" or "document".
+    """
+    document = read(home, project_id, filename)
+    return document.address.name, rules.read_chapters(document)
+
+
+def get_chapter(home: Home, project_id: str, filename: str, which: Which) -> Reading:
+    """One chapter.
+
+    Raises:
+        NotFoundError: kind "project", "document" or "chapter".
+        InvalidInputError: kind "chapter": neither title nor index.
+    """
+    document = read(home, project_id, filename)
+    return Reading(_found(document, which), len(rules.read_chapters(document)))
+
+
+def get_next_chapter(home: Home, project_id: str, filename: str, current: Which) -> Reading:
+    """The chapter behind one; raises as `get_chapter` does."""
+    document = read(home, project_id, filename)
+    found = rules.read_chapters(document)
+    index = _found(document, current).index + 1
+    return Reading(found[index] if index < len(found) else None, len(found))
+
+
+def update_chapter(home: Home, where: tuple[str, str], title: str, content: str, summary: str | None) -> str:
+    """Another text for a chapter; the document's stored name.
+
+    Args:
+        home: Where.
+        where: Project id and filename.
+        title: The chapter's.
+        content: The new text.
+        summary: Its first paragraph, or None.
+
+    Raises:
+        NotFoundError: kind "project", "document" or "chapter".
+        InvalidInputError: kind "content": it would hide the chapters behind.
+    """
+    limits.check_title("Chapter title", title)
+    limits.check_chapter(content)
+    first = limits.check_summary(summary) if summary is not None else ""
+    return _change(
+        home, where, f"Updated chapter '{title.strip()}' in", lambda d: rules.replace_chapter(d, title, content, first)
+    )
+
+
+def add_chapter(home: Home, where: tuple[str, str], title: str, content: str, place: Place = END) -> str:
+    """One more chapter; raises as `update_chapter` does, `NotFoundError` also for an unknown reference."""
+    heading = limits.check_title("Chapter title", title)
+    limits.check_chapter(content)
+    check_reference(place.position, place.reference, "Reference chapter")
+    return _change(
+        home,
+        where,
+        f"Added chapter '{heading}' to",
+        lambda document: rules.add_chapter(document, heading, content, place.position, place.reference),
+    )
+
+
+def remove_chapter(home: Home, where: tuple[str, str], title: str) -> str:
+    """One chapter less, with what is below it; raises as `update_chapter` does."""
+    limits.check_title("Chapter title", title)
+    return _change(
+        home, where, f"Removed chapter '{title.strip()}' from", lambda document: rules.remove_chapter(document, title)
+    )
+
+
+def _change(home: Home, where: tuple[str, str], doing: str, edit: Callable[[Document], bytes]) -> str:
+    project_id, filename = where
+    name = read(home, project_id, filename).address.name
+
+    def act(transaction: Transaction) -> None:
+        address = locate(home.folder_for_writing(transaction, project_id), name, transaction.exists)
+        document = read_document(address, transaction.read(address))
+        transaction.put(address, with_updated(document, edit(document), now_text()))
+
+    home.write(project_id, f"{doing} {name}", act)
+    return name
+
+
+def _found(document: Document, which: Which) -> Chapter:
+    if which.title is not None:
+        limits.check_title("Chapter title", which.title)
+        return rules.find_chapter(document, which.title)
+    if which.index is not None:
+        return rules.chapter_at(document, which.index)
+    raise InvalidInputError(
+        "Chapter title or chapter index is required", kind="chapter", hint="Give one of them; see list_chapters."
+    )

@@ -1,0 +1,150 @@
+"""A project's instructions (`main.md`): read, replaced, and changed section by section."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from commonplace.domain.addresses import Address, parse_address
+from commonplace.domain.documents import Document
+from commonplace.domain.errors import AlreadyExistsError, NotFoundError
+from commonplace.domain.ports import Transaction
+from commonplace.domain.projects import instructions, limits
+from commonplace.domain.projects.chapters import Position
+from commonplace.domain.projects.headings import split_header
+from commonplace.domain.projects.registry import PROJECTS
+from commonplace.domain.reading import read_document
+from commonplace.services.projects.home import Home
+
+MAIN = "main.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Main:
+    """A project's instructions; `exists` is false, and the text empty, where there are none."""
+
+    content: str
+    exists: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something new goes."""
+
+    position: Position = "end"
+    reference: str = ""
+    """What it goes before or after."""
+
+
+END = Place()
+
+
+def get_main(home: Home, project_id: str) -> Main:
+    """The instructions of a project; none for an unknown one."""
+    limits.check_project_id(project_id)
+    folder = home.registry().folders.get(project_id)
+    if folder is None:
+        return Main("", exists=False)
+    try:
+        raw = home.store.read(parse_address(f"{PROJECTS}/{folder}/{MAIN}"))
+    except NotFoundError:
+        return Main("", exists=False)
+    return Main(raw.decode("utf-8", "replace"), exists=True)
+
+
+def update_main(home: Home, project_id: str, content: str) -> None:
+    """Replace the instructions; creates the project."""
+    limits.check_project_id(project_id)
+    limits.check_main(content)
+
+    def act(transaction: Transaction) -> None:
+        folder = home.folder_for_writing(transaction, project_id, create=True)
+        transaction.put(parse_address(f"{folder}/{MAIN}"), content.encode())
+
+    home.write(project_id, f"Updated {MAIN}", act)
+
+
+def import_main(home: Home, project_id: str, texts: Sequence[tuple[str, str]], *, replace: bool) -> None:
+    """Bring existing instruction files in, one behind the other.
+
+    Args:
+        home: Where.
+        project_id: Of the project, which is created.
+        texts: Name and text of each file.
+        replace: Whether instructions that are there already give way.
+
+    Raises:
+        AlreadyExistsError: kind "document": there are instructions, and `replace` is false.
+    """
+    limits.check_project_id(project_id)
+    content = "\n\n".join(text.replace("\r\n", "\n").strip("\n") for _, text in texts) + "\n"
+    limits.check_main(content)
+
+    def act(transaction: Transaction) -> None:
+        folder = home.folder_for_writing(transaction, project_id, create=True)
+        address = parse_address(f"{folder}/{MAIN}")
+        if not replace and transaction.exists(address) and transaction.read(address).strip():
+            raise AlreadyExistsError(
+                f"Project '{project_id}' already has instructions",
+                kind="document",
+                hint="Pass --force to replace them; Git keeps the old ones.",
+            )
+        transaction.put(address, content.encode())
+
+    home.write(project_id, f"Imported {', '.join(name for name, _ in texts)} as {MAIN}", act)
+
+
+def update_section(home: Home, project_id: str, header: str, content: str) -> None:
+    """Another text for one section.
+
+    Raises:
+        NotFoundError: kind "project" or "section".
+    """
+    limits.check_section(content)
+    _change(
+        home, project_id, "Updated", header, lambda document: instructions.update_section(document, header, content)
+    )
+
+
+def add_section(home: Home, project_id: str, header: str, content: str, place: Place = END) -> None:
+    """One more section.
+
+    Raises:
+        NotFoundError: kind "project", or "section" for an unknown reference.
+        AlreadyExistsError: kind "section".
+    """
+    limits.check_section(content)
+    instructions.check_reference(place.position, place.reference, "Reference header")
+    _change(
+        home,
+        project_id,
+        "Added",
+        header,
+        lambda document: instructions.add_section(document, header, content, place.position, place.reference),
+    )
+
+
+def remove_section(home: Home, project_id: str, header: str) -> None:
+    """One section less.
+
+    Raises:
+        NotFoundError: kind "project" or "section".
+    """
+    _change(home, project_id, "Removed", header, lambda document: instructions.remove_section(document, header))
+
+
+def _change(home: Home, project_id: str, verb: str, header: str, edit: Callable[[Document], bytes]) -> None:
+    limits.check_project_id(project_id)
+    instructions.check_header(header)
+
+    def act(transaction: Transaction) -> None:
+        address = parse_address(f"{home.folder_for_writing(transaction, project_id)}/{MAIN}")
+        transaction.put(address, edit(_read(transaction, address)))
+
+    home.write(project_id, f"{verb} section '{split_header(header)[1]}' in {MAIN}", act)
+
+
+def _read(transaction: Transaction, address: Address) -> Document:
+    """The instructions as they are; a project may have none yet."""
+    raw = transaction.read(address) if transaction.exists(address) else b""
+    return read_document(address, raw)

@@ -1,0 +1,164 @@
+"""Knowledge documents: created, read, searched, listed and deleted whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from commonplace.domain.addresses import Address, parse_address
+from commonplace.domain.documents import Document
+from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, NotFoundError
+from commonplace.domain.ports import Transaction
+from commonplace.domain.projects import limits
+from commonplace.domain.projects.knowledge import Metadata, metadata_of, new_document, now_text
+from commonplace.domain.projects.matching import Answer, find
+from commonplace.domain.projects.naming import SUFFIX, file_slug
+from commonplace.domain.reading import read_document
+from commonplace.services.projects.home import Home
+
+KNOWLEDGE = "knowledge"
+DEFAULT_LIMIT, MAX_LIMIT = 20, 100
+"""Results of a search."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewDocument:
+    """A document to create."""
+
+    filename: str
+    title: str
+    introduction: str
+    keywords: Sequence[str]
+    chapters: Sequence[tuple[str, str]]
+    """Title and text of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A document of a project's list."""
+
+    filename: str
+    metadata: Metadata
+
+
+def create(home: Home, project_id: str, new: NewDocument) -> str:
+    """Write a new document, in a new project where there is none; its stored name.
+
+    Raises:
+        InvalidInputError, TooLargeError: an argument is over its limit.
+        AlreadyExistsError: kind "document": one of this name, or of one that is stored alike.
+    """
+    limits.check_project_id(project_id)
+    name = file_slug(limits.check_filename(new.filename))
+    chapters = [_checked_chapter(title, text) for title, text in new.chapters]
+    limits.check_chapter_count(len(chapters))
+    raw = new_document(
+        limits.check_title("Title", new.title),
+        limits.check_keywords(new.keywords),
+        limits.check_introduction(new.introduction),
+        chapters,
+        now_text(),
+    )
+
+    def act(transaction: Transaction) -> None:
+        folder = home.folder_for_writing(transaction, project_id, create=True)
+        address = parse_address(f"{folder}/{KNOWLEDGE}/{name}")
+        if transaction.exists(address):
+            raise AlreadyExistsError(
+                f"File '{name}' already exists",
+                kind="document",
+                hint="Choose another filename, or change its chapters.",
+            )
+        transaction.put(address, raw)
+
+    home.write(project_id, f"Created {name}", act)
+    return name
+
+
+def read(home: Home, project_id: str, filename: str) -> Document:
+    """A document by its stored name or the name that it was created with.
+
+    Raises:
+        NotFoundError: kind "project" or "document".
+    """
+    limits.check_project_id(project_id)
+    limits.check_filename(filename)
+    address = locate(home.folder(project_id), filename, lambda one: home.store.stat(one) is not None)
+    try:
+        return read_document(address, home.store.read(address))
+    except NotFoundError as error:
+        raise _unknown(filename) from error
+
+
+def delete(home: Home, project_id: str, filename: str) -> str:
+    """Take a document away; its stored name.
+
+    Raises:
+        NotFoundError: kind "project" or "document".
+    """
+    name = read(home, project_id, filename).address.name
+
+    def act(transaction: Transaction) -> None:
+        transaction.remove(locate(home.folder_for_writing(transaction, project_id), name, transaction.exists))
+
+    home.write(project_id, f"Deleted {name}", act)
+    return name
+
+
+def search(home: Home, project_id: str, query: str, limit: int = DEFAULT_LIMIT) -> Answer:
+    """The documents of a project in which any word of the query occurs, best first.
+
+    Raises:
+        InvalidInputError: kind "query".
+        NotFoundError: kind "project".
+    """
+    limits.check_project_id(project_id)
+    words = limits.check_query(query)
+    folder = f"{home.folder(project_id)}/{KNOWLEDGE}"
+    texts = home.remembered.texts(folder, home.folders.documents(folder), home.store.read)
+    return find(texts, words, limit)
+
+
+def list_documents(home: Home, project_id: str) -> list[Listed]:
+    """The documents of a project by name.
+
+    Raises:
+        NotFoundError: kind "project".
+    """
+    folder = f"{home.folder(project_id)}/{KNOWLEDGE}"
+    texts = home.remembered.texts(folder, home.folders.documents(folder), home.store.read)
+    return sorted((Listed(text.filename, text.metadata) for text in texts), key=lambda one: one.filename)
+
+
+def locate(folder: str, filename: str, exists: Callable[[Address], bool]) -> Address:
+    """The address of a document that is there.
+
+    Args:
+        folder: The project's.
+        filename: The stored name, with or without `.md`, or the one that it was created with.
+        exists: Whether there is such a file.
+
+    Raises:
+        NotFoundError: kind "document".
+    """
+    for name in (filename, f"{filename}{SUFFIX}", file_slug(filename)):
+        try:
+            address = parse_address(f"{folder}/{KNOWLEDGE}/{name}")
+        except InvalidInputError:
+            continue
+        if address.is_document and exists(address):
+            return address
+    raise _unknown(filename)
+
+
+def metadata(document: Document) -> Metadata:
+    """What a document says of itself."""
+    return metadata_of(document)
+
+
+def _checked_chapter(title: str, text: str) -> tuple[str, str]:
+    return limits.check_title("Chapter title", title), limits.check_chapter(text)
+
+
+def _unknown(filename: str) -> NotFoundError:
+    return NotFoundError(f"Document '{filename}' not found", kind="document", hint="See list_knowledge_files.")

@@ -1,0 +1,55 @@
+"""All projects at a glance, and deleting one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from commonplace.domain.addresses import parse_address
+from commonplace.domain.changes import FileStat
+from commonplace.domain.ports import Transaction
+from commonplace.domain.projects.knowledge import iso_text
+from commonplace.domain.projects.limits import check_project_id
+from commonplace.domain.projects.registry import PROJECTS
+from commonplace.services.projects.home import Home
+from commonplace.services.projects.instructions import MAIN
+from commonplace.services.projects.knowledge import KNOWLEDGE
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A project in the list of all."""
+
+    id: str
+    main: FileStat | None
+    """Of its instructions."""
+    documents: int
+    updated: str
+    """When one of these files was last written: ISO 8601, "" without files."""
+
+
+def list_projects(home: Home) -> list[Project]:
+    """Every project by id; one whose folder was removed by hand has no files."""
+    found: list[Project] = []
+    for project_id, folder in sorted(home.registry().folders.items()):
+        path = f"{PROJECTS}/{folder}"
+        main = home.store.stat(parse_address(f"{path}/{MAIN}"))
+        stats = [stat for _, stat in home.folders.documents(f"{path}/{KNOWLEDGE}")]
+        newest = max((stat.mtime_ns for stat in [*stats, *([main] if main else [])]), default=0)
+        updated = iso_text(datetime.fromtimestamp(newest / 1e9, UTC)) if newest else ""
+        found.append(Project(project_id, main, len(stats), updated))
+    return found
+
+
+def delete_project(home: Home, project_id: str) -> None:
+    """Take a project away with all of its files.
+
+    Raises:
+        NotFoundError: kind "project".
+    """
+    check_project_id(project_id)
+
+    def act(transaction: Transaction) -> None:
+        home.remove(transaction, project_id)
+
+    home.write(project_id, "Deleted project", act)

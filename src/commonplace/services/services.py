@@ -1,0 +1,71 @@
+"""What a face is given: everything that is open, in one value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from commonplace.domain.errors import ForbiddenError, NotFoundError
+from commonplace.domain.wiki import Wiki
+from commonplace.services.collections import Collections
+from commonplace.services.wiki.local import local_wiki
+from commonplace.services.wiki.notes import USUAL, Customs
+from commonplace.services.wiki.seen import Seen
+
+if TYPE_CHECKING:
+    from commonplace.services.layering.cascade import Cascade
+    from commonplace.services.projects.home import Home
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """The open collections and what serves them."""
+
+    collections: Collections
+    cascade: Cascade | None = None
+    """The layers, where a manifest names some."""
+    customs: Customs = USUAL
+    """How the wiki writes."""
+    remote_wiki: Wiki | None = None
+    """The wiki on another server that is served instead of a folder here."""
+    seen: Seen = field(default_factory=Seen)
+    """What clients of the wiki were given."""
+
+    open_projects: Callable[[], Home] | None = None
+    """Gives the one store of projects, where that is what is served."""
+
+    @property
+    def projects(self) -> Home:
+        """The one store of projects.
+
+        Raises:
+            NotFoundError: there is none in this process.
+        """
+        if self.open_projects is None:
+            raise NotFoundError("No store of projects is served here.", kind="collection")
+        return self.open_projects()
+
+    @property
+    def wiki(self) -> Wiki:
+        """The remote wiki, else the first open collection as a wiki.
+
+        Raises:
+            ForbiddenError: the caller may see no collection.
+        """
+        if self.remote_wiki is not None:
+            return self.remote_wiki
+        for collection in self.collections:
+            return local_wiki(collection, self.customs)
+        raise ForbiddenError(
+            "None of the collections that are served may be used with this key.",
+            kind="collection",
+            hint="Ask for a key that names a served collection.",
+        )
+
+    def only(self, names: frozenset[str] | None) -> Services:
+        """The same for a caller who may use just these collections; None for all."""
+        if names is None:
+            return self
+        seen = self.collections.only(names)
+        return replace(self, collections=seen, cascade=None, remote_wiki=None, open_projects=None)

@@ -1,0 +1,112 @@
+"""Attachments of notes in a folder here: files beside a note, in the folder of its name."""
+
+from __future__ import annotations
+
+import mimetypes
+from collections.abc import Iterator
+
+from commonplace.domain.addresses import Address, parse_address
+from commonplace.domain.changes import FileStat
+from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, NotFoundError, TooLargeError
+from commonplace.domain.wiki import MAX_ATTACHMENT_BYTES, Attachment, Download
+from commonplace.services.collections import Collection
+from commonplace.services.wiki import locating
+from commonplace.services.wiki.notes import Customs
+
+
+class LocalAttachments:
+    """The attachments of one collection."""
+
+    def __init__(self, collection: Collection, customs: Customs) -> None:
+        self._collection = collection
+        self._customs = customs
+
+    def list(self, path: str) -> tuple[str, list[Attachment]]:
+        """The note's path and its attachments by name."""
+        note = locating.require(self._collection, path)
+        return note.id, [_attachment(address, stat) for address, stat in attached(self._collection, note)]
+
+    def upload(self, path: str, filename: str, content: bytes, *, message: str) -> tuple[str, Attachment]:
+        """Add a file; never overwrites."""
+        note = locating.require(self._collection, path)
+        address = _address(note, filename)
+        if len(content) > MAX_ATTACHMENT_BYTES:
+            raise TooLargeError(
+                f"The attachment is {len(content):,} bytes; the limit is {MAX_ATTACHMENT_BYTES:,}.",
+                kind="attachment",
+                hint="Attach a smaller file.",
+            )
+        with self._collection.store.transaction(message, self._customs.author) as transaction:
+            if transaction.exists(address):
+                raise AlreadyExistsError(
+                    f"There already is an attachment {address.name} of {note.id}.",
+                    kind="attachment",
+                    hint="Delete it first, or choose another name.",
+                )
+            transaction.put(address, content)
+        stat = self._collection.store.stat(address)
+        return note.id, _attachment(address, stat) if stat else _unseen(address, content)
+
+    def download(self, path: str, filename: str) -> Download:
+        """A file."""
+        note = locating.require(self._collection, path)
+        address = self._existing(note, filename)
+        content = self._collection.store.read(address)
+        stat = self._collection.store.stat(address)
+        return Download(_attachment(address, stat) if stat else _unseen(address, content), content)
+
+    def delete(self, path: str, filename: str, *, message: str) -> tuple[str, str]:
+        """Delete a file."""
+        note = locating.require(self._collection, path)
+        address = self._existing(note, filename)
+        with self._collection.store.transaction(message, self._customs.author) as transaction:
+            transaction.remove(address)
+        return note.id, address.name
+
+    def _existing(self, note: Address, filename: str) -> Address:
+        address = _address(note, filename)
+        if self._collection.store.stat(address) is None:
+            raise NotFoundError(
+                f"Attachment not found: {filename} of {note.id}.",
+                kind="attachment",
+                hint="List the page's attachments to see which there are.",
+                reference=note.id,
+            )
+        return address
+
+
+def attached(collection: Collection, note: Address) -> Iterator[tuple[Address, FileStat]]:
+    """The attachments of a note by name: every file in its folder that is no document."""
+    for address, stat in sorted(collection.store.files(note.id)):
+        if not address.is_document:
+            yield address, stat
+
+
+def _address(note: Address, filename: str) -> Address:
+    if "/" in filename:
+        raise InvalidInputError(
+            "Invalid filename: it holds a '/'; attachments lie directly in the page's folder.",
+            kind="filename",
+            hint="Give the name alone, such as 'diagram.png'.",
+        )
+    address = parse_address(f"{note.id}/{filename}")
+    if address.is_document:
+        raise InvalidInputError(
+            "Invalid filename: a Markdown file is a page, not an attachment.",
+            kind="filename",
+            hint="Write it as a page.",
+        )
+    return address
+
+
+def _attachment(address: Address, stat: FileStat) -> Attachment:
+    return Attachment(address.name, stat.size, _mime_type(address), locating.moment(stat.mtime_ns / 1e9))
+
+
+def _unseen(address: Address, content: bytes) -> Attachment:
+    """An attachment that somebody removed or replaced at this moment."""
+    return Attachment(address.name, len(content), _mime_type(address), "")
+
+
+def _mime_type(address: Address) -> str:
+    return mimetypes.guess_type(address.name)[0] or "application/octet-stream"

@@ -1,0 +1,94 @@
+"""Finding notes of a folder here: `domain.wiki.Finding` over a collection."""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+
+from commonplace.domain.errors import InvalidInputError, UnavailableError
+from commonplace.domain.query import ListQuery, SearchQuery
+from commonplace.domain.wiki import MAX_SEARCH, Change, Chunk, Graph, NoteHit, NoteHits, NoteLinks
+from commonplace.services.collections import Collection
+from commonplace.services.listing import every_document
+from commonplace.services.wiki import linking, locating
+
+SNIPPET_CHARS = 200
+FEW = 30
+"""Notes whose links are looked up one by one; for more, all links are gone through."""
+
+
+class LocalFinding:
+    """The notes of one collection, found."""
+
+    def __init__(self, collection: Collection) -> None:
+        self._collection = collection
+
+    def search(self, query: str, limit: int) -> NoteHits:
+        """Notes by words, best first."""
+        asked = SearchQuery(text=_asked(query), limit=min(limit, MAX_SEARCH), snippet=SNIPPET_CHARS)
+        result = self._collection.index.search(asked)
+        hits = [
+            NoteHit(
+                hit.record.address.id,
+                hit.sections[0].snippet if hit.sections else hit.record.description,
+                _between_0_and_1(hit.score),
+            )
+            for hit in result.hits
+        ]
+        return NoteHits(tuple(hits), result.total)
+
+    def semantic_search(self, query: str, n: int, per_page: int) -> tuple[Chunk, ...]:
+        """Raises UnavailableError: this index has no vectors."""
+        del n, per_page
+        _asked(query)
+        raise UnavailableError(
+            "Semantic search is not set up on this server.",
+            kind="semantic",
+            hint="Use search_notes (GET /search), which searches by words.",
+        )
+
+    def links(self, path: str) -> NoteLinks:
+        """What a note links to and what links to it."""
+        address = locating.require(self._collection, path)
+        links_to = linking.outgoing(address, self._collection.index.links_from(address))
+        return NoteLinks(address.id, links_to, linking.incoming(self._collection, address))
+
+    def graph(self) -> Graph:
+        """All links between two notes."""
+        nodes = tuple(record.address.id for record in every_document(self._collection, ListQuery()))
+        edges = [
+            (source.id, target.id)
+            for source, target in self._collection.index.links()
+            if target.is_document and source != target
+        ]
+        return Graph(nodes, tuple(edges))
+
+    def led_to(self, paths: AbstractSet[str]) -> AbstractSet[str]:
+        """Paths of the notes that at least one of these notes links to."""
+        index = self._collection.index
+        if len(paths) > FEW:
+            return {target.id for source, target in index.links() if source.id in paths and source != target}
+        sources = filter(None, (locating.locate(self._collection, path) for path in paths))
+        found = [linking.outgoing(source, index.links_from(source)) for source in sources]
+        return {target for targets in found for target in targets}
+
+    def changes(self, limit: int) -> list[Change]:
+        """The latest commits with the notes that they touched."""
+        commits = self._collection.store.history.log(None, limit=limit)
+        return [
+            locating.change_of(commit, tuple(one.id for one in commit.addresses if one.is_document))
+            for commit in commits
+        ]
+
+
+def _asked(query: str) -> str:
+    if not query.strip():
+        raise InvalidInputError(
+            "Invalid query: it is empty.", kind="query", hint="Give at least one word to search for."
+        )
+    return query
+
+
+def _between_0_and_1(score: float) -> float:
+    """A score of any size; the order stays."""
+    positive = max(score, 0.0)
+    return round(positive / (1.0 + positive), 4)

@@ -1,0 +1,144 @@
+"""Which note a path means, and which revision it is at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from commonplace.domain.addresses import Address, parse_document_address
+from commonplace.domain.changes import Commit
+from commonplace.domain.errors import ConflictError, InvalidInputError, NotFoundError
+from commonplace.domain.revisions import is_revision, revision_of
+from commonplace.domain.wiki import Change
+from commonplace.services.collections import Collection
+
+ATTEMPTS = 3
+"""How often a note is read again when a commit came in between."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A note's bytes and what they are called."""
+
+    raw: bytes
+    revision: str
+    """Of the wiki: the last commit that touched the note, else the blob."""
+    commit: Commit | None
+    """The last commit that touched the note, whether or not it holds these bytes."""
+
+    @property
+    def blob(self) -> str:
+        """The revision that the store compares under its lock."""
+        return revision_of(self.raw)
+
+
+def locate(collection: Collection, path: str) -> Address | None:
+    """The note of just this name, else the one that differs only in case; None when there is none."""
+    address = parse_document_address(path)
+    for candidate in (address, _other_suffix(address)):
+        if collection.index.record(candidate) is not None:
+            return candidate
+    return collection.index.same_name(address)
+
+
+def require(collection: Collection, path: str) -> Address:
+    """As `locate`.
+
+    Raises:
+        NotFoundError: kind "page"; context holds `nearest`.
+    """
+    address = locate(collection, path)
+    if address is None:
+        raise NotFoundError(
+            f"Page not found: {path}.",
+            kind="page",
+            hint="Create it, or list the pages to see which there are.",
+            reference=path,
+            nearest=collection.index.nearest(path),
+        )
+    return address
+
+
+def state_of(collection: Collection, address: Address) -> State:
+    """The note as it is now.
+
+    Raises:
+        NotFoundError: kind "page": it is gone.
+    """
+    history = collection.store.history
+    head = history.head()
+    state = _state(collection, address, head)
+    for _ in range(ATTEMPTS):
+        before, head = head, history.head()
+        if head == before:
+            break
+        state = _state(collection, address, head)
+    return state  # if writes kept coming: these bytes are true, and the store compares them again under its lock
+
+
+def expected_blob(collection: Collection, address: Address, revision: str) -> str:
+    """The store's revision for the wiki's, when that is the current one.
+
+    Raises:
+        InvalidInputError: kind "revision": it can be none.
+        ConflictError: another is current; context holds `current_revision`.
+    """
+    if not is_revision(revision):
+        raise InvalidInputError(
+            f"Invalid revision {revision[:60]!r}: expected 7 to 40 hex digits.",
+            kind="revision",
+            hint="Read the page and use the revision that it gives.",
+        )
+    state = state_of(collection, address)
+    if not any(known.startswith(revision.lower()) for known in (state.revision, state.blob)):
+        raise conflict(address.id, state.revision)
+    return state.blob
+
+
+def conflict(path: str, current: str) -> ConflictError:
+    """The error for a writer who has not seen the current revision ("" for a note that is gone)."""
+    return ConflictError(
+        f"The page {path} was modified since it was last read." if current else f"The page {path} no longer exists.",
+        kind="page",
+        hint="Read the page again to get the current version, then retry."
+        if current
+        else "Write it without a revision to create it again.",
+        current_revision=current,
+    )
+
+
+def change_of(commit: Commit, pages: tuple[str, ...] = ()) -> Change:
+    """A commit as the wiki tells it."""
+    return Change(commit.id, commit.author.name, moment(commit.when), commit.message.strip(), pages)
+
+
+def moment(seconds: float) -> str:
+    """Unix seconds as ISO 8601 in UTC."""
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _other_suffix(address: Address) -> Address:
+    return Address(f"{address.id}.markdown")
+
+
+def _state(collection: Collection, address: Address, head: str) -> State:
+    try:
+        raw = collection.store.read(address)
+    except NotFoundError as error:
+        raise NotFoundError(
+            f"Page not found: {address.id}.", kind="page", hint="It was just deleted.", reference=address.id
+        ) from error
+    spans = collection.store.history.touched() if head else {}
+    last = spans[address][1] if address in spans else None
+    if last is None:
+        return State(raw, revision_of(raw), None)
+    return State(raw, last.id if _holds(collection, address, last, raw) else revision_of(raw), last)
+
+
+def _holds(collection: Collection, address: Address, commit: Commit, raw: bytes) -> bool:
+    """Whether a commit holds these bytes, line ends that Git converts aside."""
+    history = collection.store.history
+    try:
+        return history.read(address, commit.id) == raw or not history.diff(address, commit.id)
+    except NotFoundError:
+        return False

@@ -1,0 +1,21 @@
+"""Notes that nobody is led to: those that no hub links to."""
+
+from __future__ import annotations
+
+from commonplace.domain.wiki import Summary, Wanted, Wiki
+
+HUB = "index"
+"""The category of notes that lead to others; hubs are no orphans themselves."""
+
+
+def orphans(wiki: Wiki) -> list[Summary]:
+    """Notes that no note of category `index` links to, in the order of a list."""
+    notes = wiki.notes.list(Wanted()).notes
+    hubs = {note.path for note in notes if is_hub(note)}
+    led_to = wiki.finding.led_to(hubs)
+    return [note for note in notes if note.path not in hubs and note.path not in led_to]
+
+
+def is_hub(note: Summary) -> bool:
+    """Whether a note is there to lead to others."""
+    return note.category.casefold() == HUB

@@ -1,0 +1,350 @@
+"""What can be set: each setting declared once with its meaning and unit; default < file < environment < flag.
+
+The file is `commonplace/config.toml` under `$XDG_CONFIG_HOME` (`~/.config`), or the one that `COMMONPLACE_CONFIG`
+names. A setting `some_name` stands there as `some_name`, in the environment as `COMMONPLACE_SOME_NAME`, and on the
+command line as `--some-name` where a command has it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, replace
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Literal, TypeAlias, Union, cast, get_args, get_origin, get_type_hints
+
+from commonplace.domain.errors import ConfigError
+
+CommitMode: TypeAlias = Literal["auto", "manual"]
+Tier: TypeAlias = Literal["read", "write", "admin"]
+LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
+Environment: TypeAlias = Mapping[str, str]
+Flags: TypeAlias = Mapping[str, str | Sequence[str] | None]
+
+PREFIX = "COMMONPLACE_"
+CONFIG_VARIABLE = "COMMONPLACE_CONFIG"
+MAX_NUMBER = 65_535
+MAX_SHOWN = 60
+"""Characters of a wrong value that an error repeats."""
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a setting means, for help texts and the documentation."""
+
+    text: str
+    unit: str = ""
+    """Of what a number counts, or ""."""
+    default: str = ""
+    """The default in words, where it depends on the environment."""
+    also: str = ""
+    """Another name in the environment, by which users of other programs know it; or ""."""
+    secret: bool = False
+    """Whether no message may repeat its value."""
+
+
+HERE = (Path(),)
+"""The folders where none are named."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How one process runs."""
+
+    cache_dir: Annotated[
+        Path,
+        About("Where indexes live; all of it may be deleted at any moment.", default="$XDG_CACHE_HOME/commonplace"),
+    ]
+    state_dir: Annotated[
+        Path,
+        About("Where locks and journals of folders without Git live.", default="$XDG_STATE_HOME/commonplace"),
+    ]
+    knowledge_home: Annotated[
+        Path,
+        About(
+            "Where the toolset `projects` keeps its store, where no folder is named.",
+            default="~/.knowledge-mcp",
+            also="KNOWLEDGE_MCP_HOME",
+        ),
+    ]
+    knowledge_log_level: Annotated[
+        LogLevel,
+        About("The least level of what the toolset `projects` logs.", also="KNOWLEDGE_MCP_LOG_LEVEL"),
+    ] = "info"
+    kb: Annotated[
+        tuple[Path, ...],
+        About("Folders to serve; several are separated as in PATH, or are a list in the file.", default="."),
+    ] = HERE
+    manifest: Annotated[
+        Path | None, About("File that names layers to serve instead of folders; whoever writes it may start commands.")
+    ] = None
+    personal: Annotated[Path | None, About("Folder of the upper of two layers; needs `shared`.")] = None
+    shared: Annotated[Path | None, About("Folder of the lower of two layers; needs `personal`.")] = None
+    toolset: Annotated[str, About("What an MCP server speaks.")] = "kb"
+    tier: Annotated[
+        Tier | None, About("What callers of a server may do; without one, what is usual for its toolset.")
+    ] = None
+    commit: Annotated[
+        CommitMode,
+        About("`auto`: each write through MCP is one commit; `manual`: writes are files until they are committed."),
+    ] = "manual"
+    log_level: Annotated[LogLevel, About("The least level of what is logged on standard error.")] = "warning"
+    host: Annotated[str, About("The address that `serve` listens on.")] = "127.0.0.1"
+    port: Annotated[int, About("The port that `serve` listens on; 0 for any free one.", also="MCP_PORT")] = 8090
+    rate_limit: Annotated[
+        int, About("How many calls a key may make in the long run; 0 for no limit.", unit="calls a minute")
+    ] = 6000
+    public_url: Annotated[
+        str | None, About("Where clients reach the server behind a proxy, such as https://notes.example.org.")
+    ] = None
+    wiki_url: Annotated[
+        str | None,
+        About("A server whose wiki the toolset `wiki` serves, where no folder is named.", also="OTTERWIKI_API_URL"),
+    ] = None
+    api_key: Annotated[
+        str | None,
+        About(
+            "The key of the server at `wiki_url`; for `serve`, a key of its own.", also="OTTERWIKI_API_KEY", secret=True
+        ),
+    ] = None
+    author_name: Annotated[
+        str | None,
+        About("Who commits of the wiki name.", default="as Git is configured", also="OTTERWIKI_API_AUTHOR_NAME"),
+    ] = None
+    author_email: Annotated[
+        str | None,
+        About("The address in these commits.", default="as Git is configured", also="OTTERWIKI_API_AUTHOR_EMAIL"),
+    ] = None
+    retain_page_name_case: Annotated[
+        bool, About("Whether a new page of the wiki keeps the case of its name.", also="RETAIN_PAGE_NAME_CASE")
+    ] = True
+    oauth_issuer: Annotated[str | None, About("The identity provider whose tokens `serve` accepts.")] = None
+    oauth_audience: Annotated[
+        str | None, About("The audience that its tokens must name.", default="`public_url` and `/mcp`")
+    ] = None
+
+    @property
+    def names_folders(self) -> bool:
+        """Whether somebody said which folders to serve."""
+        return self.kb is not HERE
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting as a person sees it."""
+
+    name: str
+    """Also its key in the file."""
+    variable: str
+    """Its name in the environment."""
+    text: str
+    valid: str
+    """What it takes, in words."""
+    default: str
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """A value that somebody gave, and where it stands, as an error names it."""
+
+    value: object
+    where: str
+
+
+def load_settings(environment: Environment = os.environ, flags: Flags | None = None) -> Settings:
+    """Settings as the file, the environment and the flags give them, the later ones winning.
+
+    Args:
+        environment: Environment variables.
+        flags: Values by setting; None for a flag that was not given.
+
+    Raises:
+        ConfigError: an unknown key in the file, a wrong value anywhere, or a file that cannot be read.
+    """
+    given = dict(_from_file(environment))
+    for name in _KINDS:
+        for variable in filter(None, (_KINDS[name].about.also, PREFIX + name.upper())):
+            if value := environment.get(variable):
+                given[name] = _Given(value, variable)
+    for name, flag in (flags or {}).items():
+        if flag is not None:
+            given[name] = _Given(flag, f"--{name.replace('_', '-')}")
+    return replace(default_settings(environment), **{name: _KINDS[name].read(one) for name, one in given.items()})
+
+
+def default_settings(environment: Environment = os.environ) -> Settings:
+    """Settings where nothing is set: the XDG base directories and the defaults."""
+    home = Path(environment.get("HOME") or Path.home())
+    cache = Path(environment.get("XDG_CACHE_HOME") or home / ".cache")
+    state = Path(environment.get("XDG_STATE_HOME") or home / ".local" / "state")
+    return Settings(
+        cache_dir=cache / "commonplace", state_dir=state / "commonplace", knowledge_home=home / ".knowledge-mcp"
+    )
+
+
+def every_setting() -> list[Setting]:
+    """All settings in the order of their declaration, for help texts and the documentation."""
+    return [
+        Setting(name, PREFIX + name.upper(), kind.about.text, kind.valid, kind.default, kind.about.unit)
+        for name, kind in _KINDS.items()
+    ]
+
+
+def about(name: str) -> str:
+    """What a setting means, in a sentence or two."""
+    return _KINDS[name].about.text
+
+
+def _from_file(environment: Environment) -> Iterator[tuple[str, _Given]]:
+    named = environment.get(CONFIG_VARIABLE)
+    folder = Path(environment.get("XDG_CONFIG_HOME") or Path(environment.get("HOME") or Path.home()) / ".config")
+    path = Path(named) if named else folder / "commonplace" / "config.toml"
+    for name, value in _table(path, required=bool(named)).items():
+        if name not in _KINDS:
+            raise _unknown(name, path.name)
+        yield name, _Given(value, f"{name} in {path.name}")
+
+
+def _table(path: Path, *, required: bool) -> dict[str, object]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        if not required:
+            return {}
+        raise ConfigError(
+            f"There is no settings file {path.name!r}.",
+            kind="file",
+            hint=f"{CONFIG_VARIABLE} names it; correct or unset it.",
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = "it is no UTF-8" if isinstance(error, UnicodeDecodeError) else str(error.strerror)
+        raise ConfigError(f"The settings file {path.name!r} cannot be read: {reason}.", kind="file") from error
+    return _parsed(text, path.name)
+
+
+def _parsed(text: str, name: str) -> dict[str, object]:
+    import tomllib  # noqa: PLC0415 - most users have no file, and a start should be quick
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"The settings file {name!r} is no valid TOML: {error}.", kind="file") from error
+
+
+def _unknown(name: str, file: str) -> ConfigError:
+    from difflib import get_close_matches  # noqa: PLC0415 - only on the way out
+
+    nearest = get_close_matches(name, _KINDS, 1)
+    return ConfigError(
+        f"Unknown setting {name!r} in {file}. Known: {', '.join(_KINDS)}.",
+        kind="setting",
+        hint=f"Did you mean {nearest[0]!r}?" if nearest else "Remove it, or use a known one.",
+        nearest=nearest,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """How a setting's value is read and described."""
+
+    about: About
+    valid: str
+    default: str
+    convert: Callable[[object], object]
+    """Raises ValueError for what is not valid."""
+
+    def read(self, given: _Given) -> object:
+        """The value.
+
+        Raises:
+            ConfigError: it is not valid.
+        """
+        try:
+            return self.convert(given.value)
+        except ValueError:
+            shown = "a value that is not shown" if self.about.secret else repr(given.value)
+            cut = shown if len(shown) <= MAX_SHOWN else f"{shown[:MAX_SHOWN]}..."
+            raise ConfigError(f"Invalid {given.where}: expected {self.valid}, got {cut}.", kind="setting") from None
+
+
+def _kinds() -> dict[str, _Kind]:
+    hints = get_type_hints(Settings, include_extras=True)
+    kinds: dict[str, _Kind] = {}
+    for field in fields(Settings):
+        type_, about_it = get_args(hints[field.name])
+        valid, convert = _reader(type_)
+        default = "" if field.default in {MISSING, None} else _written(field.default)
+        kinds[field.name] = _Kind(about_it, valid, about_it.default or default, convert)
+    return kinds
+
+
+def _written(default: object) -> str:
+    """A default as a person would write it."""
+    return str(default).lower() if isinstance(default, bool) else str(default)
+
+
+def _reader(type_: object) -> tuple[str, Callable[[object], object]]:
+    """What a type takes, in words, and how a value becomes one."""
+    if get_origin(type_) in {Union, UnionType}:
+        type_ = next(option for option in get_args(type_) if option is not type(None))
+    if get_origin(type_) is Literal:
+        choices = cast("tuple[str, ...]", get_args(type_))
+        return f"one of {', '.join(choices)}", lambda value: _choice(value, choices)
+    readers: dict[object, tuple[str, Callable[[object], object]]] = {
+        str: ("text", _text),
+        int: ("a whole number, 0 to 65535", _number),
+        bool: ("true or false", _bool),
+        Path: ("the path of a folder", _path),
+        tuple[Path, ...]: ("paths of folders", _paths),
+    }
+    return readers[type_]
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError
+    return value.strip()
+
+
+def _choice(value: object, choices: tuple[str, ...]) -> str:
+    text = _text(value)
+    found = text if text in choices else text.lower()
+    if found not in choices:
+        raise ValueError
+    return found
+
+
+def _number(value: object) -> int:
+    number = int(value) if isinstance(value, str | int) and not isinstance(value, bool) else -1
+    if not 0 <= number <= MAX_NUMBER:
+        raise ValueError
+    return number
+
+
+def _bool(value: object) -> bool:
+    words = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
+    if isinstance(value, bool):
+        return value
+    word = _text(value).casefold()
+    if word not in words:
+        raise ValueError
+    return words[word]
+
+
+def _path(value: object) -> Path:
+    try:
+        return Path(_text(value)).expanduser()
+    except RuntimeError as error:  # `~name` of a user who is not known here
+        raise ValueError from error
+
+
+def _paths(value: object) -> tuple[Path, ...]:
+    parts = value.split(os.pathsep) if isinstance(value, str) else value
+    if not isinstance(parts, list) or not parts:
+        raise ValueError
+    return tuple(_path(part) for part in cast("list[object]", parts))
+
+
+_KINDS = _kinds()

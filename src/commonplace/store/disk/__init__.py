@@ -1,0 +1,1 @@
+"""The files of one folder: reading without leaving it, listing, and changing several as one step."""

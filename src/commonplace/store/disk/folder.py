@@ -1,0 +1,177 @@
+"""Reading one folder so that nothing outside it can ever be served.
+
+Every path is walked part by part from the folder's own descriptor, and no part may be a link: a parent that is
+swapped for a link between a check and an open is met by the open itself. A link to a file is followed by reading it
+and walking its target from the top again, so it too can only lead to a servable file inside the folder.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from commonplace.domain.addresses import Address, parse_address
+from commonplace.domain.changes import FileStat
+from commonplace.domain.errors import InvalidInputError, NotFoundError, StorageError
+
+_DIRECTORY = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
+_ROOT = os.O_DIRECTORY | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
+# O_NONBLOCK: opening a FIFO must not wait for a writer.
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+_ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENXIO, errno.EINVAL}
+MAX_LINKS = 8
+"""How many links in a row are followed before the chain is taken for a loop."""
+
+
+@contextmanager
+def opened_folder(root: Path, parts: Sequence[str]) -> Generator[int]:
+    """A descriptor of a folder below `root`, for use with `dir_fd`; no part on the way is a link.
+
+    Raises:
+        OSError: there is no such folder, or it cannot be searched.
+    """
+    descriptor = os.open(root, _ROOT)
+    try:
+        for part in parts:
+            below = os.open(part, _DIRECTORY, dir_fd=descriptor)
+            os.close(descriptor)
+            descriptor = below
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def file_stat(status: os.stat_result) -> FileStat:
+    """The facts that tell whether a file has changed."""
+    return FileStat(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+
+
+class Folder:
+    """The regular files below one folder, read by address."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        """Real and absolute; it is opened anew for every call, so a folder that was put in its place is seen."""
+
+    def stat(self, address: Address) -> FileStat | None:
+        """Size and times of the regular file at an address, None when there is none that may be served."""
+        try:
+            return file_stat(self._status(address))
+        except OSError as error:
+            if error.errno in _ABSENT or isinstance(error, PermissionError):
+                return None
+            raise _unreadable(address, error) from error
+
+    def read(self, address: Address) -> bytes:
+        """The bytes at an address.
+
+        Raises:
+            NotFoundError: no such file, or none that may be served.
+            StorageError: it is there but cannot be read.
+        """
+        return self.load(address)[1]
+
+    def load(self, address: Address) -> tuple[FileStat, bytes]:
+        """Facts and bytes of one file, taken from the same open file; raises as `read` does."""
+        try:
+            return _load(self.path, self.resolve(address))
+        except OSError as error:
+            if error.errno in _ABSENT:
+                raise _missing(address) from error
+            raise _unreadable(address, error) from error
+
+    def files(self, folder: str) -> list[tuple[Address, FileStat]]:
+        """Regular files directly in a folder, hidden ones and links left out; none where there is no such folder."""
+        found: list[tuple[Address, FileStat]] = []
+        try:
+            # A descriptor that may be searched cannot be listed everywhere, so the folder is opened again by itself.
+            with opened_folder(self.path, folder.split("/") if folder else ()) as descriptor:
+                listed = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=descriptor)
+        except OSError as error:
+            if error.errno in _ABSENT:
+                return []
+            raise _unreadable(Address(folder), error) from error
+        try:
+            for name in os.listdir(listed):  # noqa: PTH208 - an open folder has no path
+                with suppress(FileNotFoundError):  # it may be gone by now
+                    status = os.stat(name, dir_fd=listed, follow_symlinks=False)
+                    if stat.S_ISREG(status.st_mode) and (address := _servable(f"{folder}/{name}".removeprefix("/"))):
+                        found.append((address, file_stat(status)))
+        finally:
+            os.close(listed)
+        return found
+
+    def resolve(self, address: Address) -> Address:
+        """The address itself, or the one that its file is a link to, through at most `MAX_LINKS` links.
+
+        Raises:
+            OSError: nothing there, a link that leaves the folder or leads to a hidden file, or a loop.
+        """
+        current = address
+        for _ in range(MAX_LINKS):
+            *folders, name = current.path.split("/")
+            with opened_folder(self.path, folders) as descriptor:
+                if not stat.S_ISLNK(os.stat(name, dir_fd=descriptor, follow_symlinks=False).st_mode):
+                    return current
+                target = os.readlink(name, dir_fd=descriptor)
+            current = self._inside(folders, target)
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+
+    def _status(self, address: Address) -> os.stat_result:
+        *folders, name = self.resolve(address).path.split("/")
+        with opened_folder(self.path, folders) as descriptor:
+            status = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file")
+        return status
+
+    def _inside(self, folders: Sequence[str], target: str) -> Address:
+        """Where a link in `folders` leads. Dropping `..` by text is exact: none of `folders` is itself a link."""
+        if target.startswith("/"):
+            joined = os.path.relpath(os.path.normpath(target), self.path)
+        else:
+            joined = os.path.normpath("/".join([*folders, target]))
+        try:
+            return parse_address(joined)
+        except InvalidInputError as error:
+            raise OSError(errno.ENOENT, "a link that leaves the folder or leads to a hidden file") from error
+
+
+def _servable(path: str) -> Address | None:
+    try:
+        return parse_address(path)
+    except InvalidInputError:
+        return None
+
+
+def _load(root: Path, address: Address) -> tuple[FileStat, bytes]:
+    *folders, name = address.path.split("/")
+    with opened_folder(root, folders) as descriptor:
+        file = os.open(name, _FILE, dir_fd=descriptor)
+    try:
+        status = os.fstat(file)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file")
+        with os.fdopen(file, "rb", buffering=0, closefd=False) as opened:
+            return file_stat(status), opened.readall()
+    finally:
+        os.close(file)
+
+
+def _missing(address: Address) -> NotFoundError:
+    return NotFoundError(
+        f"No such file: {address}.", kind="document", hint="List or search to see what there is.", path=address.path
+    )
+
+
+def _unreadable(address: Address, error: OSError) -> StorageError:
+    return StorageError(
+        f"{address} cannot be read: {error.strerror}.",
+        kind="document",
+        hint="Check the file's permissions and its disk.",
+        path=address.path,
+    )

@@ -1,0 +1,141 @@
+"""The store of a bare repository: the documents of its current branch, read from Git's objects and never written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+
+from commonplace.domain.addresses import SKIPPED_FOLDERS, Address, parse_address
+from commonplace.domain.changes import Author, FileStat
+from commonplace.domain.errors import InvalidInputError, NotFoundError, ReadOnlyError
+from commonplace.domain.ports import History, Transaction
+from commonplace.store.git.objects import EXECUTABLE, FILE, FOLDER, Entry
+from commonplace.store.git.past.history import GitHistory
+from commonplace.store.git.repository import GitRepository
+
+_REFUSAL = "it is a bare repository; serve a clone of it to write"
+
+
+class BareStore:
+    """`domain.ports.Store` of a bare repository."""
+
+    def __init__(self, repository: GitRepository, identity: str) -> None:
+        self._repository = repository
+        self._identity = identity
+        self._history = GitHistory(repository, "", None)
+        self._skipped: list[tuple[str, str]] = []
+
+    @property
+    def name(self) -> str:
+        """The repository's name, without `.git`."""
+        return self._repository.gitdir.name.removesuffix(".git")
+
+    @property
+    def identity(self) -> str:
+        """A stable key of this repository on this machine."""
+        return self._identity
+
+    @property
+    def history(self) -> History:
+        """Its commits."""
+        return self._history
+
+    @property
+    def read_only_reason(self) -> str:
+        """Why nothing can be written."""
+        return _REFUSAL
+
+    def scan(self) -> Iterator[tuple[Address, FileStat]]:
+        """Every Markdown file of the current commit, in no particular order."""
+        skipped: list[tuple[str, str]] = []
+        pending = [("", self._repository.tree_of(self._repository.head))]
+        while pending:
+            prefix, tree = pending.pop()
+            for name, entry in self._repository.entries(tree):
+                address = _address(prefix + name, entry, skipped)
+                if address is None:
+                    continue
+                if entry.mode == FOLDER:
+                    pending.append((f"{prefix}{name}/", entry.id))
+                else:
+                    yield address, self._facts(entry)
+        self._skipped = skipped
+
+    def skipped(self) -> list[tuple[str, str]]:
+        """Relative path and reason of what the last scan left out."""
+        return list(self._skipped)
+
+    def stat(self, address: Address) -> FileStat | None:
+        """Facts that change when the file's bytes do; there are no times."""
+        entry = self._entry(address)
+        return self._facts(entry) if entry else None
+
+    def read(self, address: Address) -> bytes:
+        """The bytes of a file in the current commit."""
+        entry = self._entry(address)
+        if entry is None:
+            raise NotFoundError(f"No such file: {address}.", kind="document", path=address.path)
+        return self._repository.content(entry.id)
+
+    def files(self, folder: str) -> list[tuple[Address, FileStat]]:
+        """Regular files directly in a folder of the current commit, hidden ones left out."""
+        repository = self._repository
+        entry = repository.entry(repository.head, folder)
+        found: list[tuple[Address, FileStat]] = []
+        for name, inner in repository.entries(entry.id) if entry and entry.mode == FOLDER else ():
+            address = _servable(f"{folder}/{name}") if inner.mode in {FILE, EXECUTABLE} else None
+            if address:
+                found.append((address, self._facts(inner)))
+        return found
+
+    def committing(self) -> BareStore:
+        """Itself: nothing is written here."""
+        return self
+
+    @property
+    def repository(self) -> None:
+        """None: there is no work tree to commit from."""
+        return
+
+    def transaction(self, message: str, author: Author | None = None) -> AbstractContextManager[Transaction]:
+        """Raises ReadOnlyError: nothing is written here."""
+        del message, author
+        raise ReadOnlyError(f"{self.name} cannot be written: {_REFUSAL}.", kind="collection")
+
+    def recover(self) -> list[str]:
+        """Nothing: nothing is ever written."""
+        return []
+
+    def _entry(self, address: Address) -> Entry | None:
+        entry = self._repository.entry(self._repository.head, address.path)
+        return entry if entry and entry.mode in {FILE, EXECUTABLE} else None
+
+    def _facts(self, entry: Entry) -> FileStat:
+        return FileStat(self._repository.size(entry.id), 0, 0, int(entry.id[:15], 16))
+
+
+def _address(path: str, entry: Entry, skipped: list[tuple[str, str]]) -> Address | None:
+    """The address of a file that is served or a folder that is gone into; otherwise None, told where it matters."""
+    name = path.rpartition("/")[2]
+    if name.startswith(".") or name in SKIPPED_FOLDERS:
+        return None
+    try:
+        address = parse_address(path)
+    except InvalidInputError as error:
+        skipped.append((path.encode("utf-8", "backslashreplace").decode(), str(error).partition(": ")[2].rstrip(".")))
+        return None
+    if entry.mode == FOLDER:
+        return address
+    if not address.is_document:
+        return None
+    if entry.mode in {FILE, EXECUTABLE}:
+        return address
+    skipped.append((path, "a link or a submodule"))
+    return None
+
+
+def _servable(path: str) -> Address | None:
+    try:
+        return parse_address(path)
+    except InvalidInputError:
+        return None

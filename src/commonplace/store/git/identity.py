@@ -1,0 +1,101 @@
+"""Who a commit names and when: the environment, then Git's configuration, then the product."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from commonplace.domain.changes import Author
+
+DEFAULT = Author("commonplace", "commonplace@localhost")
+Setting = Callable[[str], str]
+"""A value of Git's configuration, "" when it is not set."""
+
+_FORBIDDEN = re.compile(r"[\x00-\x1f\x7f<>]")
+_TRAILER = re.compile(r"[A-Za-z0-9-]+: |\s")
+_RAW_DATE = re.compile(r"@?(\d+) ([+-])(\d\d)(\d\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """One of a commit's two people, with the time."""
+
+    author: Author
+    when: int
+    """Unix seconds."""
+    offset: int
+    """Minutes east of UTC."""
+
+    def __bytes__(self) -> bytes:
+        sign, (hours, minutes) = "-" if self.offset < 0 else "+", divmod(abs(self.offset), 60)
+        text = f"{self.author.name} <{self.author.email}> {self.when} {sign}{hours:02}{minutes:02}"
+        return text.encode("utf-8", "replace")
+
+
+def signature(role: str, setting: Setting, given: Author | None = None) -> Signature:
+    """The signature of a role.
+
+    Args:
+        role: "author" or "committer".
+        setting: Git's configuration.
+        given: Wins over environment and configuration.
+    """
+    name, email = (given.name, given.email) if given else ("", "")
+    environment = f"GIT_{role.upper()}"
+    person = Author(
+        _first(
+            name, os.environ.get(f"{environment}_NAME"), setting(f"{role}.name"), setting("user.name"), DEFAULT.name
+        ),
+        _first(
+            email,
+            os.environ.get(f"{environment}_EMAIL"),
+            setting(f"{role}.email"),
+            setting("user.email"),
+            DEFAULT.email,
+        ),
+    )
+    when, offset = _date(os.environ.get(f"{environment}_DATE", "")) or _now()
+    return Signature(person, when, offset)
+
+
+def clean_message(message: str) -> str:
+    """A commit message that Git stores as it is: no NUL, no outer blank lines, one line end at the end."""
+    return message.replace("\0", "").replace("\r\n", "\n").strip() + "\n"
+
+
+def signed_off(message: str, person: Author) -> str:
+    """A cleaned message with a `Signed-off-by` line in its last paragraph of such lines, or one of its own."""
+    line = f"Signed-off-by: {person.name} <{person.email}>"
+    if line in message.splitlines():
+        return message
+    last = message.rstrip("\n").rpartition("\n\n")[2]
+    has_trailers = "\n\n" in message and all(_TRAILER.match(text) for text in last.splitlines())
+    return f"{message}{'' if has_trailers else chr(10)}{line}\n"
+
+
+def _first(*candidates: str | None) -> str:
+    cleaned = (_FORBIDDEN.sub("", candidate or "").strip(" .,:;\"'") for candidate in candidates)
+    return next(candidate for candidate in cleaned if candidate)
+
+
+def _now() -> tuple[int, int]:
+    now = int(time.time())
+    return now, time.localtime(now).tm_gmtoff // 60
+
+
+def _date(text: str) -> tuple[int, int] | None:
+    """Git's own form (`<seconds> <+hhmm>`) or ISO 8601; None for any other."""
+    if raw := _RAW_DATE.fullmatch(text.strip()):
+        seconds, sign, hours, minutes = raw.groups()
+        offset = int(hours) * 60 + int(minutes)
+        return int(seconds), -offset if sign == "-" else offset
+    try:
+        moment = datetime.fromisoformat(text.strip()).astimezone()
+    except ValueError:
+        return None
+    offset = moment.utcoffset()
+    return int(moment.timestamp()), int(offset.total_seconds()) // 60 if offset else 0

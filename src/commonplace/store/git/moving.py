@@ -1,0 +1,81 @@
+"""Moving the current branch to a commit that is there already, as one transaction with the files that it changes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+
+from commonplace.domain.errors import UnavailableError
+from commonplace.store.disk.durable import Unsynced
+from commonplace.store.git.identity import signature
+from commonplace.store.git.objects import Entry
+from commonplace.store.git.refs import Advance, append_to_log
+from commonplace.store.git.repository import GitRepository
+
+_log = logging.getLogger(__name__)
+
+
+class Move:
+    """What `NewCommit` is for a new commit: written by `write`, real after `publish`."""
+
+    def __init__(self, repository: GitRepository, token: str, commit: str, changed: Mapping[str, Entry | None]) -> None:
+        """Begin.
+
+        Args:
+            repository: Where.
+            token: The transaction's.
+            commit: Where the branch goes.
+            changed: What differs there from where it is now, by path.
+        """
+        self.reference = repository.branch
+        self.commit = commit
+        self.changed = changed
+        self.before = {path: _blob(repository.entry(repository.head, path)) for path in changed}
+        """The blobs that it replaces, by path; "" for none."""
+        self.before: Mapping[str, str] = {}
+        self._repository = repository
+        self._from = repository.tip(self.reference)
+        self._advance = Advance(repository.gitdir, token, self.reference)
+
+    def write(self, unsynced: Unsynced) -> None:
+        """Write the branch's new content under a temporary name."""
+        self._advance.write(self.commit, unsynced)
+
+    def place(self) -> set[Path]:
+        """Nothing: the commit is there."""
+        return set()
+
+    def publish(self) -> set[Path]:
+        """Move the branch; the folders whose names have changed.
+
+        Raises:
+            UnavailableError: another program has moved or left the branch meanwhile.
+        """
+        current = self._repository.branch == self.reference
+        if not current or not self._advance.perform(self._from, self._repository.tip):
+            raise UnavailableError(
+                "Another Git program changed the branch meanwhile. Nothing was changed.",
+                kind="repository",
+                hint="Try again.",
+            )
+        self._record()
+        return {self._advance.folder}
+
+    def discard(self) -> None:
+        """Remove what `write` left, when the transaction fails."""
+        self._advance.discard()
+
+    def _record(self) -> None:
+        who = bytes(signature("committer", self._repository.setting))
+        line = f"{self._from or '0' * 40} {self.commit} ".encode() + who + b"\tcommonplace: bring in the remote\n"
+        wanted = self._repository.is_set("core.logallrefupdates", otherwise=True)
+        for name in (self.reference, "HEAD"):
+            try:
+                append_to_log(self._repository.gitdir / "logs" / name, line, create=wanted)
+            except OSError as error:
+                _log.warning("the reflog of %s could not be written: %s", name, error.strerror)
+
+
+def _blob(entry: Entry | None) -> str:
+    return entry.id if entry else ""

@@ -1,0 +1,1 @@
+"""What was: the log, versions of documents, and which commits touched them."""

@@ -1,0 +1,214 @@
+"""The commits of a folder, read-only."""
+
+from __future__ import annotations
+
+import os
+from itertools import islice
+
+import pygit2
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.changes import Commit
+from commonplace.domain.errors import GitError, InvalidInputError, NotFoundError
+from commonplace.domain.revisions import is_revision, revision_of
+from commonplace.store.disk.folder import Folder
+from commonplace.store.git.filters import stored_form
+from commonplace.store.git.past.trees import Trees
+from commonplace.store.git.past.walking import (
+    DocumentSpans,
+    changed_paths,
+    commit_value,
+    commits_touching,
+    document_address,
+)
+from commonplace.store.git.repository import GitRepository, guarded
+
+
+class NoHistory:
+    """`domain.ports.History` of a folder without Git: there is none."""
+
+    @property
+    def available(self) -> bool:
+        """False."""
+        return False
+
+    def log(self, address: Address | None, *, limit: int, offset: int = 0) -> list[Commit]:
+        """No commits."""
+        del address, limit, offset
+        return []
+
+    def read(self, address: Address, revision: str) -> bytes:
+        """Raises NotFoundError: there is nothing to read from."""
+        del revision
+        raise _without_history(address)
+
+    def diff(self, address: Address, old: str, new: str = "") -> str:
+        """Raises NotFoundError: there is nothing to compare with."""
+        del old, new
+        raise _without_history(address)
+
+    def touched(self) -> dict[Address, tuple[Commit, Commit]]:
+        """Nothing."""
+        return {}
+
+    def head(self) -> str:
+        """No commit."""
+        return ""
+
+
+class GitHistory:
+    """`domain.ports.History` of one collection in its repository."""
+
+    def __init__(self, repository: GitRepository, prefix: str, folder: Folder | None) -> None:
+        """Begin.
+
+        Args:
+            repository: Where the commits are.
+            prefix: From the repository's root to the collection: "" or a path that ends in a slash.
+            folder: The files as they are now; None where there are none (a bare repository).
+        """
+        self._repository = repository
+        self._prefix = prefix
+        self._folder = folder
+        self._spans = DocumentSpans(repository, prefix.rstrip("/"))
+
+    @property
+    def available(self) -> bool:
+        """Whether there is at least one commit."""
+        return bool(self.head())
+
+    def head(self) -> str:
+        """Id of the current commit, "" before the first."""
+        return self._repository.head
+
+    def log(self, address: Address | None, *, limit: int, offset: int = 0) -> list[Commit]:
+        """Commits that touched the document, or (None) anything in the folder, newest first.
+
+        Those of the folder tell which documents they touched; a merge only those that it changed itself.
+        """
+        head = self.head()
+        if not head:
+            return []
+        path = self._prefix.rstrip("/") if address is None else self._prefix + address.path
+        chosen = islice(commits_touching(self._repository, head, path), offset, offset + limit)
+        if address is not None:
+            return [commit_value(commit) for commit in chosen]
+        trees = Trees(self._repository)
+        return [commit_value(commit, self._documents(trees, commit)) for commit in chosen]
+
+    def read(self, address: Address, revision: str) -> bytes:
+        """The document as it was at a commit, or the version of it that has this blob id.
+
+        Only commits of the current branch count, and only blobs that were this document.
+        """
+        revision = _checked(revision)
+        current = self._current(address)
+        if current is not None and revision_of(current).startswith(revision):
+            return current
+        found = self._object(address, revision)
+        if isinstance(found, pygit2.Commit):
+            content = self._content_at(found, address)
+        else:
+            content = found.data if self._was(address, str(found.id)) else None
+        if content is None:
+            raise _no_such_revision(address, revision)
+        return content
+
+    def diff(self, address: Address, old: str, new: str = "") -> str:
+        """Unified diff of one document between two revisions; where it did not exist it counts as empty."""
+        before = self._version(address, old)
+        after = self._version(address, new) if new else self._current_as_stored(address)
+        patch = guarded(lambda: pygit2.Patch.create_from(before, after, address.path, address.path))
+        return patch.data.decode("utf-8", "replace")
+
+    def touched(self) -> dict[Address, tuple[Commit, Commit]]:
+        """First and last commit of every document that any commit of the current branch touched."""
+        head = self.head()
+        return self._spans.at(head) if head else {}
+
+    def _documents(self, trees: Trees, commit: pygit2.Commit) -> tuple[Address, ...]:
+        paths = changed_paths(trees, commit, os.fsencode(self._prefix.rstrip("/")))
+        return tuple(sorted(address for path in paths if (address := document_address(path))))
+
+    def _version(self, address: Address, revision: str) -> bytes | None:
+        """As `read`, with None for a commit in which the document does not exist."""
+        try:
+            return self.read(address, revision)
+        except NotFoundError:
+            if isinstance(self._object(address, _checked(revision)), pygit2.Commit):
+                return None
+            raise
+
+    def _object(self, address: Address, revision: str) -> pygit2.Commit | pygit2.Blob:
+        """The commit of the current branch, or the blob, that a checked revision names."""
+        head = self.head()
+        try:
+            found = self._repository.find(revision)
+        except ValueError as error:
+            raise InvalidInputError(
+                f"The revision {revision} is not unique.", kind="revision", hint="Give more of its digits."
+            ) from error
+        if isinstance(found, pygit2.Blob) or (found and self._repository.holds(head, str(found.id))):
+            return found
+        raise _no_such_revision(address, revision)
+
+    def _content_at(self, commit: pygit2.Commit, address: Address) -> bytes | None:
+        try:
+            blob = commit.tree[self._prefix + address.path]
+        except KeyError:
+            return None
+        return blob.data if isinstance(blob, pygit2.Blob) else None
+
+    def _was(self, address: Address, blob: str) -> bool:
+        """Whether a blob was this document at any time."""
+        path = self._prefix + address.path
+        trees = Trees(self._repository)
+        commits = commits_touching(self._repository, self.head(), path)
+        return any(trees.at(str(commit.tree_id), os.fsencode(path)) == blob for commit in commits)
+
+    def _current(self, address: Address) -> bytes | None:
+        """The document as the work tree has it."""
+        if self._folder is None:
+            return self._content_at(self._repository.commit(self.head()), address) if self.available else None
+        try:
+            return self._folder.read(address)
+        except NotFoundError:
+            return None
+
+    def _current_as_stored(self, address: Address) -> bytes | None:
+        """With the line ends that a commit would have, so that they make no difference."""
+        content = self._current(address)
+        if content is None or self._folder is None:
+            return content
+        try:
+            return stored_form(self._repository, self._prefix + address.path, content)
+        except GitError:  # no commit of it can be made here; compare what there is
+            return content
+
+
+def _checked(revision: str) -> str:
+    if not is_revision(revision):
+        raise InvalidInputError(
+            f"Invalid revision {revision[:60]!r}: expected 7 to 40 hex digits.",
+            kind="revision",
+            hint="Take one from the document's history.",
+        )
+    return revision.lower()
+
+
+def _no_such_revision(address: Address, revision: str) -> NotFoundError:
+    return NotFoundError(
+        f"{address} has no revision {revision} in the current branch.",
+        kind="revision",
+        hint="Ask for the document's history to see its revisions.",
+        path=address.path,
+    )
+
+
+def _without_history(address: Address) -> NotFoundError:
+    return NotFoundError(
+        f"{address} has no earlier versions: its folder is in no Git repository.",
+        kind="revision",
+        hint="Run git init in the folder to have a history from now on.",
+        path=address.path,
+    )

@@ -1,0 +1,130 @@
+"""Walking a repository's commits: those that touched a path, and the span of every document."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+
+import pygit2
+from pygit2.enums import SortMode
+
+from commonplace.domain.addresses import Address, parse_address
+from commonplace.domain.changes import Author, Commit
+from commonplace.domain.errors import InvalidInputError
+from commonplace.store.git.past.trees import Trees
+from commonplace.store.git.repository import GitRepository, guarded
+
+Spans = dict[Address, tuple[Commit, Commit]]
+"""First and last commit by document."""
+
+
+def commits_touching(repository: GitRepository, head: str, path: str) -> Iterator[pygit2.Commit]:
+    """The commits reachable from `head` that changed what is at a path ("" for anything), newest first.
+
+    As `git log` does it: a merge that took a side's version as it was is passed over, and only that side is followed.
+    """
+    trees = Trees(repository)
+    wanted = os.fsencode(path)
+    first = repository.commit(head)
+    queue = [(-first.commit_time, 0, first, trees.at(str(first.tree_id), wanted))]
+    met = {head}
+    while queue:
+        _, _, commit, mine = heappop(queue)
+        parents = [(parent, trees.at(str(parent.tree_id), wanted)) for parent in parents_of(commit)]
+        same = next(((parent, theirs) for parent, theirs in parents if theirs == mine), None)
+        if same is None and (mine or parents):
+            yield commit
+        for parent, theirs in parents if same is None else [same]:
+            if str(parent.id) not in met:
+                met.add(str(parent.id))
+                heappush(queue, (-parent.commit_time, len(met), parent, theirs))
+
+
+def changed_paths(trees: Trees, commit: pygit2.Commit, folder: bytes) -> set[bytes]:
+    """Paths below a folder that a commit changed against all of its parents, relative to the folder."""
+    mine = trees.at(str(commit.tree_id), folder)
+    parents = parents_of(commit)
+    if not parents:
+        return set(trees.differing("", mine))
+    changed = set(trees.differing(trees.at(str(parents[0].tree_id), folder), mine))
+    for parent in parents[1:]:
+        changed &= set(trees.differing(trees.at(str(parent.tree_id), folder), mine))
+    return changed
+
+
+def parents_of(commit: pygit2.Commit) -> list[pygit2.Commit]:
+    """A commit's parents, as far as a shallow clone has them."""
+    return guarded(lambda: commit.parents)
+
+
+@dataclass(slots=True)
+class DocumentSpans:
+    """First and last commit of every document below a folder, kept and continued from head to head."""
+
+    repository: GitRepository
+    folder: str
+    """"" or a path without a slash at its end."""
+    _head: str = ""
+    _spans: Spans = field(default_factory=Spans)
+    _addresses: dict[bytes, Address | None] = field(default_factory=dict[bytes, Address | None])
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def at(self, head: str) -> Spans:
+        """The spans as of a commit; only commits that are new since the last call are looked at."""
+        with self._lock:
+            if head != self._head:
+                self._advance(head)
+            return dict(self._spans)
+
+    def _advance(self, head: str) -> None:
+        repository = self.repository
+        known = self._head
+        if not (known and repository.holds(head, known)):
+            self._spans, known = {}, ""
+        trees = Trees(repository)
+        folder = os.fsencode(self.folder)
+        for commit in oldest_first(repository, head, known):
+            value: Commit | None = None
+            for path in changed_paths(trees, commit, folder):
+                address = self._address(path)
+                if address is not None:
+                    value = value or commit_value(commit)
+                    first = self._spans[address][0] if address in self._spans else value
+                    self._spans[address] = first, value
+        self._head = head
+
+    def _address(self, path: bytes) -> Address | None:
+        if path not in self._addresses:
+            self._addresses[path] = document_address(path)
+        return self._addresses[path]
+
+
+def oldest_first(repository: GitRepository, head: str, known: str) -> Iterator[pygit2.Commit]:
+    """The commits reachable from `head` and not from `known` ("" for nothing), parents before children."""
+    walker = guarded(lambda: repository.handle.walk(head, SortMode.TOPOLOGICAL | SortMode.TIME | SortMode.REVERSE))
+    if known:
+        walker.hide(known)
+    return iter(walker)
+
+
+def document_address(path: bytes) -> Address | None:
+    """The address of a path of Git's, None if it is no document's."""
+    try:
+        address = parse_address(os.fsdecode(path))
+    except InvalidInputError:
+        return None
+    return address if address.is_document else None
+
+
+def commit_value(commit: pygit2.Commit, addresses: tuple[Address, ...] = ()) -> Commit:
+    """A commit as the product tells it."""
+    author = commit.author
+    person = Author(_text(author.raw_name), _text(author.raw_email))
+    return Commit(str(commit.id), person, author.time, _text(commit.raw_message), addresses)
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")

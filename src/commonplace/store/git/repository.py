@@ -1,0 +1,196 @@
+"""One repository as the rest of the store sees it: a thin, typed layer over pygit2.
+
+Objects of libgit2 are not for several threads at once, so every thread has its own handle.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar, cast
+
+import pygit2
+from pygit2.enums import ConfigLevel, Option
+
+from commonplace.domain.errors import GitError
+from commonplace.store.git.objects import Entry
+from commonplace.store.git_command import redacted
+
+# A folder of another user's can be read: nothing that a repository's configuration names is ever run by libgit2.
+pygit2.option(Option.SET_OWNER_VALIDATION, 0)
+
+_Value = TypeVar("_Value")
+
+
+class GitRepository:
+    """A repository with a work tree, or a bare one."""
+
+    def __init__(self, gitdir: Path, work_tree: Path | None = None) -> None:
+        """Open it.
+
+        Args:
+            gitdir: Where its own files are.
+            work_tree: Where it was found; None for a bare one.
+
+        Raises:
+            GitError: it is damaged or of a kind that libgit2 cannot read.
+        """
+        self.gitdir = gitdir
+        self.root = work_tree or gitdir
+        """The work tree, or the repository itself when it is bare."""
+        self.objects = gitdir / "objects"
+        self._local = threading.local()
+        self._rules: pygit2.Repository | None = None
+        self._rules_lock = threading.Lock()
+        workdir = guarded(lambda: self.handle.workdir)
+        self.is_at_root = bool(workdir) and Path(workdir or "").resolve() == self.root
+        """Whether Git takes `root` for the work tree too."""
+
+    @property
+    def handle(self) -> pygit2.Repository:
+        """This thread's handle."""
+        handle: pygit2.Repository | None = getattr(self._local, "handle", None)
+        if handle is None:
+            handle = guarded(lambda: pygit2.Repository(str(self.root)))
+            self._local.handle = handle
+        return handle
+
+    @contextmanager
+    def rules(self) -> Generator[pygit2.Repository]:
+        """The one handle for what needs the whole index in memory (attributes, filters, ignore rules), locked."""
+        with self._rules_lock:
+            if self._rules is None:
+                self._rules = guarded(lambda: pygit2.Repository(str(self.root)))
+            yield self._rules
+
+    @property
+    def branch(self) -> str:
+        """The full name of the current branch (which may have no commit yet), "" for a detached HEAD."""
+        head = guarded(lambda: self.handle.lookup_reference("HEAD"))
+        return head.target if isinstance(head.target, str) else ""
+
+    @property
+    def head(self) -> str:
+        """Id of the current commit, "" before the first one."""
+        if self.branch:
+            return self.tip(self.branch)
+        return guarded(lambda: str(self.handle.head.target))
+
+    def tip(self, reference: str) -> str:
+        """Id of the commit that a branch is at, "" for none, also when no branch can be called so."""
+        try:
+            return str(self.handle.lookup_reference(reference).target)
+        except (KeyError, pygit2.InvalidSpecError):
+            return ""
+
+    def has_object(self, identifier: str) -> bool:
+        """Whether the object is there."""
+        return identifier in self.handle.odb
+
+    def content(self, identifier: str) -> bytes:
+        """The raw content of an object."""
+        return guarded(lambda: self.handle.odb.read(identifier)[1])
+
+    def tree_of(self, commit: str) -> str:
+        """The id of a commit's tree, "" for no commit."""
+        return str(self.commit(commit).tree_id) if commit else ""
+
+    def commit(self, identifier: str) -> pygit2.Commit:
+        """A commit."""
+        return guarded(lambda: self.handle[identifier].peel(pygit2.Commit))
+
+    def entry(self, commit: str, path: str) -> Entry | None:
+        """What a commit's tree has at a path."""
+        if not commit:
+            return None
+        try:
+            found = self.commit(commit).tree[path]
+        except KeyError:
+            return None
+        return Entry(int(found.filemode), str(found.id))
+
+    def entries(self, tree: str) -> list[tuple[str, Entry]]:
+        """What a tree holds, by name; nothing for ""."""
+        found = guarded(lambda: self.handle[tree]) if tree else None
+        if not isinstance(found, pygit2.Tree):
+            return []
+        return [(os.fsdecode(entry.raw_name or b""), Entry(int(entry.filemode), str(entry.id))) for entry in found]
+
+    def size(self, identifier: str) -> int:
+        """Bytes of an object's content."""
+        return guarded(lambda: self.handle.odb.read_header(identifier)[1])
+
+    def child(self, tree: str, name: str) -> str:
+        """The id of what a tree has by a name, "" for nothing, also when the "tree" is none."""
+        found = guarded(lambda: self.handle[tree])
+        try:
+            return str(found[name].id) if isinstance(found, pygit2.Tree) else ""
+        except KeyError:
+            return ""
+
+    def find(self, prefix: str) -> pygit2.Commit | pygit2.Blob | None:
+        """The commit or blob whose id begins so, None for none.
+
+        Raises:
+            ValueError: several objects' ids begin so.
+        """
+        found = cast("object", self.handle.get(prefix))
+        return found if isinstance(found, pygit2.Commit | pygit2.Blob) else None
+
+    def holds(self, tip: str, commit: str) -> bool:
+        """Whether a commit is `tip` or one before it."""
+        return tip == commit or (bool(tip) and guarded(lambda: self.handle.descendant_of(tip, commit)))
+
+    def setting(self, name: str) -> str:
+        """A value of Git's configuration as it is now, "" when it is not set."""
+        config = self.handle.config
+        try:
+            return str(config[name]) if name in config else ""
+        except (KeyError, ValueError, pygit2.GitError):  # a value of an odd type, or an unreadable file
+            return ""
+
+    def own_settings(self, name: str) -> list[str]:
+        """All values of a setting in the user's own configuration, not the repository's."""
+        levels = {ConfigLevel.GLOBAL, ConfigLevel.XDG}
+        found = guarded(lambda: list(self.handle.config))
+        return [entry.value or "" for entry in found if entry.name == name and entry.level in levels]
+
+    def remotes(self) -> list[str]:
+        """The names of the configured remotes."""
+        return [str(name) for name in guarded(lambda: list(self.handle.remotes.names()))]
+
+    def dirty(self) -> list[str]:
+        """Paths that differ between work tree, index and last commit; untracked ones too, ignored ones not."""
+        return list(guarded(lambda: self.handle.status(untracked_files="all", ignored=False)))
+
+    def changed_by(self, commit: str) -> list[str]:
+        """Paths that a commit changed against its first parent."""
+        found = self.commit(commit)
+        before = next((self.commit(str(parent)).tree for parent in found.parent_ids), None)
+        diff = guarded(lambda: before.diff_to_tree(found.tree) if before else found.tree.diff_to_tree(swap=True))
+        return [delta.new_file.path or delta.old_file.path for delta in diff.deltas]
+
+    def is_set(self, name: str, *, otherwise: bool) -> bool:
+        """A yes-or-no value of Git's configuration."""
+        text = self.setting(name).lower()
+        return text in {"true", "yes", "on", "1"} if text else otherwise
+
+
+def guarded(act: Callable[[], _Value]) -> _Value:
+    """The value of a call into pygit2, with its failures told as the product's.
+
+    Raises:
+        GitError: libgit2 refused, or the repository lacks what it says it has.
+    """
+    try:
+        return act()
+    except (pygit2.GitError, KeyError, ValueError, OSError) as error:
+        reason = redacted(str(error)) or type(error).__name__
+        raise GitError(
+            f"The repository cannot be read: {reason}.",
+            kind="repository",
+            hint="Run git fsck in it to see what is damaged.",
+        ) from error

@@ -1,0 +1,1 @@
+"""Git's index: the entries of committed paths, brought up to date."""

@@ -1,0 +1,279 @@
+"""Git's index file, version 2: replacing a few entries without decoding the rest.
+
+libgit2 reads and writes the whole index: 16 ms of CPU time at 14,000 entries, more than all the rest of a commit.
+Here one pass finds where each entry begins, and the file is put together from the pieces around those that change.
+Other versions are left to libgit2. The format is Git's own documentation, gitformat-index(5).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from hashlib import sha1
+from struct import pack
+
+_HEADER = 12
+_FIXED = 62
+"""Bytes of an entry before its path."""
+_ID_AT = 40
+_FLAGS_AT = 60
+_HASH = 20
+_LONGEST_TOLD = 0xFFF
+"""Lengths from here on are not told by the flags; the path ends at its NUL."""
+_STAGES = 0x3000
+_WORD = 0xFFFFFFFF
+_VERSION_2 = b"DIRC\x00\x00\x00\x02"
+_KEPT = {b"TREE", b"REUC"}
+"""Extensions that are kept: cached trees (without those that no longer hold) and resolved conflicts. The others only
+speed Git up and are made anew by it."""
+
+_TREE_NODE = re.compile(rb"([^\0]*)\0(-?\d+) (\d+)\n")
+
+
+class UnsupportedIndexError(Exception):
+    """The index is of a kind that only Git's own code should change."""
+
+
+class DamagedIndexError(Exception):
+    """The index is not what its checksum says."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexEntry:
+    """What an index says of one path."""
+
+    id: str
+    """40 hex digits."""
+    mode: int
+    status: os.stat_result | None
+    """The file that holds just this, so that `git status` need not read it; None: unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexFile:
+    """The bytes of one index of version 2, and where its parts begin."""
+
+    raw: bytes
+    offsets: list[int]
+    """Of each entry, and then of what follows the entries."""
+    extensions: dict[bytes, bytes]
+
+    def id_of(self, path: str) -> str:
+        """The blob that is staged for a path, "" for none or for a conflict."""
+        name = os.fsencode(path)
+        at = self._position(name)
+        if at == self._count or self._name(at) != name or self._flags(at) & _STAGES:
+            return ""
+        return self.raw[self.offsets[at] + _ID_AT : self.offsets[at] + _FLAGS_AT].hex()
+
+    def changed(self, changes: Mapping[str, IndexEntry | None]) -> IndexFile:
+        """An index in which these paths have new entries (None: no entry) and all else is as it was.
+
+        A new entry takes the place of a conflict's entries, of a file whose name is now a folder's, and of all
+        entries below a folder whose name is now a file's.
+        """
+        dropped: set[int] = set()
+        added: dict[int, dict[bytes, bytes]] = {}
+        for path, entry in changes.items():
+            name = os.fsencode(path)
+            at = self._position(name)
+            dropped.update(self._same_name(at, name))
+            if entry is not None:
+                dropped.update(self._in_the_way(name))
+                added.setdefault(at, {})[name] = _encoded(name, entry)
+        return self._spliced(dropped, added, _stale_trees(changes))
+
+    @property
+    def _count(self) -> int:
+        return len(self.offsets) - 1
+
+    def _flags(self, at: int) -> int:
+        offset = self.offsets[at] + _FLAGS_AT
+        return self.raw[offset] << 8 | self.raw[offset + 1]
+
+    def _name(self, at: int) -> bytes:
+        begin = self.offsets[at] + _FIXED
+        length = self._flags(at) & _LONGEST_TOLD
+        end = begin + length if length < _LONGEST_TOLD else self.raw.index(b"\0", begin)
+        return self.raw[begin:end]
+
+    def _position(self, name: bytes) -> int:
+        """Of the first entry that does not sort before the name."""
+        return bisect_left(range(self._count), name, key=self._name)
+
+    def _same_name(self, at: int, name: bytes) -> Iterable[int]:
+        """The entry of a name, or its several entries while it is in conflict."""
+        while at < self._count and self._name(at) == name:
+            yield at
+            at += 1
+
+    def _in_the_way(self, name: bytes) -> Iterable[int]:
+        """Files that cannot be beside a file of this name: those above it and those below it."""
+        parts = name.split(b"/")
+        for depth in range(1, len(parts)):
+            above = b"/".join(parts[:depth])
+            yield from self._same_name(self._position(above), above)
+        below = self._position(name + b"/")
+        while below < self._count and self._name(below).startswith(name + b"/"):
+            yield below
+            below += 1
+
+    def _spliced(self, dropped: set[int], added: dict[int, dict[bytes, bytes]], stale: set[bytes]) -> IndexFile:
+        """The index without the dropped entries, with new ones before the entries whose numbers are given."""
+        pieces: list[bytes | memoryview] = [b""]
+        whole = memoryview(self.raw)
+        offsets: list[int] = []
+        length, done = _HEADER, 0
+
+        def copy(until: int) -> None:
+            nonlocal length
+            piece = whole[self.offsets[done] : self.offsets[until]]
+            shift = length - self.offsets[done]
+            offsets.extend(self.offsets[done:until] if not shift else [o + shift for o in self.offsets[done:until]])
+            pieces.append(piece)
+            length += len(piece)
+
+        for at in sorted(dropped | set(added)):
+            copy(at)
+            for _, encoded in sorted(added.get(at, {}).items()):
+                offsets.append(length)
+                pieces.append(encoded)
+                length += len(encoded)
+            done = at + 1 if at in dropped else at
+        copy(self._count)
+        offsets.append(length)
+        extensions = _kept_extensions(self.extensions, stale)
+        pieces[0] = _VERSION_2 + pack(">I", len(offsets) - 1)
+        pieces += [pack(">4sI", name, len(content)) + content for name, content in extensions.items()]
+        body = b"".join(pieces)
+        return IndexFile(body + sha1(body, usedforsecurity=False).digest(), offsets, extensions)
+
+
+def empty_index() -> IndexFile:
+    """An index without entries."""
+    raw = _VERSION_2 + bytes(4)
+    return IndexFile(raw + sha1(raw, usedforsecurity=False).digest(), [_HEADER], {})
+
+
+def parse_index(raw: bytes) -> IndexFile:
+    """Find the parts of an index.
+
+    Raises:
+        UnsupportedIndexError: another version, or an extension that may not be ignored (split, sparse).
+        DamagedIndexError: the checksum or the structure is wrong.
+    """
+    if raw[: len(_VERSION_2)] != _VERSION_2:
+        raise UnsupportedIndexError
+    checksum = raw[-_HASH:]
+    if any(checksum) and sha1(raw[:-_HASH], usedforsecurity=False).digest() != checksum:
+        raise DamagedIndexError
+    try:
+        offsets = _offsets(raw)
+        return IndexFile(raw, offsets, _extensions(raw, offsets[-1]))
+    except (IndexError, ValueError) as error:
+        raise DamagedIndexError from error
+
+
+def _offsets(raw: bytes) -> list[int]:
+    offsets: list[int] = []
+    offset = _HEADER
+    for _ in range(int.from_bytes(raw[8:_HEADER], "big")):
+        offsets.append(offset)
+        length = (raw[offset + _FLAGS_AT] << 8 | raw[offset + _FLAGS_AT + 1]) & _LONGEST_TOLD
+        if length == _LONGEST_TOLD:
+            length = raw.index(b"\0", offset + _FIXED) - offset - _FIXED
+        offset += (_FIXED + length + 8) & ~7
+    offsets.append(offset)
+    if offset > len(raw) - _HASH:
+        raise DamagedIndexError
+    return offsets
+
+
+def _extensions(raw: bytes, offset: int) -> dict[bytes, bytes]:
+    found: dict[bytes, bytes] = {}
+    while offset < len(raw) - _HASH:
+        name = raw[offset : offset + 4]
+        if not name[:1].isupper():
+            raise UnsupportedIndexError
+        size = int.from_bytes(raw[offset + 4 : offset + 8], "big")
+        found[name] = raw[offset + 8 : offset + 8 + size]
+        offset += 8 + size
+    if offset != len(raw) - _HASH:
+        raise DamagedIndexError
+    return found
+
+
+def _encoded(name: bytes, entry: IndexEntry) -> bytes:
+    facts = [0] * 9
+    if (status := entry.status) is not None:
+        changed, modified = divmod(status.st_ctime_ns, 10**9), divmod(status.st_mtime_ns, 10**9)
+        facts = [*changed, *modified, status.st_dev, status.st_ino, status.st_uid, status.st_gid, status.st_size]
+    facts.insert(6, entry.mode)
+    fixed = pack(">10I", *(fact & _WORD for fact in facts)) + bytes.fromhex(entry.id)
+    length = pack(">H", min(len(name), _LONGEST_TOLD))
+    return fixed + length + name + bytes(8 - (_FIXED + len(name)) % 8)
+
+
+def _stale_trees(changes: Iterable[str]) -> set[bytes]:
+    """The folders whose cached trees do not hold after these changes; the root is b""."""
+    stale = {b""}
+    for path in changes:
+        parts = os.fsencode(path).split(b"/")
+        stale.update(b"/".join(parts[:depth]) for depth in range(1, len(parts) + 1))
+    return stale
+
+
+def _kept_extensions(extensions: dict[bytes, bytes], stale: set[bytes]) -> dict[bytes, bytes]:
+    kept = {name: content for name, content in extensions.items() if name in _KEPT}
+    if b"TREE" in kept:
+        kept[b"TREE"] = _without_trees(kept[b"TREE"], stale)
+    return kept
+
+
+def _without_trees(raw: bytes, stale: set[bytes]) -> bytes:
+    """The cached trees, those of stale folders marked as unknown."""
+    pieces: list[bytes] = []
+    _copy_tree(raw, 0, b"", stale, pieces)
+    return b"".join(pieces)
+
+
+def _copy_tree(raw: bytes, begin: int, above: bytes, stale: set[bytes], pieces: list[bytes]) -> int:
+    """Copy one cached tree and those below it; where the next one begins.
+
+    A tree is its name, NUL, number of entries (-1: unknown), blank, number of subfolders, line feed, and its id unless
+    unknown; its subfolders follow.
+    """
+    node = _cached_tree(raw, begin)
+    path = above + node[1]
+    if path not in stale:  # nor is any below it: a stale folder's own folder is stale
+        following = _end_of_trees(raw, begin, 1)
+        pieces.append(raw[begin:following])
+        return following
+    pieces.append(b"%s\0-1 %s\n" % (node[1], node[3]))
+    following = node.end() + _id_length(node)
+    for _ in range(int(node[3])):
+        following = _copy_tree(raw, following, path + b"/" if path else b"", stale, pieces)
+    return following
+
+
+def _end_of_trees(raw: bytes, begin: int, count: int) -> int:
+    """Where so many cached trees beside each other, with all below them, end."""
+    while count:
+        node = _cached_tree(raw, begin)
+        begin = node.end() + _id_length(node)
+        count += int(node[3]) - 1
+    return begin
+
+
+def _cached_tree(raw: bytes, begin: int) -> re.Match[bytes]:
+    node = _TREE_NODE.match(raw, begin)
+    if node is None:
+        raise DamagedIndexError
+    return node
+
+
+def _id_length(node: re.Match[bytes]) -> int:
+    return 0 if node[2].startswith(b"-") else _HASH

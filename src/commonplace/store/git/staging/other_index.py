@@ -1,0 +1,33 @@
+"""Indexes of other kinds than `index_file` knows (versions 3 and 4): changed in a copy, by libgit2."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import pygit2
+from pygit2.enums import FileMode
+
+from commonplace.store.git.staging.index_file import DamagedIndexError, IndexEntry
+
+
+def changed_copy(index: Path, beside: Path, changes: Mapping[str, IndexEntry | None]) -> None:
+    """Write a copy of an index in which these paths have new entries (None: no entry).
+
+    Raises:
+        DamagedIndexError: libgit2 cannot read it either.
+        OSError: it cannot be copied.
+    """
+    shutil.copyfile(index, beside)
+    try:
+        copy = pygit2.Index(str(beside))
+        copy.read()
+        for path, entry in changes.items():
+            if path in copy:
+                copy.remove(path)
+            if entry is not None:
+                copy.add(pygit2.IndexEntry(path, pygit2.Oid(hex=entry.id), FileMode(entry.mode)))
+        copy.write()
+    except pygit2.GitError as error:
+        raise DamagedIndexError(str(error)) from error

@@ -1,0 +1,160 @@
+"""The git command, used for remotes only, run so that neither a caller's words nor a hostile repository can steer it.
+
+No shell; what callers name stands behind `--end-of-options`; no hooks, pager, prompt, monitor or helper programs that
+the repository's own configuration names; no system configuration; a time limit for the whole process group.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from commonplace.domain.errors import GitError
+
+TIMEOUT_SECONDS = 60.0
+MAX_SHOWN = 300
+"""Characters of Git's own words that an error repeats."""
+
+_SETTINGS = {
+    "core.hooksPath": os.devnull,
+    "core.fsmonitor": "false",
+    "core.pager": "cat",
+    "core.sshCommand": "ssh -oBatchMode=yes",
+    "core.askPass": "",
+    "core.editor": "true",
+    "credential.interactive": "never",
+    "gc.auto": "0",
+    "protocol.ext.allow": "never",
+    "submodule.recurse": "false",
+}
+_PASSED_ON = re.compile(r"GIT_(AUTHOR|COMMITTER)_\w+|GIT_SSL_\w+|GIT_SSH_COMMAND|GIT_SSH|GIT_CONFIG_GLOBAL")
+_ENVIRONMENT = {
+    "GIT_ALLOW_PROTOCOL": "file:http:https:ssh",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "",
+    "SSH_ASKPASS": "",
+    "LC_ALL": "C",
+}
+_CREDENTIALS = re.compile(r"(?<=://)[^/\s]+@")
+_PATHS = re.compile(r"(?<![\w./:-])/[^\s'\":,;)]+|(?<=file://)/[^\s'\":,;)]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a git command did."""
+
+    code: int
+    output: str
+    errors: str
+
+    @property
+    def reason(self) -> str:
+        """The last line of what it complained about, without credentials and paths."""
+        lines = [line.strip() for line in self.errors.splitlines() if line.strip()]
+        told = [line for line in lines if line.startswith(("fatal:", "error:", "remote:"))] or lines
+        return redacted(told[-1] if told else f"it ended with {self.code}")
+
+
+def run_git(
+    root: Path, options: Sequence[str], operands: Sequence[str] = (), *, timeout: float = TIMEOUT_SECONDS
+) -> str:
+    """What a git command prints.
+
+    Args:
+        root: The work tree.
+        options: The command and its options; none of it from a caller.
+        operands: What callers name: remotes, branches, paths. Never taken for an option.
+        timeout: Seconds.
+
+    Raises:
+        GitError: it failed, took too long, or there is no git.
+    """
+    outcome = try_git(root, options, operands, timeout=timeout)
+    if outcome.code:
+        raise GitError(f"git {options[0]} failed: {outcome.reason}.", kind="repository")
+    return outcome.output
+
+
+def try_git(
+    root: Path,
+    options: Sequence[str],
+    operands: Sequence[str] = (),
+    *,
+    settings: Mapping[str, Sequence[str]] | None = None,
+    timeout: float = TIMEOUT_SECONDS,
+) -> Outcome:
+    """As `run_git`, with a failure as a value.
+
+    Args:
+        root: The work tree.
+        options: The command and its options.
+        operands: What callers name.
+        settings: More configuration for this call; several values of one name in their order.
+        timeout: Seconds.
+
+    Raises:
+        GitError: it took too long, or there is no git.
+    """
+    command = ["git"]
+    for name, values in {**{name: [value] for name, value in _SETTINGS.items()}, **(settings or {})}.items():
+        for value in values:
+            command += ["-c", f"{name}={value}"]
+    command += [*options, "--end-of-options", *operands] if operands else options
+    try:
+        process = subprocess.Popen(  # noqa: S603 - a fixed command; what callers name is behind --end-of-options
+            command,
+            cwd=root,
+            env=_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+    except FileNotFoundError as error:
+        raise GitError("There is no git command.", kind="repository", hint="Install git.") from error
+    return _finished(process, options[0], timeout)
+
+
+def redacted(text: str) -> str:
+    """Git's words without credentials and absolute paths, cut to a length that can be shown."""
+    plain = _PATHS.sub("(path)", _CREDENTIALS.sub("", text))
+    return plain if len(plain) <= MAX_SHOWN else f"{plain[: MAX_SHOWN - 3]}..."
+
+
+def _finished(process: subprocess.Popen[bytes], name: str, timeout: float) -> Outcome:
+    with process:
+        try:
+            output, errors = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired as error:
+            raise GitError(
+                f"git {name} did not end within {timeout:g} seconds.",
+                kind="repository",
+                hint="Try again; if it lasts, check the network and the remote.",
+                retryable=1,
+            ) from error
+        finally:
+            _end_group(process)
+    return Outcome(process.returncode, output.decode("utf-8", "replace"), errors.decode("utf-8", "replace"))
+
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    """End git and the helpers that it started (ssh, git-remote-https), if any are left."""
+    if process.poll() is not None:
+        return
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+
+
+def _environment() -> dict[str, str]:
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith("GIT_") or _PASSED_ON.fullmatch(name)
+    }
+    return kept | _ENVIRONMENT

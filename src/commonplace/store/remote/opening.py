@@ -1,0 +1,140 @@
+"""Opening the store of projects: made at the first start, mended at every one."""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import pygit2
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.changes import Author
+from commonplace.domain.errors import StorageError
+from commonplace.domain.ports import Store
+from commonplace.domain.projects.registry import EMPTY, INDEX_FILE
+from commonplace.store.disk.folder import Folder
+from commonplace.store.disk.journal import Journal
+from commonplace.store.git.repository import GitRepository, guarded
+from commonplace.store.git.writing import GitWriter
+from commonplace.store.locking import WAIT_SECONDS, WriterLock
+from commonplace.store.opening import open_store
+from commonplace.store.publishing import own_programs
+from commonplace.store.remote.activity import ActivityLog
+from commonplace.store.remote.folders import Subfolders
+from commonplace.store.remote.origin import Origin
+from commonplace.store.remote.worktree import WorkTree
+from commonplace.store.writing import Writer
+
+ACTIVITY_FILE = "activity.log"
+IGNORED = f"""\
+{ACTIVITY_FILE}
+
+# Operating systems
+.DS_Store
+Thumbs.db
+desktop.ini
+
+# Editors
+.idea/
+.vscode/
+*.swp
+*.swo
+*~
+"""
+_FIRST_MESSAGE = "Initialize knowledge storage"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A store and what goes with it."""
+
+    path: Path
+    store: Store
+    folders: Subfolders
+    origin: Origin
+    activity: ActivityLog
+
+
+def open_home(path: Path, state_dir: Path, who: Author) -> Opened:
+    """The store at a path, which is made if there is none.
+
+    Args:
+        path: The folder.
+        state_dir: As for `open_store`.
+        who: Whom the commits name that nobody asked for.
+
+    Raises:
+        StorageError: it cannot be made.
+        GitError: its repository is damaged.
+    """
+    made = _made(path)
+    root = path.resolve()
+    store = open_store(root, commit="auto", state_dir=state_dir)
+    for repair in store.recover():
+        log.warning("%s: %s", store.name, repair)
+    repository = GitRepository(root / ".git", root)
+    git = GitWriter(repository)
+    gitdir = repository.gitdir
+    writer = Writer(root, WriterLock(gitdir / "commonplace.lock"), Journal(gitdir / "commonplace.journal"), git)
+    tree = WorkTree(Folder(root), git, writer, who)
+    if not store.read_only_reason:
+        _begin(store, who, tree if made else None)
+        _exclude(repository)
+    origin = Origin(tree, lambda: own_programs(repository))
+    return Opened(root, store, Subfolders(root), origin, ActivityLog(root / ACTIVITY_FILE))
+
+
+def _made(path: Path) -> bool:
+    """Whether there was no repository at the path; now there is."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        if (path / ".git").exists():
+            return False
+        folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)  # several servers may start for the first time at once
+            if (path / ".git").exists():
+                return False
+            guarded(lambda: pygit2.init_repository(str(path), initial_head="main"))
+        finally:
+            os.close(folder)
+    except OSError as error:
+        raise StorageError(
+            f"The folder of the projects cannot be made: {error.strerror}.",
+            kind="collection",
+            hint="Check its permissions, or name another folder.",
+        ) from error
+    return True
+
+
+def _begin(store: Store, who: Author, tree: WorkTree | None) -> None:
+    """The first commit, with what is there already in a folder that had no repository."""
+    if store.history.available:
+        return
+    ignore, index = Address(".gitignore"), Address(INDEX_FILE)
+    with store.transaction(_FIRST_MESSAGE, who) as transaction:
+        if not transaction.exists(ignore):
+            transaction.put(ignore, IGNORED.encode())
+        if not transaction.exists(index) and not store.history.available:
+            transaction.put(index, EMPTY.content)
+    if tree is not None:
+        with tree.writer.lock.held(WAIT_SECONDS):
+            tree.commit_all()
+
+
+def _exclude(repository: GitRepository) -> None:
+    """Keep the log out of Git in a store whose own `.gitignore` does not."""
+    if guarded(lambda: repository.handle.path_is_ignored(ACTIVITY_FILE)):
+        return
+    exclude = repository.gitdir / "info" / "exclude"
+    try:
+        exclude.parent.mkdir(exist_ok=True)
+        with exclude.open("a", encoding="utf-8") as file:
+            file.write(f"/{ACTIVITY_FILE}\n")
+    except OSError as error:
+        log.warning("the activity log could not be excluded from Git: %s", error.strerror)

@@ -1,0 +1,234 @@
+"""Keeping a store in step with its remote `origin`, in the background: fetch, replay, push, and again.
+
+What was acknowledged is never given up. Local commits that the remote lacks are replayed on top of it; where one
+conflicts the remote's text wins in the file and the local commits stay on a branch `rescue/<time>`. Commits that the
+remote had and dropped (a forced push) are kept on such a branch and not sent back.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from commonplace.domain.errors import GitError, KnowledgeError
+from commonplace.domain.projects.ports import StorageStatus, SyncOutcome
+from commonplace.store.git.repository import GitRepository, guarded
+from commonplace.store.git_command import Outcome, try_git
+from commonplace.store.locking import WAIT_SECONDS
+from commonplace.store.remote.replaying import only_here, replay
+from commonplace.store.remote.worktree import WorkTree
+
+REMOTE, BRANCH = "origin", "main"
+FIRST_ANSWER_SECONDS = 3.0
+"""How long a caller waits for the fetch of the start."""
+FLUSH_SECONDS = 5.0
+"""How long the end of the process waits for a push."""
+FETCH_SECONDS = 30.0
+PUSH_SECONDS = 30.0
+PUSH_ATTEMPTS = 3
+"""How often a push is made anew because others push at the same time."""
+
+_TRACKING = f"refs/remotes/{REMOTE}/{BRANCH}"
+_SYNCED = "refs/commonplace/synced"
+"""What the remote had when both were last in step; unlike the tracking branch, no other program moves it."""
+_RESCUE = "refs/heads/rescue/"
+
+log = logging.getLogger(__name__)
+
+
+class Origin:
+    """`domain.projects.ports.Upstream` of a store in a repository."""
+
+    def __init__(self, tree: WorkTree, programs: Callable[[], dict[str, list[str]]]) -> None:
+        """Begin; nothing happens before `start`.
+
+        Args:
+            tree: The files.
+            programs: Settings for credentials and SSH.
+        """
+        self._tree = tree
+        self._programs = programs
+        self._network = threading.Lock()
+        self._wake = threading.Event()
+        self._first = threading.Event()
+        self._began = time.monotonic()
+        self._deadline = float("inf")
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Fetch and push in a thread of its own from now on."""
+        self._began = time.monotonic()
+        self._thread = threading.Thread(target=self._run, name="origin", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Let a pending push end, within `FLUSH_SECONDS`."""
+        self._deadline = time.monotonic() + FLUSH_SECONDS
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join(FLUSH_SECONDS)
+            if self._thread.is_alive():
+                log.warning("the last commits were not pushed in time; the next start pushes them")
+
+    def wait_started(self) -> None:
+        """Return when the first fetch is over, or `FIRST_ANSWER_SECONDS` after the start."""
+        if self._thread is not None:
+            self._first.wait(max(0.0, self._began + FIRST_ANSWER_SECONDS - time.monotonic()))
+
+    def committed(self) -> None:
+        """Push soon."""
+        self._wake.set()
+
+    def status(self) -> StorageStatus:
+        """How things stand, by what is known here."""
+        repository = self._repository
+        head = repository.head
+        rescued = [name for name in guarded(lambda: list(repository.handle.references)) if name.startswith(_RESCUE)]
+        return StorageStatus(
+            branch=repository.branch.removeprefix("refs/heads/"),
+            last_commit=repository.commit(head).message.partition("\n")[0] if head else "",
+            uncommitted=tuple(self._tree.uncommitted()),
+            remote=self._standing(head),
+            rescued=tuple(name.removeprefix("refs/heads/") for name in sorted(rescued)),
+        )
+
+    def sync(self) -> SyncOutcome:
+        """Commit every change made by hand, bring in what the remote has, and push."""
+        with self._tree.writer.lock.held(WAIT_SECONDS):
+            self._tree.writer.repair()
+            files, message = self._tree.commit_all()
+        if not self._configured:
+            return SyncOutcome(files=files, message=message, pushed=False, error="No remote configured")
+        with self._network:
+            error = self._brought_in() or self._pushed()
+        return SyncOutcome(files=files, message=message, pushed=not error, error=error)
+
+    @property
+    def _repository(self) -> GitRepository:
+        return self._tree.repository
+
+    @property
+    def _configured(self) -> bool:
+        return REMOTE in self._repository.remotes()
+
+    def _run(self) -> None:
+        """The thread: one fetch, then a push whenever there is something to push, until the end."""
+        self._step(self._brought_in)
+        self._first.set()
+        while True:
+            self._step(self._pushed)
+            if self._deadline < float("inf"):
+                return
+            self._wake.wait()
+            self._wake.clear()
+
+    def _step(self, act: Callable[[], str]) -> None:
+        try:
+            if self._configured:
+                with self._network:
+                    problem = act()
+                if problem:
+                    log.warning("%s: %s", REMOTE, problem)
+        except KnowledgeError as error:
+            log.warning("%s: %s", REMOTE, error)
+        except Exception:
+            log.exception("keeping in step with %s failed", REMOTE)
+
+    def _standing(self, head: str) -> str:
+        if not self._configured:
+            return "No remote configured"
+        name, remote = f"{REMOTE}/{BRANCH}", self._repository.tip(_TRACKING)
+        if not remote:
+            return f"{name} ({len(only_here(self._repository, head, []))} ahead, 0 behind)"
+        ahead, behind = guarded(lambda: self._repository.handle.ahead_behind(head, remote)) if head else (0, 0)
+        return f"{name} ({ahead} ahead, {behind} behind)" if ahead or behind else f"{name} (up to date)"
+
+    def _brought_in(self) -> str:
+        """Fetch and integrate; what went wrong, "" for nothing."""
+        fetched = f"refs/commonplace/fetched-{os.getpid()}"
+        options = ["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--refmap="]
+        outcome = self._git(
+            [*options, "--upload-pack=git-upload-pack"], f"+refs/heads/{BRANCH}:{fetched}", FETCH_SECONDS
+        )
+        if outcome.code:
+            return "" if "couldn't find remote ref" in outcome.errors else f"fetch failed: {outcome.reason}"
+        try:
+            with self._tree.writer.lock.held(WAIT_SECONDS):
+                self._tree.writer.repair()
+                self._integrate(self._repository.tip(fetched))
+        except KnowledgeError as error:
+            return str(error)
+        finally:
+            self._delete(fetched)
+        return ""
+
+    def _integrate(self, remote: str) -> None:
+        """Bring branch and files to the remote's commit with the local ones on top, under the lock."""
+        repository = self._repository
+        self._tree.commit_all()
+        head = repository.head
+        known = {repository.tip(_SYNCED), repository.tip(_TRACKING)} - {""}
+        dropped = any(only_here(repository, tip, [remote]) for tip in known if repository.holds(head, tip))
+        if dropped or not repository.holds(head, remote):
+            local = only_here(repository, head, [remote, *known])
+            result = replay(repository, local, remote)
+            rescue = self._rescue(head, result.conflicts) if dropped or result.conflicts else ""
+            try:
+                self._tree.move(result.tip)
+            except KnowledgeError:
+                self._delete(rescue)
+                raise
+        self._note(remote)
+
+    def _rescue(self, head: str, conflicts: tuple[str, ...]) -> str:
+        """Keep a commit on a branch of its own; the branch."""
+        time_text = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+        number, name = 1, f"{_RESCUE}{time_text}"
+        while self._repository.tip(name):
+            number += 1
+            name = f"{_RESCUE}{time_text}-{number}"
+        guarded(lambda: self._repository.handle.references.create(name, head))
+        what = f"{len(conflicts)} files conflicted" if conflicts else "the remote dropped commits"
+        log.warning("%s; the local commits are kept on %s", what, name.removeprefix("refs/heads/"))
+        return name
+
+    def _pushed(self) -> str:
+        """Send what the remote lacks; why not, "" when it has everything."""
+        for _ in range(PUSH_ATTEMPTS):
+            head = self._repository.head
+            if not head or head == self._repository.tip(_SYNCED) == self._repository.tip(_TRACKING):
+                return ""
+            options = ["push", "--porcelain", "--no-verify", "--no-signed", "--no-recurse-submodules"]
+            outcome = self._git(
+                [*options, "--receive-pack=git-receive-pack"], f"{head}:refs/heads/{BRANCH}", PUSH_SECONDS
+            )
+            if not outcome.code:
+                self._note(head)
+                return ""
+            if "[rejected]" not in outcome.output:
+                return f"push failed: {outcome.reason}"
+            if problem := self._brought_in():
+                return problem
+        return "push failed: others keep pushing to it"
+
+    def _git(self, options: list[str], reference: str, seconds: float) -> Outcome:
+        """Run git on the remote; no longer than the process may still last."""
+        settings = {**self._programs(), "fetch.fsckObjects": ["true"]}
+        left = max(0.1, min(seconds, self._deadline - time.monotonic()))
+        try:
+            return try_git(self._repository.root, options, [REMOTE, reference], settings=settings, timeout=left)
+        except GitError as error:
+            return Outcome(1, "", str(error))
+
+    def _note(self, commit: str) -> None:
+        """Remember what the remote has."""
+        for name in (_SYNCED, _TRACKING):
+            guarded(lambda name=name: self._repository.handle.references.create(name, commit, force=True))
+
+    def _delete(self, name: str) -> None:
+        if name and self._repository.tip(name):
+            guarded(lambda: self._repository.handle.references.delete(name))

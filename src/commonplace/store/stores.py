@@ -1,0 +1,152 @@
+"""The store of a folder on disk, with or without Git beneath it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.changes import Author, FileStat
+from commonplace.domain.errors import KnowledgeError, ReadOnlyError, UnavailableError
+from commonplace.domain.ports import History, Repository, Transaction
+from commonplace.store.disk.folder import Folder
+from commonplace.store.disk.scanning import Scan
+from commonplace.store.disk.swapping import Change
+from commonplace.store.git.committing import wording
+from commonplace.store.git.writing import GitWriter
+from commonplace.store.locking import WAIT_SECONDS
+from commonplace.store.publishing import Publisher
+from commonplace.store.transactions import Draft
+from commonplace.store.writing import Plan, Writer
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How a folder is written."""
+
+    prefix: str = ""
+    """From the writer's root to the folder: "" or a path that ends in a slash."""
+    git: GitWriter | None = None
+    """None without Git."""
+    commits: bool = False
+    """Whether every write is one commit."""
+
+
+class FolderStore:
+    """`domain.ports.Store` of a folder."""
+
+    def __init__(self, folder: Folder, writer: Writer, history: History, terms: Terms) -> None:
+        self._folder = folder
+        self._writer = writer
+        self._history = history
+        self._terms = terms
+        self._skipped: list[tuple[str, str]] = []
+
+    @property
+    def name(self) -> str:
+        """The folder's own name."""
+        return self._folder.path.name
+
+    @property
+    def root(self) -> Path:
+        """The folder itself, for what watches it."""
+        return self._folder.path
+
+    @property
+    def identity(self) -> str:
+        """A stable key of this folder on this machine."""
+        return key_of(self._folder)
+
+    @property
+    def history(self) -> History:
+        """Its commits."""
+        return self._history
+
+    @property
+    def read_only_reason(self) -> str:
+        """Why nothing can be written, "" when it can."""
+        if not os.access(self._folder.path, os.W_OK | os.X_OK):
+            return "its folder may not be written by this user"
+        git = self._terms.git
+        return git.refusal() if git and self._terms.commits else ""
+
+    def scan(self) -> Iterator[tuple[Address, FileStat]]:
+        """Every servable Markdown file, in no particular order."""
+        scan = Scan(self._folder)
+        yield from scan
+        self._skipped = scan.skipped
+
+    def skipped(self) -> list[tuple[str, str]]:
+        """Relative path and reason of what the last scan left out."""
+        return list(self._skipped)
+
+    def stat(self, address: Address) -> FileStat | None:
+        """Size and times of a regular file inside the folder, None when there is none."""
+        return self._folder.stat(address)
+
+    def read(self, address: Address) -> bytes:
+        """The bytes of a regular file inside the folder."""
+        return self._folder.read(address)
+
+    def files(self, folder: str) -> list[tuple[Address, FileStat]]:
+        """Regular files directly in a folder, hidden ones and links left out."""
+        return self._folder.files(folder)
+
+    def committing(self) -> FolderStore:
+        """The same files with every write one commit; itself where there is no Git."""
+        if self._terms.commits or self._terms.git is None:
+            return self
+        return FolderStore(self._folder, self._writer, self._history, replace(self._terms, commits=True))
+
+    @property
+    def repository(self) -> Repository | None:
+        """Commits by request and publishing; None without Git."""
+        git = self._terms.git
+        return Publisher(self._folder, self._writer, git, self._terms.prefix) if git else None
+
+    @contextmanager
+    def transaction(self, message: str, author: Author | None = None) -> Generator[Transaction]:
+        """One write: locked across processes, durable, and one commit in a committing store, when it ends."""
+        self._require_writable()
+        with self._writer.lock.held(WAIT_SECONDS):
+            self._writer.repair()
+            draft = Draft(self._folder)
+            yield draft
+            self._require_writable()
+            changes = draft.changes(self._terms.prefix)
+            plan = self._plan(changes, message, author)
+            draft.acknowledge(self._writer.apply(changes, plan) if changes else "")
+
+    def recover(self) -> list[str]:
+        """Finish or undo what a killed process left; a writer at work elsewhere has done so already."""
+        if not self._writer.needs_repair:
+            return []
+        try:
+            with self._writer.lock.held(wait=0):
+                return self._writer.repair()
+        except UnavailableError:
+            return []
+        except KnowledgeError as error:  # the files can be read all the same
+            return [f"an interrupted write could not be repaired: {error}"]
+
+    def _plan(self, changes: Sequence[Change], message: str, author: Author | None) -> Plan:
+        git = self._terms.git
+        if git is None or not self._terms.commits:
+            return lambda _: None
+        contents = {change.path: change.content for change in changes}
+        return lambda token: git.plan(token, contents, wording(git.repository, message, author))
+
+    def _require_writable(self) -> None:
+        if reason := self.read_only_reason:
+            raise ReadOnlyError(
+                f"{self.name} cannot be written: {reason}.", kind="collection", hint="It can be read meanwhile."
+            )
+
+
+def key_of(folder: Folder) -> str:
+    """32 hex digits that stand for a folder's real path."""
+    return hashlib.sha256(os.fsencode(folder.path)).hexdigest()[:32]

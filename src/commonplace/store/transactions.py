@@ -1,0 +1,129 @@
+"""What a writer's block collects before anything reaches the disk."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.changes import FileStat, Receipt
+from commonplace.domain.errors import InvalidInputError, NotFoundError
+from commonplace.domain.revisions import revision_of
+from commonplace.store.disk.folder import Folder, opened_folder
+from commonplace.store.disk.swapping import Change, Seen, changed_meanwhile
+
+
+class Draft:
+    """The reads and changes of one transaction: `domain.ports.Transaction`, held in memory until it is applied."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+        self._receipt: Receipt | None = None
+        self._seen: dict[Address, Seen] = {}
+        self._changes: dict[Address, bytes | None] = {}
+
+    def read(self, address: Address) -> bytes:
+        """The bytes as this transaction would leave them."""
+        if address not in self._changes:
+            return self._load(address)
+        content = self._changes[address]
+        if content is None:
+            raise _missing(address)
+        return content
+
+    def exists(self, address: Address) -> bool:
+        """Whether the file is there, as this transaction would leave it."""
+        if address in self._changes:
+            return self._changes[address] is not None
+        return self._folder.stat(address) is not None
+
+    def put(self, address: Address, content: bytes) -> None:
+        """Create or replace a file.
+
+        Raises:
+            InvalidInputError: something else than a regular file has that name.
+        """
+        _require_writable(self._folder, address)
+        self._changes[address] = content
+
+    def remove(self, address: Address) -> None:
+        """Delete a file."""
+        if not self.exists(address):
+            raise _missing(address)
+        _require_writable(self._folder, address)
+        self._changes[address] = None
+
+    @property
+    def receipt(self) -> Receipt:
+        """What was done; valid after the `with` block has ended."""
+        if self._receipt is None:
+            raise RuntimeError("a transaction has no receipt before its block has ended without an error")
+        return self._receipt
+
+    def changes(self, prefix: str) -> list[Change]:
+        """What is to be done, without what would change nothing; paths begin with `prefix`.
+
+        Raises:
+            ConflictError: another program has changed a file since this transaction read it.
+        """
+        changes: list[Change] = []
+        for address, content in self._changes.items():
+            before = self._before(address)
+            if content is None and before is None:
+                continue
+            if content is None or before is None or revision_of(content) != before.revision:
+                changes.append(Change(f"{prefix}{address.path}", before, content, address.path))
+        return changes
+
+    def acknowledge(self, commit: str) -> None:
+        """Say that all of it is durable, in this commit ("" for none)."""
+        items = self._changes.items()
+        self._receipt = Receipt(
+            commit,
+            {address: revision_of(content) for address, content in items if content is not None},
+            tuple(address for address, content in items if content is None),
+        )
+
+    def _before(self, address: Address) -> Seen | None:
+        now = self._folder.stat(address)
+        seen = self._seen.get(address)
+        if seen is not None and now != seen.stat:
+            raise changed_meanwhile(address.path, revision_of(self._folder.read(address)) if now else "")
+        if now is None:
+            return None
+        self._load(address)
+        return self._seen[address]
+
+    def _load(self, address: Address) -> bytes:
+        status, content = self._folder.load(address)
+        first: FileStat = self._seen.setdefault(address, Seen(status, revision_of(content))).stat
+        if first != status:
+            raise changed_meanwhile(address.path, revision_of(content))
+        return content
+
+
+def _require_writable(folder: Folder, address: Address) -> None:
+    """Links are served and never written through: that would change another address than the one given."""
+    *folders, name = address.path.split("/")
+    try:
+        with opened_folder(folder.path, folders) as descriptor:
+            mode = os.stat(name, dir_fd=descriptor, follow_symlinks=False).st_mode
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise InvalidInputError(
+            f"{address} cannot be written: {error.strerror} on the way to it.",
+            kind="path",
+            hint="Choose a path whose folders are folders of the collection.",
+        ) from error
+    if not stat.S_ISREG(mode):
+        what = "a link" if stat.S_ISLNK(mode) else "no regular file"
+        raise InvalidInputError(
+            f"{address} is {what} and is never written.", kind="path", hint="Write to another path."
+        )
+
+
+def _missing(address: Address) -> NotFoundError:
+    return NotFoundError(
+        f"No such file: {address}.", kind="document", hint="List or search to see what there is.", path=address.path
+    )

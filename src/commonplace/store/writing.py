@@ -1,0 +1,151 @@
+"""One transaction from the writer's changes to the acknowledgement, and the repair of one that was cut off.
+
+The order is what makes it safe:
+
+1. the journal, the new files, Git's objects and the branch's new content are written under temporary names;
+2. all of them are made durable together;
+3. names change: Git's objects, the files, the branch;
+4. the folders are made durable; the write can be acknowledged;
+5. the index's entries are brought up to date, old files are removed, the journal is emptied.
+
+Whoever finds a journal that is not empty under the lock knows that its writer died, and can tell from the files'
+own bytes how far it came.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from commonplace.domain.changes import FileStat
+from commonplace.domain.errors import KnowledgeError, StorageError
+from commonplace.store.disk.durable import Unsynced, sync_folders
+from commonplace.store.disk.journal import Intent, Journal, Record
+from commonplace.store.disk.swapping import Change, Swap, storage_error
+from commonplace.store.git.committing import Publication
+from commonplace.store.git.writing import GitWriter
+from commonplace.store.locking import WriterLock
+from commonplace.store.repairing import repair
+
+_log = logging.getLogger(__name__)
+
+Plan = Callable[[str], Publication | None]
+"""Makes the commit of a transaction, whose token it is given; None: no commit."""
+
+
+class Writer:
+    """Everything that is written below one root: a work tree, or a folder without Git."""
+
+    def __init__(self, root: Path, lock: WriterLock, journal: Journal, git: GitWriter | None) -> None:
+        self.root = root
+        self.lock = lock
+        self._journal = journal
+        self._git = git
+        self._pending: dict[str, str] = {}
+
+    def apply(self, changes: Sequence[Change], plan: Plan, read: Mapping[str, FileStat] | None = None) -> str:
+        """Make the changes and the commit, under the lock; the commit's id, "" for none.
+
+        Args:
+            changes: To the files.
+            plan: Makes the commit.
+            read: Facts of files that are committed as they were read, by path.
+
+        Raises:
+            ConflictError: another program changed one of the files meanwhile.
+            StorageError, GitError, ReadOnlyError, UnavailableError: refused; nothing was changed.
+        """
+        token = secrets.token_hex(6)
+        commit = plan(token)
+        swap = Swap(self.root, token, changes)
+        try:
+            folders = self._make(_intent(token, changes, swap, commit), swap, commit)
+        except OSError as error:
+            self._take_back(swap, commit)
+            raise storage_error(error, "the write") from error
+        except KnowledgeError:
+            self._take_back(swap, commit)
+            raise
+        except BaseException:  # an interrupt may come when all is done already: the bytes on the disk tell
+            self.repair()
+            raise
+        _settle(folders)
+        self._conclude(token, swap, commit, read or {})
+        return commit.commit if commit else ""
+
+    @property
+    def needs_repair(self) -> bool:
+        """Whether there may be something to repair; asks without the lock."""
+        return not self._journal.is_empty
+
+    def repair(self) -> list[str]:
+        """Finish or undo what a killed process left, under the lock; one line for each repair.
+
+        Raises:
+            StorageError, GitError: it cannot be done now; nothing is worse than before.
+        """
+        self._pending = {}
+        if self._journal.is_empty:
+            return []
+        try:
+            done = repair(self.root, self._git, self._journal.read())
+            self._journal.write(Record(None, done.pending))
+        except OSError as error:
+            raise storage_error(error, "the repair of an interrupted write") from error
+        self._pending = done.pending
+        return done.told
+
+    def _make(self, intent: Intent, swap: Swap, commit: Publication | None) -> set[Path]:
+        with Unsynced() as unsynced:
+            self._journal.write(Record(intent, self._pending), unsynced)
+            if commit:
+                commit.write(unsynced)
+            swap.prepare(unsynced)
+            unsynced.sync()
+        folders = swap.folders
+        if commit:
+            folders |= commit.place()
+        swap.perform()
+        if commit:
+            folders |= commit.publish()
+        return folders
+
+    def _take_back(self, swap: Swap, commit: Publication | None) -> None:
+        """Undo; what cannot be undone now stays in the journal for the next writer."""
+        try:
+            swap.undo()
+            if commit:
+                commit.discard()
+            self._journal.write(Record(None, self._pending))
+        except OSError as error:
+            _log.error("a failed write could not be undone at once; the next start repairs it: %s", error.strerror)
+
+    def _conclude(self, token: str, swap: Swap, commit: Publication | None, read: Mapping[str, FileStat]) -> None:
+        """What follows the acknowledgement; when it fails, the journal keeps it for the next writer."""
+        try:
+            if self._git and commit:
+                self._pending = self._git.update_index(token, commit, {**read, **swap.written}, self._pending)
+            swap.finish()
+            self._journal.write(Record(None, self._pending))
+        except (OSError, KnowledgeError) as error:
+            _log.warning("cleaning up after a write is left to the next one: %s", error)
+
+
+def _intent(token: str, changes: Sequence[Change], swap: Swap, commit: Publication | None) -> Intent:
+    steps = tuple(change.step for change in changes)
+    if commit is None:
+        return Intent(token, steps, swap.made)
+    return Intent(token, steps, swap.made, commit.reference, commit.commit, tuple(commit.changed))
+
+
+def _settle(folders: set[Path]) -> None:
+    try:
+        sync_folders(folders)
+    except OSError as error:
+        raise StorageError(
+            f"The write was made, but the disk did not confirm it: {error.strerror}.",
+            kind="collection",
+            hint="Check the disk; then read the document to see what it holds.",
+        ) from error

@@ -1,0 +1,374 @@
+"""Every writing and administering tool of the `kb` contract, over the real process, in a real repository."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent import Agent, agent
+from support import ROOT, GitRepo, MakeRepo
+
+RESTORE = "runbooks/restore-database"
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    folder = tmp_path / "harbour"
+    shutil.copytree(ROOT / "examples" / "kb", folder)
+    return folder
+
+
+@pytest.fixture
+def writer(base: Path) -> Iterator[Agent]:
+    with agent("mcp", base, "--tier", "write") as connected:
+        yield connected
+
+
+def test_a_created_entry_keeps_every_field_and_is_found_at_once(writer: Agent, base: Path) -> None:
+    made = writer.call(
+        "kb_create",
+        kb_name="harbour",
+        entry_type="runbook",
+        title="Rotate the signing keys",
+        body="First, quixotically, look around.\n",
+        date="2026-03-01",
+        importance=7,
+        tags=["security", "keys/rotation"],
+        participants=["on-call"],
+        role="lead",
+        metadata={"severity": "high", "ticket": "H-12", "nested": {"a": [1, 2]}},
+    )
+    assert made["created"] is True
+    assert (made["entry_id"], made["file_path"]) == ("rotate-the-signing-keys", "runbooks/rotate-the-signing-keys.md")
+    entry = writer.call("kb_get", entry_id=made["entry_id"], kb_name="harbour")["entry"]
+    assert entry["revision"] == made["revision"]
+    assert (entry["title"], entry["date"], entry["importance"]) == ("Rotate the signing keys", "2026-03-01", 7)
+    assert (entry["tags"], entry["participants"], entry["role"]) == (["security", "keys/rotation"], ["on-call"], "lead")
+    assert entry["severity"] == "high", "a field that the type declares stands at the top"
+    assert entry["metadata"] == {"ticket": "H-12", "nested": {"a": [1, 2]}}
+    assert writer.call("kb_search", query="quixotically")["results"][0]["id"] == made["entry_id"]
+    assert (base / made["file_path"]).read_text().endswith("\n\nFirst, quixotically, look around.\n")
+
+
+def test_creating_twice_never_overwrites(writer: Agent, base: Path) -> None:
+    made = writer.call("kb_create", kb_name="harbour", entry_type="note", title="Once", body="First.")
+    before = (base / made["file_path"]).read_bytes()
+    refused = writer.refusal("kb_create", kb_name="harbour", entry_type="note", title="Once", body="Second.")
+    assert refused["error_code"] == "ENTRY_EXISTS"
+    assert (base / made["file_path"]).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("title", "identifier"),
+    [
+        ("日本語のページ", "日本語のページ"),
+        ("دليل الطوارئ", "دليل-الطوارئ"),
+        ("Straße & Überfahrt", "straße-überfahrt"),
+    ],
+)
+def test_titles_in_any_script_give_stable_ids(writer: Agent, title: str, identifier: str) -> None:
+    made = writer.call("kb_create", kb_name="harbour", entry_type="note", title=title)
+    assert made["entry_id"] == identifier
+    assert writer.call("kb_get", entry_id=identifier)["entry"]["title"] == title
+
+
+def test_an_emoji_title_gives_a_stable_id(writer: Agent) -> None:
+    made = writer.call("kb_create", kb_name="harbour", entry_type="note", title="⚓🚢")
+    assert made["entry_id"]
+    assert (
+        writer.refusal("kb_create", kb_name="harbour", entry_type="note", title="⚓🚢")["error_code"] == "ENTRY_EXISTS"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "named"),
+    [
+        ({"entry_type": "note", "title": "?!... --"}, "VALIDATION_FAILED", "letter"),
+        ({"entry_type": "note", "title": "x" * 10_000}, "VALIDATION_FAILED", "title"),
+        ({"entry_type": "note", "title": "T", "importance": 99}, "VALIDATION_FAILED", "importance"),
+        ({"entry_type": "note", "title": "T", "date": "someday"}, "VALIDATION_FAILED", "date"),
+        ({"entry_type": "spaceship", "title": "T"}, "UNDECLARED_TYPE", "runbook"),
+        ({"entry_type": "note"}, "MISSING_PARAMETER", "title"),
+    ],
+)
+def test_a_wrong_entry_is_refused_and_nothing_changes(
+    writer: Agent, base: Path, arguments: dict[str, object], code: str, named: str
+) -> None:
+    before = sorted(path.name for path in base.rglob("*"))
+    refused = writer.refusal("kb_create", kb_name="harbour", **arguments)
+    assert refused["error_code"] == code
+    assert named in refused["error"]
+    assert sorted(path.name for path in base.rglob("*")) == before
+
+
+def test_an_update_changes_the_named_field_and_no_other_byte(writer: Agent, base: Path) -> None:
+    file = base / f"{RESTORE}.md"
+    before = file.read_text().splitlines()
+    made = writer.call("kb_update", entry_id=RESTORE, kb_name="harbour", importance=9)
+    after = file.read_text().splitlines()
+    assert [line for line in after if line not in before] == ["importance: 9"]
+    assert [line for line in before if line not in after] == []
+    assert made["file_path"] == f"{RESTORE}.md"
+
+
+def test_a_stale_revision_is_a_conflict_that_names_the_current_one(writer: Agent, base: Path) -> None:
+    first = writer.call("kb_get", entry_id=RESTORE)["entry"]["revision"]
+    current = writer.call("kb_update", entry_id=RESTORE, kb_name="harbour", status="draft")["revision"]
+    before = (base / f"{RESTORE}.md").read_bytes()
+    refused = writer.refusal("kb_update", entry_id=RESTORE, kb_name="harbour", status="final", revision=first)
+    assert (refused["error_code"], refused["current_revision"]) == ("CONFLICT", current)
+    assert (base / f"{RESTORE}.md").read_bytes() == before
+    assert writer.call("kb_update", entry_id=RESTORE, kb_name="harbour", status="final", revision=current)["updated"]
+
+
+def test_every_field_that_an_update_names_is_set_and_null_removes_it(writer: Agent) -> None:
+    writer.call(
+        "kb_update",
+        entry_id=RESTORE,
+        kb_name="harbour",
+        title="Restore it",
+        body="# Restore it\n\nNew text.\n",
+        tags=["a"],
+        participants=["b"],
+        metadata={"x": 1},
+        status="draft",
+        date="2026-01-02",
+        location="Quay",
+        summary="Short",
+    )
+    writer.call("kb_update", entry_id=RESTORE, kb_name="harbour", metadata={"y": 2}, status=None)
+    entry = writer.call("kb_get", entry_id=RESTORE)["entry"]
+    assert (entry["title"], entry["body"], entry["tags"]) == ("Restore it", "# Restore it\n\nNew text.\n", ["a"])
+    assert (entry["participants"], entry["metadata"], entry["status"]) == (["b"], {"x": 1, "y": 2}, None)
+    assert (entry["date"], entry["location"], entry["summary"]) == ("2026-01-02", "Quay", "Short")
+
+
+def test_an_entry_is_deleted(writer: Agent, base: Path) -> None:
+    assert writer.call("kb_delete", entry_id=RESTORE, kb_name="harbour") == {"deleted": True, "entry_id": RESTORE}
+    assert not (base / f"{RESTORE}.md").exists()
+    assert writer.refusal("kb_get", entry_id=RESTORE)["error_code"] == "ENTRY_NOT_FOUND"
+
+
+def test_a_link_is_made_once_and_seen_from_both_ends(writer: Agent) -> None:
+    arguments = {"source_id": "topics/tides", "source_kb": "harbour", "target_id": RESTORE, "relation": "supports"}
+    first = writer.call("kb_link", **arguments, note="for the record")
+    assert first["linked"] is True
+    assert writer.call("kb_link", **arguments)["revision"] == first["revision"]
+    entry = writer.call("kb_get", entry_id="topics/tides")["entry"]
+    assert [link["relation"] for link in entry["links"] if link["target_id"] == RESTORE] == ["supports"]
+    back = writer.call("kb_backlinks", entry_id=RESTORE, kb_name="harbour")["backlinks"]
+    assert ("topics/tides", "supported_by", "for the record") in [(b["id"], b["relation"], b["note"]) for b in back]
+
+
+def test_several_entries_are_created_in_one_step_and_a_wrong_one_stops_no_other(writer: Agent) -> None:
+    answer = writer.call(
+        "kb_bulk_create",
+        kb_name="harbour",
+        entries=[
+            {"entry_type": "note", "title": "Bulk one"},
+            {"entry_type": "nonsense", "title": "Bulk two"},
+            {"entry_type": "note", "title": "Bulk one"},
+            {"title": "Bulk three"},
+            {"entry_type": "note", "title": "Bulk four"},
+        ],
+    )
+    assert (answer["total"], answer["created"], answer["failed"]) == (5, 2, 3)
+    codes = [result.get("error_code", result.get("entry_id")) for result in answer["results"]]
+    assert codes == ["bulk-one", "UNDECLARED_TYPE", "ENTRY_EXISTS", "MISSING_PARAMETER", "bulk-four"]
+
+
+def test_checks_after_a_write_are_given_only_when_there_is_something(writer: Agent) -> None:
+    good = writer.call("kb_create", kb_name="harbour", entry_type="note", title="Good", body="Text.", validate=True)
+    assert "qa_issues" not in good
+    bad = writer.call("kb_create", kb_name="harbour", entry_type="note", title="Bad", body="[[nowhere-at-all]]")
+    assert [issue["rule"] for issue in bad["qa_issues"]] == ["broken_link"], "kb.yaml says qa_on_write"
+
+
+def test_a_value_that_breaks_its_type_comes_back_as_a_warning(writer: Agent) -> None:
+    made = writer.call(
+        "kb_create", kb_name="harbour", entry_type="runbook", title="Odd", body="x", metadata={"severity": "extreme"}
+    )
+    assert "severity" in made["warnings"][0]
+
+
+def test_an_assessment_is_kept_as_an_entry(writer: Agent) -> None:
+    one = writer.call("kb_qa_assess", kb_name="harbour", entry_id="topics/monitoring")
+    assert (one["target_entry"], one["qa_status"], one["issues_found"]) == ("topics/monitoring", "warn", 1)
+    kept = writer.call("kb_get", entry_id=one["assessment_id"])["entry"]
+    assert (kept["entry_type"], kept["qa_status"]) == ("qa_assessment", "warn")
+    whole = writer.call("kb_qa_assess", kb_name="harbour")
+    assert (whole["assessed"], whole["skipped"]) == (36, 1)
+    assert writer.call("kb_qa_assess", kb_name="harbour")["assessed"] == 0
+    coverage = writer.call("kb_qa_status", kb_name="harbour")["coverage"]
+    assert (coverage["total"], coverage["assessed"], coverage["coverage_pct"]) == (37, 37, 100.0)
+
+
+def test_writes_are_files_until_they_are_committed(git_repo: MakeRepo) -> None:
+    repo = git_repo(name="kb", files={"a.md": "# A\n"})
+    with agent("mcp", repo.path, "--tier", "write") as writer:
+        writer.call("kb_create", kb_name="kb", entry_type="note", title="B")
+    assert repo.git("rev-list", "--count", "HEAD") == "1"
+    assert repo.git("status", "--porcelain", "-uall") == "?? notes/b.md"
+
+
+def test_with_automatic_commits_each_write_is_one(git_repo: MakeRepo) -> None:
+    repo = git_repo(name="kb", files={"a.md": "# A\n"})
+    with agent("mcp", repo.path, "--tier", "write", "--commit", "auto") as writer:
+        writer.call("kb_create", kb_name="kb", entry_type="note", title="B")
+        writer.call("kb_update", entry_id="b", kb_name="kb", status="x")
+        entries = [{"entry_type": "note", "title": f"Bulk {n}"} for n in range(3)]
+        writer.call("kb_bulk_create", kb_name="kb", entries=entries)
+        writer.call("kb_delete", entry_id="b", kb_name="kb")
+    assert repo.git("rev-list", "--count", "HEAD") == "5"
+    assert repo.git("status", "--porcelain") == ""
+    assert repo.git("log", "-1", "--format=%an <%ae>") == "Test Writer <writer@example.org>"
+
+
+def test_a_base_in_a_subfolder_commits_its_own_files_alone(git_repo: MakeRepo) -> None:
+    repo = git_repo(name="big", files={"kb/a.md": "# A\n", "src/code.py": "1\n"})
+    repo.write("src/code.py", "2\n")
+    repo.git("add", "src/code.py")
+    repo.write("src/other.py", "3\n")
+    with agent("mcp", repo.path / "kb", "--tier", "write", "--commit", "auto") as writer:
+        writer.call("kb_create", kb_name="kb", entry_type="note", title="B")
+    assert repo.git("show", "--name-only", "--format=", "HEAD") == "kb/notes/b.md"
+    assert repo.git("status", "--porcelain") == "M  src/code.py\n?? src/other.py"
+
+
+def test_automatic_commits_without_git_are_refused_at_start(base: Path, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with pytest.raises(BaseExceptionGroup), agent("mcp", base, "--commit", "auto", log=log):
+        pass
+    assert "no Git repository" in log.read_text()
+
+
+def test_types_are_declared_and_removed_and_comments_stay(base: Path) -> None:
+    comment = (base / "kb.yaml").read_text().splitlines()[0]
+    with agent("mcp", base, "--tier", "admin") as admin:
+        assert admin.call("kb_manage", action="validate", kb_name="harbour")["valid"] is True
+        made = admin.call(
+            "kb_manage", action="add_type", kb_name="harbour", type_name="vessel",
+            type_def={"description": "A ship", "fields": {"length": {"type": "number", "min": 1}}},
+        )  # fmt: skip
+        assert made == {"added": True, "type_name": "vessel", "kb_name": "harbour"}
+        assert (
+            admin.call("kb_create", kb_name="harbour", entry_type="vessel", title="Seagull")["file_path"]
+            == "seagull.md"
+        )
+        shown = admin.call("kb_manage", action="show_schema", kb_name="harbour")
+        assert shown["types"]["vessel"]["fields"] == {"length": {"type": "number", "min": 1}}
+        assert admin.call("kb_manage", action="remove_type", kb_name="harbour", type_name="vessel")["removed"] is True
+        assert admin.refusal("kb_manage", action="remove_type", kb_name="harbour", type_name="vessel")["error"]
+        count = admin.call("kb_manage", action="set_schema", kb_name="harbour", schema={"goals": {"g": "x"}})
+        assert count["set"] is True
+        synced = admin.call("kb_index_sync", kb_name="harbour")
+        assert (synced["synced"], synced["added"], synced["removed"]) == (True, 0, 0)
+        assert admin.call("kb_index_sync", background=True) == {"submitted": True}
+        assert admin.call("kb_manage", action="discover")["discovered"] == 1
+    text = (base / "kb.yaml").read_text()
+    assert text.splitlines()[0] == comment
+    assert "vessel" not in text
+
+
+def test_a_broken_kb_yaml_is_named_with_its_line_and_the_base_stays_readable(base: Path) -> None:
+    (base / "kb.yaml").write_text("name: harbour\ntypes: [unclosed\n")
+    with agent("mcp", base, "--tier", "admin") as admin:
+        judged = admin.call("kb_manage", action="validate")
+        assert not judged["valid"]
+        assert "line" in judged["errors"][0]
+        assert "column" in judged["errors"][0]
+        assert admin.call("kb_search", query="restore")["total"] > 0
+
+
+def test_prompts_hold_the_instruction_and_the_current_content(writer: Agent) -> None:
+    listed = [prompt.name for prompt in writer.run(writer.client.list_prompts).prompts]
+    assert listed == ["research_topic", "summarize_entry", "find_connections", "daily_briefing"]
+
+    def told(name: str, **arguments: str) -> str:
+        (message,) = writer.run(writer.client.get_prompt, name, arguments).messages
+        assert message.role == "user"
+        return message.content.text
+
+    assert "post the first" in told("summarize_entry", entry_id=RESTORE)
+    assert "no entry 'nowhere'" in told("summarize_entry", entry_id="nowhere")
+    connections = told("find_connections", entry_a=RESTORE, entry_b="topics/backups")
+    assert "Restore the database after an outage" in connections
+    assert "## Backups" in connections
+    assert RESTORE in told("research_topic", topic="restore the database")
+    assert "last 7 days" in told("daily_briefing")
+
+
+def test_resources_are_listed_and_read_under_both_schemes(writer: Agent) -> None:
+    uris = [str(resource.uri) for resource in writer.run(writer.client.list_resources).resources]
+    assert uris[:2] == ["pyrite://kbs", "pyrite://kbs/harbour/entries"]
+    templates = [one.uri_template for one in writer.run(writer.client.list_resource_templates).resource_templates]
+    for scheme in ("pyrite", "commonplace"):
+        for template in ("kbs/{name}/entries", "entries/{id}", "kbs/{name}/entries/{id}"):
+            assert f"{scheme}://{template}" in templates
+        for uri in ("entries/runbooks%2Frestore-database", "kbs/harbour/entries/runbooks%2Frestore-database"):
+            (content,) = writer.run(writer.client.read_resource, f"{scheme}://{uri}").contents
+            assert json.loads(content.text)["entry"]["id"] == RESTORE
+        (content,) = writer.run(writer.client.read_resource, f"{scheme}://kbs/harbour/entries").contents
+        assert json.loads(content.text)["total"] == 37
+
+
+def test_a_repository_stays_sound(git_repo: MakeRepo) -> None:
+    repo: GitRepo = git_repo(name="kb", files={"a.md": "# A\n"})
+    with agent("mcp", repo.path, "--tier", "write", "--commit", "auto") as writer:
+        for number in range(5):
+            writer.call("kb_create", kb_name="kb", entry_type="note", title=f"N {number}")
+    repo.git("fsck", "--strict")
+
+
+def test_a_commit_holds_this_bases_files_alone_and_leaves_other_staging(git_repo: MakeRepo) -> None:
+    repo = git_repo(name="big", files={"kb/a.md": "# A\n", "src/code.py": "1\n"})
+    repo.write("src/code.py", "2\n")
+    repo.git("add", "src/code.py")
+    with agent("mcp", repo.path / "kb", "--tier", "admin") as admin:
+        admin.call("kb_create", kb_name="kb", entry_type="note", title="B")
+        admin.call("kb_create", kb_name="kb", entry_type="note", title="C")
+        one = admin.call("kb_commit", kb="kb", message="Add B", paths=["notes/b.md"], sign_off=True)
+        assert (one["success"], one["files"], one["files_changed"]) == (True, ["notes/b.md"], 1)
+        assert one["commit_hash"] == repo.git("rev-parse", "HEAD")
+        rest = admin.call("kb_commit", kb="kb", message="Add the rest")
+        assert rest["files"] == ["notes/c.md"]
+        nothing = admin.refusal("kb_commit", kb="kb", message="Again")
+        assert nothing["error_code"] == "GIT_ERROR"
+        assert nothing["retryable"] is False
+    assert "Signed-off-by: Test Writer <writer@example.org>" in repo.git("log", "-1", "--format=%B", "HEAD~1")
+    assert repo.git("show", "--name-only", "--format=", "HEAD") == "kb/notes/c.md"
+    assert repo.git("status", "--porcelain") == "M  src/code.py"
+
+
+def test_a_push_reaches_the_remote_or_says_why_not(git_repo: MakeRepo, tmp_path: Path) -> None:
+    repo = git_repo(name="kb", files={"a.md": "# A\n"})
+    bare = tmp_path / "remote.git"
+    repo.git("init", "--quiet", "--bare", str(bare))
+    with agent("mcp", repo.path, "--tier", "admin") as admin:
+        none = admin.refusal("kb_push", kb="kb")
+        assert (none["error_code"], none["retryable"]) == ("GIT_ERROR", False)
+        repo.git("remote", "add", "origin", str(bare))
+        assert admin.call("kb_push", kb="kb")["success"] is True
+        assert repo.git("ls-remote", str(bare), "refs/heads/main").split()[0] == repo.git("rev-parse", "HEAD")
+        repo.git("commit", "--quiet", "--allow-empty", "--amend", "--message", "Rewritten")
+        rejected = admin.refusal("kb_push", kb="kb")
+        assert (rejected["error_code"], rejected["retryable"]) == ("GIT_ERROR", False)
+        assert "suggestion" in rejected
+        assert str(tmp_path) not in json.dumps(rejected)
+        repo.git("remote", "set-url", "origin", "http://127.0.0.1:9/nothing.git")
+        away = admin.refusal("kb_push", kb="kb")
+        assert (away["error_code"], away["retryable"]) == ("GIT_ERROR", True)
+
+
+def test_what_git_would_take_for_an_option_never_reaches_it(git_repo: MakeRepo) -> None:
+    repo = git_repo(name="kb", files={"a.md": "# A\n"})
+    with agent("mcp", repo.path, "--tier", "admin") as admin:
+        for remote in ("--upload-pack=touch x", "ext::sh -c touch% x", "-x"):
+            assert admin.refusal("kb_push", kb="kb", remote=remote)["error_code"] in {"GIT_ERROR", "VALIDATION_FAILED"}
+        for path in ("../a.md", ".git/config", "/etc/passwd"):
+            assert admin.refusal("kb_commit", kb="kb", message="m", paths=[path])["error_code"] == "VALIDATION_FAILED"
+    assert sorted(path.name for path in repo.path.iterdir()) == [".git", "a.md"]

@@ -1,0 +1,219 @@
+"""The toolset `projects` over the real process: any id, search, resources, storage and the log of calls."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent import Agent
+from knowledge import CHAPTERS, clean, create, failure, index, projects, repository, subjects
+
+
+@pytest.fixture
+def home(tmp_path: Path, cache_dir: Path) -> Path:
+    assert cache_dir.is_dir()
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def client(home: Path) -> Iterator[Agent]:
+    with projects(home) as connected:
+        yield connected
+
+
+def test_search_finds_names_with_signs_and_other_scripts(client: Agent) -> None:
+    create(client, filename="a", title="Languages", introduction="Of C++ and 中文.", chapters=[
+        {"title": "C#", "content": "Written (a) or [b] or {c} for $x."},
+        {"title": "Node.js", "content": "zebra"},
+    ])  # fmt: skip
+    create(client, filename="b", title="Zebra", introduction="", keywords=["node"], chapters=CHAPTERS)
+    for query in ("C++", "c#", "Node.js", "$x", "(a)", "[b]", "{c}", "中文", "z"):
+        found = client.call("search_knowledge", project_id="app", query=query)
+        assert "a.md" in [row["file"] for row in found["results"]], query
+    row = client.call("search_knowledge", project_id="app", query="c++ ZEBRA")
+    assert (row["total_documents"], row["total_matches"]) == (2, 2)
+    best = row["results"][0]
+    assert best["file"] == best["document"] == "a.md"
+    assert best["match_count"] == 2
+    assert [c["chapter"] for c in best["matching_chapters"]] == ["(Document Introduction)", "Node.js"]
+    intro = best["matching_chapters"][0]
+    assert intro["keywords_found"] == ["c++"]
+    assert "C++" in intro["match_context"]["c++"][0]
+    assert set(intro) == {"chapter", "keywords_found", "match_context", "chapter_summary"}
+    assert best["chapters"] == [{"title": "(Document Introduction)", "matches": 1}, {"title": "Node.js", "matches": 1}]
+    assert row["results"][1]["match_count"] == 0
+    assert row["results"][1]["chapters"] == []
+    assert len(client.call("search_knowledge", project_id="app", query="zebra", limit=1)["results"]) == 1
+    assert client.call("search_knowledge", project_id="app", query="absent") == {
+        "success": True,
+        "total_documents": 0,
+        "total_matches": 0,
+        "results": [],
+    }
+
+
+def test_search_sees_every_write_and_every_edit_by_hand(home: Path, client: Agent) -> None:
+    create(client)
+    search = {"project_id": "app", "query": "unmistakable"}
+    assert client.call("search_knowledge", **search)["total_documents"] == 0
+    client.call("update_chapter", project_id="app", filename="auth", chapter_title="Keys", new_content="unmistakable")
+    assert client.call("search_knowledge", **search)["total_matches"] == 1
+    (home / "projects/app/knowledge/hand.md").write_text("# By hand\n\n## One\n\nUnmistakable.\n")
+    assert client.call("search_knowledge", **search)["total_documents"] == 2
+
+
+@pytest.mark.parametrize(
+    "project_id",
+    [
+        "R&D costs $5; `x` & y",
+        "-rf",
+        "constructor",
+        "__proto__",
+        "🚀",
+        "日本語",
+        "it's",
+        "$(touch pwned)",
+        "a" * 100,
+        "--",
+    ],
+)
+def test_any_id_is_stored_committed_found_read_and_deleted(home: Path, client: Agent, project_id: str) -> None:
+    title = 'T | "x" `y`'
+    client.call("update_project_main", project_id=project_id, content="main")
+    create(client, project_id, chapters=[{"title": title, "content": "findme"}])
+    where = {"project_id": project_id, "filename": "Auth"}
+    client.call("update_chapter", **where, chapter_title=title, new_content="findme too")
+    assert subjects(home)[:3] == [
+        f"Update knowledge for {project_id}: Updated chapter '{title}' in auth.md",
+        f"Update knowledge for {project_id}: Created auth.md",
+        f"Update knowledge for {project_id}: Updated main.md",
+    ]
+    assert list(index(home)) == [project_id]
+    assert client.call("search_knowledge", project_id=project_id, query="findme")["results"][0]["chapters"][0] == {
+        "title": title,
+        "matches": 1,
+    }
+    assert client.call("list_projects")["projects"][0]["project_id"] == project_id
+    clean(home)
+    assert client.call("delete_project", project_id=project_id) == {
+        "success": True,
+        "project_id": project_id,
+        "message": f"Project '{project_id}' successfully deleted",
+    }
+    assert index(home) == {}
+    assert not (home / "projects").exists()
+    assert failure(client, "delete_project", project_id=project_id) == "PROJECT_NOT_FOUND"
+    clean(home)
+
+
+def test_ids_that_slug_alike_get_folders_of_their_own(home: Path, client: Agent) -> None:
+    for project_id in ("My Project", "my project", "My-Project"):
+        client.call("update_project_main", project_id=project_id, content=project_id)
+    assert index(home) == {"My Project": "my-project", "my project": "my-project-2", "My-Project": "my-project-3"}
+    assert client.call("get_project_main", project_id="my project")["content"] == "my project"
+    assert client.call("get_project_main", project_id="MY PROJECT")["exists"] is False
+
+
+def test_resources(client: Agent) -> None:
+    client.call("update_project_main", project_id="R&D 日本", content="# Main")
+    create(client, "R&D 日本")
+    base = "knowledge://projects/R%26D%20%E6%97%A5%E6%9C%AC"
+    listed = [str(one.uri) for one in client.run(client.client.list_resources).resources]
+    assert listed == [f"{base}/main", f"{base}/files"]
+    templates = client.run(client.client.list_resource_templates).resource_templates
+    assert [one.uri_template for one in templates] == [
+        "knowledge://projects/{project_id}/main",
+        "knowledge://projects/{project_id}/files",
+        "knowledge://projects/{project_id}/chapters/{filename}",
+    ]
+    texts = [client.run(client.client.read_resource, f"{base}/{rest}").contents[0].text for rest in
+             ("main", "files", "chapters/auth.md")]  # fmt: skip
+    assert texts[0] == "# Main"
+    files = json.loads(texts[1])
+    assert files["count"] == 1
+    assert set(files["files"][0]) == {"filename", "title", "keywords", "created", "updated"}
+    chapters = json.loads(texts[2])
+    assert chapters["filename"] == "auth.md"
+    assert chapters["chapters"][0] == {"title": "Tokens", "level": 2, "summary": "Tokens expire."}
+    assert chapters["count"] == 2
+    with pytest.raises(Exception, match="not found"):
+        client.run(client.client.read_resource, "knowledge://projects/none/main")
+
+
+def test_storage_status_and_sync_without_a_remote(home: Path, client: Agent) -> None:
+    client.call("update_project_main", project_id="p", content="x")
+    status = client.call("get_storage_status")
+    assert status["has_changes"] is False
+    assert status["current_branch"] == "main"
+    assert status["last_commit"] == "Update knowledge for p: Updated main.md"
+    assert status["remote_status"] == "No remote configured"
+    assert status["uncommitted_files"] == 0
+    assert status["status_details"] == ""
+    assert status["storage_path"] == str(home)
+    (home / "projects/p/main.md").write_text("by hand")
+    (home / "projects/p/notes.txt").write_text("new")
+    status = client.call("get_storage_status")
+    assert status["has_changes"] is True
+    assert status["uncommitted_files"] == 2
+    assert status["status_details"] == " M projects/p/main.md\n?? projects/p/notes.txt"
+    done = client.call("sync_storage")
+    assert done["files_committed"] == 2
+    assert done["commit_message"] == "Sync storage: 2 files updated"
+    assert done["pushed"] is False
+    assert done["message"] == "Storage synchronized successfully"
+    assert subjects(home)[0] == "Sync storage: 2 files updated"
+    clean(home)
+    again = client.call("sync_storage")
+    assert again["files_committed"] == 0
+    assert again["commit_message"] is None
+
+
+def test_unknown_extra_arguments_are_ignored(client: Agent) -> None:
+    assert client.call("list_projects", verbose=True)["success"]
+    assert client.call("get_project_main", project_id="p", include="all")["exists"] is False
+
+
+def test_the_activity_log_has_a_line_a_call_and_never_content(home: Path) -> None:
+    with projects(home) as client:
+        client.call("update_project_main", project_id="p", content="canary-content")
+        create(client, "p")
+        where = {"project_id": "p", "filename": "auth"}
+        client.call("update_chapter", **where, chapter_title="Keys", new_content="canary-content")
+        client.call("search_knowledge", project_id="p", query="canary-query")
+        refused = client.refusal("get_chapter", **where, chapter_title="Nope")
+    text = (home / "activity.log").read_text()
+    assert "canary" not in text
+    lines = [json.loads(line) for line in text.splitlines()]
+    assert [line["method"] for line in lines] == [
+        "update_project_main",
+        "create_knowledge_file",
+        "update_chapter",
+        "search_knowledge",
+        "get_chapter",
+    ]
+    assert set(lines[0]) == {"timestamp", "method", "success", "traceId", "duration", "project_id"}
+    assert lines[2]["chapter_title"] == "Keys"
+    last = lines[-1]
+    assert last["success"] is False
+    assert last["errorCode"] == "CHAPTER_NOT_FOUND"
+    assert last["traceId"] == refused["context"]["traceId"]
+    assert last["errorContext"]["filename"] == "auth"
+    assert last["duration"] > 0
+    assert repository(home).git("status", "--porcelain", "--ignored") == "!! activity.log"
+
+
+def test_errors_are_told_on_standard_error_without_content(home: Path, tmp_path: Path) -> None:
+    log = tmp_path / "stderr"
+    with projects(home, log=log) as client:
+        client.refusal("update_chapter", project_id="p", filename="f", chapter_title="T", new_content="canary" * 9)
+        assert failure(client, "get_chapter", project_id="p", filename="f", chapter_index="1") == "INVALID_INPUT"
+    text = log.read_text()
+    assert "PROJECT_NOT_FOUND" in text
+    assert "canary" not in text
+    assert "Traceback" not in text
+    with projects(home, {"KNOWLEDGE_MCP_LOG_LEVEL": "DEBUG"}, log=log) as client:
+        client.refusal("get_chapter", project_id="p", filename="f", chapter_title="T")
+    assert "Traceback" in log.read_text()

@@ -1,0 +1,78 @@
+"""Many clients at once, and thousands of requests that nobody thought of."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from serving import Server, served
+from support import Amount, MakeRepo
+from wiki_base import wiki_repo
+
+CLIENTS = 32
+CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
+
+
+def test_many_clients_writing_at_once_lose_nothing(git_repo: MakeRepo, cache_dir: Path, amount: Amount) -> None:
+    assert cache_dir.is_dir()
+    repo = wiki_repo(git_repo)
+    pages = amount(6, 50)
+    with served(repo.path) as server:
+        assert server.page("PUT", "Shared", {"content": "begin\n"}).status == 201
+        with ThreadPoolExecutor(CLIENTS) as pool:
+            counts = list(pool.map(lambda number: _client(server, number, pages), range(CLIENTS)))
+        total = sum(counts, Counter[int]())
+        assert set(total) <= {200, 201, 409}, total
+        lines = server.page("GET", "Shared").json["content"].splitlines()
+        listed = server.ask("GET", "/api/v1/pages?prefix=c").json["total"]
+    own = CLIENTS * (pages - pages // 2)
+    assert total[201] == own
+    assert sorted(path.stem for path in (repo.path).glob("c*/*.md")).__len__() == own == listed
+    assert len(lines) == 1 + total[200], "an update was lost"
+    assert len(set(lines)) == len(lines)
+    assert repo.git("rev-list", "--count", "HEAD") == str(2 + own + total[200])
+    assert repo.git("status", "--porcelain") == ""
+
+
+def _client(server: Server, number: int, pages: int) -> Counter[int]:
+    """Every second write is to the page that all share, at the revision that was last seen."""
+    statuses: Counter[int] = Counter()
+    seen = server.page("GET", "Shared").json
+    for turn in range(pages):
+        if turn % 2 == 0:
+            statuses[server.page("PUT", f"c{number}/{turn}", {"content": f"{turn}\n"}).status] += 1
+            continue
+        body = {"content": f"{seen['content']}{number}.{turn}\n", "revision": seen["revision"]}
+        answer = server.page("PUT", "Shared", body)
+        statuses[answer.status] += 1
+        if answer.status == 409:
+            assert len(answer.json["current_revision"]) == 40
+        seen = server.page("GET", "Shared").json
+    return statuses
+
+
+@pytest.mark.timeout(1800)
+def test_no_request_that_the_document_allows_or_forbids_breaks_the_server(
+    git_repo: MakeRepo, cache_dir: Path, tmp_path: Path, amount: Amount
+) -> None:
+    assert cache_dir.is_dir()
+    repo = wiki_repo(git_repo)
+    examples = amount(8, 110)
+    with served(repo.path) as server:
+        done = subprocess.run(
+            [
+                str(Path(sys.executable).with_name("schemathesis")), "run", f"{server.url}/api/v1/openapi.json",
+                "--checks", CHECKS, "--suppress-health-check", "all",
+                "--exclude-operation-id", "get_semantic_search", "--max-examples", str(examples), "--seed", "1",
+                "--phases", "examples,coverage,fuzzing", "--generation-database", "none",
+            ],
+            capture_output=True, text=True, check=False, timeout=1500, cwd=tmp_path,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+        assert server.ask("GET", "/health").status == 200
+        assert not [line for line in server.lines if "Traceback" in line]

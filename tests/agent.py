@@ -1,0 +1,129 @@
+"""An agent: the official MCP client on the real process over stdio, driven from synchronous tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp_types import CallToolResult, TextContent, Tool
+
+TIMEOUT = 60.0
+"""Seconds that any one call may take."""
+Mode = Literal["auto", "legacy"]
+
+
+class RefusedError(AssertionError):
+    """A tool answered with an error; `shown` is what it said."""
+
+    def __init__(self, result: CallToolResult) -> None:
+        self.text = text_of(result)
+        self.result = result
+        super().__init__(self.text)
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        return json.loads(self.text)
+
+
+class Agent:
+    """A connected client whose calls return what a tool answered."""
+
+    def __init__(self, portal: BlockingPortal, client: Client) -> None:
+        self._portal = portal
+        self._client = client
+
+    def raw(self, tool: str, /, **arguments: Any) -> CallToolResult:
+        """The whole result of a call."""
+        result = self._portal.call(lambda: self._client.call_tool(tool, arguments, read_timeout_seconds=TIMEOUT))
+        assert isinstance(result, CallToolResult)
+        return result
+
+    def call(self, tool: str, /, **arguments: Any) -> Any:
+        """The structured content of a call that succeeds; its text block must say the same.
+
+        Raises:
+            RefusedError: the tool answered with an error.
+        """
+        result = self.raw(tool, **arguments)
+        if result.is_error:
+            raise RefusedError(result)
+        shown = result.structured_content
+        assert shown is not None
+        told = json.loads(text_of(result))
+        assert told == (shown["result"] if isinstance(told, list) else shown)
+        return shown
+
+    def text(self, tool: str, /, **arguments: Any) -> str:
+        """The text of a call that succeeds."""
+        result = self.raw(tool, **arguments)
+        if result.is_error:
+            raise RefusedError(result)
+        return text_of(result)
+
+    def refusal(self, tool: str, /, **arguments: Any) -> dict[str, Any]:
+        """What a call that the tool refuses says, as an object."""
+        result = self.raw(tool, **arguments)
+        assert result.is_error, text_of(result)
+        assert result.structured_content is None
+        return json.loads(text_of(result))
+
+    def protocol_error(self, tool: str, /, **arguments: Any) -> MCPError:
+        """The JSON-RPC error that a call ends with."""
+        try:
+            result = self.raw(tool, **arguments)
+        except MCPError as error:
+            return error
+        raise AssertionError(f"no protocol error: {text_of(result)}")
+
+    def tools(self) -> dict[str, Tool]:
+        """The listed tools by name, in order."""
+        return {tool.name: tool for tool in self._portal.call(self._client.list_tools).tools}
+
+    @property
+    def client(self) -> Client:
+        """The connected client, for what has no method here."""
+        return self._client
+
+    def run(self, function: Any, /, *arguments: Any) -> Any:
+        """Await a client's method from this thread."""
+        return self._portal.call(function, *arguments)
+
+
+@contextmanager
+def agent(
+    *arguments: str | Path, env: Mapping[str, str] | None = None, mode: Mode = "auto", log: Path | None = None
+) -> Iterator[Agent]:
+    """A client on a new `commonplace` process with these arguments, such as `"mcp", folder`."""
+    server = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "commonplace", *map(str, arguments)],
+        env={**os.environ, **(env or {})},
+    )
+    with start_blocking_portal() as portal:
+        if log is None:
+            with portal.wrap_async_context_manager(Client(server, mode=mode)) as client:
+                yield Agent(portal, client)
+        else:
+            with (
+                log.open("w") as errors,
+                portal.wrap_async_context_manager(Client(stdio_client(server, errlog=errors), mode=mode)) as client,
+            ):
+                yield Agent(portal, client)
+
+
+def text_of(result: CallToolResult) -> str:
+    """The text blocks of a result."""
+    return "\n".join(block.text for block in result.content if isinstance(block, TextContent))
+
+
+def ids(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The ids of rows, in order."""
+    return [row["id"] for row in rows]

@@ -1,0 +1,115 @@
+"""The import rules of pyproject.toml hold for the sources, and each of them catches a deliberate breach."""
+
+from __future__ import annotations
+
+import ast
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from support import ROOT
+
+PACKAGE = ROOT / "src" / "commonplace"
+CORE_THIRD_PARTY = {"pyromark", "yaml"}
+"""What the domain may import beside the standard library: a Markdown and a YAML parser. Services import neither."""
+
+BREACHES = [
+    ("Dependencies point down", "domain/breach.py", "from commonplace.services import reading"),
+    ("Dependencies point down", "services/breach.py", "from commonplace.faces import errors"),
+    ("Dependencies point down", "store/breach.py", "import commonplace.index"),
+    ("Dependencies point down", "index/breach.py", "from commonplace.store import open_store"),
+    ("Dependencies point down", "services/breach.py", "import commonplace.bootstrap"),
+    ("Dependencies point down", "annexe/__init__.py", ""),
+    ("Faces do not know each other", "faces/cli/breach.py", "from commonplace.faces.mcp import server"),
+    ("Faces do not know each other", "faces/mcp/breach.py", "import commonplace.faces.cli"),
+    ("Faces do not know each other", "faces/telex/__init__.py", ""),
+    ("Toolsets do not know each other", "faces/mcp/toolsets/other.py", "from commonplace.faces.mcp.toolsets import kb"),
+    ("Toolsets do not know the SDK", "faces/mcp/toolsets/breach.py", "import mcp_types"),
+    ("Only the MCP face knows the SDK", "faces/cli/breach.py", "from mcp.server.lowlevel import Server"),
+    ("Only the index knows its engines", "store/breach.py", "import sqlite3"),
+    ("Only the index knows its engines", "faces/mcp/breach.py", "import tantivy"),
+    ("Only the store knows Git", "index/breach.py", "import pygit2"),
+    ("The core knows no framework", "domain/breach.py", "import sqlite3"),
+    ("The core knows no framework", "domain/breach.py", "import pydantic"),
+    ("The core knows no framework", "services/breach.py", "from asyncio import Queue"),
+    ("The core knows no framework", "services/breach.py", "import pygit2"),
+    ("Only the composition root names adapters", "faces/cli/breach.py", "from commonplace.store import open_store"),
+    ("Only the composition root names adapters", "main.py", "from commonplace.index import open_index"),
+    ("No package is cyclic", "domain/documents.py", "import commonplace.domain.reading"),
+    (
+        "Dependencies point down",
+        "domain/breach.py",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from commonplace.services import reading",
+    ),
+]
+
+
+def _lint(project: Path) -> subprocess.CompletedProcess[str]:
+    command = Path(sysconfig.get_path("scripts")) / "lint-imports"
+    environment = {"PYTHONPATH": str(project / "src"), "PATH": "/usr/bin:/bin"}
+    return subprocess.run(
+        [sys.executable, str(command), "--no-cache", "--no-logo"],
+        cwd=project,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def test_the_sources_keep_every_import_rule() -> None:
+    done = _lint(ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("rule", "file", "statement"), BREACHES)
+def test_a_breach_of_an_import_rule_is_caught(tmp_path: Path, rule: str, file: str, statement: str) -> None:
+    shutil.copytree(PACKAGE, tmp_path / "src" / "commonplace", ignore=shutil.ignore_patterns("__pycache__", ".*"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    target = tmp_path / "src" / "commonplace" / file
+    target.parent.mkdir(exist_ok=True)
+    present = target.read_text(encoding="utf-8") if target.exists() else '"""A breach."""\n'
+    target.write_text(f"{present}\n{statement}\n", encoding="utf-8")
+
+    done = _lint(tmp_path)
+
+    assert done.returncode == 1, done.stdout + done.stderr
+    broken = {line.removesuffix(" BROKEN") for line in done.stdout.splitlines() if line.endswith(" BROKEN")}
+    unplaced = "not listed as layers" in done.stdout.replace("\n", " ") and not statement
+    assert rule in broken or unplaced, done.stdout + done.stderr
+
+
+def test_the_domain_stands_on_the_standard_library_and_two_parsers() -> None:
+    allowed = {*sys.stdlib_module_names, *CORE_THIRD_PARTY, "commonplace"}
+    assert _imports("domain") <= allowed, _imports("domain") - allowed
+
+
+def test_the_services_stand_on_the_standard_library_alone() -> None:
+    allowed = {*sys.stdlib_module_names, "commonplace"}
+    assert _imports("services") <= allowed, _imports("services") - allowed
+
+
+def test_every_adapter_is_protected() -> None:
+    """A rule that names what is not there fails, so `embed` joins the rule when it is built: this says so."""
+    rules = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    protected = next(line for line in rules.splitlines() if line.startswith('protected_modules = ["commonplace.store"'))
+    for adapter in ("store", "index", "embed"):
+        if (PACKAGE / adapter).exists():
+            assert f'"commonplace.{adapter}"' in protected
+
+
+def _imports(part: str) -> set[str]:
+    """Top-level names of every package that a part of the product imports, wherever the statement stands."""
+    found: set[str] = set()
+    for path in (PACKAGE / part).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                found.update(alias.name.partition(".")[0] for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                found.add(node.module.partition(".")[0])
+    return found

@@ -1,0 +1,130 @@
+"""The check of sizes finds what is too large, and entries of its ratchet that are stale."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support import ROOT
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project with one small module and no exceptions."""
+    (tmp_path / "src" / "pack").mkdir(parents=True)
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "src" / "pack" / "small.py").write_text("def one() -> int:\n    return 1\n", encoding="utf-8")
+    return tmp_path
+
+
+def _check(project: Path) -> tuple[int, str]:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tools" / "check_sizes.py"), "--root", str(project)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    return done.returncode, done.stderr
+
+
+def _function(lines: int, name: str = "long") -> str:
+    return f"def {name}(x: int) -> int:\n" + "    x += 1\n" * (lines - 2) + "    return x\n"
+
+
+def _except(project: Path, what: str, where: str, limit: int, reason: str = "It is a table.") -> None:
+    entry = f'[[exception]]\nwhat = "{what}"\nwhere = "{where}"\nlimit = {limit}\nreason = "{reason}"\n'
+    (project / "tools" / "ratchet.toml").write_text(entry, encoding="utf-8")
+
+
+def test_the_project_keeps_its_own_limits() -> None:
+    assert _check(ROOT) == (0, "")
+
+
+def test_a_small_project_is_clean(project: Path) -> None:
+    assert _check(project) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("long_file.py", "x = 1\n" * 401, "long_file.py: file-lines is 401, at most 400"),
+        ("long_function.py", _function(51), "long_function.py::long: function-lines is 51, at most 50"),
+        (
+            "wide_class.py",
+            "class Wide:\n" + "".join(f"    def m{n}(self) -> int: return {n}\n" for n in range(9)),
+            "wide_class.py::Wide: class-methods is 9, at most 8",
+        ),
+        (
+            "nested.py",
+            "class Outer:\n    class Inner:\n"
+            + "".join(f"        def m{n}(self) -> int: return 1\n" for n in range(9)),
+            "nested.py::Outer.Inner: class-methods is 9",
+        ),
+    ],
+)
+def test_what_is_too_large_is_named(project: Path, name: str, content: str, said: str) -> None:
+    (project / "src" / "pack" / name).write_text(content, encoding="utf-8")
+    code, errors = _check(project)
+    assert code == 1
+    assert said in errors
+
+
+def test_a_file_at_the_limit_is_clean(project: Path) -> None:
+    (project / "src" / "pack" / "edge.py").write_text("x = 1\n" * 400, encoding="utf-8")
+    assert _check(project) == (0, "")
+
+
+def test_private_methods_do_not_count(project: Path) -> None:
+    methods = "".join(f"    def _m{n}(self) -> int: return {n}\n" for n in range(9))
+    (project / "src" / "pack" / "private.py").write_text(f"class Private:\n{methods}", encoding="utf-8")
+    assert _check(project) == (0, "")
+
+
+def test_a_full_folder_is_named_and_its_init_file_does_not_count(project: Path) -> None:
+    for number in range(11):
+        (project / "src" / "pack" / f"part{number}.py").write_text("x = 1\n", encoding="utf-8")
+    (project / "src" / "pack" / "__init__.py").touch()
+    assert _check(project) == (0, "")
+    (project / "src" / "pack" / "part11.py").touch()
+    code, errors = _check(project)
+    assert code == 1
+    assert "src/pack: folder-files is 13, at most 12" in errors
+
+
+def test_long_functions_on_the_whole_are_a_breach(project: Path) -> None:
+    (project / "src" / "pack" / "small.py").write_text(_function(11, "a") + _function(12, "b"), encoding="utf-8")
+    assert "the median function has 11.5 lines" in _check(project)[1]
+
+
+def test_an_exception_with_a_reason_is_heeded(project: Path) -> None:
+    (project / "src" / "pack" / "long_file.py").write_text("x = 1\n" * 420, encoding="utf-8")
+    _except(project, "file-lines", "src/pack/long_file.py", 420)
+    assert _check(project) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("lines", "limit", "reason", "said"),
+    [
+        (430, 420, "It is a table.", "file-lines is 430, at most 420"),
+        (399, 420, "It is a table.", "within the limit; delete the entry"),
+        (410, 500, "It is a table.", "tighten its limit of 500"),
+        (410, 420, " ", "gives no reason"),
+    ],
+)
+def test_a_stale_or_bare_exception_is_a_breach(project: Path, lines: int, limit: int, reason: str, said: str) -> None:
+    (project / "src" / "pack" / "long_file.py").write_text("x = 1\n" * lines, encoding="utf-8")
+    _except(project, "file-lines", "src/pack/long_file.py", limit, reason)
+    code, errors = _check(project)
+    assert code == 1
+    assert said in errors
+
+
+def test_an_exception_for_what_is_gone_is_a_breach(project: Path) -> None:
+    _except(project, "file-lines", "src/pack/gone.py", 500)
+    code, errors = _check(project)
+    assert code == 1
+    assert "there is no such thing" in errors

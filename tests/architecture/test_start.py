@@ -1,0 +1,38 @@
+"""What a process loads: heavy libraries come when they are needed and not before."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {"faiss", "numpy", "onnxruntime", "rich", "tokenizers", "typer"}
+FRAMEWORKS = {"anyio", "asyncio", "mcp", "pydantic", "pygit2", "sqlite3", "starlette", "tantivy", "watchfiles", *HEAVY}
+
+
+def _loaded_by(statement: str) -> set[str]:
+    """Top-level modules that a fresh interpreter has loaded after a statement."""
+    program = (
+        f"{statement}\nimport json, sys\nprint(json.dumps(sorted({{name.partition('.')[0] for name in sys.modules}})))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    return set(json.loads(done.stdout))
+
+
+def test_the_probe_sees_what_is_loaded() -> None:
+    assert "sqlite3" in _loaded_by("import sqlite3")
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    assert not _loaded_by("import commonplace") & FRAMEWORKS
+
+
+def test_importing_the_command_loads_nothing_heavy() -> None:
+    assert not _loaded_by("import commonplace.main") & {*HEAVY, "mcp", "tantivy", "pygit2"}
+
+
+@pytest.mark.parametrize("module", ["documents", "reading", "ports", "query", "frontmatter", "errors"])
+def test_the_domain_loads_no_framework(module: str) -> None:
+    assert not _loaded_by(f"import commonplace.domain.{module}") & FRAMEWORKS

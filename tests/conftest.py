@@ -1,0 +1,104 @@
+"""What many tests stand on: real corpora, real Git repositories, a cache of their own, and how much to run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pygit2
+import pytest
+from hypothesis import settings
+from pygit2.enums import ConfigLevel
+
+from support import SOAK, Amount, Corpora, GitRepo, MakeRepo, unpacked_corpus
+
+# A busy machine is no failure: nothing at random is timed by the clock.
+settings.register_profile("suite", deadline=None)
+settings.load_profile("suite")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the project's own markers."""
+    config.addinivalue_line("markers", "soak: runs only in `make soak` (SOAK=1)")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """In a soak run keep the tests that are longer then, else skip those that only a soak run has time for."""
+    if SOAK:
+        longer = [item for item in items if _is_longer_in_soak(item)]
+        config.hook.pytest_deselected(items=[item for item in items if item not in longer])
+        items[:] = longer
+        return
+    for item in items:
+        if item.get_closest_marker("soak"):
+            item.add_marker(pytest.mark.skip(reason="runs in `make soak` only"))
+
+
+def _is_longer_in_soak(item: pytest.Item) -> bool:
+    fixtures = item.fixturenames if isinstance(item, pytest.Function) else ()
+    return "amount" in fixtures or item.get_closest_marker("soak") is not None
+
+
+@pytest.fixture(scope="session", autouse=True)
+def clean_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test sees the developer's Git configuration or touches the developer's cache and state."""
+    empty = tmp_path_factory.mktemp("no-configuration")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [n for n in os.environ if n.startswith(("GIT_", "COMMONPLACE_")) or n == "NO_COLOR"]:
+            patch.delenv(name)
+        patch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+        patch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+        patch.setenv("GIT_TERMINAL_PROMPT", "0")
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        for level in (ConfigLevel.GLOBAL, ConfigLevel.XDG, ConfigLevel.SYSTEM):
+            pygit2.settings.search_path[level] = str(empty)
+        yield
+
+
+@pytest.fixture
+def cache_dir(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache folder of this test's own, in force as `XDG_CACHE_HOME` for it and its child processes.
+
+    `XDG_STATE_HOME` is an empty folder of its own then, too.
+    """
+    folder = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
+    return folder
+
+
+@pytest.fixture
+def amount(record_property: Callable[[str, object], None]) -> Amount:
+    """`amount(sampled, whole)`: how many rounds a long test makes now; the number is noted in the test's report."""
+
+    def rounds(sampled: int, whole: int) -> int:
+        chosen = whole if SOAK else sampled
+        record_property("rounds", chosen)
+        return chosen
+
+    return rounds
+
+
+@pytest.fixture(scope="session")
+def corpora() -> Corpora:
+    """`corpora("cpp-docs")`: a folder of real Markdown, read-only by agreement; skips where it is absent."""
+    return unpacked_corpus
+
+
+@pytest.fixture
+def git_repo(tmp_path: Path) -> MakeRepo:
+    """`git_repo(name="repo", files={"a.md": "# A"})`: a new repository, with one commit when there are files."""
+
+    def make(name: str = "repo", files: dict[str, str | bytes] | None = None) -> GitRepo:
+        repo = GitRepo(tmp_path / name)
+        repo.path.mkdir(parents=True)
+        repo.git("init", "--quiet", "--initial-branch=main")
+        repo.git("config", "user.name", "Test Writer")
+        repo.git("config", "user.email", "writer@example.org")
+        if files:
+            repo.commit("Begin", **files)
+        return repo
+
+    return make

@@ -1,0 +1,126 @@
+"""The example is what it says it is: well linked, in several scripts, and answering the questions that `make run` asks.
+
+It holds one broken link (`topics/monitoring` names a runbook that nobody has written) and one orphan
+(`notes/lost-property`) on purpose: they are what `check` has to show. Everything else is in order.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent import Agent, agent, ids
+from support import ROOT
+
+EXAMPLE = ROOT / "examples" / "kb"
+
+
+@pytest.fixture(scope="module")
+def reader() -> Iterator[Agent]:
+    with agent("mcp", EXAMPLE) as connected:
+        yield connected
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("how do we restore the database after an outage?", "runbooks/restore-database"),
+        ("What may be deleted when the disk is full?", "runbooks/free-disk-space"),
+        ("係留場所の水深", "notes/潮位表の読み方"),
+        ("تسليم المناوبة", "notes/دليل المناوبة"),
+        ("Γραφείο λιμένα", "organizations/μαρίνα-γαλήνη"),
+        ("gasteliegeplatze gebuhren", "notes/Gästeliegeplätze"),
+        ("undo a deploy", "runbooks/roll-back-release"),
+        ('"two primaries are worse than none"', "runbooks/promote-standby"),
+        ("why did we not take a message broker", "decisions/0003-queue-in-the-database"),
+    ],
+)
+def test_a_question_finds_its_page_first(reader: Agent, question: str, answer: str) -> None:
+    assert ids(reader.call("kb_search", query=question, limit=5)["results"])[0] == answer
+
+
+def test_one_link_is_broken_and_one_page_is_an_orphan_and_nothing_else_is_wrong(reader: Agent) -> None:
+    issues = reader.call("kb_qa_validate", kb_name="harbour", severity="info")["issues"]
+    assert sorted((issue["rule"], issue["entry_id"]) for issue in issues) == [
+        ("broken_link", "topics/monitoring"),
+        ("orphan_entry", "notes/lost-property"),
+    ]
+
+
+def test_it_is_described_by_its_own_kb_yaml(reader: Agent) -> None:
+    orientation = reader.call("kb_orient", kb_name="harbour")
+    assert orientation["kb_type"] == "handbook"
+    assert orientation["total_entries"] == 37
+    kinds = {row["entry_type"]: row["count"] for row in reader.call("kb_stats")["type_counts"]}
+    assert kinds == {
+        "runbook": 8, "document": 7, "decision": 5, "topic": 5, "event": 4, "note": 4, "organization": 3, "timeline": 1,
+    }  # fmt: skip
+    assert set(reader.call("kb_schema", kb_name="harbour")["types"]) == set(kinds)
+
+
+def test_its_events_stand_in_order_on_the_timeline(reader: Agent) -> None:
+    dated = reader.call("kb_timeline")["events"]
+    assert [row["date"] for row in dated] == sorted(row["date"] for row in dated)
+    events = [row["date"] for row in dated if row["id"].startswith("events/")]
+    assert events == ["2026-02-14", "2026-05-03", "2026-08-21", "2026-09-10"]
+    grave = reader.call("kb_timeline", min_importance=7)["events"]
+    assert [row["date"] for row in grave] == ["2026-02-14", "2026-08-21"]
+
+
+def test_its_tags_nest(reader: Agent) -> None:
+    tree = reader.call("kb_tags", kb_name="harbour", tree=True)["tree"]
+    backup = next(tag for tag in tree if tag["name"] == "backup")
+    assert {child["full_path"] for child in backup["children"]} == {"backup/drill", "backup/restore"}
+
+
+def test_a_heading_in_a_fence_is_no_heading_of_the_page(reader: Agent) -> None:
+    entry = reader.call("kb_get", entry_id="decisions/0003-queue-in-the-database")["entry"]
+    assert "# not a heading" in entry["body"]
+    hit = reader.call("kb_search", query="a comment in another dialect", limit=1)["results"][0]
+    assert hit["id"] == entry["id"]
+
+
+def test_a_stated_relation_is_seen_from_its_other_end(reader: Agent) -> None:
+    backlinks = reader.call("kb_backlinks", entry_id="runbooks/restore-database", kb_name="harbour")["backlinks"]
+    relations = {(link["id"], link["relation"]) for link in backlinks}
+    assert ("runbooks/restore-drill", "supported_by") in relations
+
+
+def test_make_run_answers_three_questions_and_prints_the_entry(cache_dir: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tools" / "run_demo.py")],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+        env=os.environ | {"XDG_CACHE_HOME": str(cache_dir)},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("[kb_search: ") == 3
+    assert "1. How do we restore the database after an outage?" in done.stdout
+    assert "Reading runbooks/restore-database" in done.stdout
+    entry = json.loads(done.stdout[done.stdout.index("{\n") :])["mcpServers"]["commonplace"]
+    assert Path(entry["command"]).name == "commonplace"
+    assert entry["args"] == ["mcp", str(EXAMPLE)]
+
+
+def test_make_run_asks_a_foreign_folder_for_its_own_titles(tmp_path: Path, cache_dir: Path) -> None:
+    for number in range(9):
+        (tmp_path / f"n{number}.md").write_text(f"# Keeping bees in year {number}\n\nHoney.\n", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tools" / "run_demo.py"), str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+        env=os.environ | {"XDG_CACHE_HOME": str(cache_dir)},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("Keeping bees in year") >= 3
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"n{number}.md" for number in range(9)]

@@ -1,0 +1,55 @@
+"""One process of the index's fault tests: `python index_process.py PLACE WORK [SEED]`.
+
+PLACE is where `Indexed` has its folder and cache; WORK is `sync` (a first sync, which the test kills), `write` (writes
+and updates pages of its own until it is killed, printing each acknowledged one) or `count` (how many documents).
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from pathlib import Path
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.query import SearchQuery
+from commonplace.index import open_index
+from commonplace.store import open_store
+
+
+def say(line: str) -> None:
+    """Tell the test at once."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    """Do what the arguments say."""
+    place, work = Path(sys.argv[1]), sys.argv[2]
+    seed = int(sys.argv[3]) if len(sys.argv) > 3 else 0
+    store = open_store(place / "base", commit="manual", state_dir=place / "state")
+    index = open_index(store, place / "cache")
+    if work == "sync":
+        say("ready")
+        index.sync()
+    elif work == "write":
+        index.sync()
+        say("ready")
+        chance = random.Random(seed)
+        number = 0
+        while True:
+            number += 1
+            path = f"p{seed}/n{chance.randrange(20)}.md"
+            word = f"w{seed}x{number}x"
+            file = place / "base" / path
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(f"# Page\n\nthe text {word} shared\n", encoding="utf-8")
+            index.update([Address(path)])
+            found = index.search(SearchQuery(text=f"{word} ", prefix=False)).hits
+            assert [hit.record.address.path for hit in found] == [path], (word, found)
+            say(f"{path} {word}")
+    say(str(index.counts().documents))
+    index.close()
+
+
+if __name__ == "__main__":
+    main()

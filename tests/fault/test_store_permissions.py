@@ -1,0 +1,244 @@
+"""Folders that an unprivileged user may not read or write: a clear line, nothing changed, the rest served.
+
+The tests' own user is often root, for whom permissions mean nothing, so each script runs as nobody.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from commonplace.store.disk.journal import Intent, Journal, Record, Step
+from support import GitRepo
+
+NOBODY = 65534
+PRELUDE = """\
+import os, sys, encodings.idna, logging
+from pathlib import Path
+from commonplace.domain.addresses import Address
+from commonplace.domain.errors import KnowledgeError
+from commonplace.store import open_store
+if os.geteuid() == 0:
+    os.setgroups([]); os.setgid(65534); os.setuid(65534)
+base = Path(sys.argv[1])
+
+def attempt(store, path):
+    try:
+        with store.transaction("Try") as transaction:
+            transaction.put(Address(path), b"new")
+    except KnowledgeError as error:
+        return f"{type(error).__name__}: {error}"
+    return "written"
+"""
+
+
+def as_nobody(base: Path, script: str) -> str:
+    """What a script prints that runs as an unprivileged user (or as the present one, if that is not root)."""
+    code = PRELUDE + textwrap.dedent(script)
+    done = subprocess.run(
+        [sys.executable, "-c", code, base],
+        env={**os.environ, "HOME": str(base)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout
+
+
+@pytest.fixture
+def base() -> Iterator[Path]:
+    """A folder of nobody's, in which nobody can reach everything by default."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name).resolve()
+        folder.chmod(0o755)
+        yield folder
+        for path in [folder, *folder.rglob("*")]:
+            if path.is_dir() and not path.is_symlink():
+                path.chmod(0o755)
+
+
+def give(path: Path) -> None:
+    """Make nobody the owner of a tree."""
+    if os.geteuid() == 0:
+        for each in [path, *path.rglob("*")]:
+            os.chown(each, NOBODY, NOBODY, follow_symlinks=False)
+
+
+def make(base: Path, *, git: bool = False) -> GitRepo:
+    """A folder with documents, nobody's own."""
+    repo = GitRepo(base / "kb")
+    for path in ("open/a.md", "closed/b.md", "unreadable.md"):
+        repo.write(path, "# Text\n")
+    if git:
+        repo.git("init", "--quiet", "--initial-branch=main")
+        repo.git("-c", "user.name=T", "-c", "user.email=t@example.org", "commit", "--quiet", "--allow-empty", "-mBegin")
+        repo.git("add", "--all")
+        repo.git("-c", "user.name=T", "-c", "user.email=t@example.org", "commit", "--quiet", "-mFiles")
+    give(base)
+    return repo
+
+
+def test_what_may_not_be_read_is_told_and_the_rest_is_served(base: Path) -> None:
+    repo = make(base)
+    (repo.path / "closed").chmod(0o000)
+    (repo.path / "unreadable.md").chmod(0o000)
+    told = as_nobody(
+        base,
+        """
+        store = open_store(base / "kb", commit="manual", state_dir=base / "state")
+        print(sorted(str(address) for address, _ in store.scan()), store.skipped())
+        print(store.stat(Address("closed/b.md")))
+        for path in ("unreadable.md", "closed/b.md"):
+            try:
+                store.read(Address(path))
+            except KnowledgeError as error:
+                print(type(error).__name__, error)
+        """,
+    )
+    assert told.splitlines() == [
+        "['open/a.md', 'unreadable.md'] [('closed', 'cannot be listed: Permission denied')]",
+        "None",
+        "StorageError unreadable.md cannot be read: Permission denied.",
+        "StorageError closed/b.md cannot be read: Permission denied.",
+    ]
+
+
+@pytest.mark.parametrize("git", [False, True])
+def test_a_folder_without_write_permission_is_read_only_and_says_so(base: Path, git: bool) -> None:
+    repo = make(base, git=git)
+    (repo.path).chmod(0o555)
+    told = as_nobody(
+        base,
+        f"""
+        store = open_store(base / "kb", commit={"auto" if git else "manual"!r}, state_dir=base / "state")
+        print(store.read_only_reason)
+        print(attempt(store, "new.md"))
+        print(store.read(Address("open/a.md")), store.recover())
+        """,
+    )
+    assert told.splitlines() == [
+        "its folder may not be written by this user",
+        "ReadOnlyError: kb cannot be written: its folder may not be written by this user.",
+        "b'# Text\\n' []",
+    ]
+    assert not (base / "state").exists()
+
+
+def test_a_repository_whose_git_folder_may_not_be_written_is_read_only(base: Path) -> None:
+    repo = make(base, git=True)
+    (repo.path / ".git").chmod(0o555)
+    told = as_nobody(
+        base,
+        """
+        store = open_store(base / "kb", commit="auto", state_dir=base / "state")
+        print(attempt(store, "new.md"))
+        """,
+    )
+    assert told == "ReadOnlyError: kb cannot be written: its .git folder may not be written by this user.\n"
+
+
+@pytest.mark.parametrize("git", [False, True])
+def test_a_write_into_a_closed_folder_fails_whole(base: Path, git: bool) -> None:
+    repo = make(base, git=git)
+    (repo.path / "closed").chmod(0o555)
+    told = as_nobody(
+        base,
+        f"""
+        store = open_store(base / "kb", commit={"auto" if git else "manual"!r}, state_dir=base / "state")
+        try:
+            with store.transaction("Try") as transaction:
+                transaction.put(Address("open/a.md"), b"changed")
+                transaction.put(Address("made/new.md"), b"new")
+                transaction.put(Address("closed/b.md"), b"changed")
+        except KnowledgeError as error:
+            print(type(error).__name__, error)
+        print(store.read(Address("open/a.md")), sorted(os.listdir(base / "kb/open")), (base / "kb/made").exists())
+        print(attempt(store, "open/a.md"), store.recover())
+        """,
+    )
+    assert told.splitlines() == [
+        "StorageError The disk refused the write: Permission denied. Nothing was changed.",
+        "b'# Text\\n' ['a.md'] False",
+        "written []",
+    ]
+    if git:
+        safe = ["-c", f"safe.directory={repo.path}"]
+        assert repo.git(*safe, "log", "--format=%s").splitlines() == ["Try", "Files", "Begin"]
+        assert repo.git(*safe, "status", "--porcelain") == ""
+        assert repo.git(*safe, "fsck", "--strict", "--no-dangling") == ""
+
+
+def test_what_a_kill_left_in_a_folder_that_is_read_only_now_is_told_and_the_rest_served(base: Path) -> None:
+    repo = make(base, git=True)
+    repo.write(".git/commonplace.lock", "")
+    journal = Journal(repo.path / ".git/commonplace.journal")
+    journal.write(Record(Intent("token", (Step("open/a.md", "1" * 40, "2" * 40),)), {}))
+    repo.write("open/.commonplace-token-0.new", "half")
+    give(base)
+    (repo.path / "open").chmod(0o555)
+    told = as_nobody(
+        base,
+        """
+        store = open_store(base / "kb", commit="auto", state_dir=base / "state")
+        print(store.recover())
+        print(store.read(Address("open/a.md")))
+        """,
+    )
+    refusal = "The disk refused the repair of an interrupted write: Permission denied. Nothing was changed."
+    expected = [f"an interrupted write could not be repaired: {refusal}"]
+    assert told.splitlines() == [str(expected), "b'# Text\\n'"]
+
+
+def test_a_state_folder_that_may_not_be_written_is_told(base: Path) -> None:
+    make(base)
+    (base / "state").mkdir()
+    told = as_nobody(
+        base,
+        """
+        print(attempt(open_store(base / "kb", commit="manual", state_dir=base / "state"), "new.md"))
+        """,
+    )
+    expected = "StorageError: The writer's lock cannot be made: Permission denied. Nothing was changed.\n"
+    assert told == (expected if os.geteuid() == 0 else "written\n")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to make a folder of another user's")
+def test_a_repository_of_another_user_is_read(base: Path) -> None:
+    repo = make(base, git=True)
+    for each in [repo.path, *repo.path.rglob("*")]:
+        os.chown(each, 12345, 12345)
+    told = as_nobody(
+        base,
+        """
+        store = open_store(base / "kb", commit="auto", state_dir=base / "state")
+        print(len(list(store.scan())), [c.message for c in store.history.log(None, limit=5)])
+        print(attempt(store, "open/a.md"))
+        """,
+    )
+    assert told.splitlines()[0] == "3 ['Files\\n', 'Begin\\n']"
+    assert "ReadOnlyError" in told
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to make a file of another user's")
+def test_the_owner_of_a_file_is_kept(base: Path) -> None:
+    repo = make(base)
+    os.chown(repo.path / "open/a.md", 12345, 23456)
+    (repo.path / "open/a.md").chmod(0o664)
+    from commonplace.domain.addresses import Address  # noqa: PLC0415
+    from commonplace.store import open_store  # noqa: PLC0415
+
+    store = open_store(repo.path, commit="manual", state_dir=base / "state")
+    with store.transaction("x") as transaction:
+        transaction.put(Address("open/a.md"), b"changed")
+    status = (repo.path / "open/a.md").stat()
+    assert (status.st_uid, status.st_gid, status.st_mode & 0o7777) == (12345, 23456, 0o664)

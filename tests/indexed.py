@@ -1,0 +1,86 @@
+"""A folder with an index, for tests: `base = Indexed(tmp_path, {"a.md": "# A"})`."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.ports import Index
+from commonplace.domain.query import Filter, ListQuery, SearchQuery
+from commonplace.index import open_index
+from commonplace.store import open_store
+
+WAIT_SECONDS = 20.0
+"""The bound of every wait; passed only by a failing test."""
+
+
+class Indexed:
+    """A folder of documents, its cache, and an index that is open on them."""
+
+    def __init__(self, place: Path, files: Mapping[str, str | bytes] | None = None) -> None:
+        self.folder = place / "base"
+        self.cache = place / "cache"
+        self.state = place / "state"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for path, content in (files or {}).items():
+            self.write(path, content)
+        self.index: Index = self.another()
+        self.index.sync()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.index.close()
+
+    def another(self) -> Index:
+        """One more index on the same folder and cache, as another process would have."""
+        return open_index(open_store(self.folder, commit="manual", state_dir=self.state), self.cache)
+
+    def write(self, path: str, content: str | bytes) -> Address:
+        """Put a file in place as an editor would, telling nobody."""
+        file = self.folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content.encode() if isinstance(content, str) else content)
+        return Address(path)
+
+    def write_settled(self, path: str, content: str | bytes, seconds_ago: float = 100.0) -> Address:
+        """The same, with times that lie in the past."""
+        address = self.write(path, content)
+        when = time.time() - seconds_ago
+        os.utime(self.folder / path, (when, when))
+        return address
+
+    def update(self, path: str, content: str | bytes) -> None:
+        """Write a file and tell the index."""
+        self.index.update([self.write(path, content)])
+
+    def found(self, text: str, filter_: Filter | None = None, **query: int | str | bool) -> list[str]:
+        """Paths of the documents that answer a search, best first."""
+        asked = replace(SearchQuery(text=text, filter=filter_ or Filter()), **query)
+        return [hit.record.address.path for hit in self.index.search(asked).hits]
+
+    def listed(self, filter_: Filter | None = None, **query: int | str | bool) -> list[str]:
+        """Paths of the documents that a list holds, in its order."""
+        asked = replace(ListQuery(filter=filter_ or Filter(), limit=1000), **query)
+        return [record.address.path for record in self.index.list(asked).records]
+
+
+MakeBase = Callable[[Mapping[str, str | bytes]], Indexed]
+"""The type of the fixture `base`."""
+
+
+def eventually(condition: Callable[[], bool]) -> bool:
+    """Whether something becomes true in time; asked again and again, with pauses that do not burn the machine."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.01)
+    return condition()

@@ -1,0 +1,25 @@
+"""A collection in memory, as an index would answer the rules of links for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.links import Named, name_keys
+
+
+class Collection:
+    """Documents by their names, and other files by their paths."""
+
+    def __init__(self, *named: Named, files: Sequence[str] = ()) -> None:
+        self.paths = {one.address.path for one in named} | set(files)
+        self.keys: dict[str, list[Named]] = {}
+        for one in named:
+            for key in name_keys(one):
+                self.keys.setdefault(key, []).append(one)
+
+    def at(self, path: str) -> Address | None:
+        return Address(path) if path in self.paths else None
+
+    def named(self, key: str) -> Sequence[Named]:
+        return self.keys.get(key, [])

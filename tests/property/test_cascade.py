@@ -1,0 +1,172 @@
+"""The merge of layers, whatever they hold: nothing is lost, and what comes out reads back as what went in."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.domain.cascade.concepts import read_concept
+from commonplace.domain.cascade.emitting import frontmatter_text, to_markdown
+from commonplace.domain.cascade.headings import heading_key, scan_lines
+from commonplace.domain.cascade.merging import cut_after, from_the_top, resolve
+from commonplace.domain.cascade.shapes import resolved_json
+from commonplace.domain.cascade.values import Concept, ConceptSection, Contribution, Rank, Resolved
+from commonplace.domain.frontmatter import read_frontmatter
+
+HEADINGS = [
+    "# A",
+    "## A",
+    "### b {#a}",
+    "## A b  c",
+    "## C {#c updated=2026-02-03}",
+    "#",
+    "## D ##",
+    "   # E",
+    "## a-2",
+]
+TEXTS = ["word", "", "  ", "# ", "#tag", "> quote", "- item", "    # code", "```", "~~~", "- ```", "  ```", "---"]
+TEXTS += ["x\u00a0", "Ünïcode 漢字", "[[a]]", "\ttab", "<!--", "1. ```sh"]
+OVERRIDES = ["## A {override=none}", '## C {#c override="none" updated=2026-05-05}']
+
+lines = st.lists(st.sampled_from(HEADINGS + TEXTS), max_size=14)
+lines_with_overrides = st.lists(st.sampled_from(HEADINGS + TEXTS + OVERRIDES), max_size=14)
+scalars = (
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False)
+)
+texts = st.text(max_size=12) | st.sampled_from(
+    ["2026-01-02", "no", "1e3", "- a", "a: b", "#", "", "null", "010", "x\ny"]
+)
+values = st.recursive(
+    scalars | texts, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3), max_leaves=6
+)
+frontmatters = st.dictionaries(st.sampled_from(["type", "title", "tags", "x y"]) | texts, values, max_size=5)
+dates = st.sampled_from([None, "2026-01-01", "2026-03-01", "2026-03-01T10:00:00Z"])
+
+
+@st.composite
+def concepts(
+    draw: st.DrawFn, body: st.SearchStrategy[list[str]] = lines_with_overrides, *, full: bool = True
+) -> Concept:
+    """A concept as it is read from a document."""
+    own = draw(frontmatters)
+    own.pop("override", None)
+    if full and draw(st.integers(0, 4)) == 0:
+        own["override"] = "full"
+    if date := draw(dates):
+        own["updated"] = date
+    block = frontmatter_text(own)
+    ending = draw(st.sampled_from(["\n", "\r\n"]))
+    return read_concept("a", (block + "\n".join(draw(body))).replace("\n", ending).encode())
+
+
+@st.composite
+def stacks(draw: st.DrawFn) -> list[Contribution]:
+    """One to four layers, some of the same level."""
+    held = draw(st.lists(concepts(), min_size=1, max_size=4))
+    return [Contribution(Rank(f"layer{order}", draw(st.integers(0, 2)), order), one) for order, one in enumerate(held)]
+
+
+def contribution(concept: Concept, level: int = 1, order: int = 0) -> Contribution:
+    return Contribution(Rank(f"layer{order}", level, order), concept)
+
+
+@given(concepts(lines, full=False))
+def test_merging_one_layer_is_the_identity(concept: Concept) -> None:
+    resolved = resolve("a", [contribution(concept)])
+    assert resolved.frontmatter == concept.frontmatter
+    assert tuple(one.section for one in resolved.sections) == concept.sections
+    assert not any(one.conflicts or one.suppressed for one in resolved.sections)
+    assert not resolved.value_conflicts
+
+
+@given(stacks(), st.integers(-1, 3))
+def test_a_layer_that_says_nothing_changes_nothing(stack: list[Contribution], level: int) -> None:
+    empty = contribution(Concept("a", {}, ()), level, len(stack))
+    with_it, without = resolve("a", [*stack, empty]), resolve("a", stack)
+    assert replace(with_it, contributors=()) == replace(without, contributors=())
+
+
+@given(stacks())
+def test_no_section_of_any_layer_is_ever_gone(stack: list[Contribution]) -> None:
+    resolved = resolve("a", stack)
+    effective = {one.section.key: one for one in resolved.sections}
+    ordered = from_the_top(stack)
+    counting = ordered[: cut_after([one.concept.frontmatter for one in ordered])]
+    assert [one.layer for one in resolved.contributors] == [one.layer.name for one in ordered]
+    for one in counting:
+        for section in one.concept.sections:
+            won = effective[section.key]
+            dissents = {(dissent.layer, dissent.content) for dissent in won.conflicts}
+            assert (
+                won.suppressed or section.stated == won.section.content or (one.layer.name, section.stated) in dissents
+            )
+    for won in effective.values():
+        assert won.layer == next(c.layer.name for c in counting if won.section in c.concept.sections)
+        assert not (won.suppressed and won.conflicts)
+
+
+@given(stacks(), st.randoms(use_true_random=False))
+def test_the_order_of_the_manifest_counts_only_between_equals(stack: list[Contribution], random: object) -> None:
+    order = list(range(len(stack)))
+    random.shuffle(order)  # pyright: ignore[reportAttributeAccessIssue]
+    moved = [
+        Contribution(replace(one.layer, order=place), one.concept) for one, place in zip(stack, order, strict=True)
+    ]
+    ranks = [(one.layer.level, one.concept.updated) for one in stack]
+    if len(set(ranks)) == len(ranks):
+        assert resolve("a", moved) == resolve("a", stack)
+    assert resolve("a", reversed(stack)) == resolve("a", stack)
+
+
+@given(stacks())
+def test_the_markdown_reads_back_as_what_counts(stack: list[Contribution]) -> None:
+    resolved = resolve("a", stack)
+    told = to_markdown(resolved).split("\n")
+    back = read_concept("a", "\n".join(line for line in told if not line.startswith("> ⚠ ")).encode())
+    assert back.frontmatter == resolved.frontmatter
+    shown = shown_sections(resolved)
+    assert [one.key for one in back.sections] == [one.key for one in shown]
+    for read, stated in zip(back.sections, shown, strict=True):
+        assert read.content in {stated.content, closed(stated.content)}
+        assert read.heading == stated.heading or heading_key((read.heading or "").lstrip("# ")) == stated.key
+
+
+@given(stacks())
+def test_every_dissent_stands_on_one_line_of_the_markdown(stack: list[Contribution]) -> None:
+    resolved = resolve("a", stack)
+    told = [line for line in to_markdown(resolved).split("\n") if line.startswith("> ⚠ ")]
+    shown = sorted(resolved.sections, key=lambda one: one.section.heading is not None)
+    assert told == [
+        f"> ⚠ {dissent.layer} disagrees (updated {dissent.updated or '?'}): {dissent.content}".replace("\n", " ")
+        for one in shown
+        for dissent in one.conflicts
+    ]
+
+
+@given(frontmatters)
+def test_every_reader_of_yaml_takes_the_frontmatter_for_the_same(own: dict[str, object]) -> None:
+    block = frontmatter_text(own)  # pyright: ignore[reportArgumentType]
+    assert repr(read_frontmatter(block.encode()).values) == repr(own)
+    assert repr(yaml.safe_load(block.split("---\n", 1)[1].rsplit("---\n", 1)[0]) or {}) == repr(own)
+
+
+@given(stacks())
+def test_the_shape_has_its_keys_in_order(stack: list[Contribution]) -> None:
+    shown = resolved_json(resolve("a", stack))
+    assert list(shown)[:6] == ["id", "contributors", "frontmatter", "frontmatterProvenance", "sections", "markdown"]
+    assert list(shown)[6:] in ([], ["frontmatterConflicts"])
+    assert list(shown["frontmatter"]) == list(shown["frontmatterProvenance"])  # pyright: ignore[reportArgumentType]
+
+
+def shown_sections(resolved: Resolved) -> list[ConceptSection]:
+    kept = [one.section for one in resolved.sections if not one.suppressed]
+    return sorted(kept, key=lambda one: one.heading is not None)
+
+
+def closed(text: str) -> str:
+    """The text with the fence closed that it leaves open."""
+    fence = list(scan_lines(text))[-1].fence
+    return f"{text}\n{fence.closing()}".strip() if fence else text

@@ -1,0 +1,185 @@
+"""Pages made to hurt: twice the page costs about twice the time, whatever it is made of."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+
+import pytest
+
+from commonplace.domain import edits
+from commonplace.domain.frontmatter import read_frontmatter, set_fields
+from commonplace.domain.text import plain_text, sentence_around
+from pages import page
+
+SIZE = 16_000
+GROWTH = 4
+ALLOWED = 3.0
+"""A page `GROWTH` times as large may cost `GROWTH * ALLOWED` times as much; quadratic work would cost 16 times."""
+FLOOR = 0.004
+"""CPU seconds below which a ratio says nothing."""
+
+
+def root(size: int) -> int:
+    return int(size**0.5)
+
+
+PAGES: dict[str, Callable[[int], str]] = {
+    "brackets": lambda n: "[" * n,
+    "open wikilinks": lambda n: "[[" * (n // 2),
+    "wikilinks": lambda n: "[[a]]" * (n // 5),
+    "bars": lambda n: "[[" + "|" * n,
+    "half wikilinks": lambda n: "[[a|" * (n // 4),
+    "nested wikilinks": lambda n: "[[" * (n // 4) + "a" + "]]" * (n // 4),
+    "open images": lambda n: "![](" * (n // 4),
+    "nested images": lambda n: "![a" * (n // 7) + "](b)" * (n // 7),
+    "nested links": lambda n: "[a" * (n // 6) + "](b)" * (n // 6),
+    "open destinations": lambda n: "[a](<b" * (n // 6),
+    "open titles": lambda n: '[a](b "' * (n // 7),
+    "parentheses": lambda n: "[a](" + "(" * n,
+    "escaped destination": lambda n: "[a](" + "\\)" * (n // 2) + ")",
+    "entities": lambda n: "[a](" + "&amp;" * (n // 5) + ")",
+    "percent": lambda n: "[a](" + "%C3%A9" * (n // 6) + ".md)",
+    "backticks": lambda n: "`" * n,
+    "rising backticks": lambda n: "".join("`" * length + " " for length in range(root(2 * n))),
+    "emphasis": lambda n: "*_" * (n // 2),
+    "mixed emphasis": lambda n: "*a **b_ " * (n // 8),
+    "angles": lambda n: "<" * n,
+    "open tags": lambda n: "<a " * (n // 3),
+    "open comments": lambda n: "a <!-- " * (n // 7),
+    "open declarations": lambda n: "a <!X <? <![CDATA[ " * (n // 19),
+    "definitions": lambda n: "[a]: /u\n" * (n // 8),
+    "many definitions": lambda n: "".join(f"[a{i}]: /u{i}\n" for i in range(n // 14)),
+    "used definitions": lambda n: "[a]: /u\n\n" + "[a] " * (n // 4),
+    "many used definitions": lambda n: "".join(f"[a{i}]: /u\n\n[a{i}]\n\n" for i in range(n // 20)),
+    "half definitions": lambda n: "[a]:" * (n // 4),
+    "footnotes": lambda n: "".join(f"[^{i}] x\n\n[^{i}]: y\n\n" for i in range(n // 22)),
+    "quotes": lambda n: ">" * n,
+    "thousand-fold quotes": lambda n: ("> " * 1_000 + "a\n") * (n // 2_000),
+    "lists in lists": lambda n: "- " * (n // 2) + "a",
+    "indented lists": lambda n: "".join(f"{' ' * (2 * level)}- a\n" for level in range(root(n))),
+    "headings": lambda n: "# a\n" * (n // 4),
+    "falling headings": lambda n: "".join(f"{'#' * (i % 6 + 1)} a\n" for i in range(n // 6)),
+    "setext": lambda n: "a\n" * (n // 2) + "===\n",
+    "attributes": lambda n: "# a {" + ".a=b " * (n // 5) + "!}\n",
+    "braces": lambda n: "# a " + "{" * (n // 2) + "}" * (n // 2) + "\n",
+    "many braces": lambda n: "# a {#b}\n" * (n // 9),
+    "tags": lambda n: "#a " * (n // 3),
+    "hashes": lambda n: "# " + "#" * n,
+    "half tags": lambda n: " #" * (n // 2),
+    "table": lambda n: "|a|b|\n|-|-|\n" + "|[[a]]|#b|\n" * (n // 11),
+    "wide table": lambda n: "\n".join(f"|{cell * root(n)}" for cell in ["a|", "-|", *["a|"] * (root(n) // 2)]),
+    "line ends": lambda n: "\n" * n,
+    "windows line ends": lambda n: "\r\n" * (n // 2),
+    "blanks": lambda n: " " * n,
+    "rules": lambda n: "---\n" * (n // 4),
+    "open front matter": lambda n: "---\n" + "a: b\n" * (n // 5),
+    "letters": lambda n: "é" * n,
+}  # fmt: skip
+
+BLOCKS: dict[str, Callable[[int], str]] = {
+    "keys": lambda n: "".join(f"k{i}: v\n" for i in range(n // 10)),
+    "equal keys": lambda n: "k: v\n" * (n // 5),
+    "broken keys": lambda n: "k: v: w\n" * (n // 8),
+    "colons": lambda n: ":" * n,
+    "brackets": lambda n: "a: " + "[" * n,
+    "braces": lambda n: "{" * n,
+    "dashes": lambda n: "- " * (n // 2),
+    "questions": lambda n: "? " * (n // 2),
+    "anchors": lambda n: "".join(f"k{i}: &a{i} v\n" for i in range(n // 14)),
+    "aliases": lambda n: "a: &a x\n" + "".join(f"k{i}: *a\n" for i in range(n // 10)),
+    "quotes": lambda n: "a: '" + "''" * (n // 2) + "'",
+    "escapes": lambda n: 'a: "' + "\\u00e9" * (n // 6) + '"',
+    "wikilinks": lambda n: "a: '" + "[[b]] " * (n // 6) + "'",
+    "links": lambda n: "links:\n" + "- a\n" * (n // 4),
+    "long list": lambda n: "a: [" + "b, " * (n // 3) + "b]",
+    "comments": lambda n: "a: 1\n" + "# c\n" * (n // 4),
+    "digits": lambda n: "a: " + "9" * n,
+    "underscores": lambda n: "a: " + "1_" * (n // 2),
+    "blank lines": lambda n: "a: |\n" + "\n" * n,
+}
+
+
+def cost(work: Callable[[], object]) -> float:
+    """CPU seconds."""
+    gc.collect()
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def assert_linear(work: Callable[[int], Callable[[], object]], size: int = SIZE) -> None:
+    """Grow the work; a disturbed measurement is tried again, and the least of each size counts."""
+    small, large = work(size), work(size * GROWTH)
+    costs: list[tuple[float, float]] = []
+    for _ in range(6):
+        costs.append((cost(small), cost(large)))
+        least_small, least_large = (min(column) for column in zip(*costs, strict=True))
+        if least_large <= max(least_small, FLOOR) * GROWTH * ALLOWED:
+            return
+    pytest.fail(f"{size} cost {least_small:.4f} s, {size * GROWTH} cost {least_large:.4f} s")
+
+
+def read_and_use(text: str) -> None:
+    document = page(text)
+    plain_text(document, 0, len(document.raw))
+    for link in document.links[:20]:
+        sentence_around(document, link.span)
+    edits.replace_section(document, document.sections[-1], "new")
+    edits.append(document, "new")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_reading_is_linear(name: str) -> None:
+    def work(size: int) -> Callable[[], object]:
+        text = PAGES[name](size)
+        return lambda: read_and_use(text)
+
+    assert_linear(work)
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_reading_front_matter_is_linear(name: str) -> None:
+    def work(size: int) -> Callable[[], object]:
+        raw = f"---\n{BLOCKS[name](size)}\n---\n".encode()
+        return lambda: read_frontmatter(raw)
+
+    assert_linear(work, 12_000)
+
+
+def test_changing_front_matter_is_linear() -> None:
+    def work(size: int) -> Callable[[], object]:
+        raw = ("---\n" + "".join(f"k{i}:\n  - a # c\n" for i in range(size // 20)) + "---\n").encode()
+        return lambda: set_fields(raw, {"k5": ["a", "b"], "k7": None, "new": "x"})
+
+    assert_linear(work, 12_000)
+
+
+@pytest.mark.parametrize("text", ["a" * SIZE, "ab" * SIZE, "\r\n" * SIZE, "a\r\n" * SIZE])
+def test_replacing_in_a_repetitive_text_is_linear(text: str) -> None:
+    def work(size: int) -> Callable[[], object]:
+        document = page(text[:size] + "needle" + text[:size])
+        return lambda: edits.replace_once(document, "needle", "thread")
+
+    assert_linear(work, SIZE // 8)
+
+
+def test_a_page_of_a_megabyte_of_everything_is_read() -> None:
+    text = "\n\n".join(make(20_000) for make in PAGES.values())
+    assert len(text.encode()) > 900_000
+    document = page(text)
+    assert document.sections[-1].end == len(document.raw)
+
+
+def test_a_thousand_levels_are_read() -> None:
+    for text in ("> " * 1_000 + "[[a]]", "- " * 1_000 + "[[a]]", "*" * 1_000 + "[[a]]" + "*" * 1_000):
+        assert [link.target for link in page(text).links] == ["a"]
+    assert page("![" * 1_000 + "[[a]]" + "](b)" * 1_000).links
+
+
+@pytest.mark.soak
+def test_a_file_of_fifty_megabytes_is_read() -> None:
+    paragraph = "# Heading\n\nA paragraph with a [[link]], a [second](page.md#part), a #tag and some `code`.\n\n"
+    document = page(paragraph * (50_000_000 // len(paragraph)))
+    assert len(document.links) == 2 * (len(document.sections) - 1)

@@ -1,0 +1,91 @@
+"""Parts that tests use by name: `from support import GitRepo`. Fixtures made of them stand in `conftest.py`."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+import tarfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SHARED = Path(os.environ.get("COMMONPLACE_SHARED", ROOT.parent / "shared"))
+"""Where material that is not part of the project lies: corpora and retrieval sets."""
+UNPACKED = ROOT / ".cache" / "corpora"
+"""Kept between sessions: a corpus is unpacked once and then only read."""
+
+SOAK = os.environ.get("SOAK", "") not in {"", "0"}
+"""Whether long runs are made whole (`make soak`) instead of sampled (`make test`)."""
+
+Corpora = Callable[[str], Path]
+Amount = Callable[[int, int], int]
+MakeRepo = Callable[..., "GitRepo"]
+"""The types of the fixtures `corpora`, `amount` and `git_repo`."""
+
+
+def unpacked_corpus(name: str) -> Path:
+    """The folder of a corpus, unpacked by whichever process comes first; skips the test where it is absent."""
+    archive = SHARED / "corpora" / f"{name}.tar.xz"
+    if not archive.is_file():
+        pytest.skip(f"needs the corpus {name} beside the project (../shared/corpora)")
+    target = UNPACKED / f"{name}-{archive.stat().st_size}"
+    if not target.is_dir():
+        UNPACKED.mkdir(parents=True, exist_ok=True)
+        with (UNPACKED / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not target.is_dir():
+                _unpack(archive, target)
+    folders = [entry for entry in target.iterdir() if entry.is_dir()]
+    return folders[0] if len(folders) == 1 else target
+
+
+def _unpack(archive: Path, target: Path) -> None:
+    """Unpack beside the target and rename, so that a half-unpacked corpus is never taken for a whole one."""
+    beside = target.with_name(f"{target.name}.part")
+    shutil.rmtree(beside, ignore_errors=True)
+    with tarfile.open(archive) as tar:
+        tar.extractall(beside, filter="data")
+    beside.rename(target)
+
+
+@dataclass(frozen=True, slots=True)
+class GitRepo:
+    """A real repository in a temporary folder."""
+
+    path: Path
+
+    def git(self, *args: str) -> str:
+        """What the git command prints, without the last line end; a failure is an error that shows what git said."""
+        done = subprocess.run(["git", *args], cwd=self.path, capture_output=True, text=True, check=False, timeout=60)
+        if done.returncode:
+            raise AssertionError(f"git {' '.join(args)} ended with {done.returncode}: {done.stderr}")
+        return done.stdout.removesuffix("\n")
+
+    def write(self, path: str, content: str | bytes) -> Path:
+        """Put a file in place, byte for byte."""
+        file = self.path / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content.encode() if isinstance(content, str) else content)
+        return file
+
+    def commit(self, message: str = "Change", **files: str | bytes) -> str:
+        """Stage everything (after writing `files`, whose names may come as `**{"a/b.md": ...}`); the commit's id."""
+        for path, content in files.items():
+            self.write(path, content)
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--allow-empty", "--message", message)
+        return self.git("rev-parse", "HEAD")
+
+
+def eventually(check: Callable[[], bool], seconds: float = 15.0) -> None:
+    """Ask again and again until the answer is yes; fails when it is not in time. The check itself takes the time."""
+    deadline = time.monotonic() + seconds
+    while not check():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {seconds:g} s")

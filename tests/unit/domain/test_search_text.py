@@ -1,0 +1,108 @@
+"""Taking a search apart and folding text."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.domain.search_text import Phrase, ask, counted, fold_text, grams, without_grams
+
+
+def words(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", text.lower())
+
+
+def test_words_are_taken_in_order_and_as_often_as_written() -> None:
+    question = ask("red Blue red", words)
+    assert question.words == ("red", "blue", "red")
+    assert counted(question.words) == {"red": 2, "blue": 1}
+
+
+def test_quotations_are_phrases_and_a_minus_excludes() -> None:
+    question = ask('find "two words" -not -"that one" rest', words)
+    assert question.words == ("find", "rest")
+    assert question.phrases == (Phrase(("two", "words")),)
+    assert question.excluded == (Phrase(("not",)), Phrase(("that", "one")))
+
+
+@pytest.mark.parametrize(
+    "quotes", ["“two words”", "„two words“", "«two words»", "「two words」", "\uff02two words\uff02"]
+)
+def test_quotation_marks_of_all_languages_quote(quotes: str) -> None:
+    assert ask(quotes, words).phrases == (Phrase(("two", "words")),)
+
+
+def test_a_quotation_mark_without_its_partner_is_ignored() -> None:
+    assert ask('one "two three', words).words == ("one", "two", "three")
+    assert ask('"one two" three"', words) == ask('"one two" three ', words)
+
+
+@pytest.mark.parametrize("text", ["a-b", "- a", "--", "a -", "e-mail 1-2"])
+def test_a_minus_elsewhere_excludes_nothing(text: str) -> None:
+    assert ask(text, words).excluded == ()
+
+
+def test_parts_written_as_one_word_are_a_compound() -> None:
+    assert ask("use std::vector now", words).compounds == (("std", "vector"),)
+
+
+@pytest.mark.parametrize(
+    ("text", "unfinished"),
+    [("one tw", {"tw"}), ("one two ", set()), ("one two?", set()), ('"one two"', set()), ("on* two ", {"on"})],
+)
+def test_the_last_word_and_words_with_a_star_are_unfinished(text: str, unfinished: set[str]) -> None:
+    assert ask(text, words).unfinished == unfinished
+
+
+def test_nothing_is_unfinished_when_prefixes_are_not_wanted() -> None:
+    question = ask("one two", words, prefix=False)
+    assert (question.unfinished, question.exact) == (frozenset(), True)
+
+
+def test_a_search_of_signs_is_empty_and_one_of_exclusions_is_not() -> None:
+    assert ask("?? ()", words).empty
+    assert not ask("-this", words).empty
+    assert not ask("-this", words).wishes
+
+
+def test_runs_without_blanks_become_pairs_of_characters() -> None:
+    assert grams("知识库 und 数") == ["知识", "识库", "库", "数"]
+    assert ask("知识库", words).grams == ("知识", "识库")
+    assert ask("库", words).grams == ("库",)
+    assert without_grams("a知b") == "a b"
+    assert grams("plain text \u2013 with dashes") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "folded"),
+    [
+        ("plain", "plain"),
+        ("e\u0301", "e"),
+        ("Ёж", "Еж"),
+        ("\uff21\uff22", "AB"),
+        ("が", "が"),
+        ("हिन्दी", "हिन्दी"),
+        ("한국어", "한국어"),
+        ("C++ and C#", "Cplusplus and Csharp"),
+        ("i++ # heading", "iplusplus # heading"),
+        ("page.md#part ## C", "page.md#part ## C"),
+    ],
+)  # fmt: skip
+def test_folding_drops_what_readers_leave_out(text: str, folded: str) -> None:
+    assert fold_text(text) == folded
+
+
+@given(st.text())
+def test_folding_twice_changes_nothing_more(text: str) -> None:
+    once = fold_text(text)
+    assert fold_text(once) == once
+
+
+@given(st.text(max_size=300))
+def test_no_search_raises(text: str) -> None:
+    question = ask(text, words)
+    assert all(phrase.words or phrase.grams or True for phrase in question.phrases)
+    assert question.unfinished <= set(question.words)

@@ -1,0 +1,112 @@
+"""Snippets and sentences."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.domain.snippets import Wanted, plain_text, sentence_round, snippet
+
+
+def wanted(*words: str, grams: tuple[str, ...] = ()) -> Wanted:
+    return Wanted({word: frozenset({word}) for word in words}, grams)
+
+
+@pytest.mark.parametrize(
+    ("markdown", "plain"),
+    [
+        ("**bold** and *slanted* and _so_ and __so__", "bold and slanted and so and so"),
+        ('a [link](../x/y.md "t") and ![image](i.png)', "a link and image"),
+        ("a [link][ref] here\n\n[ref]: http://x.y", "a link here"),
+        ("see [[Page]] and [[page|shown]]", "see Page and shown"),
+        ("# Heading\n> quoted\n- item\n1. first", "Heading quoted item first"),
+        ("| a | b |\n|---|---|\n| c | d |", "a b c d"),
+        ("```cpp\n#include <vector>\nint *p = a * b;\n```", "#include <vector> int *p = a * b;"),
+        ("`__declspec` of foo_bar_baz", "__declspec of foo_bar_baz"),
+        ("<p>text<br/>more</p><!-- not this -->", "text more"),
+        ("1 \\* 2 \\_ 3", "1 * 2 _ 3"),
+        ("a_b_c and 2 * 3 * 4 and std::vector<int>", "a_b_c and 2 * 3 * 4 and std::vector<int>"),
+    ],
+)  # fmt: skip
+def test_plain_text_has_no_markup_and_all_of_the_words(markdown: str, plain: str) -> None:
+    assert plain_text(markdown) == plain
+
+
+def test_a_short_text_is_shown_whole() -> None:
+    assert snippet("A *short* text.", wanted("short"), 100) == "A short text."
+
+
+def test_a_long_text_is_cut_between_words_round_the_match() -> None:
+    shown = snippet("before " * 50 + "the needle here " + "behind " * 50, wanted("needle"), 60)
+    assert shown.startswith("…before")
+    assert shown.endswith("behind…")
+    assert "needle" in shown
+    assert len(shown) <= 60
+
+
+def test_the_place_with_most_different_words_is_shown() -> None:
+    text = "alpha " + "x " * 200 + "alpha beta " + "y " * 200 + "beta beta beta"
+    assert "alpha beta" in snippet(text, wanted("alpha", "beta"), 80)
+
+
+def test_a_match_inside_a_link_target_is_no_match() -> None:
+    text = "[page](needle.md) " + "x " * 300 + "the needle itself"
+    assert "the needle itself" in snippet(text, wanted("needle"), 80)
+
+
+def test_accents_do_not_hide_a_match() -> None:
+    text = "x " * 300 + "das Café dort"
+    assert "Café" in snippet(text, wanted("cafe"), 40)
+
+
+def test_pairs_of_characters_are_shown_in_their_surroundings() -> None:
+    text = "知识" * 200 + "数据库的备份"
+    assert "数据库" in snippet(text, wanted(grams=("数据", "据库")), 30)
+
+
+def test_without_a_match_the_beginning_is_shown() -> None:
+    assert snippet("one two three four five", wanted("nothing"), 12) == "one two…"
+
+
+@given(
+    text=st.text(alphabet="ab \n*_`[]()<>|#-+!\\知识é", max_size=400),
+    limit=st.integers(min_value=0, max_value=60),
+)  # fmt: skip
+def test_a_snippet_is_never_longer_than_asked(text: str, limit: int) -> None:
+    assert len(snippet(text, wanted("ab", "a", grams=("知识",)), limit)) <= limit
+
+
+@given(before=st.text(alphabet="xy .\n", max_size=600), behind=st.text(alphabet="xy .\n", max_size=600))
+def test_a_snippet_contains_the_match_wherever_it_stands(before: str, behind: str) -> None:
+    assert "needle" in snippet(f"{before} needle {behind}", wanted("needle"), 50)
+
+
+@pytest.mark.parametrize(
+    "piece", ["[", "![", "[[", "*a", "_a", "<", "<a ", "> ", "- ", "1.", "`", "](", "](a ", "|", "\\", "**", "<!--"]
+)
+def test_plain_text_takes_time_in_proportion_to_the_text(piece: str) -> None:
+    text = piece * (200_000 // len(piece))
+    began = time.process_time()
+    plain_text(text)
+    assert time.process_time() - began < 5
+
+
+def test_the_sentence_round_a_link_is_plain_and_whole() -> None:
+    raw = b"One sentence. The *second* has a [link](x.md) in it. A third.\n\nMore.\n"
+    start = raw.index(b"[link]")
+    assert sentence_round(raw, start, start + len(b"[link](x.md)")) == "The second has a link in it."
+
+
+def test_the_sentence_of_a_list_item_ends_with_its_line() -> None:
+    raw = b"- first\n- see [[Page]] for more\n- third\n"
+    start = raw.index(b"[[")
+    assert sentence_round(raw, start, start + len(b"[[Page]]")) == "see Page for more"
+
+
+def test_an_abbreviation_before_a_small_letter_ends_no_sentence() -> None:
+    raw = b"Use e.g. the [tool](x.md), etc. when needed. Next.\n"
+    start = raw.index(b"[tool]")
+    assert sentence_round(raw, start, start + len(b"[tool](x.md)")) == "Use e.g. the tool, etc. when needed."

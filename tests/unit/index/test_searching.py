@@ -1,0 +1,299 @@
+"""Searching through the port: what is found, in which order, and what is shown."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.query import Filter, SearchQuery
+from indexed import MakeBase
+
+NOTES = {
+    "backup.md": "# Backups\n\nWe restore the database from the nightly backup.\n\n## When\n\nEvery night at two.\n",
+    "outage.md": "# Outages\n\nWhat to do after an outage: call the person on duty.\n",
+    "cooking.md": "# Soup\n\nBoil water, add lentils and wait.\n",
+    "cafe.md": "# Café\n\nEin Lokal mit Kuchen.\n",
+}
+
+
+def test_a_question_as_typed_finds_its_page_first(base: MakeBase) -> None:
+    assert base(NOTES).found("How do I restore the database after an outage?")[0] == "backup.md"
+
+
+def test_words_are_ored_and_more_of_them_rank_higher(base: MakeBase) -> None:
+    files = {"one.md": "# X\n\nalpha", "two.md": "# Y\n\nalpha beta", "three.md": "# Z\n\ngamma"}
+    assert base(files).found("alpha beta") == ["two.md", "one.md"]
+
+
+def test_a_word_in_the_title_weighs_more_than_in_the_text(base: MakeBase) -> None:
+    files = {
+        "text.md": "# Some page\n\nHere is a word about gardening in the middle of other things to do.\n",
+        "title.md": "# Gardening\n\nHere is a line about plants in the middle of other things to do.\n",
+    }
+    assert base(files).found("gardening") == ["title.md", "text.md"]
+
+
+@pytest.mark.parametrize("text", ["CAFÉ", "cafe", "Cafe\u0301", "café"])
+def test_case_and_accents_do_not_matter(base: MakeBase, text: str) -> None:
+    assert base(NOTES).found(text) == ["cafe.md"]
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("Ёлка", "елка"),
+        ("مُحَمَّد", "محمد"),
+        ("Ά λόγος", "λογος"),
+        ("\ufb01ne \uff37\uff29\uff24\uff25", "wide"),
+        ("Straße", "strasse"),
+    ],
+)
+def test_accents_of_other_scripts_do_not_matter(base: MakeBase, text: str, asked: str) -> None:
+    assert base({"a.md": f"# A\n\n{text}", "b.md": "# B\n\nother"}).found(asked) == ["a.md"]
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("知识库是保存知识的地方", "知识"),
+        ("私は猫が好きです", "猫"),
+        ("データベースを復元する", "復元"),
+        ("ฐานข้อมูลสำรอง", "ข้อมูล"),
+        ("데이터베이스를 복원합니다", "복원"),
+        ("ການສຳຮອງ", "ສຳຮອງ"),
+    ],
+)
+def test_scripts_without_blanks_are_found_by_any_part(base: MakeBase, text: str, asked: str) -> None:
+    assert base({"a.md": f"# A\n\n{text}", "b.md": "# B\n\n数据 データ 한국"}).found(asked)[0] == "a.md"
+
+
+def test_a_phrase_must_stand_there_as_it_is(base: MakeBase) -> None:
+    files = {"a.md": "# A\n\nthe move constructor runs", "b.md": "# B\n\nthe constructor can move"}
+    assert base(files).found('"move constructor"') == ["a.md"]
+
+
+def test_a_phrase_in_a_script_without_blanks_must_stand_there_as_it_is(base: MakeBase) -> None:
+    files = {"a.md": "# A\n\n知识库管理", "b.md": "# B\n\n管理知识的库"}
+    assert base(files).found('"知识库管理"') == ["a.md"]
+
+
+def test_an_excluded_word_or_phrase_keeps_documents_out(base: MakeBase) -> None:
+    files = {"a.md": "# A\n\nred apple", "b.md": "# B\n\ngreen apple", "c.md": "# C\n\napple pie"}
+    made = base(files)
+    assert sorted(made.found("apple -green")) == ["a.md", "c.md"]
+    assert sorted(made.found('apple -"apple pie"')) == ["a.md", "b.md"]
+
+
+def test_only_exclusions_give_everything_else_by_path(base: MakeBase) -> None:
+    files = {"b.md": "# B\n\nred", "a.md": "# A\n\nblue", "c.md": "# C\n\ngreen"}
+    assert base(files).found("-green") == ["a.md", "b.md"]
+
+
+@pytest.mark.parametrize("text", ["???", "- ", '""', "()", "…", "&& ||"])
+def test_a_search_without_letters_finds_nothing(base: MakeBase, text: str) -> None:
+    assert base(NOTES).found(text) == []
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n\t"])
+def test_a_blank_search_is_refused(base: MakeBase, text: str) -> None:
+    made = base(NOTES)
+    with pytest.raises(InvalidInputError, match="empty"):
+        made.index.search(SearchQuery(text=text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"restore database',
+        "restore AND (",
+        "database:",
+        "restore^2 ~",
+        "data* OR",
+        "[restore TO",
+        "restore\\",
+        "+restore",
+    ],
+)
+def test_what_is_no_syntax_is_searched_as_words(base: MakeBase, text: str) -> None:
+    assert "backup.md" in base(NOTES).found(text)
+
+
+def test_and_and_or_between_words_are_no_words(base: MakeBase) -> None:
+    made = base({"a.md": "# A\n\nsalt", "b.md": "# B\n\npepper", "c.md": "# C\n\nthis and that or those"})
+    assert sorted(made.found("salt AND pepper")) == ["a.md", "b.md"]
+
+
+def test_a_star_stands_for_the_rest_of_a_word(base: MakeBase) -> None:
+    assert base(NOTES).found("da* night", prefix=False) == ["backup.md"]
+
+
+def test_the_last_word_may_be_unfinished(base: MakeBase) -> None:
+    made = base(NOTES)
+    assert made.found("nightly back")[0] == "backup.md"
+    assert made.found("datab") == ["backup.md"]
+    assert made.found("datab", prefix=False) == []
+    assert made.found("datab xyzzy", prefix=False) == []
+
+
+def test_a_short_finished_word_is_the_beginning_of_another_only_when_it_stands_nowhere(base: MakeBase) -> None:
+    made = base({"a.md": "# A\n\ncattle", "b.md": "# B\n\ncat", "c.md": "# C\n\nzebra"})
+    assert made.found("cat ") == ["b.md"]
+    assert made.found("zeb ") == ["c.md"]
+
+
+@pytest.mark.parametrize("typed", ["databse", "dtaabase", "databasee", "datebase"])
+def test_a_typo_in_an_unknown_word_is_forgiven(base: MakeBase, typed: str) -> None:
+    assert base(NOTES).found(f"{typed} ") == ["backup.md"]
+
+
+def test_two_typos_are_forgiven_in_long_words_only(base: MakeBase) -> None:
+    made = base({"a.md": "# A\n\nadministration", "b.md": "# B\n\nhouse"})
+    assert made.found("admnistartion ") == ["a.md"]
+    assert made.found("hosse ") == ["b.md"]
+    assert made.found("hxxse ") == []
+
+
+def test_a_known_word_is_not_corrected(base: MakeBase) -> None:
+    assert base({"a.md": "# A\n\nhorse", "b.md": "# B\n\nhouse"}).found("house ") == ["b.md"]
+
+
+def test_other_forms_of_a_word_are_found_behind_the_word_itself(base: MakeBase) -> None:
+    files = {"a.md": "# A\n\nrestoring takes time", "b.md": "# B\n\nrestore takes time", "c.md": "# C\n\nnothing here"}
+    assert base(files).found("restore ") == ["b.md", "a.md"]
+
+
+@pytest.mark.parametrize(
+    ("content", "asked"),
+    [
+        ("uses std::vector here", "std::vector"),
+        ("an unordered_map of things", "unordered_map"),
+        ("marked __declspec(dllexport)", "__declspec"),
+        ("warning C4996 is raised", "C4996"),
+        ("compile with /clr please", "/clr"),
+        ("written in C++ mostly", "C++"),
+        ("written in C# mostly", "C#"),
+        ("runs on Node.js today", "Node.js"),
+        ("look at foo.bar_baz-1", "foo.bar_baz-1"),
+    ],
+)
+def test_names_with_signs_are_found(base: MakeBase, content: str, asked: str) -> None:
+    files = {
+        "a.md": f"# A\n\n{content}",
+        "b.md": "# B\n\nthe std of a map, declared in C, net and js, an unordered list",
+    }
+    assert base(files).found(asked)[0] == "a.md"
+
+
+def test_aliases_tags_description_and_id_are_searched(base: MakeBase) -> None:
+    front = (
+        "---\nid: zz-77\naliases: [Quokka]\ntags: [marsupial]\ndescription: lives on Rottnest\n---\n# Page\n\ntext\n"
+    )
+    made = base({"a.md": front, "b.md": "# B\n\nnothing"})
+    assert [made.found(word) for word in ("quokka", "marsupial", "Rottnest", "zz-77")] == [["a.md"]] * 4
+
+
+def test_hits_are_documents_with_their_best_sections(base: MakeBase) -> None:
+    text = (
+        "# Guide\n\nintro\n\n## Install\n\nuse the wizard\n\n## Remove\n\nthe wizard, wizard wizard\n\n### Deep\n\nx\n"
+    )
+    hit = base({"a.md": text}).index.search(SearchQuery(text="wizard", sections=5)).hits[0]
+    assert [section.path for section in hit.sections] == [("Guide", "Remove"), ("Guide", "Install")]
+    assert [section.ordinal for section in hit.sections] == [3, 2]
+    assert hit.sections[0].anchor == "remove"
+    assert hit.sections[0].score > hit.sections[1].score > 0
+
+
+def test_a_document_found_by_its_names_alone_shows_its_beginning(base: MakeBase) -> None:
+    made = base({"a.md": "---\ntags: [zebra]\n---\n# Page\n\nThe first lines.\n\n## Later\n\nmore\n"})
+    hit = made.index.search(SearchQuery(text="zebra")).hits[0]
+    assert hit.sections[0].path == ("Page",)
+    assert hit.sections[0].snippet == "The first lines."
+
+
+def test_a_snippet_shows_the_file_as_it_is_now(base: MakeBase) -> None:
+    made = base({"a.md": "# A\n\nan old walrus\n"})
+    made.write("a.md", "# A\n\na young and very quick walrus\n")
+    assert made.index.search(SearchQuery(text="walrus")).hits[0].sections[0].snippet == "a young and very quick walrus"
+    made.write("a.md", "shorter\n")
+    assert made.index.search(SearchQuery(text="walrus")).hits[0].sections[0].snippet == "shorter"
+
+
+def test_totals_are_true_whatever_the_limit(base: MakeBase) -> None:
+    made = base({f"n{number:03}.md": f"# N{number}\n\nshared word {number}\n" for number in range(120)})
+    result = made.index.search(SearchQuery(text="shared", limit=7))
+    assert (len(result.hits), result.total) == (7, 120)
+    assert made.index.search(SearchQuery(text="shared", limit=0)).total == 120
+
+
+def test_pages_of_an_answer_neither_overlap_nor_leave_anything_out(base: MakeBase) -> None:
+    files = {f"n{number:03}.md": f"# Same\n\nequal text {'extra ' * (number % 3)}\n" for number in range(90)}
+    made = base(files)
+    whole = made.found("equal extra", limit=90)
+    pages = [path for offset in range(0, 90, 11) for path in made.found("equal extra", limit=11, offset=offset)]
+    assert pages == whole
+    assert sorted(whole) == sorted(files)
+
+
+def test_alike_documents_come_by_path(base: MakeBase) -> None:
+    made = base({f"{name}.md": "# Same\n\nequal text\n" for name in "dbeacf"})
+    assert made.found("equal text") == ["a.md", "b.md", "c.md", "d.md", "e.md", "f.md"]
+
+
+@pytest.mark.parametrize(
+    ("sort", "up"),
+    [
+        ("path", ["a.md", "b.md", "c.md"]),
+        ("title", ["b.md", "c.md", "a.md"]),
+        ("type", ["c.md", "a.md", "b.md"]),
+        ("date", ["b.md", "c.md", "a.md"]),
+    ],
+)
+def test_answers_can_be_sorted_otherwise(base: MakeBase, sort: str, up: list[str]) -> None:
+    made = base(
+        {
+            "a.md": "---\ntitle: zoo\ntype: b\ndate: 2024-03-01\n---\nword word\n",
+            "b.md": "---\ntitle: Ant\ntype: C\n---\nword\n",
+            "c.md": "---\ntitle: bee\ntype: A\ndate: 2023-01-05\n---\nword and more\n",
+        }
+    )
+    assert made.found("word", sort=sort, descending=False) == up
+    assert made.found("word", sort=sort, descending=True) == up[::-1]
+
+
+def test_a_filter_holds_in_a_search_and_its_total_is_true(base: MakeBase) -> None:
+    made = base(
+        {
+            "notes/a.md": "---\ntype: Note\ntags: [x/y]\nstatus: open\n---\nword\n",
+            "notes/deep/b.md": "---\ntype: person\n---\nword\n",
+            "other/c.md": "---\ntags: [x]\n---\nword\n",
+        }
+    )
+    assert sorted(made.found("word", Filter(prefix="notes/"))) == ["notes/a.md", "notes/deep/b.md"]
+    assert made.found("word", Filter(prefix="notes/d")) == ["notes/deep/b.md"]
+    assert made.found("word", Filter(types=("note",))) == ["notes/a.md"]
+    assert sorted(made.found("word", Filter(tags=("X",)))) == ["notes/a.md", "other/c.md"]
+    assert made.found("word", Filter(any_tags=("x",))) == ["other/c.md"]
+    assert made.found("word", Filter(fields=(("Status", "OPEN"),))) == ["notes/a.md"]
+    assert made.index.search(SearchQuery(text="word", filter=Filter(prefix="notes/"), limit=1)).total == 2
+
+
+def test_a_fresh_change_is_searched_as_if_it_had_always_been_there(base: MakeBase) -> None:
+    files = {f"n{number}.md": f"# Note {number}\n\ntext on topic {number % 7} and things\n" for number in range(100)}
+    made = base(files)
+    made.update("n5.md", "# Note 5\n\nnow about kangaroos and topic 3\n")
+    made.update("new.md", "# New\n\nkangaroo, topic and things\n")
+    (made.folder / "n6.md").unlink()
+    made.index.update([Address("n6.md")])
+    assert sorted(made.found("kangaroo")) == ["n5.md", "new.md"]
+    assert made.index.search(SearchQuery(text="things")).total == 99
+    assert "n6.md" not in made.found("things", limit=200)
+
+
+def test_a_long_search_is_cut_and_answered(base: MakeBase) -> None:
+    made = base(NOTES)
+    began = time.monotonic()
+    assert made.found("restore " * 5000)[0] == "backup.md"
+    assert time.monotonic() - began < 10

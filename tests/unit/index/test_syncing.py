@@ -1,0 +1,237 @@
+"""Bringing files in: full syncs, single changes, odd files, dates."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.errors import IndexingError, NotFoundError
+from commonplace.domain.query import Filter, ListQuery, SearchQuery, SyncReport
+from commonplace.index.words import ranking
+from indexed import Indexed, MakeBase, eventually
+from support import GitRepo
+
+
+def test_a_sync_tells_what_it_changed(base: MakeBase) -> None:
+    made = base({"a.md": "# A", "b.md": "# B", "c.md": "# C"})
+    made.write_settled("a.md", "# A changed")
+    made.write_settled("d.md", "# D")
+    (made.folder / "b.md").unlink()
+    assert made.index.sync() == SyncReport(added=1, updated=1, removed=1)
+    assert made.listed() == ["a.md", "c.md", "d.md"]
+
+
+def test_a_sync_without_changes_changes_nothing(base: MakeBase) -> None:
+    made = base({})
+    made.write_settled("a.md", "# A")
+    made.index.sync()
+    generation = made.index.generation
+    assert made.index.sync() == SyncReport()
+    assert made.index.generation == generation
+
+
+def test_a_touched_file_is_read_again_but_not_indexed_again(base: MakeBase) -> None:
+    made = base({"a.md": "# A"})
+    generation = made.index.generation
+    made.write_settled("a.md", "# A", 50)
+    assert made.index.sync() == SyncReport()
+    assert made.index.generation == generation
+
+
+def test_a_change_that_leaves_size_and_times_alike_is_found_when_it_follows_at_once(base: MakeBase) -> None:
+    made = base({"a.md": "# AA"})
+    status = (made.folder / "a.md").stat()
+    made.write("a.md", "# BB")
+    os.utime(made.folder / "a.md", ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert made.index.sync().updated == 1
+
+
+def test_many_changes_at_once_are_taken_in(base: MakeBase) -> None:
+    made = base({f"n{number:03}.md": f"# N{number}\n\nold [[n{(number + 1) % 300:03}]]" for number in range(300)})
+    for number in range(0, 300, 2):
+        made.write(f"n{number:03}.md", f"# N{number}\n\nnew [[n{(number + 2) % 300:03}]]")
+    for number in range(1, 100, 2):
+        (made.folder / f"n{number:03}.md").unlink()
+    report = made.index.sync()
+    assert (report.added, report.updated, report.removed) == (0, 150, 50)
+    assert made.index.search(SearchQuery(text="new")).total == 150
+    assert made.index.search(SearchQuery(text="old")).total == 100
+    assert len(made.index.links_to(Address("n010.md"))) == 1
+
+
+def test_progress_counts_up_to_the_number_of_changed_files(tmp_path: Path) -> None:
+    files = {f"n{number}.md": "# N" for number in range(30)}
+    with Indexed(tmp_path, files) as made:
+        other = made.another()
+        (made.folder / "n1.md").unlink()
+        steps: list[tuple[int, int]] = []
+        for number in range(100, 200):
+            made.write(f"m{number}.md", "# M")
+        other.sync(lambda done, total: steps.append((done, total)))
+        assert steps[-1] == (101, 101)
+        assert [done for done, _ in steps] == list(range(1, 102))
+        other.close()
+
+
+def test_a_renamed_file_moves_with_everything_it_has(base: MakeBase) -> None:
+    made = base({"a.md": "---\ntags: [x]\n---\n# Title\n\nmarsupial [[b]]", "b.md": "# B"})
+    (made.folder / "a.md").rename(made.folder / "z.md")
+    made.index.update([Address("a.md"), Address("z.md")])
+    assert made.found("marsupial") == ["z.md"]
+    assert made.listed(Filter(tags=("x",))) == ["z.md"]
+    assert [link.source.path for link in made.index.links_to(Address("b.md"))] == ["z.md"]
+
+
+def test_fresh_changes_move_into_the_full_text_without_a_trace(base: MakeBase) -> None:
+    made = base({f"n{number:03}.md": f"# N\n\nshared word{number}\n" for number in range(64)})
+    for number in range(64):
+        made.update(f"n{number:03}.md", f"# N\n\nshared changed{number}\n")
+        assert made.found(f"changed{number} ") == [f"n{number:03}.md"]
+        assert made.found(f"word{number} ", prefix=False) == []
+        assert made.index.search(SearchQuery(text="shared")).total == 64
+
+
+def test_scores_of_fresh_documents_are_those_of_the_full_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranking, "RERANKED", 300)
+    text = "# Page {0}\n\nalpha beta {1} some more words for length number {0}\n\n## Part\n\nalpha std::map 知识库\n"
+    files = {f"n{number:03}.md": text.format(number, "gamma " * (number % 5)) for number in range(200)}
+    with Indexed(tmp_path / "fresh", files) as fresh, Indexed(tmp_path / "whole", files) as whole:
+        for number in range(0, 200, 20):
+            content = text.format(number, "gamma delta gamma")
+            fresh.update(f"n{number:03}.md", content)
+            whole.write(f"n{number:03}.md", content)
+        again = Indexed(
+            tmp_path / "again", {str(p.relative_to(whole.folder)): p.read_text() for p in whole.folder.glob("*")}
+        )
+        with again:
+            for text_ in ("gamma alpha", "std::map page", "知识", '"alpha beta" delta', "delt", "numbr 40"):
+                one = fresh.index.search(SearchQuery(text=text_, limit=300))
+                other = again.index.search(SearchQuery(text=text_, limit=300))
+                assert one.total == other.total, text_
+                scores = {hit.record.address: hit.score for hit in other.hits}
+                for hit in one.hits:
+                    assert hit.score == pytest.approx(scores[hit.record.address], rel=0.25, abs=0.15), text_
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\xff\xfe\x00bad bytes \xe9 word",
+        b"\xef\xbb\xbf# BOM word",
+        b"---\n: : :\n\t- [\n---\nword",
+        b"---\na: &a [*a]\n---\nword",
+        b"\x00\x01\x02 word \x00",
+        "# " + "x" * 5000 + "\n\nword",
+        "word\r\n\r\n# Head\r\n",
+        "word" + "\n".join(f"# Heading {number}" for number in range(10_000)),
+        "[[" * 3000 + " word",
+        "> " * 1000 + "word",
+        "---\ntitle: 2024-01-01\nid: 5\ntags: {a: b}\n---\nword",
+        "w" * 200_000 + " word",
+    ],
+    ids=lambda content: repr(content[:12]),
+)
+def test_odd_files_are_indexed_like_others(base: MakeBase, content: str | bytes) -> None:
+    made = base({"odd.md": content, "good.md": "# Good\n\nword\n"})
+    assert made.listed() == ["good.md", "odd.md"]
+    assert "good.md" in made.found("word")
+    assert ("odd.md" in made.found("word")) == bool(content)
+    made.index.update([made.write("odd.md", b"more " + (content if isinstance(content, bytes) else content.encode()))])
+    assert "good.md" in made.found("word")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+def test_a_file_that_cannot_be_read_is_reported_and_the_rest_is_served(base: MakeBase) -> None:
+    made = base({"good.md": "# Good", "bad.md": "# Bad"})
+    (made.folder / "bad.md").chmod(0)
+    report = made.index.sync()
+    assert [path for path, _ in report.unreadable] == ["bad.md"]
+
+
+def test_findings_are_listed_by_path(base: MakeBase) -> None:
+    made = base({"b.md": b"\xff bad", "a.md": "---\n[\n---\n", "c.md": "# Good"})
+    assert [(record.address.path, record.findings[0].rule) for record in made.index.findings()] == [
+        ("a.md", "bad_yaml"),
+        ("b.md", "not_utf8"),
+    ]
+
+
+def test_documents_are_counted(base: MakeBase) -> None:
+    made = base({"a.md": "---\ntype: note\ntags: [x]\n---\n# A\n\n[[b]]\n\n## Part\n", "b.md": "# B\n"})
+    counts = made.index.counts()
+    assert (counts.documents, counts.links, counts.tags) == (2, 1, 1)
+    assert counts.types == (("", 1), ("note", 1))
+
+
+def test_a_record_is_found_by_path_and_by_id(base: MakeBase) -> None:
+    made = base({"a.md": "---\nid: same\n---\n", "b.md": "---\nid: same\n---\n", "c.md": "# C"})
+    assert [record.address.path for record in made.index.by_id("same")] == ["a.md", "b.md"]
+    assert made.index.by_id("SAME") == []
+    assert [record.address.path for record in made.index.by_id("c")] == ["c.md"]
+    assert made.index.record(Address("none.md")) is None
+
+
+def test_an_unknown_document_names_the_nearest(base: MakeBase) -> None:
+    made = base({"guide.md": "# Guide"})
+    with pytest.raises(NotFoundError) as caught:
+        made.index.document(Address("guid.md"))
+    assert caught.value.context["nearest"] == ["guide"]
+
+
+def test_reads_wait_for_the_first_sync_and_say_how_far_it_is(tmp_path: Path) -> None:
+    with Indexed(tmp_path, {"a.md": "# A"}) as made:
+        other = made.another()
+        with pytest.raises(IndexingError) as caught:
+            other.wait_ready(0.01)
+        assert set(caught.value.context) == {"done", "total"}
+        thread = threading.Thread(target=other.sync)
+        thread.start()
+        other.wait_ready(20)
+        thread.join()
+        other.close()
+
+
+def test_dates_come_from_the_frontmatter_else_the_history_else_the_file(tmp_path: Path) -> None:
+    repo = GitRepo(tmp_path / "base")
+    repo.path.mkdir()
+    repo.git("init", "--quiet")
+    repo.git("config", "user.name", "T")
+    repo.git("config", "user.email", "t@example.org")
+    for day, content in (("01", "one"), ("09", "two")):
+        repo.write("old.md", content)
+        repo.write("given.md", f"---\ncreated: 2001-01-01\n---\n{content}")
+        repo.git("add", "--all")
+        repo.git("commit", "--quiet", "--message", day, f"--date=2020-05-{day}T12:00:00+0000")
+    with Indexed(tmp_path, {}) as made:
+        made.write_settled("new.md", "not committed", 3600 * 24 * 365)
+        made.index.sync()
+        by_date = made.listed(Filter(updated_from="2020-05-09", updated_to="2020-05-09"))
+        assert by_date == ["given.md", "old.md"]
+        record = made.index.record(Address("old.md"))
+        assert record is not None
+        assert (record.created[:10], record.updated[:10]) == ("2020-05-01", "2020-05-09")
+        assert made.listed(Filter(created_to="2001-12-31")) == ["given.md"]
+        assert made.listed(sort="updated")[-1] == "new.md"
+
+        made.update("old.md", "three")
+        assert made.listed(sort="updated")[-1] == "old.md"
+        record = made.index.record(Address("old.md"))
+        assert record is not None
+        assert record.created[:10] == "2020-05-01"
+
+        repo.git("add", "--all")
+        repo.git("commit", "--quiet", "--message", "three", "--date=2030-01-01T00:00:00+0000")
+        made.index.sync()
+        assert eventually(lambda: made.listed(Filter(updated_from="2030-01-01")) == ["new.md", "old.md"])
+
+
+def test_searching_by_history_dates_waits_for_the_history(tmp_path: Path) -> None:
+    with Indexed(tmp_path, {"a.md": "word"}) as made:
+        year = str(2000 + 0)
+        assert made.found("word", Filter(created_from=f"{year}-01-01")) == ["a.md"]
+        assert made.index.list(ListQuery(filter=Filter(updated_to="1999-01-01"))).total == 0

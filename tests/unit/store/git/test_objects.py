@@ -1,0 +1,182 @@
+"""Objects as Git itself would write them."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from commonplace.store.disk.durable import Unsynced
+from commonplace.store.git.objects import (
+    EMPTY_TREE,
+    EXECUTABLE,
+    FILE,
+    LINK,
+    Entry,
+    NewObjects,
+    changed_tree,
+    discard_unplaced,
+    format_tree,
+    in_order,
+    parse_tree,
+)
+from commonplace.store.git.repository import GitRepository
+from commonplace.store.git.trees import TreeCache
+from support import GitRepo, MakeRepo
+
+BLOB = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+
+
+@pytest.fixture
+def repo(git_repo: MakeRepo) -> GitRepo:
+    """Names whose order differs between folders and files."""
+    return git_repo("repo", {"a.md": "", "a/x.md": "", "a0": "", "b/c/d.md": "", "b/c.md": "", "b.md": ""})
+
+
+def opened(repo: GitRepo) -> GitRepository:
+    """The repository."""
+    return GitRepository(repo.path / ".git", repo.path)
+
+
+def begin(repo: GitRepo) -> NewObjects:
+    """A transaction's objects."""
+    repository = opened(repo)
+    return NewObjects(repository.objects, "token", repository.has_object)
+
+
+def settle(objects: NewObjects) -> None:
+    """Write and place."""
+    with Unsynced() as unsynced:
+        objects.write(unsynced)
+        unsynced.sync()
+    objects.place()
+
+
+def left(repo: GitRepo) -> list[Path]:
+    """Temporary objects."""
+    return list((repo.path / ".git/objects").glob("tmp*"))
+
+
+@pytest.mark.parametrize("content", [b"", b"text\n", bytes(range(256)) * 1000])
+def test_a_blob_is_what_git_reads(repo: GitRepo, content: bytes, tmp_path: Path) -> None:
+    objects = begin(repo)
+    identifier = objects.add("blob", content)
+    settle(objects)
+    (tmp_path / "file").write_bytes(content)
+    assert repo.git("hash-object", "--no-filters", str(tmp_path / "file")) == identifier
+    assert opened(repo).content(identifier) == content
+    assert left(repo) == []
+    repo.git("fsck", "--strict")
+
+
+def test_what_is_there_already_is_not_written_again(repo: GitRepo) -> None:
+    objects = begin(repo)
+    objects.add("blob", b"")
+    with Unsynced() as unsynced:
+        objects.write(unsynced)
+    assert left(repo) == []
+
+
+def test_unplaced_objects_are_removed_by_their_token(repo: GitRepo) -> None:
+    objects = begin(repo)
+    objects.add("blob", b"one")
+    objects.add("blob", b"two")
+    with Unsynced() as unsynced:
+        objects.write(unsynced)
+    assert len(left(repo)) == 2
+    discard_unplaced(repo.path / ".git/objects", "other")
+    assert len(left(repo)) == 2
+    discard_unplaced(repo.path / ".git/objects", "token")
+    assert left(repo) == []
+
+
+def test_discarded_objects_leave_nothing(repo: GitRepo) -> None:
+    objects = begin(repo)
+    identifier = objects.add("blob", b"one")
+    with Unsynced() as unsynced:
+        objects.write(unsynced)
+    objects.discard()
+    assert left(repo) == []
+    assert not opened(repo).has_object(identifier)
+
+
+def test_every_tree_is_parsed_and_formatted_to_the_same_bytes(repo: GitRepo) -> None:
+    repository = opened(repo)
+    for line in repo.git("ls-tree", "-r", "-d", "HEAD").splitlines():
+        raw = repository.content(line.split()[2])
+        tree = parse_tree(raw)
+        assert format_tree(tree) == raw
+        assert format_tree(in_order(dict(reversed(tree.items())))) == raw
+
+
+def changed(repo: GitRepo, base: str, changes: dict[str, Entry | None]) -> str:
+    """The tree after some changes, written."""
+    objects, repository = begin(repo), opened(repo)
+    tree = changed_tree(objects, TreeCache(repository.content, 1000), base, changes)
+    settle(objects)
+    return tree
+
+
+def test_a_tree_changes_only_in_the_given_paths(repo: GitRepo) -> None:
+    before = set(repo.git("ls-tree", "-r", "HEAD").splitlines())
+    base = repo.git("rev-parse", "HEAD^{tree}")
+    tree = changed(
+        repo,
+        base,
+        {
+            "b/c/new.md": Entry(EXECUTABLE, BLOB),
+            "a/x.md": None,
+            "日本/語.md": Entry(FILE, BLOB),
+            "l": Entry(LINK, BLOB),
+        },
+    )
+    repo.git("config", "core.quotePath", "false")
+    after = set(repo.git("ls-tree", "-r", tree).splitlines())
+    assert after - before == {
+        f"100755 blob {BLOB}\tb/c/new.md",
+        f"100644 blob {BLOB}\t日本/語.md",
+        f"120000 blob {BLOB}\tl",
+    }
+    assert before - after == {f"100644 blob {BLOB}\ta/x.md"}
+    repo.git("fsck", "--strict")
+
+
+def test_a_tree_without_differences_is_the_same_tree(repo: GitRepo) -> None:
+    base = repo.git("rev-parse", "HEAD^{tree}")
+    same: list[dict[str, Entry | None]] = [
+        {},
+        {"a.md": Entry(FILE, BLOB)},
+        {"none.md": None, "none/none.md": None, "a.md/none.md": None},
+    ]
+    for changes in same:
+        assert changed(repo, base, changes) == base
+
+
+def test_files_and_folders_take_each_others_names(repo: GitRepo) -> None:
+    base = repo.git("rev-parse", "HEAD^{tree}")
+    tree = changed(repo, base, {"a": Entry(FILE, BLOB), "b.md/inner.md": Entry(FILE, BLOB)})
+    names = repo.git("ls-tree", "-r", "--name-only", tree).splitlines()
+    assert names == ["a", "a.md", "a0", "b.md/inner.md", "b/c.md", "b/c/d.md"]
+    emptied = changed(repo, base, {"a": Entry(FILE, BLOB), "a/x.md": None, "b.md": None, "b.md/y": Entry(FILE, BLOB)})
+    names = repo.git("ls-tree", "-r", "--name-only", emptied).splitlines()
+    assert names == ["a", "a.md", "a0", "b.md/y", "b/c.md", "b/c/d.md"]
+    repo.git("fsck", "--strict")
+
+
+def test_removing_everything_leaves_the_empty_tree(repo: GitRepo) -> None:
+    base = repo.git("rev-parse", "HEAD^{tree}")
+    names = repo.git("ls-tree", "-r", "--name-only", base).splitlines()
+    assert changed(repo, base, dict.fromkeys(names)) == EMPTY_TREE
+    assert changed(repo, "", {}) == EMPTY_TREE
+
+
+def test_random_changes_give_the_trees_that_git_gives(git_repo: MakeRepo) -> None:
+    repo = git_repo("random")
+    chance, tree = random.Random(5), ""
+    for _ in range(20):
+        names = {"/".join(chance.choices(["a", "a.b", "a-b", "a0", "é"], k=chance.randrange(1, 4))) for _ in range(4)}
+        flat = {name for name in names if not any(other.startswith(f"{name}/") for other in names)}
+        tree = changed(repo, tree, {name: chance.choice([Entry(FILE, BLOB), None]) for name in flat})
+        repo.git("read-tree", tree)
+        assert repo.git("write-tree", "--missing-ok") == tree

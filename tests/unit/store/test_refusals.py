@@ -1,0 +1,99 @@
+"""Repositories that are read and not written, with the reason."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from committing import committing, write
+from commonplace.domain.addresses import Address
+from commonplace.domain.errors import ConfigError, ReadOnlyError
+from commonplace.domain.ports import Store
+from commonplace.store import open_store
+from support import GitRepo, MakeRepo
+
+A = Address("a.md")
+
+
+@pytest.fixture
+def repo(git_repo: MakeRepo) -> GitRepo:
+    """Two documents in a repository."""
+    return git_repo("repo", {"a.md": "# A\n", "b.md": "# B\n", "dir/c.md": "# C\n"})
+
+
+def refused(store: Store, reason: str) -> None:
+    """It is read, and no write is begun."""
+    assert store.read(A)
+    assert reason in store.read_only_reason
+    with pytest.raises(ReadOnlyError, match=reason), store.transaction("x"):
+        pass
+
+
+def test_a_detached_head_is_refused_and_read(repo: GitRepo) -> None:
+    repo.git("switch", "--quiet", "--detach")
+    store = committing(repo.path)
+    refused(store, "on no branch")
+    assert store.history.log(A, limit=1)
+    repo.git("switch", "--quiet", "main")
+    assert write(store, "a.md", b"x")
+
+
+@pytest.mark.parametrize("operation", ["merge", "rebase", "cherry-pick", "revert"])
+def test_an_operation_in_progress_is_refused_and_read(repo: GitRepo, operation: str) -> None:
+    base = repo.git("rev-parse", "HEAD")
+    mine = repo.commit("Mine", **{"a.md": "mine\n"})
+    repo.git("switch", "--quiet", "--create", "other", base)
+    repo.commit("Other", **{"a.md": "other\n"})
+    done = subprocess.run(["git", operation, mine], cwd=repo.path, capture_output=True, check=False)
+    assert done.returncode != 0
+    store = committing(repo.path)
+    refused(store, "on no branch" if operation == "rebase" else f"a {operation} is in progress")
+    repo.git(operation, "--abort")
+    assert store.read_only_reason == ""
+
+
+def test_a_submodule_and_a_linked_work_tree_are_refused_and_read(repo: GitRepo, git_repo: MakeRepo) -> None:
+    outer = git_repo("outer", {"x.md": "x"})
+    outer.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(repo.path), "sub")
+    outer.git("commit", "--quiet", "-m", "Add")
+    refused(committing(outer.path / "sub"), "submodule")
+    repo.git("worktree", "add", "--quiet", "../linked", "-b", "linked")
+    linked = committing(repo.path.parent / "linked")
+    refused(linked, "linked work tree")
+    assert linked.history.log(A, limit=1)
+    with pytest.raises(ReadOnlyError, match="sub is a Git repository of its own"):
+        write(committing(outer.path), "sub/a.md", b"x")
+    manual = open_store(outer.path / "sub", commit="manual", state_dir=outer.path.parent / "state")
+    with manual.transaction("As a file") as transaction:
+        transaction.put(A, b"written as a file")
+    assert manual.read(A) == b"written as a file"
+
+
+def test_a_git_folder_elsewhere_is_used(tmp_path: Path) -> None:
+    repo = GitRepo(tmp_path / "work")
+    repo.path.mkdir()
+    repo.git("init", "--quiet", "--separate-git-dir", str(tmp_path / "elsewhere"))
+    store = committing(repo.path)
+    write(store, "a.md", b"x")
+    assert repo.git("status", "--porcelain") == ""
+
+
+def test_committing_without_git_is_a_configuration_error(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="in no Git repository"):
+        committing(tmp_path)
+
+
+def test_a_manual_store_leaves_git_alone(repo: GitRepo) -> None:
+    store = open_store(repo.path, commit="manual", state_dir=repo.path.parent / "state")
+    with store.transaction("As files") as transaction:
+        transaction.put(A, b"changed\n")
+        transaction.remove(Address("b.md"))
+    assert repo.git("status", "--porcelain") == " M a.md\n D b.md"
+    assert repo.git("rev-list", "--count", "HEAD") == "1"
+    assert store.committing().read_only_reason == ""
+    with store.committing().transaction("Commit") as transaction:
+        transaction.put(A, b"again\n")
+    assert repo.git("log", "-1", "--format=%s") == "Commit"
+    assert repo.git("status", "--porcelain") == " D b.md"

@@ -1,0 +1,140 @@
+"""Checks that files, functions, classes and folders stay small enough to be read in one go.
+
+What is larger stands in `tools/ratchet.toml` with its limit and its reason; an entry that is not needed any more, or
+whose limit could be tightened, is a breach too, so that sizes only ever go down.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import statistics
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sources import ROOT, python_files, report
+
+LIMITS = {"file-lines": 400, "function-lines": 50, "class-methods": 8, "folder-files": 12}
+MEDIAN_FUNCTION_LINES = 10
+SLACK = 1.1
+"""How far above the present size the limit of an exception may stand, so that not every edit is a breach."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """One measured thing: `what` names the limit, `where` the thing (`path` or `path::name`)."""
+
+    what: str
+    where: str
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Exemption:
+    """One entry of the ratchet."""
+
+    what: str
+    where: str
+    limit: int
+    reason: str
+
+
+def main() -> int:
+    """Measure the tree at `--root`; 1 and a line for each breach on stderr."""
+    parser = argparse.ArgumentParser(description="Check the sizes of files, functions, classes and folders.")
+    parser.add_argument("--root", type=Path, default=ROOT, help="the project to measure")
+    root: Path = parser.parse_args().root
+    sizes = [size for path in python_files(root) for size in _measure(path, root)]
+    sizes += _folders(root)
+    return report("sizes", [*_breaches(sizes, _exemptions(root / "tools" / "ratchet.toml")), *_median(root)])
+
+
+def _measure(path: Path, root: Path) -> Iterator[Size]:
+    """The file itself and every function and class in it."""
+    text = path.read_text(encoding="utf-8")
+    where = path.relative_to(root).as_posix()
+    yield Size("file-lines", where, len(text.splitlines()))
+    for name, node in _definitions(ast.parse(text), ""):
+        if isinstance(node, ast.ClassDef):
+            yield Size("class-methods", f"{where}::{name}", len(_public_methods(node)))
+        else:
+            yield Size("function-lines", f"{where}::{name}", _length(node))
+
+
+def _definitions(
+    node: ast.AST, prefix: str
+) -> Iterator[tuple[str, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield f"{prefix}{child.name}", child
+            yield from _definitions(child, f"{prefix}{child.name}.")
+        else:
+            yield from _definitions(child, prefix)
+
+
+def _public_methods(node: ast.ClassDef) -> set[str]:
+    """Names, so that a property with its setter, or a method with its overloads, counts once."""
+    functions = (child for child in node.body if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef))
+    return {function.name for function in functions if not function.name.startswith("_")}
+
+
+def _length(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Lines from `def` to the end, docstring included."""
+    return (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+def _folders(root: Path) -> Iterator[Size]:
+    """Python files of every folder, `__init__.py` not counted."""
+    counts: dict[str, int] = {}
+    for path in python_files(root):
+        folder = path.parent.relative_to(root).as_posix()
+        counts[folder] = counts.get(folder, 0) + (path.name != "__init__.py")
+    return (Size("folder-files", folder, count) for folder, count in counts.items())
+
+
+def _exemptions(path: Path) -> list[Exemption]:
+    if not path.exists():
+        return []
+    entries: list[dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8")).get("exception", [])
+    return [Exemption(entry["what"], entry["where"], entry["limit"], entry["reason"]) for entry in entries]
+
+
+def _breaches(sizes: list[Size], exemptions: list[Exemption]) -> Iterator[str]:
+    allowed = {(exemption.what, exemption.where): exemption for exemption in exemptions}
+    measured = {(size.what, size.where): size.value for size in sizes}
+    for size in sizes:
+        exemption = allowed.get((size.what, size.where))
+        limit = exemption.limit if exemption else LIMITS[size.what]
+        if size.value > limit:
+            yield f"{size.where}: {size.what} is {size.value}, at most {limit}"
+    for key, exemption in allowed.items():
+        yield from _stale(exemption, measured.get(key))
+
+
+def _stale(exemption: Exemption, value: int | None) -> Iterator[str]:
+    """What is wrong with an entry of the ratchet itself."""
+    entry = f"tools/ratchet.toml: {exemption.what} of {exemption.where}"
+    if not exemption.reason.strip():
+        yield f"{entry} gives no reason"
+    if value is None:
+        yield f"{entry}: there is no such thing; delete the entry"
+    elif value <= LIMITS[exemption.what]:
+        yield f"{entry} is {value} and within the limit; delete the entry"
+    elif exemption.limit > value * SLACK:
+        yield f"{entry} is {value}; tighten its limit of {exemption.limit}"
+
+
+def _median(root: Path) -> Iterator[str]:
+    """Half of the product's functions are short."""
+    sizes = [size for path in python_files(root, ["src"]) for size in _measure(path, root)]
+    lengths = [size.value for size in sizes if size.what == "function-lines"]
+    if lengths and (median := statistics.median(lengths)) > MEDIAN_FUNCTION_LINES:
+        yield f"src: the median function has {median:g} lines, at most {MEDIAN_FUNCTION_LINES}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

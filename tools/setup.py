@@ -1,0 +1,95 @@
+"""Makes `.venv` fit this checkout: the pinned packages, the package itself, byte-compiled; nothing when it fits.
+
+Run by `make setup` (what the product needs) and `make setup-dev` (what checks and tests add) with the machine's own
+Python, so that it uses the standard library only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+PIP = (str(PYTHON), "-m", "pip", "install", "-qq", "--disable-pip-version-check", "--no-input")
+
+
+class SetupError(Exception):
+    """A step failed; the message is for the person at the terminal."""
+
+
+def main() -> int:
+    """Set up what is asked for; 1 with the reason on stderr when a step fails."""
+    parser = argparse.ArgumentParser(description="Make .venv fit this checkout.")
+    parser.add_argument("--dev", action="store_true", help="with what checks and tests need")
+    dev = parser.parse_args().dev
+    try:
+        _once("requirements.lock", _install_product)
+        if dev:
+            _once("requirements-dev.lock", _install_checks)
+    except SetupError as error:
+        sys.stderr.write(f"setup: {error}\n")
+        return 1
+    return 0
+
+
+def _once(lock: str, install: Callable[[str], None]) -> None:
+    """Install, unless the environment was last set up from just this lock, here, for this Python."""
+    stamp = VENV / f".fits-{lock}"
+    wanted = _digest(lock)
+    if PYTHON.exists() and stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted:
+        return
+    began = time.monotonic()
+    sys.stderr.write(f"setup: installing {lock} into .venv (once) ...\n")
+    install(lock)
+    stamp.write_text(wanted, encoding="utf-8")
+    sys.stderr.write(f"setup: done in {time.monotonic() - began:.0f} s\n")
+
+
+def _install_product(lock: str) -> None:
+    _make_venv()
+    _run([*PIP, "--require-hashes", "-r", lock], "the pinned packages cannot be installed")
+    _run([*PIP, "--no-deps", "--no-build-isolation", "-e", "."], "the package itself cannot be installed")
+    _run([str(PYTHON), "-m", "compileall", "-q", "src"], "the sources cannot be compiled")
+
+
+def _install_checks(lock: str) -> None:
+    _run([*PIP, "--require-hashes", "-r", lock], "the pinned packages for checks and tests cannot be installed")
+
+
+def _make_venv() -> None:
+    """A `.venv` that was made here by this Python stays; one that was copied, or whose Python is gone, is replaced."""
+    made = VENV / ".made"
+    origin = f"{ROOT}\n{sys.version}\n"
+    if PYTHON.exists() and (not made.exists() or made.read_text(encoding="utf-8") == origin):
+        made.write_text(origin, encoding="utf-8")
+        return
+    reason = "no virtual environment can be made; on Debian and Ubuntu: apt-get install python3-venv"
+    _run([sys.executable, "-m", "venv", "--clear", str(VENV)], reason)
+    made.write_text(origin, encoding="utf-8")
+
+
+def _run(command: list[str], reason: str) -> None:
+    environment = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "PYTHONHOME"}}
+    environment["PIP_REQUIRE_VIRTUALENV"] = "0"
+    if subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode:
+        raise SetupError(f"{reason}.")
+
+
+def _digest(lock: str) -> str:
+    """What decides whether the environment fits: where it stands, its Python, the pins and the project's own file."""
+    digest = hashlib.sha256(f"{ROOT}\n{sys.version}\n".encode())
+    for name in (lock, "pyproject.toml"):
+        digest.update((ROOT / name).read_bytes())
+    return digest.hexdigest()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

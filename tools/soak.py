@@ -1,0 +1,104 @@
+"""What `make soak` does: every test that `make test` only samples, with whole counts, and a page of what came out.
+
+The page goes to `docs/soak/DATE.md` and is committed by hand. Its figures are the rounds that each test asked `amount`
+for, and whatever else it noted with `record_property`.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+ROOT = Path(__file__).resolve().parents[1]
+TIMEOUT = 3 * 3600
+"""Seconds that one test may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One test of the run."""
+
+    name: str
+    outcome: str
+    seconds: float
+    figures: str
+
+
+def main() -> int:
+    """Run everything; pytest's exit code."""
+    command = ["pytest", "-n", "auto", "-o", f"timeout={TIMEOUT}", *sys.argv[1:]]
+    with tempfile.TemporaryDirectory() as scratch:
+        report = Path(scratch) / "report.xml"
+        began = time.monotonic()
+        done = subprocess.run(
+            [sys.executable, "-m", *command, f"--junit-xml={report}", "-o", "junit_family=xunit1"],
+            cwd=ROOT,
+            env=os.environ | {"SOAK": "1"},
+            check=False,
+        )
+        rows = _rows(report)
+    page = ROOT / "docs" / "soak" / f"{datetime.now(UTC):%Y-%m-%d}.md"
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text(_page(rows, " ".join(command), time.monotonic() - began), encoding="utf-8")
+    print(f"soak: {page.relative_to(ROOT)}")
+    return done.returncode
+
+
+def _rows(report: Path) -> list[Row]:
+    """The tests that ran, as pytest's report has them (a file that this process had written, so it is trusted)."""
+    cases = ET.parse(report).getroot().iter("testcase")  # noqa: S314
+    rows = [_row(case) for case in cases]
+    return sorted((row for row in rows if row.outcome != "skipped"), key=lambda row: row.name)
+
+
+def _row(case: ET.Element) -> Row:
+    outcomes = {"failure": "failed", "error": "error", "skipped": "skipped"}
+    outcome = next((outcomes[child.tag] for child in case if child.tag in outcomes), "passed")
+    figures = dict.fromkeys(f"{one.get('name')} {one.get('value')}" for one in case.iter("property"))
+    module = (case.get("classname") or "").removeprefix("tests.")
+    return Row(f"{module} {case.get('name')}", outcome, float(case.get("time") or 0), ", ".join(figures))
+
+
+def _page(rows: list[Row], command: str, seconds: float) -> str:
+    commit = subprocess.run(
+        ["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    failed = sum(row.outcome != "passed" for row in rows)
+    lines = [
+        f"# Soak run of {datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+        "",
+        f"`SOAK=1 {command}` at `{commit.stdout.strip() or 'no commit'}`: {len(rows)} tests, {failed} failed,",
+        f"{seconds / 60:.0f} minutes on {_machine()}, Python {platform.python_version()}.",
+        "",
+        "| test | outcome | s | figures |",
+        "|---|---|---:|---|",
+        *(f"| {_cell(row.name)} | {row.outcome} | {row.seconds:,.0f} | {_cell(row.figures)} |" for row in rows),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", r"\|")
+
+
+def _machine() -> str:
+    """Cores and processor, as far as the system says."""
+    facts = Path("/proc/cpuinfo")
+    models = (
+        [line.partition(": ")[2] for line in facts.read_text().splitlines() if "model name" in line]
+        if facts.exists()
+        else []
+    )
+    return f"{os.cpu_count()} cores ({models[0] if models else platform.machine()})"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
