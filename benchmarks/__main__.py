@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import pkgutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -15,26 +16,33 @@ from typing import cast
 
 from benchmarks.measuring import Row, Work, machine
 
-PARTS = ("index",)
-"""Modules of this package that measure something."""
 HERE = Path(__file__).parent
 
 
 def main() -> int:
     """Run the parts that are named, all without names; the figures go to the two files and to standard output."""
+    parts = _parts()
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="all of them without")
+    parser.add_argument("parts", nargs="*", metavar="part", help=f"of {', '.join(parts)}; all of them without")
     parser.add_argument("--runs", type=int, default=3, help="repetitions of each long measurement; medians are shown")
     parser.add_argument("--sections", type=int, default=150_000, help="size of the large generated tree")
     parser.add_argument("--out", type=Path, default=HERE, help="where results.json and results.md go")
     given = parser.parse_args()
+    if unknown := set(given.parts) - set(parts):
+        parser.error(f"no part {', '.join(sorted(unknown))}; there are {', '.join(parts)}")
     measured: list[Row] = []
-    for part in given.parts or PARTS:
+    for part in given.parts or parts:
         for row in _rows(part, given.runs, given.sections):
             measured.append(row)
             print(_line(row), flush=True)
     _write(given.out, measured)
     return 0
+
+
+def _parts() -> list[str]:
+    """Modules of this package that measure something: those with a function `rows`."""
+    names = [module.name for module in pkgutil.iter_modules([str(HERE)]) if not module.name.startswith("_")]
+    return [name for name in names if hasattr(import_module(f"benchmarks.{name}"), "rows")]
 
 
 def _rows(part: str, runs: int, sections: int) -> Iterator[Row]:

@@ -92,7 +92,9 @@ def machine() -> str:
         ]
         model = names[0] if names else model
     load = os.getloadavg()[0]
-    return f"{os.cpu_count()} × {model}, {platform.system()}, Python {platform.python_version()}, load {load:.1f}"
+    return (
+        f"{os.cpu_count()} cores of {model}, {platform.system()}, Python {platform.python_version()}, load {load:.1f}"
+    )
 
 
 def _cpu() -> float:

@@ -1,0 +1,104 @@
+"""A `commonplace mcp` process as its clients see it: one JSON-RPC message a line, both ways."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self, cast
+
+INITIALIZE = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {},
+    "clientInfo": {"name": "benchmark", "version": "0"},
+}
+
+
+class StdioServer:
+    """A server that was started and has answered `initialize`; ended with its block."""
+
+    def __init__(self, *arguments: str | Path) -> None:
+        """Start `commonplace mcp` with these arguments.
+
+        Args:
+            arguments: Folders and flags.
+
+        Raises:
+            RuntimeError: It ended instead of answering.
+        """
+        began = time.perf_counter()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "commonplace", "mcp", *map(str, arguments)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        self._next = 0
+        self.ask("initialize", INITIALIZE)
+        self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        self.started = time.perf_counter() - began
+        """Seconds from the spawn to the answer."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._stdin.close()
+        self.process.wait(60)
+        self._stdout.close()
+
+    def call(self, tool: str, **arguments: object) -> dict[str, Any]:
+        """The result of a call.
+
+        Raises:
+            RuntimeError: The tool failed, or the server ended.
+        """
+        result = self.ask("tools/call", {"name": tool, "arguments": arguments})
+        if result.get("isError"):
+            raise RuntimeError(f"{tool} failed: {result['content']}")
+        return result
+
+    def ask(self, method: str, params: Mapping[str, object]) -> dict[str, Any]:
+        """The result of a request.
+
+        Raises:
+            RuntimeError: It was answered with an error, or the server ended.
+        """
+        self._next += 1
+        self._send({"jsonrpc": "2.0", "id": self._next, "method": method, "params": params})
+        while line := self._stdout.readline():
+            answer = json.loads(line)
+            if answer.get("id") == self._next and "method" not in answer:
+                if "result" not in answer:
+                    raise RuntimeError(f"{method} failed: {answer['error']}")
+                return answer["result"]
+        raise RuntimeError(f"the server ended during {method}")
+
+    def memory(self) -> tuple[float, float]:
+        """What is resident now, and the most that ever was, in MB (Linux)."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="utf-8")
+        sizes = {line.split(":")[0]: line.split()[1] for line in status.splitlines() if line.startswith("Vm")}
+        return int(sizes["VmRSS"]) / 1000, int(sizes["VmHWM"]) / 1000
+
+    def cpu(self) -> float:
+        """CPU seconds that the process has used so far, in all threads (Linux)."""
+        fields = Path(f"/proc/{self.process.pid}/schedstat").read_text(encoding="utf-8")
+        threads = Path(f"/proc/{self.process.pid}/task").iterdir()
+        used = [int((thread / "schedstat").read_text(encoding="utf-8").split()[0]) for thread in threads]
+        return max(sum(used), int(fields.split()[0])) / 1e9
+
+    def _send(self, message: dict[str, object]) -> None:
+        self._stdin.write(json.dumps(message).encode() + b"\n")
+        self._stdin.flush()
+
+    @property
+    def _stdin(self) -> IO[bytes]:
+        return cast("IO[bytes]", self.process.stdin)
+
+    @property
+    def _stdout(self) -> IO[bytes]:
+        return cast("IO[bytes]", self.process.stdout)
