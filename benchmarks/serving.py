@@ -89,10 +89,11 @@ def _questions(server: StdioServer, tree: Tree) -> Iterator[tuple[str, Sequence[
     """What is asked, the calls that ask it, and the figure to reach."""
     asked = [partial(server.call, "kb_search", query=text, limit=10) for text in tree.questions]
     yield "search, ten hits with snippets", asked * 3, "p50 < 5, p99 < 20"
+    base = tree.folder.name
     names = [str(entry["id"]) for entry in server.call("kb_list_entries", limit=100)["structuredContent"]["entries"]]
     yield "list 50 entries", [partial(server.call, "kb_list_entries", limit=50)] * 60, "p50 < 5"
     yield "read an entry", [partial(server.call, "kb_get", entry_id=name) for name in names], "p50 < 5"
-    yield "backlinks", [partial(server.call, "kb_backlinks", entry_id=name) for name in names], "p50 < 5"
+    yield "backlinks", [partial(server.call, "kb_backlinks", entry_id=name, kb_name=base) for name in names], "p50 < 5"
     yield "recent entries", [partial(server.call, "kb_recent", limit=20)] * 60, "p50 < 5"
 
 

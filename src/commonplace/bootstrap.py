@@ -18,7 +18,6 @@ from commonplace.domain.errors import ConfigError, KnowledgeError, NotFoundError
 from commonplace.domain.ports import Progress
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.services import Services
-from commonplace.services.wiki.notes import Customs
 from commonplace.settings import HERE, Settings
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ class Workplace:
         self.services = Services(
             collections=collections,
             cascade=cascade,
-            customs=_customs(settings),
+            wiki_of=partial(_local_wiki, settings),
             remote_wiki=_remote_wiki(settings),
             open_projects=projects.home,
         )
@@ -252,11 +251,14 @@ def _remote_wiki(settings: Settings) -> Wiki | None:
     return remote_wiki(settings.wiki_url, settings.api_key or "")
 
 
-def _customs(settings: Settings) -> Customs:
+def _local_wiki(settings: Settings, collection: Collection) -> Wiki:
+    from commonplace.services.wiki.local import local_wiki
+    from commonplace.services.wiki.notes import Customs
+
     author = None
     if settings.author_name or settings.author_email:
         author = Author(settings.author_name or "commonplace", settings.author_email or "commonplace@localhost")
-    return Customs(author, retain_case=settings.retain_page_name_case)
+    return local_wiki(collection, Customs(author, retain_case=settings.retain_page_name_case))
 
 
 def _sync(collection: Collection) -> None:

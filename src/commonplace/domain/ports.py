@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.cascade.foreign import ForeignNode
 from commonplace.domain.changes import Author, Commit, FileStat, Receipt, Revision
 from commonplace.domain.documents import Document
 from commonplace.domain.query import (
@@ -25,6 +24,10 @@ from commonplace.domain.query import (
     SearchResult,
     SyncReport,
 )
+
+if TYPE_CHECKING:
+    # Only a layered base has foreign graphs; all others start without what their values need.
+    from commonplace.domain.cascade.foreign import ForeignNode
 
 Progress = Callable[[int, int], None]
 """Called with steps done and steps in all; must not raise and must return at once."""

@@ -7,13 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from commonplace.domain.errors import ForbiddenError, NotFoundError
-from commonplace.domain.wiki import Wiki
-from commonplace.services.collections import Collections
-from commonplace.services.wiki.local import local_wiki
-from commonplace.services.wiki.notes import USUAL, Customs
+from commonplace.services.collections import Collection, Collections
 from commonplace.services.wiki.seen import Seen
 
 if TYPE_CHECKING:
+    from commonplace.domain.wiki import Wiki
     from commonplace.services.layering.cascade import Cascade
     from commonplace.services.projects.home import Home
 
@@ -25,8 +23,8 @@ class Services:
     collections: Collections
     cascade: Cascade | None = None
     """The layers, where a manifest names some."""
-    customs: Customs = USUAL
-    """How the wiki writes."""
+    wiki_of: Callable[[Collection], Wiki] | None = None
+    """Shows a collection as a wiki."""
     remote_wiki: Wiki | None = None
     """The wiki on another server that is served instead of a folder here."""
     seen: Seen = field(default_factory=Seen)
@@ -56,7 +54,8 @@ class Services:
         if self.remote_wiki is not None:
             return self.remote_wiki
         for collection in self.collections:
-            return local_wiki(collection, self.customs)
+            if self.wiki_of is not None:
+                return self.wiki_of(collection)
         raise ForbiddenError(
             "None of the collections that are served may be used with this key.",
             kind="collection",
