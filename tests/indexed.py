@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -70,6 +71,16 @@ class Indexed:
         """Paths of the documents that a list holds, in its order."""
         asked = replace(ListQuery(filter=filter_ or Filter(), limit=1000), **query)
         return [record.address.path for record in self.index.list(asked).records]
+
+
+def remove_folder(folder: Path) -> None:
+    """Delete a folder though an index may be at work in it and make or delete files meanwhile."""
+
+    def gone() -> bool:
+        shutil.rmtree(folder, ignore_errors=True)
+        return not folder.exists()
+
+    assert eventually(gone), folder
 
 
 MakeBase = Callable[[Mapping[str, str | bytes]], Indexed]

@@ -1,18 +1,21 @@
 """One process of the index's fault tests: `python index_process.py PLACE WORK [SEED]`.
 
 PLACE is where `Indexed` has its folder and cache; WORK is `sync` (a first sync, which the test kills), `write` (writes
-and updates pages of its own until it is killed, printing each acknowledged one) or `count` (how many documents).
+and updates pages of its own until it is killed, printing each acknowledged one), `halfway` (a sync that dies when the
+full text has its changes and the catalogue has not) or `count` (how many documents).
 """
 
 from __future__ import annotations
 
+import os
 import random
+import sqlite3
 import sys
 from pathlib import Path
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.query import SearchQuery
-from commonplace.index import open_index
+from commonplace.index import intake, open_index
 from commonplace.store import open_store
 
 
@@ -20,6 +23,11 @@ def say(line: str) -> None:
     """Tell the test at once."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
+
+
+def die(_connection: sqlite3.Connection) -> None:
+    """End at once, as a kill would."""
+    os._exit(0)
 
 
 def main() -> None:
@@ -30,6 +38,9 @@ def main() -> None:
     index = open_index(store, place / "cache")
     if work == "sync":
         say("ready")
+        index.sync()
+    elif work == "halfway":
+        intake.make_link_indexes = die
         index.sync()
     elif work == "write":
         index.sync()
@@ -42,7 +53,10 @@ def main() -> None:
             word = f"w{seed}x{number}x"
             file = place / "base" / path
             file.parent.mkdir(exist_ok=True)
-            file.write_text(f"# Page\n\nthe text {word} shared\n", encoding="utf-8")
+            # Beside and renamed: killed between opening and writing, it would leave an empty page.
+            beside = file.with_suffix(".part")
+            beside.write_text(f"# Page\n\nthe text {word} shared\n", encoding="utf-8")
+            beside.replace(file)
             index.update([Address(path)])
             found = index.search(SearchQuery(text=f"{word} ", prefix=False)).hits
             assert [hit.record.address.path for hit in found] == [path], (word, found)

@@ -17,7 +17,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.query import SearchQuery
 from commonplace.index import open_index
 from commonplace.store import open_store
-from indexed import Indexed
+from indexed import Indexed, remove_folder
 from support import Amount
 
 FILES = {f"n{number:02}.md": f"# N{number}\n\nthe text w{number}x shared [[n01]]\n" for number in range(30)}
@@ -64,7 +64,7 @@ def version_is_another(folder: Path) -> None:
 
 
 def fulltext_is_gone(folder: Path) -> None:
-    shutil.rmtree(folder / "fulltext")
+    remove_folder(folder / "fulltext")
 
 
 def one_file_of_the_fulltext_is_gone(folder: Path) -> None:
@@ -81,7 +81,7 @@ def list_of_the_fulltext_is_noise(folder: Path) -> None:
 
 
 def everything_is_gone(folder: Path) -> None:
-    shutil.rmtree(folder)
+    remove_folder(folder)
 
 
 DAMAGES: list[Callable[[Path], None]] = [
@@ -127,7 +127,7 @@ def test_an_index_that_is_damaged_while_it_is_open_is_built_again(
 def test_what_was_deleted_under_two_processes_serves_both_again(base: Indexed) -> None:
     other = base.another()
     other.sync()
-    shutil.rmtree(home(base))
+    remove_folder(home(base))
     assert_answers(base)
     assert other.search(SearchQuery(text="shared")).total == 30
     base.update("n02.md", "# N2\n\nkangaroo\n")

@@ -61,6 +61,20 @@ def test_a_killed_first_sync_is_finished_by_the_next(tmp_path: Path, amount: Amo
         assert base.found("w777x ", prefix=False) == ["n0777.md"]
 
 
+def test_what_a_killed_sync_left_in_the_full_text_alone_is_put_right(tmp_path: Path) -> None:
+    files = {f"n{number:03}.md": f"# N\n\nthe text w{number}x shared\n" for number in range(100)}
+    with Indexed(tmp_path, files) as base:
+        for path in files:
+            base.write(path, "# N\n\nthe text wallaby and more\n")
+        process = started(tmp_path, "halfway")
+        assert process.communicate(timeout=WAIT_SECONDS) == ("", "")
+        for path, content in files.items():
+            base.write(path, content)
+        base.index.sync()
+        assert_whole(base)
+        assert base.found("wallaby ") == []
+
+
 def test_a_killed_writer_loses_and_blocks_nothing(tmp_path: Path, amount: Amount) -> None:
     chance = random.Random(9)
     with Indexed(tmp_path, {"first.md": "# Page\n\nthe text firstx shared\n"}) as base:

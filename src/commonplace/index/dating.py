@@ -31,10 +31,10 @@ class Dating:
 
     Args:
         store: The files and their history.
-        catalogue: Gives the catalogue to write to.
+        catalogue: Gives the catalogue to write to; None where it was deleted, and whoever asks next makes a new one.
     """
 
-    def __init__(self, store: Store, catalogue: Callable[[], Catalogue]) -> None:
+    def __init__(self, store: Store, catalogue: Callable[[], Catalogue | None]) -> None:
         self._store = store
         self._catalogue = catalogue
         self._lock = threading.Lock()
@@ -74,12 +74,20 @@ class Dating:
                     self._idle.set()
                     return
                 self._wanted = False
-            try:
-                date_documents(self._store, self._catalogue())
-            except (KnowledgeError, sqlite3.Error):
-                log.warning("%s: the history could not be read for dates", self._store.name, exc_info=True)
+            self._date()
             self._idle.set()
             self._closing.wait(PAUSE_SECONDS)
+
+    def _date(self) -> None:
+        catalogue = self._catalogue()
+        if catalogue is None:
+            return
+        try:
+            date_documents(self._store, catalogue)
+        except (KnowledgeError, sqlite3.Error):
+            # One that was deleted or replaced meanwhile fails, too, and need not be told.
+            if self._catalogue() is catalogue:
+                log.warning("%s: the history could not be read for dates", self._store.name, exc_info=True)
 
 
 def date_documents(store: Store, catalogue: Catalogue) -> int:

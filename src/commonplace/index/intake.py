@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol, cast
 
@@ -33,7 +33,7 @@ from commonplace.index.catalogue.database import (
     read_number,
     write_meta,
 )
-from commonplace.index.catalogue.entries import add_entry, document_key, record_at, remove_entry, set_stat
+from commonplace.index.catalogue.entries import add_entry, document_key, encode, record_at, remove_entry, set_stat
 from commonplace.index.catalogue.linking import Linker, has_links, settle, unsettle
 from commonplace.index.locking import BatchLock
 from commonplace.index.words.fulltext import FullText, FullTextWriter
@@ -86,11 +86,13 @@ class Intake:
         outcome = Outcome()
         with self._catalogue.writing() as connection:
             recent = _RecentTexts(connection)
-            taking = _Taking(self._store, connection, recent, Linker(connection, self._store), outcome)
+            again = _left_pending(connection, paths)
+            taking = _Taking(self._store, connection, recent, Linker(connection, self._store), outcome, again)
             for path in paths:
                 taking.take(Address(path), None)
+            connection.executemany("DELETE FROM pending WHERE path = ?", [(path,) for path in again])
             settle(connection, self._store)
-            if outcome.changed:
+            if recent.used:
                 grow(connection, "generation")
             full = recent.full
         if full:
@@ -142,7 +144,9 @@ class Intake:
         """
         outcome = Outcome()
         with self._catalogue.writing() as connection:
-            connection.executemany("INSERT OR IGNORE INTO pending VALUES (?)", [(path,) for path in changed])
+            # What is there was left by a process that may be dead: the full text may hold it as the catalogue does not.
+            connection.execute("UPDATE pending SET again = 1")
+            connection.executemany("INSERT OR IGNORE INTO pending VALUES (?, 0)", [(path,) for path in changed])
         total = len(changed)
         while True:
             with self._lock.held():
@@ -188,7 +192,8 @@ class Intake:
                 drop_link_indexes(connection)
             linker = Linker(connection, self._store, stats if first else None)
             with self._fulltext.writing(bulk=len(paths) > FEW_FILES) as writer:
-                taking = _Taking(self._store, connection, _FullTexts(connection, writer), linker, outcome)
+                texts = _FullTexts(connection, writer)
+                taking = _Taking(self._store, connection, texts, linker, outcome, _left_again(connection))
                 done = 0
                 for path in paths[:BATCH_FILES]:
                     taking.take(Address(path), stats.get(path))
@@ -207,6 +212,19 @@ class Intake:
         return len(paths) - done
 
 
+def _left_pending(connection: sqlite3.Connection, paths: Sequence[str]) -> frozenset[str]:
+    """Which of these a killed sync may have left in the full text as the catalogue does not know them."""
+    rows = connection.execute(
+        "SELECT path FROM pending WHERE path IN (SELECT value FROM json_each(?))", (encode(list(paths)),)
+    )
+    return frozenset(cast("str", row[0]) for row in rows)
+
+
+def _left_again(connection: sqlite3.Connection) -> frozenset[str]:
+    """The same of all that another sync had on its list before this one."""
+    return frozenset(cast("str", row[0]) for row in connection.execute("SELECT path FROM pending WHERE again"))
+
+
 class _Texts(Protocol):
     """Where the searched texts of documents go."""
 
@@ -221,9 +239,13 @@ class _RecentTexts:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._large = False
+        self.used = False
+        """Whether anything was put."""
 
     def put(self, address: Address, text: DocumentText | None) -> None:
+        # The generation grows with the transaction that put something, so no other text of a document has this number.
         seq = read_number(self._connection, "generation") + 1
+        self.used = True
         stored = text_to_json(text) if text else None
         self._large = self._large or len(stored or "") > LARGE_TEXT
         row = (document_key(address.path), seq, address.path, stored)
@@ -258,16 +280,32 @@ class _FullTexts:
 
 
 class _Taking:
-    """Takes files in, one after the other, inside one transaction of the catalogue."""
+    """Takes files in, one after the other, inside one transaction of the catalogue.
+
+    Args:
+        store: The files.
+        connection: The catalogue.
+        texts: Where their texts go.
+        linker: Where their links go.
+        outcome: Told what changed.
+        again: Paths whose texts are put anew even if the catalogue knows these very bytes.
+    """
 
     def __init__(
-        self, store: Store, connection: sqlite3.Connection, texts: _Texts, linker: Linker, outcome: Outcome
+        self,
+        store: Store,
+        connection: sqlite3.Connection,
+        texts: _Texts,
+        linker: Linker,
+        outcome: Outcome,
+        again: Collection[str],
     ) -> None:
         self._store = store
         self._connection = connection
         self._texts = texts
         self._linker = linker
         self._outcome = outcome
+        self._again = again
         self._unreadable = {cast("str", row[0]) for row in connection.execute("SELECT path FROM unreadable")}
         self.size = 0
         """Bytes read so far."""
@@ -282,7 +320,7 @@ class _Taking:
         stat, raw = found
         self.size += len(raw)
         revision = revision_of(raw)
-        if known and known.revision == revision:
+        if known and known.revision == revision and address.path not in self._again:
             set_stat(self._connection, address, stat)
             return
         document = read_document(address, raw)
@@ -298,6 +336,8 @@ class _Taking:
         if known or document:
             self._linker.change(known, record, document)
             self._outcome.changed.append(address)
+        elif address.path not in self._again:
+            return
         self._texts.put(address, document_text(document, record) if document and record else None)
         self._outcome.added += known is None and record is not None
         self._outcome.updated += known is not None and record is not None

@@ -27,7 +27,7 @@ from commonplace.domain.query import (
 from commonplace.domain.reading import read_document
 from commonplace.index import naming
 from commonplace.index.catalogue import linking, listing
-from commonplace.index.catalogue.database import read_meta, read_number
+from commonplace.index.catalogue.database import Catalogue, read_meta, read_number
 from commonplace.index.catalogue.entries import record_at, records_where
 from commonplace.index.dating import Dating
 from commonplace.index.halves import DAMAGE, Halves, Home, View, refuse_unless_damaged, unusable
@@ -71,7 +71,7 @@ class LocalIndex:
         self._home = Home(store, folder)
         self._opening = threading.RLock()
         self._halves = self._home.open()
-        self._dating = Dating(store, lambda: self._current().catalogue)
+        self._dating = Dating(store, self._catalogue)
         self._ready = threading.Event()
         self._steps = (0, 0)
         self._own: dict[Address, str] = {}
@@ -313,6 +313,11 @@ class LocalIndex:
                 self._reopen(self._halves)
             return self._halves
 
+    def _catalogue(self) -> Catalogue | None:
+        """The catalogue for work that nobody waits for: it does not bring back what was deleted."""
+        with self._opening:
+            return self._halves.catalogue if self._halves.current else None
+
     def _reopen(self, failed: Halves) -> None:
         """Open the index again, unless another thread has, and fill it when it is new."""
         with self._opening:
@@ -325,3 +330,4 @@ class LocalIndex:
             if not complete and self._ready.is_set():
                 stats = {address.path: stat for address, stat in self._store.scan()}
                 self._halves.intake.take_scanned(stats, None)
+                self._dating.poke()

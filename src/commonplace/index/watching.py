@@ -7,8 +7,10 @@ very many events, a folder that was deleted and made again) is found by a scan.
 from __future__ import annotations
 
 import logging
+import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -76,8 +78,10 @@ class Watcher:
         told = ""
         while not self._stop.is_set():
             try:
-                identity = _identity(self._root)
-                with RustNotify([str(self._root)], False, False, 0, True, True) as notify:
+                with (
+                    _held(self._root) as identity,
+                    RustNotify([str(self._root)], False, False, 0, True, True) as notify,
+                ):
                     if told or self._watching.is_set():
                         log.info("%s: watching again", self._root.name)
                         self._handle(Changes(scan=True))
@@ -106,7 +110,7 @@ class Watcher:
             else:
                 quiet = 0
                 self._handle(_changes(self._root, found))
-            if _identity(self._root) != identity:
+            if _identity(self._root.stat()) != identity:
                 raise FileNotFoundError
 
     def _handle(self, changes: Changes) -> None:
@@ -142,6 +146,15 @@ def _address(root: Path, path: str) -> Address | None:
     return None if SKIPPED_FOLDERS.intersection(address.path.split("/")) else address
 
 
-def _identity(path: Path) -> tuple[int, int]:
-    status = path.stat()
+@contextmanager
+def _held(folder: Path) -> Generator[tuple[int, int]]:
+    """What a folder is known by; open for the length of a `with` block, or a new folder could get the same number."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield _identity(os.fstat(descriptor))
+    finally:
+        os.close(descriptor)
+
+
+def _identity(status: os.stat_result) -> tuple[int, int]:
     return status.st_dev, status.st_ino

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import IndexingError, NotFoundError
 from commonplace.domain.query import Filter, ListQuery, SearchQuery, SyncReport
+from commonplace.index.intake import UNSETTLED_NS
 from commonplace.index.words import ranking
 from indexed import Indexed, MakeBase, eventually
 from support import GitRepo
@@ -66,6 +68,10 @@ def test_many_changes_at_once_are_taken_in(base: MakeBase) -> None:
 def test_progress_counts_up_to_the_number_of_changed_files(tmp_path: Path) -> None:
     files = {f"n{number}.md": "# N" for number in range(30)}
     with Indexed(tmp_path, files) as made:
+        # Files that were read just after they were written are read once more by the next sync.
+        newest = max(file.stat().st_ctime_ns for file in made.folder.iterdir())
+        assert eventually(lambda: time.time_ns() - newest > UNSETTLED_NS)
+        made.index.sync()
         other = made.another()
         (made.folder / "n1.md").unlink()
         steps: list[tuple[int, int]] = []
@@ -84,6 +90,14 @@ def test_a_renamed_file_moves_with_everything_it_has(base: MakeBase) -> None:
     assert made.found("marsupial") == ["z.md"]
     assert made.listed(Filter(tags=("x",))) == ["z.md"]
     assert [link.source.path for link in made.index.links_to(Address("b.md"))] == ["z.md"]
+
+
+def test_a_file_that_was_not_there_when_it_was_reported_is_found_when_it_comes(base: MakeBase) -> None:
+    made = base({f"n{number:03}.md": "# N" for number in range(64)})
+    made.index.update([Address("late.md")])
+    assert made.found("kangaroo") == []
+    made.update("late.md", "# Late\n\nkangaroo\n")
+    assert made.found("kangaroo") == ["late.md"]
 
 
 def test_fresh_changes_move_into_the_full_text_without_a_trace(base: MakeBase) -> None:
