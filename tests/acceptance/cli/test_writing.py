@@ -214,3 +214,23 @@ def test_several_folders_cannot_be_written_at_once(shell: Shell, tmp_path: Path)
     done = shell("write", "a", "-C", shell.folder, "-C", tmp_path, stdin="x")
     assert done.code == 2
     assert "Name it: --kb PATH." in done.stderr
+
+
+def test_a_page_comes_back_as_it_was_and_loose_text_is_never_lost(shell: Shell, repo: GitRepo) -> None:
+    first = repo.git("rev-parse", "HEAD")
+    shell.ok("write", "idea", "--force", stdin="# Other\n")
+    with (repo.path / "idea.md").open("a") as file:
+        file.write("loose\n")
+    refused = shell("restore", "idea", "--at", first[:8], "--json")
+    assert (refused.code, refused.error["code"]) == (5, "conflict")
+    assert (repo.path / "idea.md").read_text() == "# Other\nloose\n"
+    done = shell.ok("restore", "idea", "--at", first[:8], "--force", "--json").json
+    assert (repo.path / "idea.md").read_bytes() == IDEA.encode()
+    assert (done["action"], done["commit"]) == ("updated", repo.git("rev-parse", "HEAD"))
+    assert repo.git("log", "-1", "--format=%s") == f"Restore: idea at {first[:8]}"
+    assert shell.ok("restore", "idea", "--at", first, "--json").json["action"] == "unchanged"
+    shell.ok("write", "idea", "--delete", "--force")
+    assert shell.ok("restore", "idea.md", "--at", first, "--json").json["action"] == "created"
+    assert repo.git("status", "--porcelain") == ""
+    assert shell("restore", "idea", "--at", "0123456789").code == 3
+    assert shell("restore", "idea", "--at", "--output=x").code == 4

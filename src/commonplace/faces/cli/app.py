@@ -30,11 +30,13 @@ COMMANDS = (
     "links",
     "log",
     "write",
+    "restore",
     "check",
     "index",
     "resolve",
     "conflicts",
     "projects",
+    "connect",
 )
 """In the order in which the help names them; each is a module of `commands`."""
 

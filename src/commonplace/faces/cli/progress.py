@@ -11,18 +11,19 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
     from commonplace.domain.ports import Progress
+    from commonplace.faces.cli.output import Terminal
 
 DELAY = 0.3
 """Seconds before a bar is drawn; what is quicker shows none."""
 
 
 @contextmanager
-def progress_bar(label: str, stderr: TextIO) -> Generator[Progress | None]:
-    """Something to tell how far the work is; None where nobody looks at standard error."""
-    if not stderr.isatty():
+def progress_bar(label: str, terminal: Terminal) -> Generator[Progress | None]:
+    """Something to tell how far the work is; None where nobody looks, or where control sequences are not wanted."""
+    if not (terminal.watched and terminal.styles):
         yield None
         return
-    shown = _Shown(label, stderr)
+    shown = _Shown(label, terminal.stderr)
     try:
         yield shown
     finally:

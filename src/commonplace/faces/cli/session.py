@@ -148,5 +148,5 @@ class Session:
             workplace.close()
 
     def _sync(self, workplace: Workplace) -> None:
-        with progress_bar("Indexing", self.out.terminal.stderr) as progress:
+        with progress_bar("Indexing", self.out.terminal) as progress:
             workplace.sync(progress)

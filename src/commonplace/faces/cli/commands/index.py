@@ -52,7 +52,7 @@ def command(
 
 def _sync(session: Session, collection: Collection, *, rebuild: bool) -> tuple[SyncReport, float]:
     began = time.monotonic()
-    with progress_bar(f"Indexing {collection.name}", session.out.terminal.stderr) as progress:
+    with progress_bar(f"Indexing {collection.name}", session.out.terminal) as progress:
         report = collection.index.sync(progress, afresh=rebuild)
     return report, time.monotonic() - began
 

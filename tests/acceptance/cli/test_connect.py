@@ -1,0 +1,40 @@
+"""`commonplace connect` makes an entry with which a client really reaches the folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import anyio
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+from shell import Shell
+
+
+def test_the_entry_that_is_written_starts_a_server_for_the_folder(tmp_path: Path) -> None:
+    notes = tmp_path / "my notes"
+    notes.mkdir()
+    (notes / "tea.md").write_text("# Tea\n\nGreen tea wants water of 80 degrees.\n")
+    shell = Shell(tmp_path)
+    shown = shell.ok("connect", "vscode", "-C", notes)
+    assert "+" in shown.text
+    assert "Nothing was written" in shown.stderr
+    assert not (tmp_path / ".vscode").exists()
+    done = shell.ok("connect", "vscode", "-C", notes, "--tier", "write", "--yes", "--json").json
+    held = json.loads((tmp_path / ".vscode" / "mcp.json").read_text())
+    assert done["entry"] == held
+    assert done["written"] is True
+    server = held["servers"]["my-notes"]
+    assert anyio.run(_found, server["command"], server["args"]) == ["tea"]
+    again = shell.ok("connect", "vscode", "-C", notes, "--tier", "write", "--yes", "--json").json
+    assert (again["diff"], again["written"]) == ("", False)
+    assert shell("connect", "vscode", "-C", tmp_path / "nowhere").code == 2
+
+
+async def _found(command: str, args: list[str]) -> list[str]:
+    parameters = StdioServerParameters(command=command, args=args)
+    async with Client(stdio_client(parameters)) as client:
+        answer = await client.call_tool("kb_search", {"query": "green tea"})
+    assert answer.structured_content is not None
+    return [hit["id"] for hit in answer.structured_content["results"]]
