@@ -99,9 +99,13 @@ class Agent:
 
 @contextmanager
 def agent(
-    *arguments: str | Path, env: Mapping[str, str] | None = None, mode: Mode = "auto", log: Path | None = None
+    *arguments: str | Path,
+    env: Mapping[str, str] | None = None,
+    mode: Mode = "auto",
+    log: Path | None = None,
+    **more: Any,
 ) -> Iterator[Agent]:
-    """A client on a new `commonplace` process with these arguments, such as `"mcp", folder`."""
+    """A client on a new `commonplace` process with these arguments, such as `"mcp", folder`; `more` is the client's."""
     server = StdioServerParameters(
         command=sys.executable,
         args=["-m", "commonplace", *map(str, arguments)],
@@ -109,12 +113,14 @@ def agent(
     )
     with start_blocking_portal() as portal:
         if log is None:
-            with portal.wrap_async_context_manager(Client(server, mode=mode)) as client:
+            with portal.wrap_async_context_manager(Client(server, mode=mode, **more)) as client:
                 yield Agent(portal, client)
         else:
             with (
                 log.open("w") as errors,
-                portal.wrap_async_context_manager(Client(stdio_client(server, errlog=errors), mode=mode)) as client,
+                portal.wrap_async_context_manager(
+                    Client(stdio_client(server, errlog=errors), mode=mode, **more)
+                ) as client,
             ):
                 yield Agent(portal, client)
 

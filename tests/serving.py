@@ -119,3 +119,16 @@ def _port(stream: IO[str], lines: list[str]) -> int:
         if line.startswith("Serving on http://"):
             return int(line.rpartition(":")[2])
     raise AssertionError(f"the server did not start: {''.join(lines)}")
+
+
+def commonplace(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """One command, run to its end."""
+    command = [sys.executable, "-m", "commonplace", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+
+def create_key(*arguments: str) -> str:
+    """A new access key."""
+    done = commonplace("keys", "create", *arguments)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()

@@ -133,8 +133,8 @@ class Workplace:
     def _extensions(self) -> Extensions:
         from commonplace.plugins.hooks import Context, OpenIndex
 
-        context = Context({"tier": self._settings.tier, "commit": self._settings.commit}, OpenIndex(self._collections))
-        return self.plugins.extensions(context)
+        config = {"tier": self._settings.tier, "commit": self._settings.commit}
+        return self.plugins.extensions(Context(config, OpenIndex(self._collections), self.plugins.changes.tell))
 
     def _collections(self) -> Collections:
         return self.services.collections

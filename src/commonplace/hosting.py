@@ -27,7 +27,7 @@ from commonplace.faces.rest.app import PREFIX, RestApi
 
 if TYPE_CHECKING:
     from commonplace.faces.cli.session import Hosting
-    from commonplace.faces.mcp.running import McpServer
+    from commonplace.faces.mcp.sdk import McpServer
     from commonplace.services.services import Services
     from commonplace.settings import Settings
 
@@ -35,6 +35,9 @@ log = logging.getLogger(__name__)
 
 CONFINED = frozenset({"kb", "wiki", "pages"})
 """Toolsets that see nothing but the collections of `Services.collections`."""
+
+EXTENDED = "kb"
+"""The toolset to which plugins add."""
 
 Dialects = Mapping[str, Callable[[], Dialect]]
 
@@ -58,7 +61,7 @@ def host(settings: Settings, hosting: Hosting, dialects: Dialects) -> None:
             hint="Create a key (commonplace keys create NAME), set OTTERWIKI_API_KEY, or say --allow-anonymous.",
         )
     workplace = Workplace(settings.kb, settings)
-    offer = _offer(settings, workplace.services, dialects)
+    offer = _offer(settings, workplace, dialects)
     mcp = Sse(offer, "/mcp") if hosting.sse == "instead" else StreamableHttp(offer)
     older = Sse(offer, "/sse") if hosting.sse == "beside" else None
     app = App(_parts(settings, hosting, workplace.services, mcp, older), _guard(settings, gate))
@@ -104,17 +107,22 @@ def _audience(settings: Settings) -> str:
     return f"{settings.public_url.rstrip('/')}/mcp"
 
 
-def _offer(settings: Settings, services: Services, dialects: Dialects) -> Offer:
+def _offer(settings: Settings, workplace: Workplace, dialects: Dialects) -> Offer:
     names = ["wiki"] if is_remote(settings) else list(dialects)
     if settings.toolset not in names:
         raise ConfigError(f"Unknown toolset {settings.toolset!r}: expected one of {', '.join(names)}.", kind="toolset")
 
     @cache
     def dialect(name: str) -> Dialect:
-        return dialects[name]()
+        found = dialects[name]()
+        if name != EXTENDED or not workplace.plugins.loaded:
+            return found
+        from commonplace.plugins.offers import extended  # noqa: PLC0415 - only where there are plugins
+
+        return extended(found, workplace.plugins)
 
     def build(name: str, tier: Tier) -> McpServer:
-        return build_server(dialect(name), services, tier)
+        return build_server(dialect(name), workplace.services, tier)
 
     return Offer(names, settings.toolset, build, lambda name: dialect(name).default_tier, CONFINED)
 

@@ -62,7 +62,7 @@ def _serve(settings: Settings) -> None:
     workplace = Workplace(settings.kb, settings)
     dialect = _dialect("cascade" if workplace.services.cascade else settings.toolset)
     if dialect.name == "kb" and workplace.plugins.loaded:
-        from commonplace.plugins.tools import extended
+        from commonplace.plugins.offers import extended
 
         dialect = extended(dialect, workplace.plugins)
     from commonplace.faces.mcp.server import build_server

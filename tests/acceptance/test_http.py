@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,7 @@ from mcp import Client
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
-from serving import Server, served
+from serving import Server, commonplace, create_key, served
 from support import GitRepo, MakeRepo, eventually
 from wiki_base import wiki_repo
 
@@ -48,22 +46,6 @@ def repo(git_repo: MakeRepo, cache_dir: Path) -> GitRepo:
 def server(repo: GitRepo) -> Iterator[Server]:
     with served(repo.path, "--toolset", "wiki", "--sse") as running:
         yield running
-
-
-def create_key(*arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "commonplace", "keys", "create", *arguments],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
-    return done.stdout.strip()
-
-
-def commonplace(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "commonplace", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
 
 
 def test_a_foreign_host_or_origin_is_refused_on_every_route(server: Server) -> None:

@@ -6,11 +6,18 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import anyio
+import httpx2
 import pytest
+from mcp import Client, MCPError
+from mcp.client.streamable_http import streamable_http_client
+from mcp_types import ElicitRequestParams, ElicitResult, ResourceUpdatedNotification
 
-from agent import Agent, agent
-from support import ROOT
+from agent import Agent, Mode, agent
+from serving import commonplace, served
+from support import ROOT, eventually
 
 PLUGINS = ROOT / "examples" / "plugins"
 
@@ -57,6 +64,86 @@ def test_a_plugin_of_every_tier_is_in_the_lowest_and_widens_none(scratch: Path, 
         assert "tide_gauges" in reader.tools()
         assert "kb_create" not in reader.tools()
         assert reader.protocol_error("kb_create", kb_name="harbour").error.code == -32602
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_a_plugin_asks_the_client_and_offers_prompts_and_resources(scratch: Path, base: Path, mode: Mode) -> None:
+    async def answer(context: object, asked: ElicitRequestParams) -> ElicitResult:
+        del context
+        assert asked.message == "How high is the water?"
+        return ElicitResult(action="accept", content={"metres": 2.5})
+
+    with agent("mcp", base, env={"PYTHONPATH": str(scratch)}, mode=mode, elicitation_callback=answer) as reader:
+        client = reader.client
+        assert reader.text("read_gauge") == "Noted: 2.5 m"
+        assert reader.run(client.read_resource, "tides://level").contents[0].text == "2.5 m"
+        assert {row.uri for row in reader.run(client.list_resources).resources} >= {"tides://level", "pyrite://kbs"}
+        templates = {row.uri_template for row in reader.run(client.list_resource_templates).resource_templates}
+        assert "tides://gauges/{id}" in templates
+        prompts = {row.name for row in reader.run(client.list_prompts).prompts}
+        assert {"plan_crossing", "research_topic"} <= prompts
+        shown = reader.run(client.get_prompt, "plan_crossing", {"harbour": "Whitby"})
+        assert shown.messages[0].content.text == "When is there water enough to leave Whitby?"
+
+
+def test_a_client_that_cannot_be_asked_is_told_so(scratch: Path, base: Path) -> None:
+    with agent("mcp", base, env={"PYTHONPATH": str(scratch)}, mode="legacy") as reader:
+        assert "elicitation" in reader.refusal("read_gauge")["error"]
+    with agent("mcp", base, env={"PYTHONPATH": str(scratch)}) as reader:
+        assert reader.protocol_error("read_gauge").error.code == -32021
+
+
+@pytest.mark.filterwarnings("ignore:resources/:mcp.shared.exceptions.MCPDeprecationWarning")
+def test_who_follows_a_resource_is_told_of_its_change(scratch: Path, base: Path) -> None:
+    told: list[str] = []
+
+    async def answer(context: object, asked: ElicitRequestParams) -> ElicitResult:
+        del context, asked
+        return ElicitResult(action="accept", content={"metres": 3})
+
+    async def hear(message: object) -> None:
+        if isinstance(message, ResourceUpdatedNotification):
+            told.append(message.params.uri)
+
+    more = {"elicitation_callback": answer, "message_handler": hear}
+    with agent("mcp", base, env={"PYTHONPATH": str(scratch)}, mode="legacy", **more) as reader:
+        reader.text("read_gauge")
+        assert told == []
+        reader.run(reader.client.subscribe_resource, "tides://level")
+        reader.text("read_gauge")
+        eventually(lambda: told == ["tides://level"])
+        reader.run(reader.client.unsubscribe_resource, "tides://level")
+        reader.text("read_gauge")
+        assert told == ["tides://level"]
+
+
+def test_over_http_a_plugin_shows_nothing_that_the_key_may_not_see(
+    scratch: Path, base: Path, tmp_path: Path, cache_dir: Path
+) -> None:
+    assert cache_dir.is_dir()
+    closed = tmp_path / "closed"
+    closed.mkdir()
+    (closed / "south.md").write_text("---\ntype: tide_gauge\ntitle: Secret gauge\n---\nplace: south\n")
+    keys = {
+        name: commonplace("keys", "create", name, "--collection", name).stdout.strip() for name in ("harbour", "closed")
+    }
+    with served(base, closed, env={"PYTHONPATH": str(scratch)}) as server:
+        found = {name: anyio.run(_gauges, f"{server.url}/mcp/kb", key) for name, key in keys.items()}
+    assert found == {"harbour": [[], "refused"], "closed": [["south"], "place: south\n"]}
+
+
+async def _gauges(url: str, key: str) -> list[Any]:
+    async with (
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}"}, timeout=60) as http,
+        Client(streamable_http_client(url, http_client=http)) as client,
+    ):
+        found = await client.call_tool("tide_gauges", {"words": "gauge"})
+        assert found.structured_content is not None
+        try:
+            shown = (await client.read_resource("tides://gauges/south")).contents[0].text
+        except MCPError:
+            shown = "refused"
+        return [found.structured_content["gauges"], shown]
 
 
 def _create_gauges(writer: Agent) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.query import ListQuery, SearchQuery
+from commonplace.faces.mcp.peers import Peer
 from commonplace.services.collections import Collections, Found
 from commonplace.services.listing import list_documents
 from commonplace.services.searching import search
@@ -17,6 +20,8 @@ GROUPS = ("commonplace.plugins", "pyrite.plugins")
 
 HOOKS = (
     "get_mcp_tools",
+    "get_mcp_prompts",
+    "get_mcp_resources",
     "get_entry_types",
     "get_relationship_types",
     "get_validators",
@@ -29,7 +34,15 @@ HOOKS = (
 """Names of what a plugin may offer; each is a method:
 
 - `get_mcp_tools(tier)` returns `{name: {"description", "inputSchema", "handler"}}`; a tool belongs to the lowest tier
-  that returns it, and `handler(arguments)` returns an object.
+  that returns it, and `handler(arguments)` returns an object. In place of `handler` a tool may have
+  `converse(arguments, client)`, which returns text or a list of content blocks as the protocol writes them, and to
+  which `client` is a `Peer`: it can be asked for input and told of progress. What it is asked in the newer era ends
+  the call for now: `converse` begins anew once the client has answered.
+- `get_mcp_prompts()` returns `{name: {"description", "arguments"?, "render"}}` with arguments such as
+  `[{"name", "description"?, "required"?}]`; `render(arguments, client)` returns text or a list of
+  `{"role", "content": block}`.
+- `get_mcp_resources()` returns `{uri: {"name", "description"?, "mimeType"?, "read"}}`; a `{variable}` in the URI stands
+  for one part of it, and `read(variables)` returns text or bytes.
 - `get_entry_types()` returns `{name: type}` with types as in `kb.yaml`.
 - `get_relationship_types()` returns `{relation: inverse}` (or `{relation: {"inverse": ...}}`).
 - `get_validators()` returns functions `(entry_type, data, context)` that return
@@ -42,9 +55,15 @@ HOOKS = (
 - `set_context(context)` is called once with a `Context`.
 """
 
+_SEEN: ContextVar[Collections | None] = ContextVar("_SEEN", default=None)
+"""The collections that the caller may see, while a plugin serves a call."""
+
 ValidatorFunction: TypeAlias = Callable[[str, JsonObject, "Context"], Sequence[Mapping[str, Json]]]
 HookFunction: TypeAlias = Callable[[JsonObject, "Context"], object]
 Handler: TypeAlias = Callable[[JsonObject], JsonObject]
+Converser: TypeAlias = Callable[[JsonObject, Peer], str | Sequence[JsonObject]]
+Renderer: TypeAlias = Callable[[Mapping[str, str], Peer], str | Sequence[JsonObject]]
+Reader: TypeAlias = Callable[[Mapping[str, str]], str | bytes]
 
 
 @runtime_checkable
@@ -56,13 +75,16 @@ class Plugin(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class OpenIndex:
-    """The open index, read-only: what a plugin asks instead of opening anything of its own."""
+    """The open index, read-only: what a plugin asks instead of opening anything of its own.
+
+    While a plugin serves a call it holds what the caller may see, and nothing else.
+    """
 
     collections: Callable[[], Collections]
 
     def search(self, text: str, kb_name: str | None = None, limit: int = 20) -> list[JsonObject]:
         """Rows of the entries that match, best first."""
-        chosen = self.collections().chosen(kb_name)
+        chosen = self._seen().chosen(kb_name)
         hits = search(chosen, SearchQuery(text=text, limit=limit)).hits
         return [_row(Found(hit.collection, hit.hit.record)) for hit in hits]
 
@@ -72,14 +94,17 @@ class OpenIndex:
         Raises:
             NotFoundError: there is none.
         """
-        found = self.collections().locate(entry_id, kb_name)
+        found = self._seen().locate(entry_id, kb_name)
         document = found.collection.index.document(found.record.address)
         return {**_row(found), "body": document.raw[document.body_start :].decode("utf-8", "replace")}
 
     def list(self, kb_name: str | None = None, limit: int = 100, offset: int = 0) -> list[JsonObject]:
         """Rows of entries by path."""
-        page = list_documents(self.collections().chosen(kb_name), ListQuery(limit=limit, offset=offset))
+        page = list_documents(self._seen().chosen(kb_name), ListQuery(limit=limit, offset=offset))
         return [_row(found) for found in page.found]
+
+    def _seen(self) -> Collections:
+        return _SEEN.get() or self.collections()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +114,18 @@ class Context:
     config: JsonObject
     """The settings that concern a plugin; no secrets and no absolute paths."""
     db: OpenIndex
+    changed: Callable[[str], None]
+    """Tells the clients that follow one of the plugin's resources, named by its URI, that it has changed."""
+
+
+@contextmanager
+def seeing(collections: Collections) -> Generator[None]:
+    """Let the open index hold these collections and no others, for a plugin that serves a call within."""
+    token = _SEEN.set(collections)
+    try:
+        yield
+    finally:
+        _SEEN.reset(token)
 
 
 def _row(found: Found) -> JsonObject:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import TypeVar, cast, get_args
@@ -28,12 +28,29 @@ class SetAside:
     reason: str
 
 
+class Changes:
+    """Passes on which of the plugins' resources change."""
+
+    def __init__(self) -> None:
+        self._listeners: list[Callable[[str], None]] = []
+
+    def listen(self, listener: Callable[[str], None]) -> None:
+        """Call a listener with the URI of every resource that changes from now on; it must not raise."""
+        self._listeners.append(listener)
+
+    def tell(self, uri: str) -> None:
+        """The resource has changed."""
+        for listener in tuple(self._listeners):
+            listener(uri)
+
+
 @dataclass(frozen=True, slots=True)
 class Plugins:
     """The plugins of this process."""
 
     loaded: tuple[Plugin, ...] = ()
     set_aside: tuple[SetAside, ...] = ()
+    changes: Changes = field(default_factory=Changes)
 
     def extensions(self, context: Context) -> Extensions:
         """What they add to the services; one that fails in this is left out of it, with a warning."""

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from commonplace.domain.errors import ConfigError, InvalidInputError, KnowledgeError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.ports import Progress
+from commonplace.faces.mcp.peers import NOBODY, Peer
 from commonplace.services.services import Services
 
 Tier: TypeAlias = Literal["read", "write", "admin"]
@@ -32,9 +33,17 @@ class Blob:
     content: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """An answer in the protocol's own content blocks, for what neither text nor JSON can say: pictures, sound."""
+
+    content: Sequence[JsonObject]
+    """Each as it stands on the wire, such as `{"type": "image", "data": BASE64, "mimeType": "image/png"}`."""
+
+
 Said: TypeAlias = str | Mapping[str, Json] | list[Json]
 """Text; or an object, shown as JSON and as structured content; or a list, structured as `{"result": [...]}`."""
-Shown: TypeAlias = Said | Blob
+Shown: TypeAlias = Said | Blob | Blocks
 
 MAX_SHOWN = 60
 """Characters of a wrong argument that an error repeats."""
@@ -63,6 +72,8 @@ class Call:
     """What the log names the call: 32 hex digits from a secure source."""
     client: str = ""
     """Who calls, as far as calls can be told apart: a session, else a key, else "" for everybody."""
+    peer: Peer = NOBODY
+    """The client itself, for what asks back in mid-call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +107,8 @@ class Tool:
     """Whether a call can take away what was there."""
     repeatable: bool = False
     """Whether a second equal call changes nothing more, for a tool that writes."""
+    asks: bool = False
+    """Whether it may turn to the client in mid-call."""
 
     @property
     def read_only(self) -> bool:
@@ -144,7 +157,8 @@ class ResourceTemplate:
 class Content:
     """What a resource says."""
 
-    text: str
+    content: str | bytes
+    """Text, or bytes of what is no text."""
     mime_type: str = "text/markdown"
 
 
@@ -161,6 +175,9 @@ class Resources:
     Raises:
         NotFoundError: no such resource.
     """
+    changes: Callable[[Callable[[str], None]], None] | None = None
+    """Calls a listener with the URI of every resource that changes from now on, from any thread; None where nobody
+    notices, so that clients cannot subscribe."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,6 +190,15 @@ class Argument:
     complete: Completer | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a prompt, for what is more than one text of the user's."""
+
+    role: Literal["user", "assistant"]
+    content: JsonObject
+    """A content block as it stands on the wire."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
     """A message that a person starts with; offered in every tier."""
@@ -181,8 +207,8 @@ class Prompt:
     title: str
     description: str
     arguments: tuple[Argument, ...]
-    render: Callable[[Call, Mapping[str, str]], str]
-    """The user's message for these arguments; the required ones are there.
+    render: Callable[[Call, Mapping[str, str]], str | Sequence[Message]]
+    """The user's message, or several messages, for these arguments; the required ones are there.
 
     Raises:
         InvalidInputError: an argument is not what it must be.
@@ -203,6 +229,8 @@ class Dialect:
     default_tier: Tier = "read"
     resources: Resources | None = None
     prompts: tuple[Prompt, ...] = ()
+    asks: bool = False
+    """Whether a call may turn to the client: ask it, or send it log messages."""
     indent: int | None = None
     """Spaces of the JSON in text blocks; None for compact."""
 

@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 from commonplace.domain.errors import ForbiddenError, InvalidInputError, NotFoundError
 from commonplace.faces.access.callers import Caller, caller_of
 from commonplace.faces.mcp.dialect import Tier
-from commonplace.faces.mcp.running import McpServer
+from commonplace.faces.mcp.sdk import McpServer
 from commonplace.faces.replies import send_refusal
 
 MAX_BODY = 16 * 1024 * 1024

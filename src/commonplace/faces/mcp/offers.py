@@ -12,16 +12,20 @@ from mcp import MCPError
 
 from commonplace.domain.errors import KnowledgeError, NotFoundError
 from commonplace.faces.errors import FORMS
-from commonplace.faces.mcp.dialect import Call, Completer, Content, Prompt, Resource, Resources
-from commonplace.faces.mcp.running import Context, Runner
+from commonplace.faces.mcp.asking import input_required, is_modern, unable
+from commonplace.faces.mcp.dialect import Call, Completer, Content, Message, Prompt, Resource, Resources
+from commonplace.faces.mcp.peers import InputNeeded, UnableError
+from commonplace.faces.mcp.running import Runner
+from commonplace.faces.mcp.sdk import Context
+from commonplace.faces.mcp.tools import content_block
 
 PAGE = 100
 """Resources on one page of a list, and completions in one answer."""
-MODERN = "2026"
-"""Protocol versions from this year on say -32602 for an unknown resource."""
 RESOURCE_NOT_FOUND = -32002
+"""For an unknown resource in the older era; the newer says -32602."""
 
 T = TypeVar("T")
+Rendered = types.GetPromptResult | types.InputRequiredResult
 
 
 class ResourceOffer:
@@ -63,10 +67,9 @@ class ResourceOffer:
         uri = str(params.uri)
         content = await _protocol(self._runner, context, "resources/read", lambda call: self._found(call, uri))
         if content is None:
-            code = types.INVALID_PARAMS if context.protocol_version >= MODERN else RESOURCE_NOT_FOUND
+            code = types.INVALID_PARAMS if is_modern(context) else RESOURCE_NOT_FOUND
             raise MCPError(code=code, message="Resource not found.", data={"uri": uri})
-        text = types.TextResourceContents(uri=uri, mime_type=content.mime_type, text=content.text)
-        return types.ReadResourceResult(contents=[text])
+        return types.ReadResourceResult(contents=[_wire_content(uri, content)])
 
     def _found(self, call: Call, uri: str) -> Content | None:
         try:
@@ -93,16 +96,20 @@ class PromptOffer:
             raise MCPError(code=types.INVALID_PARAMS, message="Invalid cursor: the list of prompts has one page.")
         return types.ListPromptsResult(prompts=[_wire_prompt(prompt) for prompt in self._prompts.values()])
 
-    async def get(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        """One user message."""
+    async def get(self, context: Context, params: types.GetPromptRequestParams) -> Rendered:
+        """Its messages, or what it needs to know first."""
         prompt = self._prompts.get(params.name)
         if prompt is None:
             raise MCPError(code=types.INVALID_PARAMS, message=f"Unknown prompt: {params.name}")
         given = params.arguments or {}
         _check_names(prompt, given)
-        text = await _protocol(self._runner, context, "prompts/get", lambda call: prompt.render(call, given))
-        message = types.PromptMessage(role="user", content=types.TextContent(text=text))
-        return types.GetPromptResult(description=prompt.description, messages=[message])
+        try:
+            messages = await _protocol(
+                self._runner, context, "prompts/get", lambda call: _wire_messages(prompt.render(call, given))
+            )
+        except InputNeeded as needed:
+            return input_required(needed)
+        return types.GetPromptResult(description=prompt.description, messages=messages)
 
     def completer(self, name: str, argument: str) -> Completer | None:
         """What completes an argument of a prompt."""
@@ -142,6 +149,8 @@ async def _protocol(runner: Runner, context: Context, verb: str, function: Calla
     """Run a function whose errors are errors of the protocol."""
     try:
         return await runner.run(context, verb, function)
+    except UnableError as error:
+        raise unable(error) from error
     except KnowledgeError as error:
         raise MCPError(code=FORMS[error.code].jsonrpc, message=f"{error} {error.hint}".strip()) from error
     except Exception as error:
@@ -189,6 +198,19 @@ def _wire(one: Resource) -> types.Resource:
         size=one.size,
         annotations=types.Annotations(last_modified=one.last_modified) if one.last_modified else None,
     )
+
+
+def _wire_content(uri: str, content: Content) -> types.TextResourceContents | types.BlobResourceContents:
+    if isinstance(content.content, str):
+        return types.TextResourceContents(uri=uri, mime_type=content.mime_type, text=content.content)
+    blob = base64.b64encode(content.content).decode()
+    return types.BlobResourceContents(uri=uri, mime_type=content.mime_type, blob=blob)
+
+
+def _wire_messages(said: str | Sequence[Message]) -> list[types.PromptMessage]:
+    if isinstance(said, str):
+        return [types.PromptMessage(role="user", content=types.TextContent(text=said))]
+    return [types.PromptMessage(role=one.role, content=content_block(one.content)) for one in said]
 
 
 def _wire_prompt(prompt: Prompt) -> types.Prompt:

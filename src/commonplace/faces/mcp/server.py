@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import secrets
+
+import mcp_types as types
 from mcp.server import Server
 from mcp.server.caching import CacheHint
 
 from commonplace import __version__
+from commonplace.faces.access.callers import caller_of
 from commonplace.faces.mcp.dialect import Dialect, Tier
 from commonplace.faces.mcp.offers import Completions, PromptOffer, ResourceOffer
-from commonplace.faces.mcp.running import McpServer, Runner, State
+from commonplace.faces.mcp.running import Runner
+from commonplace.faces.mcp.sdk import Context, McpServer, State, scope_of
+from commonplace.faces.mcp.subscribing import Subscriptions
 from commonplace.faces.mcp.tools import Tools
 from commonplace.services.services import Services
 
@@ -27,18 +33,41 @@ def build_server(dialect: Dialect, services: Services, tier: Tier) -> McpServer:
     resources = ResourceOffer(dialect.resources, runner) if dialect.resources else None
     prompts = PromptOffer(dialect.prompts, runner) if dialect.prompts else None
     completions = Completions(resources, prompts, runner) if resources or prompts else None
+    changes = dialect.resources.changes if dialect.resources else None
+    followed = Subscriptions(changes) if changes else None
     lasting = CacheHint(LIST_FRESH_MS, "private")
-    return Server[State](
+    server = Server[State](
         dialect.server_name,
         version=__version__,
         instructions=dialect.instructions or None,
         cache_hints={"tools/list": lasting, "prompts/list": lasting, "resources/templates/list": lasting},
+        get_tool_input_schema=tools.input_schema,
         on_list_tools=tools.list,
         on_call_tool=tools.call,
         on_list_resources=resources.list if resources else None,
         on_list_resource_templates=resources.templates if resources else None,
         on_read_resource=resources.read if resources else None,
+        on_subscribe_resource=followed.subscribe if followed else None,
+        on_unsubscribe_resource=followed.unsubscribe if followed else None,
         on_list_prompts=prompts.list if prompts else None,
         on_get_prompt=prompts.get if prompts else None,
         on_completion=completions.complete if completions else None,
     )
+    if dialect.asks:
+        _let_ask(server, runner)
+    return server
+
+
+def _let_ask(server: McpServer, runner: Runner) -> None:
+    """Let calls log to the client and ask it; what a client carries between two rounds of a call is sealed."""
+    from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity  # noqa: PLC0415 - ciphers are slow
+
+    server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, runner.levels.set)
+    security = RequestStateSecurity(keys=[secrets.token_bytes(32)], bind_principal=_principal)
+    server.middleware.append(RequestStateBoundary(security, default_audience=server.name))
+
+
+def _principal(context: Context) -> str | None:
+    """Whose round it is: nobody else can go on with it."""
+    scope = scope_of(context)
+    return caller_of(scope).id if scope else None

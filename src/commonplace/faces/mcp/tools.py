@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Mapping
 
 import mcp_types as types
 from mcp import MCPError
+from pydantic import TypeAdapter
 
 from commonplace.domain.errors import KnowledgeError
+from commonplace.domain.json import JsonObject
 from commonplace.faces.errors import FORMS
-from commonplace.faces.mcp.dialect import Blob, Dialect, Said, Shown, Tool, within
-from commonplace.faces.mcp.running import Context, Runner
+from commonplace.faces.mcp.asking import input_required, is_modern, unable
+from commonplace.faces.mcp.dialect import Blob, Blocks, Dialect, Said, Shown, Tool, within
+from commonplace.faces.mcp.peers import InputNeeded, UnableError
+from commonplace.faces.mcp.running import Runner
+from commonplace.faces.mcp.sdk import Context
+
+Result = types.CallToolResult | types.InputRequiredResult
+_BLOCK: TypeAdapter[types.ContentBlock] = TypeAdapter(types.ContentBlock)
 
 
 class Tools:
@@ -32,21 +41,41 @@ class Tools:
             raise MCPError(code=types.INVALID_PARAMS, message="Invalid cursor: the list of tools has one page.")
         return types.ListToolsResult(tools=[_wire(row) for row in self._rows.values()])
 
-    async def call(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        """Run one and show what it returned, or why it did not."""
+    async def call(self, context: Context, params: types.CallToolRequestParams) -> Result:
+        """Run one and show what it returned, what it needs to know first, or why it did not."""
         row = self._rows.get(params.name)
         if row is None:
             raise MCPError(code=types.INVALID_PARAMS, message=f"Unknown tool: {params.name}")
         arguments = params.arguments or {}
         try:
-            shown = await self._runner.run(
-                context, row.name, lambda call: row.bound.run(call, arguments), abandon=row.read_only
+            return await self._runner.run(
+                context,
+                row.name,
+                lambda call: _answered(self._dialect, row.bound.run(call, arguments)),
+                abandon=row.read_only,
             )
+        except InputNeeded as needed:
+            return input_required(needed)
         except KnowledgeError as error:
+            if isinstance(error, UnableError) and is_modern(context):
+                raise unable(error) from error
             return _refused(self._dialect, error)
         except Exception:  # noqa: BLE001 - the face is where the unforeseen ends; `observed` has logged it
             return _refused(self._dialect, KnowledgeError("Internal error; the server's log has the details."))
-        return _answered(self._dialect, shown)
+
+    def input_schema(self, name: str) -> Mapping[str, object] | None:
+        """What one takes; None for one that is not there."""
+        row = self._rows.get(name)
+        return row.bound.input_schema() if row else None
+
+
+def content_block(block: JsonObject) -> types.ContentBlock:
+    """A block as the protocol writes it.
+
+    Raises:
+        pydantic.ValidationError: it is none.
+    """
+    return _BLOCK.validate_python(block)
 
 
 def _wire(row: Tool) -> types.Tool:
@@ -70,6 +99,8 @@ def _answered(dialect: Dialect, shown: Shown) -> types.CallToolResult:
         blob = base64.b64encode(shown.content).decode()
         contents = types.BlobResourceContents(uri=shown.uri, mime_type=shown.mime_type, blob=blob)
         return types.CallToolResult(content=[types.EmbeddedResource(resource=contents)], is_error=False)
+    if isinstance(shown, Blocks):
+        return types.CallToolResult(content=[content_block(block) for block in shown.content], is_error=False)
     structured = {"result": shown} if isinstance(shown, list) else None if isinstance(shown, str) else dict(shown)
     return types.CallToolResult(
         content=[types.TextContent(text=_text(dialect, shown))], structured_content=structured, is_error=False

@@ -15,7 +15,7 @@ from mcp.server.context import CallNext, HandlerResult
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 
-from commonplace.faces.mcp.running import Context, McpServer
+from commonplace.faces.mcp.sdk import Context, McpServer
 
 log = logging.getLogger(__name__)
 

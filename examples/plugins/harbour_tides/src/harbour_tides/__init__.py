@@ -1,4 +1,4 @@
-"""An example plugin: a tool, a type of entry, a validator, a relation, a hook and a supplement, each the smallest."""
+"""An example plugin: tools, a prompt, resources, a type, a validator, a relation and a hook, each the smallest."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ class HarbourTides:
     name = "harbour-tides"
 
     def set_context(self, context: Any) -> None:
-        """Keep the open index for the tools."""
+        """Keep the open index for the tools, and the way to tell clients of a change."""
         self._db = context.db
+        self._changed = context.changed
+        self._level = "0 m"
 
     def get_mcp_tools(self, tier: str) -> dict[str, Any]:
-        """A tool that only reads, and so belongs to every tier."""
+        """Tools that only read, and so belong to every tier."""
         assert tier in {"read", "write", "admin"}
         return {
             "tide_gauges": {
@@ -30,8 +32,31 @@ class HarbourTides:
                 },
                 "handler": self._gauges,
             },
+            "read_gauge": {
+                "description": "Ask the user for the water's height at the quay, and note it.",
+                "inputSchema": {"type": "object", "properties": {}},
+                "converse": self._read_gauge,
+            },
             # There already is such a tool: this one is skipped, and the log says so.
             "kb_search": {"description": "Not this one.", "inputSchema": {"type": "object"}, "handler": self._gauges},
+        }
+
+    def get_mcp_prompts(self) -> dict[str, Any]:
+        """A message that a person can start with."""
+        harbour = {"name": "harbour", "description": "Where from", "required": True}
+        return {
+            "plan_crossing": {
+                "description": "When to leave a harbour.",
+                "arguments": [harbour],
+                "render": _plan,
+            }
+        }
+
+    def get_mcp_resources(self) -> dict[str, Any]:
+        """Something to read, and a family of such."""
+        return {
+            "tides://level": {"name": "The water's height", "read": lambda _: self._level},
+            "tides://gauges/{id}": {"name": "A gauge", "read": lambda variables: self._db.get(variables["id"])["body"]},
         }
 
     def get_entry_types(self) -> dict[str, Any]:
@@ -63,6 +88,20 @@ class HarbourTides:
     def _gauges(self, arguments: dict[str, Any]) -> dict[str, Any]:
         rows = self._db.search(arguments["words"])
         return {"gauges": [row["id"] for row in rows if row["entry_type"] == "tide_gauge"]}
+
+    def _read_gauge(self, _: dict[str, Any], client: Any) -> str:
+        height = {"type": "object", "properties": {"metres": {"type": "number"}}, "required": ["metres"]}
+        question = {"message": "How high is the water?", "requestedSchema": height}
+        answer = client.ask({"height": {"method": "elicitation/create", "params": question}})["height"]
+        if answer["action"] != "accept":
+            return "Nothing was noted."
+        self._level = f"{answer['content']['metres']} m"
+        self._changed("tides://level")
+        return f"Noted: {self._level}"
+
+
+def _plan(given: dict[str, str], client: Any) -> str:
+    return f"When is there water enough to leave {given['harbour']}?"
 
 
 def _plausible_range(entry_type: str, data: dict[str, Any], context: Any) -> list[dict[str, Any]]:

@@ -1,0 +1,28 @@
+"""The SDK's types as this face uses them, and what can be read from a request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias, cast
+
+from mcp.server import Server, ServerRequestContext
+from starlette.requests import HTTPConnection
+
+State: TypeAlias = Mapping[str, object]
+Context: TypeAlias = ServerRequestContext[State]
+McpServer: TypeAlias = Server[State]
+
+
+def scope_of(context: Context) -> Mapping[str, Any]:
+    """The HTTP request's ASGI scope; empty on standard input and output."""
+    request: object = context.request
+    return cast("HTTPConnection[Any]", request).scope if isinstance(request, HTTPConnection) else {}
+
+
+def session_of(context: Context) -> str:
+    """The session of the older era that a request belongs to, "" for none."""
+    scope = scope_of(context)
+    if not scope:
+        return ""
+    request = HTTPConnection(dict(scope))
+    return request.headers.get("mcp-session-id") or request.query_params.get("session_id", "")

@@ -1,0 +1,29 @@
+"""Programs from npm, each at one version, run on the Node that they need."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from functools import cache
+
+import pytest
+
+NODE = "node@22.23.3"
+"""From the package of that name, since machines' own are older."""
+needs_npm = pytest.mark.skipif(
+    shutil.which("npx") is None and "REQUIRE_TOOLS" not in os.environ,
+    reason="needs npx, with which programs of npm are run",
+)
+"""Skips where there is no npx; where everything is required (`.ci/run`) its absence is a failure."""
+
+
+@cache
+def environment(*packages: str) -> dict[str, str]:
+    """An environment in whose PATH the programs of these packages are, such as `oauth2-mock-server@8`."""
+    chosen = [part for package in (NODE, *packages) for part in ("-p", package)]
+    done = subprocess.run(
+        ["npx", "-y", *chosen, "-c", "printenv PATH"], capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return {**os.environ, "PATH": done.stdout.strip().splitlines()[-1], "NO_COLOR": "1"}
