@@ -1,23 +1,21 @@
 """What layers cost: resolving, searching, listing and following links over three layers, in process.
 
 Three layers of N generated concepts each hold the same ids; sections differ between them, and every concept links to
-others. Times are medians and 99th percentiles of calls of the services, without transport.
-
-    python -m benchmarks.cascade [--sizes 1000 10000] [--rounds N]
+others. Times are of calls of the services, without transport.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import statistics
-import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from benchmarks.measuring import Row, Work, percentile
+from benchmarks.trees import skewed_prose
 from commonplace.bootstrap import Workplace
 from commonplace.domain.cascade.shapes import resolved_json
 from commonplace.services.layering.cascade import Cascade
@@ -25,112 +23,142 @@ from commonplace.services.layering.links import incoming, outgoing
 from commonplace.services.layering.searching import search
 from commonplace.settings import default_settings
 
-TEXT = """
-    restore database rotate certificate deploy release monitor alert invoice booking harbour tide gauge owner contact
-    policy retention backup standby failover queue timeout latency budget review meeting decision architecture"""
-WORDS = TEXT.split()
+PART = "cascade"
+SIZES = (1_000, 10_000)
+"""Concepts in each layer."""
+ROUNDS = 100
+"""Calls of each kind."""
 LAYERS = ("personal", "team", "company")
 TYPES = ("Service", "Runbook", "Decision", "Person")
 
 
-def main() -> None:
-    """Build the layers, measure, and print one line of JSON for each size."""
-    parser = argparse.ArgumentParser(description="Measure the cascade over three layers.")
-    parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 10_000], help="concepts in each layer")
-    parser.add_argument("--rounds", type=int, default=300, help="calls of each kind")
-    given = parser.parse_args()
-    for size in given.sizes:
-        with tempfile.TemporaryDirectory() as folder:
-            print(json.dumps(measure(Path(folder), size, given.rounds)))
+def rows(work: Work) -> Iterator[Row]:
+    """Every figure of this part."""
+    for size in SIZES:
+        yield from measure(work.folder / f"layers-{size}", size, ROUNDS)
 
 
-def measure(folder: Path, size: int, rounds: int) -> dict[str, object]:
-    """Milliseconds by operation, for three layers of this many concepts."""
+def measure(folder: Path, size: int, rounds: int) -> Iterator[Row]:
+    """The figures of three layers of so many concepts each."""
     chance = random.Random(size)
+    prose = skewed_prose(chance)
     for layer in LAYERS:
         for number in range(size):
-            file = folder / layer / f"area{number % 20}" / f"concept-{number}.md"
+            file = folder / layer / f"{identifier(number)}.md"
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(concept(chance, layer, number, size))
+            file.write_text(concept(chance, prose, layer, number, size))
     manifest = folder / "layers.json"
     entries = [{"name": name, "level": 3 - place, "path": name} for place, name in enumerate(LAYERS)]
     manifest.write_text(json.dumps({"layers": entries}))
     settings = replace(default_settings(), manifest=manifest, cache_dir=folder / "cache", state_dir=folder / "state")
     workplace = Workplace((), settings)
     try:
-        begun = time.perf_counter()
         workplace.sync()
-        indexed = time.perf_counter() - begun
         cascade = workplace.services.cascade
         assert cascade is not None  # noqa: S101 - the settings name a manifest
-        begun = time.perf_counter()
-        cascade.overview()
-        overview = time.perf_counter() - begun
-        return {
-            "layers": len(LAYERS),
-            "concepts": size,
-            "index_seconds": round(indexed, 2),
-            "overview_after_a_change_ms": round(overview * 1000, 1),
-            **operations(cascade, chance, size, rounds),
-        }
+        asking = Asking(cascade, chance, prose, size)
+        for name, (reach, call) in asking.calls().items():
+            yield timed(f"{name}, {len(LAYERS)} x {size:,} concepts", reach, call, rounds)
+        yield timed(
+            f"search after a change in one layer, {len(LAYERS)} x {size:,} concepts",
+            "",
+            lambda: asking.after_a_change(folder / LAYERS[1], workplace),
+            5,
+        )
     finally:
         workplace.close()
 
 
-def operations(cascade: Cascade, chance: random.Random, size: int, rounds: int) -> dict[str, object]:
-    """What each kind of call takes."""
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Calls of each kind, each time about something else."""
 
-    def identifier() -> str:
-        number = chance.randrange(size)
-        return f"area{number % 20}/concept-{number}"
+    cascade: Cascade
+    chance: random.Random
+    prose: list[str]
+    size: int
 
-    def links() -> None:
-        resolved = cascade.resolve(identifier())
-        outgoing(cascade, resolved)
-        incoming(cascade, resolved.id)
+    def calls(self) -> dict[str, tuple[str, Callable[[], object]]]:
+        """What is to be reached and the call, by name."""
+        rare = [word for word in set(self.prose) if self.prose.count(word) < 20]
+        return {
+            "resolve": ("p50 < 3", lambda: resolved_json(self.cascade.resolve(self.some_id()))),
+            "search, three words of prose": ("", lambda: self.search(" ".join(self.words(3)))),
+            "search, a rare word": ("", lambda: self.search(self.chance.choice(rare))),
+            "search, a question": ("", lambda: self.search(f"how do we {self.words(1)[0]} the {self.words(2)[1]}?")),
+            "list of a type": ("", self.listed),
+            "links both ways": ("", self.links),
+        }
 
-    return {
-        "resolve_ms": timed(lambda: resolved_json(cascade.resolve(identifier())), rounds),
-        "search_ms": timed(lambda: search(cascade, " ".join(chance.sample(WORDS, 3)), 10), rounds),
-        "question_ms": timed(lambda: search(cascade, f"how do I {chance.choice(WORDS)} the {WORDS[3]}?", 10), rounds),
-        "list_ms": timed(lambda: [r.id for r in cascade.overview().rows.values() if r.type == TYPES[0]], rounds),
-        "links_ms": timed(links, rounds),
-    }
+    def some_id(self) -> str:
+        """Of any concept."""
+        return identifier(self.chance.randrange(self.size))
+
+    def words(self, count: int) -> list[str]:
+        """As they follow each other in the texts."""
+        at = self.chance.randrange(len(self.prose) - count)
+        return self.prose[at : at + count]
+
+    def search(self, query: str) -> object:
+        """Ten concepts with snippets."""
+        return search(self.cascade, query, 10)
+
+    def listed(self) -> object:
+        """The concepts of one type."""
+        return [row.id for row in self.cascade.overview().rows.values() if row.type == TYPES[0]]
+
+    def links(self) -> None:
+        """Those of a concept and those to it."""
+        resolved = self.cascade.resolve(self.some_id())
+        outgoing(self.cascade, resolved)
+        incoming(self.cascade, resolved.id)
+
+    def after_a_change(self, layer: Path, workplace: Workplace) -> None:
+        """A concept of one layer is written and taken in, and then searched for."""
+        name = self.some_id()
+        with (layer / f"{name}.md").open("a") as file:
+            file.write(f"\n{' '.join(self.words(9))}\n")
+        workplace.sync()
+        self.search(self.words(1)[0])
 
 
-def timed(call: Callable[[], object], rounds: int) -> dict[str, float]:
-    """Milliseconds of a call: the median, the 99th percentile, and the mean of CPU time."""
+def timed(name: str, reach: str, call: Callable[[], object], rounds: int) -> Row:
+    """Milliseconds of a call: the median, with the 99th percentile and CPU time beside it."""
+    call()
     taken: list[float] = []
-    started = time.process_time()
+    used: list[float] = []
     for _ in range(rounds):
-        begun = time.perf_counter()
+        begun, cpu = time.perf_counter(), time.process_time()
         call()
-        taken.append((time.perf_counter() - begun) * 1000)
-    spent = (time.process_time() - started) * 1000 / rounds
-    return {
-        "p50": round(statistics.median(taken), 2),
-        "p99": round(sorted(taken)[int(rounds * 0.99)], 2),
-        "cpu": round(spent, 2),
-    }
+        taken.append(1000 * (time.perf_counter() - begun))
+        used.append(1000 * (time.process_time() - cpu))
+    taken.sort()
+    detail = f"p99 {percentile(taken, 99):.1f} ms; {statistics.median(used):.2f} CPU ms"
+    return Row(PART, name, percentile(taken, 50), "ms", reach, detail)
 
 
-def concept(chance: random.Random, layer: str, number: int, size: int) -> str:
-    """A document of some 1.5 kB with five sections, three links and frontmatter."""
-    targets = [chance.randrange(size) for _ in range(3)]
-    links = " ".join(f"[[area{target % 20}/concept-{target}]]" for target in targets)
+def identifier(number: int) -> str:
+    """The id of a concept."""
+    return f"area{number % 20}/concept-{number}"
+
+
+def concept(chance: random.Random, prose: list[str], layer: str, number: int, size: int) -> str:
+    """A document of some 1.5 kB with six sections, three links and frontmatter."""
+
+    def text(words: int) -> str:
+        at = chance.randrange(len(prose) - words)
+        return " ".join(prose[at : at + words])
+
+    links = " ".join(f"[[{identifier(chance.randrange(size))}]]" for _ in range(3))
     lines = [
         "---",
         f"type: {TYPES[number % len(TYPES)]}",
-        f"title: {' '.join(chance.sample(WORDS, 3))} {number}",
+        f"title: {text(3)} {number}",
         f"updated: 2026-0{chance.randrange(1, 10)}-01",
-        f"tags: [{chance.choice(WORDS)}]",
+        f"tags: [{text(1)}]",
         "---",
         f"See {links}.",
     ]
     for heading in ("Owner {#owner}", "Steps", f"Only {layer}", "Policy", "History"):
-        lines += ["", f"## {heading}", " ".join(chance.choices(WORDS, k=35))]
+        lines += ["", f"## {heading}", text(chance.randrange(10, 80))]
     return "\n".join([*lines, ""])
-
-
-if __name__ == "__main__":
-    main()

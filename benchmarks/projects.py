@@ -1,110 +1,106 @@
-"""The `projects` toolset: search over 1,000 documents, a write, and what the activity log adds to a call.
-
-python -m benchmarks.projects [--documents N] [--rounds N]
-"""
+"""The `projects` toolset: search over 1,000 documents, a durable write, and what the activity log adds to a call."""
 
 from __future__ import annotations
 
-import argparse
 import random
 import statistics
-import sys
-import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from benchmarks.measuring import Row, Work, median_spent, percentile
+from benchmarks.trees import skewed_prose
+from commonplace.domain.json import JsonObject
 from commonplace.domain.projects.knowledge import new_document, now_text
 from commonplace.services.projects import chapters, instructions, knowledge
 from commonplace.services.projects.home import IDENTITY, Home
+from commonplace.store.remote.activity import ActivityLog
 from commonplace.store.remote.opening import open_home
 
+PART = "projects"
 DOCUMENTS = 1000
 ROUNDS = 21
-QUERIES = ("C++", "C#", "Node.js", "中文", "e", "tokens rotate", "authentication session storage cache")
+LINES = 1000
+"""Of the activity log."""
+QUERIES = ("C++", "C#", "Node.js", "中文", "e", "authentication", "authentication session storage cache")
 PROJECT = "bench"
-WORDS = ("the", "a", "session", "token", "rotate", "store", "cache", "request", "user", "index", "write", "branch")
+NAMES = ("C++", "C#", "Node.js", "中文", "authentication", "storage", "session", "cache")
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A line of the table."""
-
-    name: str
-    median: float
-    """Milliseconds."""
-    cpu: float
-    """Milliseconds of CPU time, the median."""
-
-
-def main() -> int:
-    """Measure and print a table; 0."""
-    parser = argparse.ArgumentParser(description="Measure the toolset of projects.")
-    parser.add_argument("--documents", type=int, default=DOCUMENTS)
-    parser.add_argument("--rounds", type=int, default=ROUNDS)
-    arguments = parser.parse_args()
-    for row in measure(arguments.documents, arguments.rounds):
-        print(f"{row.name:<52} {row.median:8.3f} ms  {row.cpu:8.3f} CPU-ms")
-    return 0
-
-
-def measure(documents: int = DOCUMENTS, rounds: int = ROUNDS) -> list[Row]:
-    """Median times of searches, writes and lines of the log, in this process.
-
-    Args:
-        documents: Of the one project.
-        rounds: Of each measurement.
-    """
-    with tempfile.TemporaryDirectory() as folder:
-        opened = open_home(Path(folder) / "home", Path(folder) / "state", IDENTITY)
-        home = Home(str(opened.path), opened.store, opened.folders, opened.origin, opened.activity)
-        _fill(home, documents)
-        rows = [_row(f"search {query!r}", rounds, lambda query=query: _search(home, query)) for query in QUERIES]
-        rows.append(_row("update_chapter, durable, one commit", rounds, lambda: _update(home)))
-        line = {"timestamp": now_text(), "method": "get_chapter", "success": True, "traceId": "0" * 32, "duration": 1.5}
-        rows.append(_row("activity log, as the caller waits for it", rounds, lambda: home.activity.record(line)))
-        opened.activity.close()
-        return rows
+def rows(work: Work) -> Iterator[Row]:
+    """Every figure of this part."""
+    opened = open_home(work.folder / "home", work.folder / "state", IDENTITY)
+    home = Home(str(opened.path), opened.store, opened.folders, opened.origin, opened.activity)
+    filled(home, DOCUMENTS)
+    for query in QUERIES:
+        yield timed(f"search {query!r} in {DOCUMENTS:,} documents", "< 10", lambda query=query: search(home, query))
+    yield timed("search after a chapter was changed", "", lambda: (update(home), search(home, "storage")))
+    yield timed("update_chapter, durable, one commit", "p50 < 25", lambda: update(home))
+    line: JsonObject = {
+        "timestamp": now_text(),
+        "method": "get_chapter",
+        "success": True,
+        "traceId": "0" * 32,
+        "duration": 1.5,
+    }
+    yield timed("a line of the activity log, as a call waits for it", "", lambda: home.activity.record(line), 2000)
+    opened.activity.close()
+    cost = median_spent(work.runs, lambda: logged(work.folder / "activity.log", line))
+    shown = f"{LINES:,} lines one after the other, by the thread that writes them"
+    yield Row(PART, "a line of the activity log, written", 1000 * cost.cpu / LINES, "CPU ms", "", shown)
 
 
-def _fill(home: Home, documents: int) -> None:
+def logged(path: Path, line: JsonObject) -> None:
+    """Write many lines, one after the other as calls do."""
+    log = ActivityLog(path)
+    for _ in range(LINES):
+        log.record(line)
+        time.sleep(0)
+    log.close()
+
+
+def filled(home: Home, documents: int) -> None:
+    """Put a project of so many documents into the store."""
     instructions.update_main(home, PROJECT, "# Bench\n")
     where = Path(home.path) / home.folder(PROJECT) / knowledge.KNOWLEDGE
     where.mkdir()
+    chance = random.Random(documents)
+    prose = skewed_prose(chance)
     for number in range(documents):
-        (where / f"document-{number}.md").write_bytes(_document(number))
+        (where / f"document-{number}.md").write_bytes(document(chance, prose, number))
 
 
-def _document(number: int) -> bytes:
-    """Five chapters of some 60 words, the rarer names in some of them."""
-    chance = random.Random(number)
-    names = ["C++", "C#", "Node.js", "中文", "authentication", "storage"]
-    found = [
-        (f"Chapter {n}", " ".join([*chance.choices(WORDS, k=60), *chance.choices(names, k=n % 2)])) for n in range(5)
-    ]
-    return new_document(f"Document {number}", ["bench", chance.choice(WORDS)], "An introduction.", found, now_text())
+def document(chance: random.Random, prose: list[str], number: int) -> bytes:
+    """Five chapters of some 60 words, one of the rarer names in two of them."""
+
+    def text() -> str:
+        at = chance.randrange(len(prose) - 120)
+        return " ".join(prose[at : at + chance.randrange(20, 110)])
+
+    found = [(f"Chapter {n}", " ".join([text(), *chance.choices(NAMES, k=n % 2)])) for n in range(5)]
+    return new_document(f"Document {number}", ["bench", chance.choice(prose)], "An introduction.", found, now_text())
 
 
-def _search(home: Home, query: str) -> None:
-    knowledge.search(home, PROJECT, query)
+def search(home: Home, query: str) -> object:
+    """The twenty best documents."""
+    return knowledge.search(home, PROJECT, query)
 
 
-def _update(home: Home) -> None:
+def update(home: Home) -> None:
+    """Another text for a chapter."""
     chapters.update_chapter(home, (PROJECT, "document-1"), "Chapter 1", f"New text {time.perf_counter_ns()}", None)
 
 
-def _row(name: str, rounds: int, act: Callable[[], None]) -> Row:
+def timed(name: str, reach: str, act: Callable[[], object], rounds: int = ROUNDS) -> Row:
+    """Milliseconds of something: the median, with the 99th percentile and CPU time beside it."""
     act()
-    times: list[float] = []
+    taken: list[float] = []
     used: list[float] = []
     for _ in range(rounds):
-        began, cpu = time.perf_counter(), time.thread_time()
+        began, cpu = time.perf_counter(), time.process_time()
         act()
-        times.append((time.perf_counter() - began) * 1000)
-        used.append((time.thread_time() - cpu) * 1000)
-    return Row(name, statistics.median(times), statistics.median(used))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        taken.append(1000 * (time.perf_counter() - began))
+        used.append(1000 * (time.process_time() - cpu))
+    taken.sort()
+    shown = f"p99 {percentile(taken, 99):.3f} ms; {statistics.median(used):.3f} CPU ms"
+    return Row(PART, name, percentile(taken, 50), "ms", reach, shown)

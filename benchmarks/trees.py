@@ -46,9 +46,8 @@ def generated_tree(place: Path, files: int, sections: int) -> Tree:
     """
     chance = random.Random(f"{files}/{sections}")
     words = _vocabulary(chance)
-    weights = [1 / (rank + 3) for rank in range(len(words))]
     folder = place / f"tree-{files}-{sections}"
-    prose = chance.choices(words, weights, k=200_000)
+    prose = _prose(chance, words)
     questions: list[str] = []
     for number in range(files):
         file = folder / f"area{number % 40:02}" / f"topic{number % 7}" / f"page-{number:06}.md"
@@ -61,6 +60,16 @@ def generated_tree(place: Path, files: int, sections: int) -> Tree:
             questions.append(f"how do I {' '.join(rare[:4])} in {title.lower()}?")
             questions.append(" ".join(rare[4:6]))
     return Tree(f"generated tree, {files:,} files, {files * sections:,} sections", folder, files, questions)
+
+
+def skewed_prose(chance: random.Random) -> list[str]:
+    """Words in a row, some of them far more frequent than others, as in any text."""
+    return _prose(chance, _vocabulary(chance))
+
+
+def _prose(chance: random.Random, words: Sequence[str]) -> list[str]:
+    weights = [1 / (rank + 3) for rank in range(len(words))]
+    return chance.choices(words, weights, k=200_000)
 
 
 def _document(chance: random.Random, number: int, files: int, sections: int, words: tuple[str, Sequence[str]]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from commonplace.domain.addresses import Address
 
@@ -20,9 +21,11 @@ class Author:
     """Whether the committer is this one as well, whatever Git's configuration says."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileStat:
-    """What the file system says about a file without reading it; two equal values mean an unchanged file."""
+class FileStat(NamedTuple):
+    """What the file system says about a file without reading it; two equal values mean an unchanged file.
+
+    A named tuple, as every scan makes and compares one for each file.
+    """
 
     size: int
     """Bytes."""

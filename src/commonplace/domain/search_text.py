@@ -127,7 +127,8 @@ def fold_text(text: str) -> str:
     Width and compatibility forms are unified and the accents of other scripts dropped; the letters of scripts whose
     vowels are marks (Devanagari, Thai) stay whole. `C++` and `C#` become words of their own.
     """
-    text = _SIGNED.sub(lambda found: _SIGN_NAMES[found[0]], text)
+    if "#" in text or "++" in text:
+        text = _SIGNED.sub(lambda found: _SIGN_NAMES[found[0]], text)
     if text.isascii() or not _TO_FOLD.search(text):
         return text
     bare = _MARKS.sub("", unicodedata.normalize("NFKD", text))

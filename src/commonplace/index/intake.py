@@ -11,7 +11,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol, cast
 
 from commonplace.domain.addresses import Address
@@ -362,4 +362,4 @@ def _settled(stat: FileStat) -> FileStat:
     """The facts to remember; false ones for a file that was changed just now, so that the next sync looks again."""
     if time.time_ns() - max(stat.mtime_ns, stat.ctime_ns) > UNSETTLED_NS:
         return stat
-    return replace(stat, ctime_ns=-1)
+    return stat._replace(ctime_ns=-1)

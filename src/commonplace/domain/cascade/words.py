@@ -7,7 +7,6 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from commonplace.domain.cascade.values import Concept, ConceptSection, written
 from commonplace.domain.describing import aliases_of
@@ -23,8 +22,6 @@ TITLE_WEIGHT = 2.0
 SHORTEST_STEM = 3
 """Letters of a word's beginning that is taken for its other forms too."""
 SNIPPET_CHARS = 200
-MAX_REMEMBERED = 300
-"""Characters of a text whose words are remembered."""
 
 _WORD = re.compile(r"[^\W_]+")
 _ENDINGS = ("ations", "ation", "ings", "ing", "ies", "ers", "es", "ed", "er", "e", "s", "y")
@@ -38,10 +35,20 @@ def words_of(text: str) -> list[str]:
     return _WORD.findall(folded)
 
 
-@lru_cache(maxsize=20_000)
-def _different_words(text: str) -> frozenset[str]:
-    """Of a title or another short text, which is looked at by search after search."""
-    return frozenset(words_of(text))
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What a concept is called and described as, made ready to be compared with search after search."""
+
+    fields: tuple[tuple[str, str, float], ...]
+    """The different words of a field, a blank round each; the field as written; what a word in it counts."""
+
+    @classmethod
+    def of(cls, identifier: str, values: Mapping[str, Json]) -> Names:
+        """Those of a concept by its id and frontmatter: the title and id count most, tags and description least."""
+        title = f"{identifier} {written(values.get('title')) or ''}"
+        described = written(values.get("description")) or written(values.get("summary")) or ""
+        texts = ((title, 3.0), (" ".join(aliases_of(values)), 2.0), (f"{described} {_tags(values)}", 1.0))
+        return cls(tuple((_joined(set(words_of(text))), text, weight) for text, weight in texts if text.strip()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +59,8 @@ class Asked:
     grams: tuple[str, ...]
     stems: tuple[str, ...]
     """Of each word, what its other forms begin with."""
+    looked_for: tuple[str, ...]
+    """Of each word, what stands among joined words where it or another form of it does."""
 
     @classmethod
     def of(cls, text: str) -> Asked:
@@ -62,70 +71,79 @@ class Asked:
         pairs = [*question.grams, *(gram for phrase in phrases for gram in phrase.grams)]
         kept = content_words(words, language_of(words, lambda _: 0.0)) if words else []
         unique = tuple(dict.fromkeys(kept))
-        return cls(unique, tuple(dict.fromkeys(pairs)), tuple(map(_stem, unique)))
-
-    def standing_in(self, text: str) -> dict[str, set[str]]:
-        """The words and pairs of the search that stand in a text, each with the forms in which it does."""
-        forms: dict[str, set[str]] = {gram: {gram} for gram in self.grams if gram in text}
-        for found in _different_words(text) if len(text) <= MAX_REMEMBERED else set(words_of(text)):
-            if found.startswith(self.stems):
-                for word, stem in zip(self.words, self.stems, strict=True):
-                    if found == word or (len(stem) >= SHORTEST_STEM and found.startswith(stem)):
-                        forms.setdefault(word, set()).add(found)
-        return forms
+        stems = tuple(map(_stem, unique))
+        whole_or_begun = (f" {s}" if len(s) >= SHORTEST_STEM else f" {w} " for w, s in zip(unique, stems, strict=True))
+        return cls(unique, tuple(dict.fromkeys(pairs)), stems, tuple(whole_or_begun))
 
     def in_text(self, text: str) -> Wanted:
         """What stands in a text, for a snippet of it."""
+        if text.isascii() and not self._could_stand_in(text):
+            return Wanted({})
+        joined = _joined(words_of(text))
         forms: dict[str, set[str]] = {}
-        for term, found in self.standing_in(text).items():
-            if term not in self.grams:
-                for form in found:
-                    forms.setdefault(term if form == term else _stem(term), set()).add(form)
+        for word, stem, looked_for in zip(self.words, self.stems, self.looked_for, strict=True):
+            at = joined.find(looked_for)
+            while at >= 0:
+                end = joined.index(" ", at + 1)
+                form = joined[at + 1 : end]
+                forms.setdefault(word if form == word else stem, set()).add(form)
+                at = joined.find(looked_for, end)
         return Wanted(
             {beginning: frozenset(words) for beginning, words in forms.items()},
             tuple(gram for gram in self.grams if gram in text),
             lambda word: next(iter(words_of(word)), ""),
         )
 
-    def share_in_names(self, identifier: str, values: Mapping[str, Json]) -> float:
+    def _could_stand_in(self, text: str) -> bool:
+        """Whether a look at the letters alone, which is quick, cannot rule it out."""
+        lowered = text.lower()
+        return "#" in text or "++" in text or any(stem in lowered for stem in self.stems)
+
+    def stands_in(self, text: str) -> bool:
+        """Whether anything of the search stands in a text."""
+        wanted = self.in_text(text)
+        return bool(wanted.words or wanted.grams)
+
+    def is_answered_by(self, found: Wanted) -> bool:
+        """Whether everything that is looked for was found."""
+        words = all(w in found.words or s in found.words for w, s in zip(self.words, self.stems, strict=True))
+        return words and len(found.grams) == len(self.grams)
+
+    def share_in(self, names: Names) -> float:
         """How much of the search stands in a concept's names, from 0 to the weight of a title."""
-        terms = {*self.words, *self.grams}
-        title = f"{identifier} {written(values.get('title')) or ''}"
-        described = written(values.get("description")) or written(values.get("summary")) or ""
-        fields = ((title, 3.0), (" ".join(aliases_of(values)), 2.0), (f"{described} {_tags(values)}", 1.0))
-        weights: dict[str, float] = {}
-        for text, weight in fields:
-            for term in self.standing_in(text) if text.strip() else ():
-                weights.setdefault(term, weight)
-        return sum(weights.values()) / len(terms) if terms else 0.0
+        terms = len(self.words) + len(self.grams)
+        counted = 0.0
+        for looked_for in self.looked_for:  # plain loops: every candidate of every layer comes by here
+            for words, _, weight in names.fields:
+                if looked_for in words:
+                    counted += weight
+                    break
+        for gram in self.grams:
+            counted += next((weight for _, text, weight in names.fields if gram in text), 0.0)
+        return counted / terms if terms else 0.0
 
 
-def best_snippet(sections: Sequence[ConceptSection], asked: Asked, names: str = "") -> str | None:
+def best_snippet(sections: Iterable[ConceptSection], asked: Asked) -> str | None:
     """A snippet of the section in which most of what is asked stands; None when nothing stands anywhere.
 
     Args:
-        sections: Where to look; headings count, but are not shown.
+        sections: Where to look, no further than to the first with everything; headings count, but are not shown.
         asked: What to look for.
-        names: Title and other names: where they alone answer, the first text is shown.
     """
-    best, most = "", Wanted({})
+    best, most, text_of_most = 0, Wanted({}), ""
     for section in sections:
         text = section.stated[:MAX_SOURCE_CHARS]
         wanted = asked.in_text(f"{section.heading or ''}\n{text}") if text else Wanted({})
-        if _size(wanted) > _size(most):
-            best, most = text, wanted
-    if _size(most):
-        return snippet(best, most, SNIPPET_CHARS)
-    return first_text(sections) if _size(asked.in_text(names)) else None
+        if (size := len(wanted.words) + len(wanted.grams)) > best:
+            best, most, text_of_most = size, wanted, text
+            if asked.is_answered_by(wanted):
+                break
+    return snippet(text_of_most, most, SNIPPET_CHARS) if best else None
 
 
-def first_text(sections: Sequence[ConceptSection]) -> str:
+def first_text(sections: Iterable[ConceptSection]) -> str:
     """How a concept begins, for where nothing of what is asked stands in its text."""
     return snippet(next((one.stated for one in sections if one.stated), ""), Wanted({}), SNIPPET_CHARS)
-
-
-def _size(wanted: Wanted) -> int:
-    return len(wanted.words) + len(wanted.grams)
 
 
 class WordIndex:
@@ -166,6 +184,10 @@ def _scored(field: Mapping[str, Counter[str]], term: str) -> dict[str, float]:
 def _terms(text: str) -> Sequence[str]:
     folded = fold_text(text)
     return [*words_of(without_grams(folded)), *grams(folded)]
+
+
+def _joined(words: Iterable[str]) -> str:
+    return f" {' '.join(words)} "
 
 
 def _tags(values: Mapping[str, Json]) -> str:

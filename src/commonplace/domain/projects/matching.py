@@ -1,15 +1,17 @@
 """Search by substrings, so that `C++`, `$x`, `中文` and a single letter are found as they are typed.
 
-Texts are folded once and kept; a question then costs one pass over them. Every word of it that occurs anywhere in a
-document makes the document a result; the order is decided by how many words occur whole, how many occur, and where.
+Texts are folded once and kept, in columns; a question then costs one pass over those that it needs. Every word of it
+that occurs anywhere in a document makes the document a result; the order is decided by how many words occur whole, how
+many occur, and where.
 """
 
 from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from commonplace.domain.addresses import fold
 from commonplace.domain.documents import Document
@@ -24,9 +26,10 @@ MAX_PARTS = 50
 """Chapters of one document that are shown; `Match.matching` counts all."""
 EXCERPT = 100
 """Characters of an excerpt, about."""
+_MAX_WORDS = 40
+"""Words that hold one of a query, to look for the documents by them."""
 _MAX_WHOLE_LOOKS = 50
 """Places of a keyword with signs that are looked at for one that stands alone."""
-_TITLE_WEIGHT, _KEYWORD_WEIGHT, _HEADING_WEIGHT = 8, 6, 4
 
 _WORD = re.compile(r"\w+")
 
@@ -57,6 +60,59 @@ class Text:
     """Title, keywords and all parts."""
     words: frozenset[str]
     parts: tuple[Part, ...]
+
+
+class Texts:
+    """The documents of a project, their fields side by side.
+
+    Args:
+        texts: In any order.
+    """
+
+    def __init__(self, texts: Sequence[Text]) -> None:
+        self.all = tuple(texts)
+        self.parts = [part.folded for text in texts for part in text.parts]
+        """Those of all documents."""
+        self.owners = [number for number, text in enumerate(texts) for _ in text.parts]
+        """For each part the number of its document."""
+        self.starts = [0, *accumulate(len(text.parts) for text in texts)]
+        """For each document the number of its first part."""
+        self.names = [f"{text.title}\n{text.keywords}" for text in texts]
+        self.fields = (
+            ([text.title for text in texts], 8),
+            ([text.keywords for text in texts], 6),
+            ([text.headings for text in texts], 4),
+        )
+        """What is looked through for the order, and what a word in it counts."""
+        self.words = [text.words for text in texts]
+        self._vocabulary = "\n".join(frozenset[str]().union(*self.words)) + "\n"
+
+    def parts_with(self, folded: str) -> list[int]:
+        """The numbers of the parts in which a word of a query occurs."""
+        documents = self._holding(folded)
+        if documents is None:
+            return [number for number, part in enumerate(self.parts) if folded in part]
+        parts, starts = self.parts, self.starts
+        return [
+            number
+            for document in documents
+            for number in range(starts[document], starts[document + 1])
+            if folded in parts[number]
+        ]
+
+    def _holding(self, folded: str) -> list[int] | None:
+        """The documents in which it occurs, by the few words that it is a part of; None where that would be no help."""
+        if not _WORD.fullmatch(folded):
+            return None
+        words: set[str] = set()
+        at = self._vocabulary.find(folded)
+        while at >= 0 and len(words) < _MAX_WORDS:
+            end = self._vocabulary.index("\n", at)
+            words.add(self._vocabulary[self._vocabulary.rfind("\n", 0, at) + 1 : end])
+            at = self._vocabulary.find(folded, end)
+        if at >= 0:
+            return None
+        return [number for number, own in enumerate(self.words) if not own.isdisjoint(words)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +161,7 @@ def searchable(filename: str, document: Document) -> Text:
     return Text(filename, metadata, title, keywords, headings, whole, frozenset(_WORD.findall(whole)), tuple(parts))
 
 
-def find(texts: Iterable[Text], words: Sequence[str], limit: int) -> Answer:
+def find(texts: Texts, words: Sequence[str], limit: int) -> Answer:
     """The documents in which any of the words occurs, best first.
 
     Args:
@@ -114,51 +170,50 @@ def find(texts: Iterable[Text], words: Sequence[str], limit: int) -> Answer:
         limit: Documents to show.
     """
     wanted = {word: fold(word) for word in words}
-    scored: list[tuple[tuple[int, int, int, int], str, Text]] = []
-    total = 0
-    for text in texts:
-        found = [folded for folded in wanted.values() if folded in text.whole]
-        if not found:
-            continue
-        matching = _matching_parts(text, found)
-        total += matching
-        scored.append((_score(text, found, matching), text.filename, text))
-    best = heapq.nsmallest(limit, scored, key=lambda one: ([-number for number in one[0]], one[1]))
-    return Answer(tuple(_match(text, wanted, score[-1]) for score, _, text in best), len(scored), total)
+    worth = [[0, 0, 0, 0] for _ in texts.all]
+    matching: set[int] = set()
+    for folded in wanted.values():
+        parts = texts.parts_with(folded)
+        found = {number for number, names in enumerate(texts.names) if folded in names}
+        found.update(map(texts.owners.__getitem__, parts))
+        matching.update(parts)
+        _add(worth, texts, folded, found)
+    for part in matching:
+        worth[texts.owners[part]][3] += 1
+    answering = [number for number, one in enumerate(worth) if one[1]]
+    best = heapq.nsmallest(
+        limit, answering, key=lambda one: ([-count for count in worth[one]], texts.all[one].filename)
+    )
+    return Answer(
+        tuple(_match(texts.all[number], wanted, worth[number][3]) for number in best), len(answering), len(matching)
+    )
 
 
-def _matching_parts(text: Text, found: Sequence[str]) -> int:
-    matching = 0
-    for part in text.parts:
-        folded = part.folded
-        for word in found:  # plain loops: this is the one place that every chapter of every document comes by
-            if word in folded:
-                matching += 1
-                break
-    return matching
+def _add(worth: list[list[int]], texts: Texts, folded: str, found: set[int]) -> None:
+    """Count a word for the documents in which it occurs: occurring whole, occurring, and where."""
+    for number in found:
+        worth[number][1] += 1
+    for number in _whole(texts, folded, found):
+        worth[number][0] += 1
+    for field, weight in texts.fields:
+        for number in [number for number, text in enumerate(field) if folded in text]:
+            worth[number][2] += weight
 
 
-def _score(text: Text, found: Sequence[str], matching: int) -> tuple[int, int, int, int]:
-    """Words that occur whole, words that occur, where they do, and in how many chapters."""
-    weight = 0
-    for folded in found:
-        weight += _TITLE_WEIGHT if folded in text.title else 0
-        weight += _KEYWORD_WEIGHT if folded in text.keywords else 0
-        weight += _HEADING_WEIGHT if folded in text.headings else 0
-    return len([1 for folded in found if _occurs_whole(text, folded)]), len(found), weight, matching
-
-
-def _occurs_whole(text: Text, folded: str) -> bool:
-    if folded in text.words:
-        return True
+def _whole(texts: Texts, folded: str, found: set[int]) -> list[int]:
+    """The documents in which a word occurs whole."""
     if _WORD.fullmatch(folded):
-        return False
+        return [number for number, words in enumerate(texts.words) if folded in words]
+    return [number for number in found if _stands_alone(texts.all[number].whole, folded)]
+
+
+def _stands_alone(whole: str, folded: str) -> bool:
     at, end = -1, len(folded)
     for _ in range(_MAX_WHOLE_LOOKS):
-        at = text.whole.find(folded, at + 1)
+        at = whole.find(folded, at + 1)
         if at < 0:
             return False
-        if not _joined(text.whole, at - 1, folded[0]) and not _joined(text.whole, at + end, folded[-1]):
+        if not _joined(whole, at - 1, folded[0]) and not _joined(whole, at + end, folded[-1]):
             return True
     return False
 

@@ -49,8 +49,8 @@ class Folders(Protocol):
         """Whether there is such a folder."""
         ...
 
-    def documents(self, path: str) -> list[tuple[str, FileStat]]:
-        """Names and facts of the Markdown files directly in a folder, hidden ones left out, in no particular order."""
+    def documents(self, path: str) -> dict[str, FileStat]:
+        """Facts by name of the Markdown files directly in a folder, hidden ones left out, in no particular order."""
         ...
 
     def files(self, path: str) -> list[str]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from threading import Lock
 
 from commonplace.domain.addresses import fold
 from commonplace.domain.cascade.merging import cut_after, merged_values, precedence, resolve
-from commonplace.domain.cascade.values import Concept, Contribution, Rank, Resolved, written
+from commonplace.domain.cascade.values import Concept, ConceptSection, Contribution, Rank, Resolved, written
+from commonplace.domain.cascade.words import Names
 from commonplace.domain.describing import aliases_of
 from commonplace.domain.errors import NotFoundError
 from commonplace.domain.json import Json
@@ -30,6 +31,8 @@ class Row:
     title: str | None
     layers: tuple[str, ...]
     """That hold it, from the top."""
+    counting: tuple[str, ...]
+    """Those of them that no `override: full` cuts off."""
     aliases: tuple[str, ...] = ()
 
 
@@ -43,6 +46,16 @@ class Overview:
     """What each layer holds, by the layer's name."""
     named: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     """Ids by title and alias, folded."""
+    names: dict[tuple[str, str], Names] = field(default_factory=dict[tuple[str, str], Names], compare=False)
+    """By layer and id, of the concepts that searches have come by since this was made."""
+
+    def names_in(self, layer: str, identifier: str) -> Names:
+        """What a layer calls a concept."""
+        key = layer, identifier
+        found = self.names.get(key)
+        if found is None:
+            found = self.names[key] = Names.of(identifier, self.by_layer[layer].get(identifier, {}))
+        return found
 
     def titled(self, name: str) -> str | None:
         """The one concept of that title or alias; None where there is none, or several."""
@@ -69,14 +82,21 @@ class Cascade:
         Raises:
             NotFoundError: kind "concept": no layer holds it; context holds `nearest`.
         """
-        contributions = [
-            Contribution(layer.rank, concept)
-            for layer in self.layers
-            if (concept := layer.concept(identifier)) is not None
-        ]
+        held = ((layer.rank, layer.concept(identifier)) for layer in self.layers)
+        contributions = [Contribution(rank, concept) for rank, concept in held if concept is not None]
         if not contributions:
             raise self._missing(identifier)
         return resolve(identifier, contributions)
+
+    def effective(self, row: Row) -> Iterator[ConceptSection]:
+        """The sections of a concept that count, without what others say; a layer is read when it is come to."""
+        taken: set[str] = set()
+        for name in row.counting:
+            concept = self.layer(name).concept(row.id)
+            for section in concept.sections if concept else ():
+                if section.key not in taken:
+                    taken.add(section.key)
+                    yield section
 
     def raw(self, identifier: str, name: str) -> Concept:
         """The concept as one layer has it.
@@ -158,5 +178,6 @@ def _row(identifier: str, holders: list[tuple[Rank, Mapping[str, Json]]]) -> Row
         type=written(values.get("type")),
         title=written(values.get("title")),
         layers=tuple(rank.name for rank, _ in holders),
+        counting=tuple(rank.name for rank, _ in counting),
         aliases=aliases_of(values),
     )

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from commonplace.domain.addresses import fold
 from commonplace.domain.cascade.words import Asked, best_snippet, first_text
-from commonplace.domain.errors import InvalidInputError, NotFoundError
+from commonplace.domain.errors import InvalidInputError
 from commonplace.services.layering.cascade import Cascade, Overview, Row
 
-CANDIDATES = 40
+CANDIDATES = 30
 """How many concepts of a layer are looked at for their names, at the least."""
 
 
@@ -75,7 +75,7 @@ def _best(cascade: Cascade, overview: Overview, query: str, asked: Asked, limit:
         held = overview.by_layer[name]
         scale = math.log(1 + largest) / math.log(1 + len(held)) if held else 0.0
         for match in layer.search(query, limit) if held else ():
-            names = asked.share_in_names(match.id, held.get(match.id, {}))
+            names = asked.share_in(overview.names_in(name, match.id))
             score = round(match.score * scale * (1 + names), 4)
             if match.id not in best or score > best[match.id].score:
                 best[match.id] = _Best(name, score)
@@ -93,13 +93,13 @@ def _exactly_named(overview: Overview, query: str) -> Iterator[str]:
 
 def _snippet(cascade: Cascade, row: Row, layer: str, asked: Asked) -> str | None:
     """From the effective text when that answers, else from the layer's that does; None for a concept that is gone."""
-    try:
-        sections = [one.section for one in cascade.resolve(row.id).sections]
-    except NotFoundError:
+    best = best_snippet(cascade.effective(row), asked)
+    if best is not None:
+        return best
+    first = first_text(cascade.effective(row))
+    if not first and all(cascade.layer(name).concept(row.id) is None for name in row.layers):
         return None
-    effective = best_snippet(sections, asked, " ".join([row.id, row.title or "", *row.aliases]))
-    if effective is not None:
-        return effective
+    if asked.stands_in(" ".join([row.id, row.title or "", *row.aliases])):
+        return first
     own = cascade.layer(layer).concept(row.id) if layer else None
-    stored = best_snippet(own.sections, asked) if own else None
-    return first_text(sections) if stored is None else stored
+    return (best_snippet(own.sections, asked) if own else None) or first

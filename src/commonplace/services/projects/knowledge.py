@@ -127,7 +127,7 @@ def list_documents(home: Home, project_id: str) -> list[Listed]:
     """
     folder = f"{home.folder(project_id)}/{KNOWLEDGE}"
     texts = home.remembered.texts(folder, home.folders.documents(folder), home.store.read)
-    return sorted((Listed(text.filename, text.metadata) for text in texts), key=lambda one: one.filename)
+    return sorted((Listed(text.filename, text.metadata) for text in texts.all), key=lambda one: one.filename)
 
 
 def locate(folder: str, filename: str, exists: Callable[[Address], bool]) -> Address:

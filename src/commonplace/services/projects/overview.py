@@ -34,7 +34,7 @@ def list_projects(home: Home) -> list[Project]:
     for project_id, folder in sorted(home.registry().folders.items()):
         path = f"{PROJECTS}/{folder}"
         main = home.store.stat(parse_address(f"{path}/{MAIN}"))
-        stats = [stat for _, stat in home.folders.documents(f"{path}/{KNOWLEDGE}")]
+        stats = list(home.folders.documents(f"{path}/{KNOWLEDGE}").values())
         newest = max((stat.mtime_ns for stat in [*stats, *([main] if main else [])]), default=0)
         updated = iso_text(datetime.fromtimestamp(newest / 1e9, UTC)) if newest else ""
         found.append(Project(project_id, main, len(stats), updated))

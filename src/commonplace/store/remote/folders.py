@@ -34,9 +34,9 @@ class Subfolders:
         except OSError:
             return False
 
-    def documents(self, path: str) -> list[tuple[str, FileStat]]:
-        """Names and facts of the Markdown files directly in a folder, hidden ones left out, in no particular order."""
-        found: list[tuple[str, FileStat]] = []
+    def documents(self, path: str) -> dict[str, FileStat]:
+        """Facts by name of the Markdown files directly in a folder, hidden ones left out, in no particular order."""
+        found: dict[str, FileStat] = {}
         with suppress(*_ABSENT), opened_folder(self._root, path.split("/")) as folder:
             listed = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
             try:
@@ -44,7 +44,7 @@ class Subfolders:
                     if name.lower().endswith(MARKDOWN_SUFFIXES) and not name.startswith("."):
                         status = os.stat(name, dir_fd=listed, follow_symlinks=False)
                         if stat.S_ISREG(status.st_mode):
-                            found.append((name, file_stat(status)))
+                            found[name] = file_stat(status)
             finally:
                 os.close(listed)
         return found
