@@ -103,12 +103,16 @@ def agent(
     env: Mapping[str, str] | None = None,
     mode: Mode = "auto",
     log: Path | None = None,
+    module: str = "commonplace",
     **more: Any,
 ) -> Iterator[Agent]:
-    """A client on a new `commonplace` process with these arguments, such as `"mcp", folder`; `more` is the client's."""
+    """A client on a new process of `commonplace` or another module, with these arguments, such as `"mcp", folder`.
+
+    `more` is the client's.
+    """
     server = StdioServerParameters(
         command=sys.executable,
-        args=["-m", "commonplace", *map(str, arguments)],
+        args=["-m", module, *map(str, arguments)],
         env={**os.environ, **(env or {})},
     )
     with start_blocking_portal() as portal:

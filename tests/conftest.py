@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 from pygit2.enums import ConfigLevel
 
+from spaces.server import SearchServer, running
 from support import SOAK, Amount, Corpora, GitRepo, MakeRepo, unpacked_corpus
 
 # A busy machine is no failure: nothing at random is timed by the clock.
@@ -45,7 +46,7 @@ def clean_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
     """No test sees the developer's Git configuration or touches the developer's cache and state."""
     empty = tmp_path_factory.mktemp("no-configuration")
     with pytest.MonkeyPatch.context() as patch:
-        for name in [n for n in os.environ if n.startswith(("GIT_", "COMMONPLACE_")) or n == "NO_COLOR"]:
+        for name in [n for n in os.environ if n.startswith(("GIT_", "COMMONPLACE_", "MEILI_")) or n == "NO_COLOR"]:
             patch.delenv(name)
         patch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
         patch.setenv("GIT_CONFIG_NOSYSTEM", "1")
@@ -85,6 +86,13 @@ def amount(record_property: Callable[[str, object], None]) -> Amount:
 def corpora() -> Corpora:
     """`corpora("cpp-docs")`: a folder of real Markdown, read-only by agreement; skips where it is absent."""
     return unpacked_corpus
+
+
+@pytest.fixture(scope="session")
+def search_server() -> Iterator[SearchServer]:
+    """A real search server, one for each worker of a session; tests keep to indexes of their own."""
+    with running() as server:
+        yield server
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from commonplace.domain.ports import Progress
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.services import Services
 from commonplace.settings import HERE, Settings
+from commonplace.spaces import Spaces, keep_current
 
 if TYPE_CHECKING:
     from commonplace.domain.cascade.manifest import LayerSpec
@@ -65,6 +66,7 @@ class Workplace:
             wiki_of=partial(_local_wiki, settings),
             remote_wiki=_remote_wiki(settings),
             open_projects=projects.home,
+            open_space=Spaces(settings, self._closing).of,
         )
 
     def start(self) -> None:
@@ -74,8 +76,7 @@ class Workplace:
                 logging.getLogger("commonplace").setLevel(self._settings.knowledge_log_level.upper())
                 _ = self.services.projects
             for collection in self.services.collections:
-                self._closing.enter_context(collection.index.watch())
-                threading.Thread(target=_sync, args=(collection,), name="sync", daemon=True).start()
+                keep_current(collection, self._closing)
         except KnowledgeError:
             log.exception("the start failed")
 
@@ -259,15 +260,6 @@ def _local_wiki(settings: Settings, collection: Collection) -> Wiki:
     if settings.author_name or settings.author_email:
         author = Author(settings.author_name or "commonplace", settings.author_email or "commonplace@localhost")
     return local_wiki(collection, Customs(author, retain_case=settings.retain_page_name_case))
-
-
-def _sync(collection: Collection) -> None:
-    try:
-        report = collection.index.sync()
-    except KnowledgeError:
-        log.exception("%s: indexing failed", collection.name)
-    else:
-        log.info("%s: %d added, %d updated, %d removed", collection.name, report.added, report.updated, report.removed)
 
 
 def _unused(name: str, opened: Sequence[Collection]) -> str:

@@ -24,6 +24,7 @@ from commonplace.faces.mcp.dialect import Dialect, Tier
 from commonplace.faces.mcp.http import Offer, Sse, StreamableHttp, max_body
 from commonplace.faces.mcp.server import build_server
 from commonplace.faces.rest.app import PREFIX, RestApi
+from commonplace.spaces import toolset_of
 
 if TYPE_CHECKING:
     from commonplace.faces.cli.session import Hosting
@@ -109,8 +110,9 @@ def _audience(settings: Settings) -> str:
 
 def _offer(settings: Settings, workplace: Workplace, dialects: Dialects) -> Offer:
     names = ["wiki"] if is_remote(settings) else list(dialects)
-    if settings.toolset not in names:
-        raise ConfigError(f"Unknown toolset {settings.toolset!r}: expected one of {', '.join(names)}.", kind="toolset")
+    usual = toolset_of(settings)
+    if usual not in names:
+        raise ConfigError(f"Unknown toolset {usual!r}: expected one of {', '.join(names)}.", kind="toolset")
 
     @cache
     def dialect(name: str) -> Dialect:
@@ -124,7 +126,7 @@ def _offer(settings: Settings, workplace: Workplace, dialects: Dialects) -> Offe
     def build(name: str, tier: Tier) -> McpServer:
         return build_server(dialect(name), workplace.services, tier)
 
-    return Offer(names, settings.toolset, build, lambda name: dialect(name).default_tier, CONFINED)
+    return Offer(names, usual, build, lambda name: dialect(name).default_tier, CONFINED)
 
 
 def _parts(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 TOOLSETS = {
     "cascade": "commonplace.faces.mcp.toolsets.cascade:CASCADE",
     "kb": "commonplace.faces.mcp.toolsets.kb:KB",
+    "pages": "commonplace.faces.mcp.toolsets.pages:PAGES",
     "projects": "commonplace.faces.mcp.toolsets.projects:PROJECTS",
     "wiki": "commonplace.faces.mcp.toolsets.wiki:WIKI",
 }
@@ -58,9 +59,16 @@ def _run(arguments: Sequence[str]) -> int:
 def _serve(settings: Settings) -> None:
     """Serve folders over MCP on standard input and output until the client goes."""
     from commonplace.bootstrap import Workplace
+    from commonplace.spaces import toolset_of
 
+    toolset = toolset_of(settings)
+    if toolset == "pages":
+        from commonplace.cn import serve_space
+
+        serve_space(settings, lambda _: None)
+        return
     workplace = Workplace(settings.kb, settings)
-    dialect = _dialect("cascade" if workplace.services.cascade else settings.toolset)
+    dialect = _dialect("cascade" if workplace.services.cascade else toolset)
     if dialect.name == "kb" and workplace.plugins.loaded:
         from commonplace.plugins.offers import extended
 

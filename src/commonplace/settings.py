@@ -81,7 +81,9 @@ class Settings:
     ] = None
     personal: Annotated[Path | None, About("Folder of the upper of two layers; needs `shared`.")] = None
     shared: Annotated[Path | None, About("Folder of the lower of two layers; needs `personal`.")] = None
-    toolset: Annotated[str, About("What an MCP server speaks.")] = "kb"
+    toolset: Annotated[
+        str | None, About("What an MCP server speaks.", default="`pages` for a synced space, else `kb`")
+    ] = None
     tier: Annotated[
         Tier | None, About("What callers of a server may do; without one, what is usual for its toolset.")
     ] = None
@@ -119,6 +121,19 @@ class Settings:
     retain_page_name_case: Annotated[
         bool, About("Whether a new page of the wiki keeps the case of its name.", also="RETAIN_PAGE_NAME_CASE")
     ] = True
+    engine: Annotated[
+        str | None,
+        About(
+            "What searches the pages of a synced space: `embedded` or `meilisearch`.",
+            default="the search server where one is named, else the embedded engine",
+        ),
+    ] = None
+    search_url: Annotated[str | None, About("A search server for the pages of a synced space.", also="MEILI_URL")] = (
+        None
+    )
+    search_key: Annotated[
+        str | None, About("The key of the server at `search_url`.", also="MEILI_API_KEY", secret=True)
+    ] = None
     oauth_issuer: Annotated[str | None, About("The identity provider whose tokens `serve` accepts.")] = None
     oauth_audience: Annotated[
         str | None, About("The audience that its tokens must name.", default="`public_url` and `/mcp`")

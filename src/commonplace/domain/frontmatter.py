@@ -54,6 +54,13 @@ def read_frontmatter(raw: bytes, start: int = 0) -> Frontmatter:
     return Frontmatter(values, Span(start, closing.end()), present=True, findings=findings)
 
 
+def block_end(raw: bytes) -> int:
+    """Where the text behind the block begins that stands at the very top, found without reading it; 0 without one."""
+    opening = _OPENING.match(raw)
+    closing = _CLOSING.search(raw, opening.end()) if opening else None
+    return closing.end() if closing else 0
+
+
 def block_range(raw: bytes, block: Frontmatter) -> Span:
     """Where the lines between the fences of a block that is present stand."""
     whole = raw[block.span.start : block.span.end]

@@ -253,6 +253,10 @@ class Index(Protocol):
         """What is known of a document."""
         ...
 
+    def revisions(self) -> dict[Address, Revision]:
+        """Every document with the state in which the index knows it."""
+        ...
+
     def by_id(self, identifier: str) -> list[Record]:
         """Documents whose id is this (several when ids repeat); ids are compared exactly."""
         ...

@@ -10,6 +10,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Revision
 from commonplace.domain.documents import Finding, Link
 from commonplace.domain.json import Json
+from commonplace.domain.snippets import Wanted
 
 SortKey = Literal["path", "title", "type", "date", "created", "updated", "updated_day", "score"]
 """`updated_day` counts days alone, so that documents of one day stand by path."""
@@ -39,6 +40,10 @@ class Filter:
     updated_to: str = ""
     fields: tuple[tuple[str, str], ...] = ()
     """Frontmatter key and value; a list matches when one of its items does."""
+    among: frozenset[Address] | None = None
+    """Only these documents."""
+    without: frozenset[Address] = frozenset()
+    """Not these documents."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +131,8 @@ class SearchResult:
     hits: tuple[Hit, ...]
     total: int
     """How many documents match in all, whatever the limit."""
+    wanted: Wanted | None = None
+    """What was looked for, for callers who cut snippets themselves; None when nothing was."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

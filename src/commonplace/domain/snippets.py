@@ -67,6 +67,16 @@ def snippet(markdown: str, wanted: Wanted, limit: int) -> str:
     """
     if limit <= 0:
         return ""
+    found = matching_snippet(markdown, wanted, limit)
+    if found:
+        return found
+    source = markdown[:MAX_SOURCE_CHARS]
+    text = plain_text(source[: 4 * limit + 200])
+    return _cut(text, None, limit, cut_before=False, cut_behind=len(source) > 4 * limit + 200)
+
+
+def matching_snippet(markdown: str, wanted: Wanted, limit: int) -> str | None:
+    """The same, None where none of the wanted words stands in the text; `limit` is at least 1."""
     source = markdown[:MAX_SOURCE_CHARS]
     for place in _by_worth(list(_places(source, wanted)), limit):
         start, end = _neighbourhood(source, place, limit)
@@ -74,8 +84,7 @@ def snippet(markdown: str, wanted: Wanted, limit: int) -> str:
         first = next(_places(text, wanted), None)
         if first:
             return _cut(text, first, limit, cut_before=start > 0, cut_behind=end < len(source))
-    text = plain_text(source[: 4 * limit + 200])
-    return _cut(text, None, limit, cut_before=False, cut_behind=len(source) > 4 * limit + 200)
+    return None
 
 
 def sentence_round(raw: bytes, start: int, end: int) -> str:

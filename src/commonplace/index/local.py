@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar, runtime_checkable
 
 from commonplace.domain.addresses import Address
+from commonplace.domain.changes import Revision
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import IndexingError, NotFoundError, StorageError, UnavailableError
 from commonplace.domain.ports import Progress, Store
@@ -28,7 +29,7 @@ from commonplace.domain.reading import read_document
 from commonplace.index import naming
 from commonplace.index.catalogue import linking, listing
 from commonplace.index.catalogue.database import Catalogue, read_meta, read_number
-from commonplace.index.catalogue.entries import record_at, records_where
+from commonplace.index.catalogue.entries import record_at, records_where, revisions_in
 from commonplace.index.dating import Dating
 from commonplace.index.halves import DAMAGE, Halves, Home, View, refuse_unless_damaged, unusable
 from commonplace.index.intake import FEW_FILES, Outcome
@@ -130,6 +131,10 @@ class LocalIndex:
     def record(self, address: Address) -> Record | None:
         """What is known of a document."""
         return self._ask(lambda view: record_at(view.connection, address.path))
+
+    def revisions(self) -> dict[Address, Revision]:
+        """Every document with the state in which the index knows it."""
+        return self._ask(lambda view: revisions_in(view.connection))
 
     def by_id(self, identifier: str) -> list[Record]:
         """Documents with this id, by path."""

@@ -13,6 +13,7 @@ from commonplace.services.wiki.seen import Seen
 if TYPE_CHECKING:
     from commonplace.domain.wiki import Wiki
     from commonplace.services.layering.cascade import Cascade
+    from commonplace.services.pages.pages import Pages
     from commonplace.services.projects.home import Home
 
 
@@ -32,6 +33,30 @@ class Services:
 
     open_projects: Callable[[], Home] | None = None
     """Gives the one store of projects, where that is what is served."""
+
+    space: Pages | None = None
+    """The one synced space, where that is what is served."""
+    open_space: Callable[[Collection], Pages | None] | None = None
+    """A collection as a synced space; None where it is none."""
+
+    @property
+    def pages(self) -> Pages:
+        """The one synced space, else the first open collection that is one.
+
+        Raises:
+            NotFoundError: there is none that the caller may see.
+        """
+        if self.space is not None:
+            return self.space
+        for collection in self.collections:
+            found = self.open_space(collection) if self.open_space else None
+            if found is not None:
+                return found
+        raise NotFoundError(
+            "None of the folders that are served is a synced space.",
+            kind="collection",
+            hint="Serve a folder that has a .confluence.json.",
+        )
 
     @property
     def projects(self) -> Home:
@@ -67,4 +92,4 @@ class Services:
         if names is None:
             return self
         seen = self.collections.only(names)
-        return replace(self, collections=seen, cascade=None, remote_wiki=None, open_projects=None)
+        return replace(self, collections=seen, cascade=None, remote_wiki=None, open_projects=None, space=None)

@@ -47,14 +47,8 @@ class Bound:
         self.__annotations__ = {}  # typer looks here too; the signature says everything
         self._command = command
         self._parts = parts
-        hints = {
-            n: t for n, t in get_type_hints(command, include_extras=True).items() if n not in {"session", "return"}
-        }
-        self._groups: dict[str, type[object]] = {name: type_ for name, type_ in hints.items() if is_group(type_)}
-        own = inspect.signature(command).parameters
-        single = [_parameter(n, type_, own[n].default) for n, type_ in hints.items() if n not in self._groups]
-        grouped = [one for group in self._groups.values() for one in _parameters(group)]
-        self.__signature__ = inspect.Signature([*single, *grouped, *_parameters(Common)])
+        parameters, self._taken = expanded(command, "session")
+        self.__signature__ = inspect.Signature([*parameters, *_parameters(Common)])
 
     def __call__(self, **values: object) -> None:
         """Run the command and end with its exit code.
@@ -63,8 +57,7 @@ class Bound:
             typer.Exit: always.
         """
         common = _taken(Common, values)
-        arguments = {name: _taken(group, values) for name, group in self._groups.items()}
-        raise typer.Exit(self._run(common, {**values, **arguments}))
+        raise typer.Exit(self._run(common, self._taken(values)))
 
     def _run(self, common: Common, arguments: dict[str, object]) -> int:
         where = terminal(sys.stdout, sys.stderr, os.environ, no_color=common.no_color)
@@ -89,6 +82,28 @@ class Bound:
             _leave_closed_pipe()
             return PIPE_CLOSED
         return code or 0
+
+
+def expanded(
+    command: Command, lent: str
+) -> tuple[list[inspect.Parameter], Callable[[dict[str, object]], dict[str, object]]]:
+    """A command's own parameters with every group as its options, and what makes groups of their values again.
+
+    Args:
+        command: Whose parameters.
+        lent: The one that does not come from the command line.
+    """
+    hints = {n: t for n, t in get_type_hints(command, include_extras=True).items() if n not in {lent, "return"}}
+    groups: dict[str, type[object]] = {name: type_ for name, type_ in hints.items() if is_group(type_)}
+    own = inspect.signature(command).parameters
+    single = [_parameter(n, type_, own[n].default) for n, type_ in hints.items() if n not in groups]
+    grouped = [one for group in groups.values() for one in _parameters(group)]
+
+    def taken(values: dict[str, object]) -> dict[str, object]:
+        arguments = {name: _taken(group, values) for name, group in groups.items()}
+        return {**values, **arguments}
+
+    return [*single, *grouped], taken
 
 
 def is_group(type_: object) -> bool:

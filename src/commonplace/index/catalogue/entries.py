@@ -11,7 +11,7 @@ from hashlib import blake2b
 from typing import TypedDict, cast
 
 from commonplace.domain.addresses import Address, fold
-from commonplace.domain.changes import FileStat
+from commonplace.domain.changes import FileStat, Revision
 from commonplace.domain.describing import day_number, moment_of
 from commonplace.domain.documents import Document, Finding, Section, Severity
 from commonplace.domain.json import JsonObject
@@ -169,6 +169,12 @@ def named(record: Record) -> Named:
 def record_at(connection: sqlite3.Connection, path: str) -> Record | None:
     """The record at a path."""
     return next(iter(records_where(connection, "f.path = ?", (path,))), None)
+
+
+def revisions_in(connection: sqlite3.Connection) -> dict[Address, Revision]:
+    """Every document of the catalogue with its revision."""
+    rows = cast("list[tuple[str, str]]", connection.execute("SELECT path, revision FROM files").fetchall())
+    return {Address(path): revision for path, revision in rows}
 
 
 def records_where(

@@ -54,6 +54,10 @@ class Condition:
         self._add_days("f.updated_day", filter_.updated_from, filter_.updated_to)
         if keys is not None:
             self._add("f.id IN (SELECT value FROM json_each(?))", encode(list(keys)))
+        if filter_.among is not None:
+            self._add("f.path IN (SELECT value FROM json_each(?))", _paths(filter_.among))
+        if filter_.without:
+            self._add("f.path NOT IN (SELECT value FROM json_each(?))", _paths(filter_.without))
 
     @property
     def sql(self) -> str:
@@ -162,6 +166,10 @@ def any_below(connection: sqlite3.Connection, folders: Sequence[Address]) -> boo
     return any(
         connection.execute(query, (f"{folder.path}/", f"{folder.path}0")).fetchone() is not None for folder in folders
     )
+
+
+def _paths(addresses: Collection[Address]) -> str:
+    return encode([address.path for address in addresses])
 
 
 def _bare_tag(tag: str) -> str:

@@ -68,8 +68,9 @@ class Composer:
             clauses.append((Occur.Must, _silent(Query.all_query())))
         clauses += ((Occur.MustNot, _phrase(schema, phrase)) for phrase in self._wishes.excluded)
         clauses += ((Occur.Must, _silent(query)) for query in _within(schema, scope))
-        if hidden:
-            clauses.append((Occur.MustNot, Query.term_set_query(schema, ft.KEY, hidden)))
+        for left_out in (hidden, sorted(scope.without)):
+            if left_out:
+                clauses.append((Occur.MustNot, Query.term_set_query(schema, ft.KEY, left_out)))
         return Query.boolean_query(clauses)
 
     def sections(self, keys: Sequence[int]) -> Query:

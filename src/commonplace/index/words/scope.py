@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from commonplace.domain.describing import LAST_DAY, day_number, wanted_terms
 from commonplace.domain.query import Filter
+from commonplace.index.catalogue.entries import document_key
 from commonplace.index.catalogue.listing import matching_keys
 from commonplace.index.words.texts import FOLDER
 
@@ -21,6 +22,8 @@ class Scope:
     """First and last day of the document's own date."""
     keys: frozenset[int] | None = None
     """The documents that pass what only the catalogue knows; None when nothing of that kind is asked."""
+    without: frozenset[int] = frozenset()
+    """Documents that are left out."""
 
     def holds(self, key: int, terms: frozenset[str], day: int) -> bool:
         """Whether a document is meant."""
@@ -28,6 +31,7 @@ class Scope:
             all(not group.isdisjoint(terms) for group in self.groups)
             and (self.days is None or self.days[0] <= day <= self.days[1])
             and (self.keys is None or key in self.keys)
+            and key not in self.without
         )
 
 
@@ -48,10 +52,15 @@ def scope_of(connection: sqlite3.Connection, filter_: Filter) -> Scope:
         updated_from=filter_.updated_from,
         updated_to=filter_.updated_to,
     )
+    keys = None if rest == Filter() else frozenset(matching_keys(connection, rest))
+    if filter_.among is not None:
+        among = frozenset(document_key(address.path) for address in filter_.among)
+        keys = among if keys is None else among & keys
     return Scope(
         groups=groups,
         days=(day_number(filter_.date_from) or 1, day_number(filter_.date_to) or LAST_DAY)
         if filter_.date_from or filter_.date_to
         else None,
-        keys=None if rest == Filter() else frozenset(matching_keys(connection, rest)),
+        keys=keys,
+        without=frozenset(document_key(address.path) for address in filter_.without),
     )

@@ -64,9 +64,10 @@ class Search:
         records = records_by_key(self.connection, keys)
         if not query.sections:
             hits = tuple(Hit(record=records[key], score=score) for key, score in ranked.scores.items())
-            return SearchResult(hits=hits, total=ranked.total)
+            return SearchResult(hits=hits, total=ranked.total, wanted=self._wanted(wishes))
         outlines = outlines_by_key(self.connection, keys)
-        show = _Show(self._store, self._wanted(wishes), query.snippet)
+        wanted = self._wanted(wishes)
+        show = _Show(self._store, wanted, query.snippet)
         hits = tuple(
             Hit(
                 record=records[key],
@@ -75,7 +76,7 @@ class Search:
             )
             for key, score in ranked.scores.items()
         )
-        return SearchResult(hits=hits, total=ranked.total)
+        return SearchResult(hits=hits, total=ranked.total, wanted=wanted)
 
     def keys(self, filter_: Filter) -> list[int]:
         """The numbers of the documents that a filter keeps."""

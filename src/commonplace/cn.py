@@ -1,0 +1,102 @@
+"""The program `cn`: one synced space on the command line, or served over MCP."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from commonplace.settings import Settings
+    from commonplace.spaces import SpacePlace
+
+Say = Callable[[str], None]
+
+START_SECONDS = 5.0
+"""How long a start waits for the index before it answers its client: all but the first of a large space are over."""
+FIRST_SECONDS = 3600.0
+"""How long the first index of a large space may take."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line of `cn`.
+
+    Args:
+        argv: Without the program's name; None for the process's own.
+
+    Returns:
+        The exit code.
+    """
+    from commonplace.faces.cli.cn.app import run
+    from commonplace.faces.cli.cn.parts import Parts
+    from commonplace.spaces import SpacePlace
+
+    return run(sys.argv[1:] if argv is None else argv, Parts(open=SpacePlace, serve=serve_space))
+
+
+def serve_space(settings: Settings, say: Say) -> None:
+    """Serve a space over MCP on standard input and output until the client goes or a signal comes.
+
+    Args:
+        settings: `kb` names the folder.
+        say: Told how the start goes on, line by line.
+
+    Raises:
+        KnowledgeError: a step of the start failed; the next ones are not tried.
+    """
+    for number in (signal.SIGTERM, signal.SIGINT):  # until the transport has its own: a start can be ended, too
+        signal.signal(number, _end)
+    from commonplace.spaces import SpacePlace
+
+    place = SpacePlace(settings)
+    try:
+        space = place.space()
+        say(f'serving space "{space.name}" ({space.key})')
+        say(place.engine.connect())
+        place.start()
+        _await_index(place, say)
+        _serve(place, settings, say)
+    finally:
+        place.close()
+
+
+def _end(_: int, __: FrameType | None) -> None:
+    sys.exit(0)
+
+
+def _serve(place: SpacePlace, settings: Settings, say: Say) -> None:
+    from commonplace.faces.mcp.server import build_server
+    from commonplace.faces.mcp.toolsets.pages import PAGES
+    from commonplace.faces.mcp.transports import Lifetime, serve_stdio
+
+    server = build_server(PAGES, place.services, settings.tier or PAGES.default_tier)
+    say("MCP server running on stdio")
+    serve_stdio(server, Lifetime(start=lambda: None, stop=place.close))
+
+
+def _await_index(place: SpacePlace, say: Say) -> None:
+    """Say how many pages the index has; where that takes long, later, so that the client is answered meanwhile."""
+    from commonplace.domain.errors import IndexingError, KnowledgeError
+
+    def report(seconds: float) -> None:
+        count = place.engine.count(seconds)
+        say(f'index "{place.space().index_name}" ready ({count} documents)')
+
+    def report_late() -> None:
+        try:
+            report(FIRST_SECONDS)
+        except KnowledgeError as error:
+            say(f"the index is not ready: {error}")
+
+    try:
+        report(START_SECONDS)
+    except IndexingError:
+        threading.Thread(target=report_late, name="ready", daemon=True).start()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,36 @@
+"""The part of a page that is shown for a search."""
+
+from __future__ import annotations
+
+from commonplace.domain.pages.asking import SNIPPET_CHARS
+from commonplace.domain.pages.page import without_title
+from commonplace.domain.snippets import MAX_SOURCE_CHARS, Wanted, matching_snippet, snippet
+
+NOTHING = Wanted({})
+MARK = "..."
+
+
+def excerpt(content: str, wanted: Wanted) -> str:
+    """Plain text round a wanted word wherever the body has one, else the body's beginning.
+
+    Args:
+        content: A page's Markdown, with or without its title line, which is no part of the body.
+        wanted: What the search looks for.
+
+    Returns:
+        At most `SNIPPET_CHARS`, `...` at a cut end included.
+    """
+    body = without_title(content).strip()
+    room = SNIPPET_CHARS - 2 * (len(MARK) - 1)  # the cut ends come marked with one character each
+    # Overlapping, so that no word is cut in two.
+    for start in range(0, max(len(body), 1), MAX_SOURCE_CHARS - SNIPPET_CHARS):
+        found = matching_snippet(body[start : start + MAX_SOURCE_CHARS], wanted, room)
+        if found:
+            return _marked(found, more_before=start > 0)
+    return _marked(snippet(body, NOTHING, room), more_before=False)
+
+
+def _marked(text: str, *, more_before: bool) -> str:
+    begins, ends = text.startswith("…"), text.endswith("…")
+    bare = text[1 if begins else 0 : len(text) - 1 if ends and len(text) > 1 else len(text)]
+    return f"{MARK if begins or more_before else ''}{bare}{MARK if ends else ''}"[:SNIPPET_CHARS]

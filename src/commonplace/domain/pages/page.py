@@ -1,0 +1,170 @@
+"""What a page is: a document whose frontmatter has a page id, with what else a sync writes there."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+
+from commonplace.domain.addresses import SKIPPED_FOLDERS, Address
+from commonplace.domain.describing import normal_moment
+from commonplace.domain.frontmatter import block_end, read_frontmatter
+from commonplace.domain.json import Json, JsonObject
+
+NO_PAGES = SKIPPED_FOLDERS | {"dist", "build", "coverage"}
+"""Folders that hold no pages, at any depth."""
+MAX_SHOWN = 60
+"""Characters of a wrong id that a message repeats."""
+
+_ID = re.compile(r"[A-Za-z0-9_-]{1,511}")
+_TITLE_LINE = re.compile(r"\s*#[ \t]+([^\n]*)(?:\n|\Z)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A page; texts are "" and dates None where nothing is known."""
+
+    address: Address
+    id: str
+    title: str
+    labels: tuple[str, ...] = ()
+    author_email: str = ""
+    author_name: str = ""
+    last_modifier_email: str = ""
+    created: int | None = None
+    """Unix seconds."""
+    updated: int | None = None
+    url: str = ""
+    parent_title: str = ""
+
+    @property
+    def author(self) -> str:
+        """Who wrote it: the e-mail address, or the name where sites hide the address."""
+        return self.author_email or self.author_name
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """A file that has a page id and can be no page."""
+
+    address: Address
+    reason: str
+    """The rest of a sentence that begins with the file's path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A page with its text."""
+
+    page: Page
+    content: str
+    """Markdown without the frontmatter, trimmed; its title line included."""
+
+
+def is_page_path(address: Address) -> bool:
+    """Whether a page may lie there at all."""
+    return address.is_document and NO_PAGES.isdisjoint(address.path.split("/")[:-1])
+
+
+def read_page(address: Address, raw: bytes) -> Whole | Unusable | None:
+    """The page that a file's bytes hold, None where they hold none."""
+    source = _decodable(raw)
+    block = read_frontmatter(source)
+    content = source[block.span.end :].decode().strip()
+    heading = _TITLE_LINE.match(content)
+    page = page_from(address, block.values, heading[1].strip() if heading else address.stem)
+    return Whole(page, content) if isinstance(page, Page) else page
+
+
+def content_of(raw: bytes) -> str:
+    """The content of a file that is known to be a page; its frontmatter is passed over unread."""
+    source = _decodable(raw)
+    return source[block_end(source) :].decode().strip()
+
+
+def page_from(address: Address, values: JsonObject, heading: str) -> Page | Unusable | None:
+    """The page that a frontmatter describes, None where it has no page id.
+
+    Args:
+        address: Where the file lies.
+        values: Its frontmatter.
+        heading: Its title, where the frontmatter gives none.
+    """
+    given = values.get("page_id")
+    if given is None or given == "" or not is_page_path(address):
+        return None
+    identifier = "" if isinstance(given, bool | float) else text_of(given)
+    if not _ID.fullmatch(identifier):
+        return Unusable(address, f"its page_id {_shown(given)} is not 1 to 511 of A-Z, a-z, 0-9, - and _")
+    return Page(
+        address=address,
+        id=identifier,
+        title=text_of(values.get("title")) or heading,
+        labels=_labels(values.get("labels")),
+        author_email=text_of(values.get("author_email")),
+        author_name=text_of(values.get("author_name")),
+        last_modifier_email=text_of(values.get("last_modifier_email")),
+        created=_seconds(values.get("created_at")),
+        updated=_seconds(values.get("updated_at")),
+        url=text_of(values.get("url")),
+        parent_title=text_of(values.get("parent_title")),
+    )
+
+
+def settled(pages: Iterable[Page], paths: Mapping[str, str]) -> tuple[dict[str, Page], list[Unusable]]:
+    """Pages by id, in the order of their paths; of several with one id the one where the map has it, else the first.
+
+    Args:
+        pages: In any order.
+        paths: Path by page id.
+    """
+    found: dict[str, Page] = {}
+    others: list[Unusable] = []
+    for page in sorted(pages, key=lambda one: (paths.get(one.id) != one.address.path, one.address)):
+        first = found.setdefault(page.id, page)
+        if first is not page:
+            others.append(Unusable(page.address, f"its page_id {page.id} is that of {first.address} too"))
+    ordered = sorted(found.values(), key=lambda one: one.address)
+    return {page.id: page for page in ordered}, others
+
+
+def without_title(content: str) -> str:
+    """A page's content without the line that repeats its title."""
+    heading = _TITLE_LINE.match(content)
+    return content[heading.end() :] if heading else content
+
+
+@lru_cache(maxsize=65_536)
+def same(text: str) -> str:
+    """The form in which labels and authors are compared: whole, but without regard to case and width."""
+    return unicodedata.normalize("NFKC", text).strip().lower()
+
+
+def text_of(value: Json) -> str:
+    """A scalar as text on one line, "" for everything else."""
+    if isinstance(value, str):
+        return " ".join(value.split())
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
+
+
+def _decodable(raw: bytes) -> bytes:
+    return raw.decode("utf-8", "replace").removeprefix("\ufeff").encode()
+
+
+def _labels(value: Json) -> tuple[str, ...]:
+    listed: Sequence[Json] = value if isinstance(value, Sequence) else [value]
+    items = value.split(",") if isinstance(value, str) else listed
+    return tuple(dict.fromkeys(text for text in map(text_of, items) if text))
+
+
+def _seconds(value: Json) -> int | None:
+    moment = normal_moment(value)
+    return int(datetime.fromisoformat(moment).timestamp()) if moment else None
+
+
+def _shown(value: Json) -> str:
+    text = repr(value)
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."

@@ -1,0 +1,104 @@
+"""The file in a synced folder that says which space it is, where its pages lie and how it is searched."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.errors import ConfigError, NotFoundError
+from commonplace.domain.json import Json, JsonObject
+
+SPACE_FILE = Address(".confluence.json")
+"""At the top of the folder; the one hidden file that is read, and never served."""
+MAX_INDEX_NAME = 400
+"""Bytes of an index's name at the most."""
+
+_INDEX_NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{MAX_INDEX_NAME}}}")
+_NO_NAME = re.compile(r"[^a-z0-9_-]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Space:
+    """A synced space."""
+
+    key: str
+    """Such as `ENG`."""
+    name: str
+    """For people; the key where the file gives none."""
+    paths: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Path by page id, as the last sync wrote them: not checked in any way."""
+    search: JsonObject = field(default_factory=dict[str, Json])
+    """What the file says of the search engine, in that engine's words."""
+    index_name: str = ""
+    """Of the search index; never empty."""
+
+
+def parse_space(text: str) -> Space:
+    """What a space file says; keys that are not known are passed over.
+
+    Raises:
+        ConfigError: it is no JSON object, names no space, or its index name is none.
+    """
+    values = read_object(text, SPACE_FILE.name)
+    key, name = values.get("spaceKey"), values.get("spaceName")
+    if not isinstance(key, str) or not key.strip():
+        raise ConfigError(f"{SPACE_FILE} names no space: spaceKey must be a text that is not empty.", kind="space")
+    search = as_object(values.get("search"))
+    return Space(
+        key=key.strip(),
+        name=name.strip() if isinstance(name, str) and name.strip() else key.strip(),
+        paths=_paths(values),
+        search=search,
+        index_name=_index_name(search.get("indexName"), key.strip()),
+    )
+
+
+def no_space() -> NotFoundError:
+    """Says that a folder holds no space."""
+    return NotFoundError("Not a cn space. Run 'cn clone' first or specify a path.", kind="space")
+
+
+def read_object(text: str, name: str) -> JsonObject:
+    """The JSON object that a settings file holds.
+
+    Raises:
+        ConfigError: it holds none; the message has the file's name.
+    """
+    try:
+        values: Json = json.loads(text.removeprefix("\ufeff"))
+    except (ValueError, RecursionError):
+        values = None
+    if not isinstance(values, Mapping):
+        raise ConfigError(f"{name} is no JSON object.", kind="space", hint="Mend it by hand.")
+    return values
+
+
+def as_object(value: Json) -> JsonObject:
+    """A JSON object; an empty one for everything else."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def _paths(values: JsonObject) -> Mapping[str, str]:
+    """Three shapes are in use: id to path, id to an object with `localPath`, and either of them in `syncState`."""
+    older = as_object(values.get("syncState")).get("pages")
+    found: dict[str, str] = {}
+    for pages in (older, values.get("pages")):
+        for identifier, entry in as_object(pages).items():
+            path = entry.get("localPath") if isinstance(entry, Mapping) else entry
+            if isinstance(path, str) and path:
+                found[identifier] = path
+    return found
+
+
+def _index_name(given: Json, key: str) -> str:
+    if given is None or given == "":
+        return f"cn-{_NO_NAME.sub('_', key.lower())}"[:MAX_INDEX_NAME]
+    if not isinstance(given, str) or not _INDEX_NAME.fullmatch(given):
+        raise ConfigError(
+            f"{SPACE_FILE} has an indexName that is none: expected 1 to {MAX_INDEX_NAME} of A-Z, a-z, 0-9, - and _.",
+            kind="space",
+        )
+    return given

@@ -1,0 +1,155 @@
+"""The command `cn` as a whole: finds the command, and turns whatever ends it into a line and an exit code."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import logging
+import re
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer.main import get_command
+
+from commonplace import __version__
+from commonplace.domain.errors import KnowledgeError
+from commonplace.faces import clients
+from commonplace.faces.cli.binding import expanded
+from commonplace.faces.cli.cn import searching
+from commonplace.faces.cli.cn.failures import EXIT_CODES, GENERAL, INTERRUPTED, INVALID, exit_code
+from commonplace.faces.cli.cn.parts import Engine, Parts, out, talk
+from commonplace.faces.cli.failures import PIPE_CLOSED
+from commonplace.faces.observe import observed
+
+log = logging.getLogger(__name__)
+
+_NO_NAME = re.compile(r"[^a-z0-9_-]+")
+"""What a server's name may not hold in every client."""
+
+SUMMARY = """Search a Confluence space that was synced to Markdown, and serve it to an AI assistant."""
+NOT_THERE = "is not there yet: this version searches and serves spaces that are already synced"
+
+
+def run(argv: Sequence[str], parts: Parts) -> int:
+    """Run one command line.
+
+    Args:
+        argv: Without the program's name.
+        parts: What the composition root lends.
+
+    Returns:
+        The exit code, as `failures.EXIT_CODES` lists them.
+    """
+    try:
+        code = get_command(_app(parts)).main(argv or ["--help"], "cn", standalone_mode=False)
+    except typer.TyperException as error:
+        talk(f"Error: {error.format_message()}")
+        return INVALID
+    except KnowledgeError as error:
+        talk(f"Error: {error}")
+        return exit_code(error)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:  # a reader such as `head` has enough, which is no failure
+        sys.stderr.close()
+        return PIPE_CLOSED
+    except Exception:
+        log.exception("cn failed")
+        talk("Error: internal error; the log above has the details.")
+        return GENERAL
+    return code if isinstance(code, int) else 0
+
+
+def _app(parts: Parts) -> typer.Typer:
+    epilog = "Exit codes: " + "; ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES) + "."
+    app = typer.Typer(name="cn", help=SUMMARY, epilog=epilog, rich_markup_mode=None, add_completion=False)
+    app.callback()(_main)
+    for name, command in (("mcp", mcp), ("search", search), ("clone", clone), ("pull", pull)):
+        app.command(name, help=inspect.getdoc(command))(_Bound(name, command, parts))
+    return app
+
+
+def _main(*, version: bool = typer.Option(False, "--version", help="Print the version.", is_eager=True)) -> None:
+    logging.basicConfig(level="WARNING", format="%(levelname)s %(name)s: %(message)s")
+    if version:
+        sys.stdout.write(f"cn {__version__}\n")
+        raise typer.Exit
+
+
+def mcp(
+    parts: Parts,
+    path: Annotated[str, typer.Argument(metavar="[PATH]", help="The space's folder.", show_default="here")] = ".",
+    *,
+    engine: Engine,
+    print_config: Annotated[
+        clients.ClientName | None,
+        typer.Option(metavar="|".join(clients.CLIENTS), help="Print the entry for this client, and do nothing else."),
+    ] = None,
+) -> int:
+    """Serve a space to an MCP client, on standard input and output."""
+    settings = engine.settings(path)
+    if print_config is None:
+        parts.serve(settings, lambda line: talk(f"cn mcp: {line}"))
+        return 0
+    with parts.opened(settings) as place:
+        key = place.space().key
+    chosen = {"--engine": engine.engine, "--meilisearch": engine.meilisearch}
+    more = [part for option, value in chosen.items() if value for part in (option, value)]
+    launch = clients.Launch(clients.this_program("cn"), ["mcp", str(Path(path).resolve()), *more])
+    name = f"confluence-{_NO_NAME.sub('-', key.lower()).strip('-')}".rstrip("-")
+    out(json.dumps(clients.entry(print_config, name, launch), ensure_ascii=False, indent=2))
+    talk(f"Put this into {clients.config_file(print_config)}")
+    return 0
+
+
+def search(
+    parts: Parts,
+    query: Annotated[list[str], typer.Argument(metavar="QUERY|index|status")],
+    *,
+    filters: searching.Filters,
+    form: searching.Form,
+    indexing: searching.Indexing,
+    engine: Engine,
+) -> int:
+    """Search the pages of the space in the current folder, best first.
+
+    `cn search index` brings the search index up to date, `cn search status` says how it stands. To search for one of
+    these two words, write `cn search " index"`.
+    """
+    if query == ["index"]:
+        return searching.index(parts, indexing, engine)
+    if query == ["status"]:
+        return searching.status(parts, form, engine)
+    return searching.search(parts, query, filters, form, engine)
+
+
+def clone(parts: Parts, rest: Annotated[list[str] | None, typer.Argument(hidden=True)] = None) -> int:  # noqa: ARG001
+    """Sync a space into a new folder (not there yet)."""
+    talk(f"Error: 'cn clone' {NOT_THERE}.")
+    return GENERAL
+
+
+def pull(parts: Parts, rest: Annotated[list[str] | None, typer.Argument(hidden=True)] = None) -> int:  # noqa: ARG001
+    """Bring a synced folder up to date (not there yet)."""
+    talk(f"Error: 'cn pull' {NOT_THERE}.")
+    return GENERAL
+
+
+class _Bound:
+    """A command as typer calls it: one keyword for each argument and option."""
+
+    def __init__(self, name: str, command: Callable[..., int], parts: Parts) -> None:
+        self.__name__ = name
+        self.__annotations__ = {}  # typer looks here too; the signature says everything
+        self._command = command
+        self._parts = parts
+        parameters, self._taken = expanded(command, "parts")
+        self.__signature__ = inspect.Signature(parameters)
+
+    def __call__(self, **values: object) -> None:
+        with observed(f"cn {self.__name__}"):
+            code = self._command(self._parts, **self._taken(values))
+        raise typer.Exit(code)

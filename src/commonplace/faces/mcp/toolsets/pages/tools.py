@@ -1,0 +1,95 @@
+"""What the tools of the `pages` toolset do: call a service and show what it returns."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from commonplace.domain.describing import moment_of
+from commonplace.domain.errors import Code, InvalidInputError, KnowledgeError
+from commonplace.domain.json import Json
+from commonplace.domain.pages.asking import PageFilter, PageHit, PageQuery, Times
+from commonplace.domain.pages.page import Page
+from commonplace.faces.mcp.dialect import Call, Shown
+from commonplace.faces.mcp.toolsets.pages.parameters import ReadPage, Search
+
+_CALLERS_FAULT = {Code.INVALID, Code.TOO_LARGE}
+
+
+def search(call: Call, given: Search) -> Shown:
+    """Pages that answer a query, best first."""
+    now = time.time()
+    times = Times(
+        created_after=given.created_after,
+        created_before=given.created_before,
+        updated_after=given.updated_after,
+        updated_before=given.updated_before,
+        created_within=given.created_within,
+        updated_within=given.updated_within,
+        stale=given.stale,
+    )
+    query = PageQuery(
+        text=given.query,
+        filter=PageFilter(
+            labels=tuple(given.labels or ()),
+            author=given.author or "",
+            created=times.created(now),
+            updated=times.updated(now),
+        ),
+        sort=given.sort,
+        limit=given.limit,
+    )
+    try:
+        answer = call.services.pages.search(query)
+    except KnowledgeError as error:
+        if error.code in _CALLERS_FAULT:
+            raise
+        # Whatever it was, callers are told that the search failed.
+        raise KnowledgeError(str(error)) from error
+    return {"results": [_hit(hit) for hit in answer.hits], "total": answer.total, "query": given.query}
+
+
+def read_page(call: Call, given: ReadPage) -> Shown:
+    """One page, by its path or its id."""
+    if given.path is not None and given.id is None:
+        whole = call.services.pages.at(given.path)
+    elif given.id is not None and given.path is None:
+        whole = call.services.pages.of_id(given.id)
+    else:
+        raise InvalidInputError("give exactly one of path and id", kind="argument")
+    page = whole.page
+    return {
+        "id": page.id,
+        "title": page.title,
+        "path": page.address.path,
+        "content": whole.content,
+        "metadata": _about(page),
+    }
+
+
+def show_error(error: KnowledgeError) -> str:
+    """What was wrong, in the contract's three forms."""
+    if error.code in _CALLERS_FAULT:
+        return f"Invalid params: {str(error).replace('Invalid argument ', '').removesuffix('.')}"
+    if error.code is Code.NOT_FOUND and error.kind == "page":
+        return f"Page not found: {error}"
+    return f"Search error: {error}"
+
+
+def _hit(hit: PageHit) -> Mapping[str, Json]:
+    page = hit.page
+    return {"id": page.id, "title": page.title, "path": page.address.path, "snippet": hit.snippet, **_about(page)}
+
+
+def _about(page: Page) -> Mapping[str, Json]:
+    return {
+        "labels": list(page.labels),
+        "author": page.author or None,
+        "created_at": _moment(page.created),
+        "updated_at": _moment(page.updated),
+        "url": page.url or None,
+    }
+
+
+def _moment(seconds: int | None) -> str | None:
+    return None if seconds is None else moment_of(seconds)

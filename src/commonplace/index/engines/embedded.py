@@ -1,0 +1,179 @@
+"""The pages of a space, searched in the index of its folder.
+
+What the frontmatter says of every page is kept in memory (some 1 kB a page) and follows the index, so that a filter
+reads no file; words are the index's business.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.changes import Revision
+from commonplace.domain.errors import NotFoundError, StorageError
+from commonplace.domain.pages.asking import PageAnswer, PageFilter, PageHit, PageQuery, Rebuilt
+from commonplace.domain.pages.choosing import chosen, moment_of, ordered
+from commonplace.domain.pages.excerpts import NOTHING, excerpt
+from commonplace.domain.pages.page import Page, Unusable, content_of, page_from, settled
+from commonplace.domain.pages.space import Space
+from commonplace.domain.ports import Index, Store
+from commonplace.domain.query import Filter, ListQuery, SearchQuery, SearchResult, SortKey
+from commonplace.domain.snippets import Wanted
+from commonplace.index.engines.gathering import Gathering
+
+READY_SECONDS = 45.0
+"""How long a search waits for the first index."""
+MANY = 500
+"""Changed documents from which all of them are asked for at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The pages as one state of the index has them."""
+
+    generation: int = -1
+    revisions: dict[Address, Revision] = field(default_factory=dict[Address, Revision])
+    entries: dict[Address, Page | Unusable | None] = field(default_factory=dict[Address, Page | Unusable | None])
+    """What every document of the index is."""
+    pages: dict[str, Page] = field(default_factory=dict[str, Page])
+    """By id."""
+    by_address: dict[Address, Page] = field(default_factory=dict[Address, Page])
+    unusable: tuple[Unusable, ...] = ()
+
+
+class EmbeddedEngine:
+    """`domain.pages.ports.PageEngine` over a folder's own index.
+
+    Args:
+        index: Of the folder; whoever opened it keeps it up to date, and closes it.
+        store: The folder.
+        space: What its space file says now.
+    """
+
+    def __init__(self, index: Index, store: Store, space: Callable[[], Space]) -> None:
+        self._index = index
+        self._store = store
+        self._space = space
+        self._refreshing = threading.Lock()
+        self._table = Table()
+
+    @property
+    def name(self) -> str:
+        """What a person calls it."""
+        return "embedded search engine"
+
+    @property
+    def url(self) -> None:
+        """It answers in this process."""
+        return
+
+    def connect(self) -> str:
+        """It is always there."""
+        return self.name
+
+    def count(self, timeout: float) -> int:
+        """How many pages there are, once the first sync is over."""
+        self._index.wait_ready(timeout)
+        return len(self._current().pages)
+
+    def rebuild(self, *, afresh: bool = False, dry_run: bool = False) -> Rebuilt:
+        """Take in what changed, or everything anew."""
+        if dry_run:
+            gathered = Gathering(self._store, self._space())
+            return Rebuilt(len(gathered.pages), gathered.unusable)
+        report = self._index.sync(afresh=afresh)
+        table = self._current()
+        unread = [Unusable(Address(path), reason) for path, reason in report.unreadable if path.endswith(".md")]
+        return Rebuilt(len(table.pages), (*table.unusable, *unread))
+
+    def search(self, query: PageQuery) -> PageAnswer:
+        """The best pages."""
+        self._index.wait_ready(READY_SECONDS)
+        table = self._current()
+        everything = query.filter == PageFilter()
+        kept = list(table.pages.values()) if everything else chosen(table.pages.values(), query.filter)
+        if not query.text.strip():
+            best = ordered(kept, query.sort)[: query.limit]
+            return PageAnswer(tuple(self._hit(page, NOTHING) for page in best), len(kept))
+        if not any(letter.isalnum() for letter in query.text):
+            return PageAnswer()
+        dated = kept if query.sort is None else [page for page in kept if moment_of(page, query.sort) is not None]
+        found = self._found(query, self._within(table, dated), query.limit, dated=True)
+        answer = self._answer(table, found)
+        if len(dated) == len(kept):
+            return answer
+        undated = [page for page in kept if query.sort is not None and moment_of(page, query.sort) is None]
+        rest = self._answer(
+            table, self._found(query, self._within(table, undated), query.limit - len(answer.hits), dated=False)
+        )
+        return PageAnswer((*answer.hits, *rest.hits), answer.total + rest.total)
+
+    def path_of(self, identifier: str) -> str | None:
+        """Where the page of this id lies."""
+        page = self._current().pages.get(identifier)
+        return page.address.path if page else None
+
+    def close(self) -> None:
+        """Nothing here is its own."""
+
+    def _found(self, query: PageQuery, within: Filter, limit: int, *, dated: bool) -> SearchResult:
+        sort: SortKey = "score"
+        if query.sort is not None:
+            sort = ("created" if query.sort.endswith("created_at") else "updated") if dated else "path"
+        descending = query.sort is None or (dated and query.sort.startswith("-"))
+        return self._index.search(
+            SearchQuery(text=query.text, filter=within, sort=sort, descending=descending, limit=limit, sections=0)
+        )
+
+    def _answer(self, table: Table, found: SearchResult) -> PageAnswer:
+        # A document that was taken in since the table was made is shown the next time.
+        pages = [page for hit in found.hits if (page := table.by_address.get(hit.record.address))]
+        return PageAnswer(tuple(self._hit(page, found.wanted or NOTHING) for page in pages), found.total)
+
+    def _hit(self, page: Page, wanted: Wanted) -> PageHit:
+        try:
+            content = content_of(self._store.read(page.address))
+        except (NotFoundError, StorageError):
+            content = ""
+        return PageHit(page, excerpt(content, wanted))
+
+    def _within(self, table: Table, kept: Sequence[Page]) -> Filter:
+        """A filter that keeps these pages, by naming them or the others: whichever are fewer."""
+        if 2 * len(kept) <= len(table.revisions):
+            return Filter(among=frozenset(page.address for page in kept))
+        return Filter(without=frozenset(table.revisions.keys() - {page.address for page in kept}))
+
+    def _current(self) -> Table:
+        """The table of the index as it is now."""
+        generation = self._index.generation
+        if self._table.generation == generation:
+            return self._table
+        with self._refreshing:
+            if self._table.generation != generation:
+                self._table = self._refreshed(generation)
+            return self._table
+
+    def _refreshed(self, generation: int) -> Table:
+        known = self._table
+        revisions = self._index.revisions()
+        changed = [address for address, revision in revisions.items() if known.revisions.get(address) != revision]
+        entries = {address: known.entries[address] for address in revisions if address in known.entries}
+        if len(changed) > MANY:
+            records = self._index.list(ListQuery(limit=len(revisions) + MANY)).records
+        else:
+            records = tuple(record for address in changed if (record := self._index.record(address)))
+        for record in records:
+            entries[record.address] = page_from(record.address, record.frontmatter, record.title)
+        found = [entry for entry in entries.values() if isinstance(entry, Page)]
+        pages, repeated = settled(found, self._space().paths)
+        unusable = [*(entry for entry in entries.values() if isinstance(entry, Unusable)), *repeated]
+        return Table(
+            generation=generation,
+            revisions=revisions,
+            entries=entries,
+            pages=pages,
+            by_address={page.address: page for page in pages.values()},
+            unusable=tuple(sorted(unusable, key=lambda one: one.address)),
+        )

@@ -1,0 +1,1 @@
+"""Pages searched on a Meilisearch server."""

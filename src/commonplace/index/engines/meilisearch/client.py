@@ -1,0 +1,159 @@
+"""Requests to a Meilisearch server: the few that are needed, and what its refusals mean."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from urllib.parse import quote, urlsplit, urlunsplit
+
+import httpx2
+
+from commonplace.domain.errors import (
+    ConfigError,
+    KnowledgeError,
+    NotFoundError,
+    StorageError,
+    UnauthenticatedError,
+    UnavailableError,
+)
+from commonplace.domain.json import Json, JsonObject
+
+CONNECT_SECONDS = 3.0
+ANSWER_SECONDS = 10.0
+"""For a connection, and for each pause of an answer."""
+SEND_SECONDS = 120.0
+LARGE_BYTES = 100_000
+"""For what is as large as a batch of documents."""
+TASK_SECONDS = 900.0
+"""For one task of the server: a large batch on a busy machine takes minutes."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.25
+"""Seconds between two looks at a task."""
+
+_REFUSED = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
+
+
+class Client:
+    """A server and the key for it; safe from several threads.
+
+    Args:
+        url: Of the server. What it says of a user or a password is sent and never shown.
+        key: Its API key, "" for none.
+
+    Raises:
+        ConfigError: the URL is none.
+    """
+
+    def __init__(self, url: str, key: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise ConfigError("The search server's URL is no http or https URL.", kind="engine")
+        bare = parts._replace(netloc=parts.netloc.rpartition("@")[2])
+        self.url = urlunsplit(bare).rstrip("/")
+        """As messages show it."""
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        timeout = httpx2.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
+        self._base = url.rstrip("/")
+        # A key is sent to nobody but the server itself: not to a proxy of the environment, nor where a redirect leads.
+        self._http = httpx2.Client(headers=headers, timeout=timeout, follow_redirects=False, trust_env=False)
+
+    def call(self, method: str, path: str, body: Json = None) -> JsonObject:
+        """The object that a request answers.
+
+        Raises:
+            UnavailableError: kind "engine": no server, or none that works.
+            UnauthenticatedError: another key is needed.
+            NotFoundError: kind "search_index": no such index.
+            StorageError: kind "search_index": the server refused it, for the reason in the message.
+        """
+        content = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+        headers = {"Content-Type": "application/json"} if content else {}
+        timeout = SEND_SECONDS if content and len(content) > LARGE_BYTES else ANSWER_SECONDS
+        try:
+            response = self._http.request(
+                method,
+                f"{self._base}{path}",
+                content=content,
+                headers=headers,
+                timeout=httpx2.Timeout(timeout, connect=CONNECT_SECONDS),
+            )
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            raise self._absent() from error
+        return self._understood(response)
+
+    def wait(self, task: JsonObject) -> JsonObject:
+        """The details of a task once it is over.
+
+        Args:
+            task: What the request that began it answered.
+
+        Raises:
+            StorageError: kind "search_index": it failed, was cancelled, or was not over in time.
+        """
+        number = task.get("taskUid")
+        deadline = time.monotonic() + TASK_SECONDS
+        pause = FIRST_PAUSE
+        while True:
+            answer = self.call("GET", f"/tasks/{number}")
+            status = answer.get("status")
+            if status == "succeeded":
+                return answer
+            if status in {"failed", "canceled"}:
+                raise _failed(f"task {number} {status}: {_message(answer.get('error'))}")
+            if time.monotonic() > deadline:
+                raise _failed(f"task {number} was not over after {TASK_SECONDS:.0f} s")
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def _understood(self, response: httpx2.Response) -> JsonObject:
+        try:
+            answer: Json = json.loads(response.content) if response.content else {}
+        except ValueError:
+            answer = None
+        if response.is_success and isinstance(answer, Mapping):
+            return answer
+        if response.status_code in _REFUSED:
+            raise UnauthenticatedError(
+                f"Meilisearch at {self.url} refused the API key. Set MEILI_API_KEY, or search.apiKey.", kind="engine"
+            )
+        if not isinstance(answer, Mapping) or response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            raise self._absent()
+        if answer.get("code") == "index_not_found":
+            raise NotFoundError("There is no such index.", kind="search_index")
+        raise _failed(_message(answer))
+
+    def _absent(self) -> UnavailableError:
+        return UnavailableError(
+            f"Meilisearch not available at {self.url}. "
+            "Start it with: docker run -d -p 7700:7700 getmeili/meilisearch:latest",
+            kind="engine",
+        )
+
+
+def index_path(name: str, *below: str) -> str:
+    """The path of an index on the server, or of something in it."""
+    return "/".join(["", "indexes", quote(name, safe=""), *below])
+
+
+def items(value: Json) -> Sequence[Json]:
+    """The items of a list, none of anything else."""
+    return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
+
+
+def number(value: Json) -> int | None:
+    """A whole number, None for anything else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _message(error: Json) -> str:
+    message = error.get("message") if isinstance(error, Mapping) else None
+    return " ".join(message.split()) if isinstance(message, str) else "no reason was given"
+
+
+def _failed(reason: str) -> KnowledgeError:
+    return StorageError(f"The search index failed: {reason}", kind="search_index")

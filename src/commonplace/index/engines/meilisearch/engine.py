@@ -1,0 +1,116 @@
+"""The pages of a space, searched on a Meilisearch server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from urllib.parse import quote
+
+from commonplace.domain.errors import NotFoundError, StorageError, UnauthenticatedError, UnavailableError
+from commonplace.domain.json import JsonObject
+from commonplace.domain.pages.asking import PageAnswer, PageHit, PageQuery, Rebuilt
+from commonplace.domain.pages.space import Space
+from commonplace.domain.ports import Store
+from commonplace.index.engines.gathering import Gathering
+from commonplace.index.engines.meilisearch.building import build
+from commonplace.index.engines.meilisearch.client import Client, index_path, items, number
+from commonplace.index.engines.meilisearch.documents import SHOWN, document, filter_of, page_of, snippet_of, sort_of
+
+
+class MeilisearchEngine:
+    """`domain.pages.ports.PageEngine` over a server; the index is kept up to date by `rebuild` alone.
+
+    Args:
+        client: The server.
+        store: The folder that is indexed.
+        space: What its space file says now.
+    """
+
+    def __init__(self, client: Client, store: Store, space: Callable[[], Space]) -> None:
+        self._client = client
+        self._store = store
+        self._space = space
+
+    @property
+    def name(self) -> str:
+        """What a person calls it."""
+        return "Meilisearch"
+
+    @property
+    def url(self) -> str:
+        """Where it answers."""
+        return self._client.url
+
+    def connect(self) -> str:
+        """See that the server is well."""
+        self._client.call("GET", "/health")
+        return f"{self.name} connected at {self.url}"
+
+    def count(self, timeout: float) -> int:  # noqa: ARG002 - an index is swapped in whole, so there is nothing to wait for
+        """How many documents the index has; keys that may only search are answered by a search."""
+        try:
+            answer = self._ask("GET", "stats")
+            found = number(answer.get("numberOfDocuments"))
+        except UnauthenticatedError:
+            answer = self._ask("POST", "search", {"q": "", "hitsPerPage": 1, "attributesToRetrieve": ["id"]})
+            found = number(answer.get("totalHits"))
+        return found or 0
+
+    def rebuild(self, *, afresh: bool = False, dry_run: bool = False) -> Rebuilt:  # noqa: ARG002 - always afresh
+        """Build the index anew and swap it in."""
+        space = self._space()
+        gathered = Gathering(self._store, space)
+        if dry_run:
+            return Rebuilt(len(gathered.pages), gathered.unusable)
+        count = 0
+
+        def documents() -> Iterator[JsonObject]:
+            nonlocal count
+            for whole in gathered.wholes():
+                count += 1
+                yield document(whole, space.key)
+
+        build(self._client, space.index_name, documents())
+        return Rebuilt(count, gathered.unusable)
+
+    def search(self, query: PageQuery) -> PageAnswer:
+        """The best pages."""
+        text = query.text.strip()
+        if text and not any(letter.isalnum() for letter in text):
+            return PageAnswer()  # the server would take it for no text at all
+        answer = self._ask(
+            "POST",
+            "search",
+            {
+                "q": text,
+                "page": 1,
+                "hitsPerPage": query.limit,
+                "filter": filter_of(query.filter, self._space().key),
+                "sort": sort_of(query.sort),
+                "attributesToRetrieve": list(SHOWN),
+                "showMatchesPosition": True,
+            },
+        )
+        hits = [hit for hit in items(answer.get("hits")) if isinstance(hit, Mapping)]
+        total = number(answer.get("totalHits")) or 0
+        return PageAnswer(tuple(PageHit(page_of(hit), snippet_of(hit)) for hit in hits), total)
+
+    def path_of(self, identifier: str) -> str | None:
+        """Where the indexed page of this id lay; None also where the server cannot be asked."""
+        try:
+            found = self._ask("GET", f"documents/{quote(identifier, safe='')}?fields=local_path").get("local_path")
+        except (NotFoundError, StorageError, UnavailableError, UnauthenticatedError):
+            return None
+        return found if isinstance(found, str) else None
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def _ask(self, method: str, below: str, body: JsonObject | None = None) -> JsonObject:
+        space = self._space()
+        try:
+            return self._client.call(method, index_path(space.index_name, below), body)
+        except NotFoundError:
+            raise NotFoundError(
+                f"No search index found for space \"{space.key}\". Run 'cn search index' first.", kind="search_index"
+            ) from None

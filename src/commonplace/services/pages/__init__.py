@@ -1,0 +1,1 @@
+"""Searching and reading the pages of a synced space."""

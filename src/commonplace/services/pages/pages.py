@@ -1,0 +1,108 @@
+"""What callers can do with a space: search its pages and read one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from commonplace.domain.addresses import Address, parse_address
+from commonplace.domain.errors import InvalidInputError, NotFoundError
+from commonplace.domain.pages.asking import PageAnswer, PageQuery, asked
+from commonplace.domain.pages.page import Whole, is_page_path, read_page
+from commonplace.domain.pages.ports import PageEngine
+from commonplace.domain.pages.space import Space
+from commonplace.domain.ports import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """One space: its files, what its space file says now, and what searches it."""
+
+    store: Store
+    space: Callable[[], Space]
+    engine: PageEngine
+
+    def search(self, query: PageQuery) -> PageAnswer:
+        """The best pages.
+
+        Raises:
+            InvalidInputError: the query says nothing at all.
+            NotFoundError, UnavailableError, UnauthenticatedError: as `PageEngine.search` says.
+        """
+        return self.engine.search(asked(query))
+
+    def at(self, path: str) -> Whole:
+        """The page at a path relative to the space.
+
+        Raises:
+            InvalidInputError: it is no path of a page in the space, or leads out of it.
+            NotFoundError: kind "page".
+        """
+        try:
+            address = parse_address(path)
+        except InvalidInputError:
+            raise _no_page_path() from None
+        if not is_page_path(address):
+            raise _no_page_path()
+        try:
+            found = read_page(address, self.store.read(address))
+        except NotFoundError:
+            if self._is_left_out(address):
+                raise _no_page_path() from None
+            raise _missing(path) from None
+        if not isinstance(found, Whole):
+            raise _no_page_path()
+        return found
+
+    def of_id(self, identifier: str) -> Whole:
+        """The page of an id: where the map has it, else where a frontmatter has it.
+
+        Raises:
+            NotFoundError: kind "page".
+        """
+        for path in (self.space().paths.get(identifier), self.engine.path_of(identifier)):
+            found = self._page_at(path) if path else None
+            if found and found.page.id == identifier:
+                return found
+        found = None if self.engine.url is None else self._looked_up(identifier)
+        if found is None:
+            raise _missing(identifier)
+        return found
+
+    def _page_at(self, path: str) -> Whole | None:
+        """The page at a path that somebody wrote down, None where there is none now."""
+        try:
+            return self.at(path)
+        except (InvalidInputError, NotFoundError):
+            return None
+
+    def _looked_up(self, identifier: str) -> Whole | None:
+        """The page whose frontmatter has the id, from the files themselves: for an index that may be behind them."""
+        wanted = identifier.encode()
+        for address, _ in self.store.scan():
+            if not is_page_path(address):
+                continue
+            try:
+                raw = self.store.read(address)
+            except NotFoundError:
+                continue
+            found = read_page(address, raw) if wanted in raw else None
+            if isinstance(found, Whole) and found.page.id == identifier:
+                return found
+        return None
+
+    def _is_left_out(self, address: Address) -> bool:
+        """Whether something stands there that is not served: a link that leads out, or what is no file."""
+        for _ in self.store.scan():
+            pass
+        above = address.path.split("/")
+        prefixes = {"/".join(above[:count]) for count in range(1, len(above) + 1)}
+        return any(path in prefixes for path, _ in self.store.skipped())
+
+
+def _no_page_path() -> InvalidInputError:
+    return InvalidInputError("path must be a Markdown page in the space", kind="path")
+
+
+def _missing(name: str) -> NotFoundError:
+    return NotFoundError(name, kind="page")

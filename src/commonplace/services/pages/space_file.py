@@ -1,0 +1,55 @@
+"""The space file of a folder, followed while it changes."""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+from commonplace.domain.changes import FileStat
+from commonplace.domain.errors import ConfigError, KnowledgeError, NotFoundError
+from commonplace.domain.pages.space import SPACE_FILE, Space, no_space, parse_space
+from commonplace.domain.ports import Store
+
+log = logging.getLogger(__name__)
+
+
+class SpaceFile:
+    """What the space file says now: it is looked at with every question and read again when it has changed.
+
+    Args:
+        store: The folder.
+
+    Raises:
+        NotFoundError: kind "space": there is none.
+        ConfigError, StorageError: it cannot be read.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        self._stat: FileStat | None = store.stat(SPACE_FILE)
+        self._space = _read(store)
+
+    def __call__(self) -> Space:
+        """The space; as it was before when the file is gone or cannot be read, as while it is being written."""
+        with self._lock:
+            stat = self._store.stat(SPACE_FILE)
+            if stat != self._stat:
+                try:
+                    self._space = _read(self._store)
+                except KnowledgeError as error:
+                    log.info("%s: the space file was not taken over: %s", self._store.name, error)
+                else:
+                    self._stat = stat
+            return self._space
+
+
+def _read(store: Store) -> Space:
+    try:
+        raw = store.read(SPACE_FILE)
+    except NotFoundError:
+        raise no_space() from None
+    try:
+        return parse_space(raw.decode())
+    except UnicodeDecodeError:
+        raise ConfigError(f"{SPACE_FILE} is no JSON object: it is no UTF-8.", kind="space") from None

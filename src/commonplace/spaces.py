@@ -1,0 +1,158 @@
+"""Puts a synced space together: the part of the composition root that chooses what searches it.
+
+Adapters are imported where they are first needed, as in `bootstrap`.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from commonplace.domain.errors import ConfigError, KnowledgeError, NotFoundError
+from commonplace.domain.pages.space import SPACE_FILE, Space
+from commonplace.services.collections import Collection, Collections
+from commonplace.services.services import Services
+
+if TYPE_CHECKING:
+    from commonplace.domain.pages.ports import PageEngine
+    from commonplace.index.engines.opening import Server
+    from commonplace.services.pages.pages import Pages
+    from commonplace.settings import Settings
+
+log = logging.getLogger(__name__)
+
+
+class SpacePlace:
+    """One synced space and what searches it, from opening to closing.
+
+    Args:
+        settings: `kb` names the folder.
+
+    Raises:
+        NotFoundError: kind "folder": there is none; kind "space": it is no synced space.
+        ConfigError: several folders are named, or a file says something that cannot be.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        from commonplace.services.pages.pages import Pages
+        from commonplace.services.pages.space_file import SpaceFile
+        from commonplace.store import open_store
+
+        store = open_store(_folder(settings), commit="manual", state_dir=settings.state_dir)
+        self.space = SpaceFile(store)
+        server = server_of(settings, self.space())
+        self._closing = ExitStack()
+        self._own: list[Collection] = []
+        if server is None:
+            from commonplace.index import open_index
+            from commonplace.index.engines.opening import embedded_engine
+
+            index = open_index(store, settings.cache_dir)
+            self._closing.callback(index.close)
+            self._own.append(Collection(store.name, store, index))
+            self.engine: PageEngine = embedded_engine(index, store, self.space)
+        else:
+            from commonplace.index.engines.opening import server_engine
+
+            self.engine = server_engine(server, store, self.space)
+        self._closing.callback(self.engine.close)
+        pages = Pages(store, self.space, self.engine)
+        self.services = Services(collections=Collections(lambda: self._own), space=pages)
+
+    def start(self) -> None:
+        """Bring the folder's own index up to date, if it has one, and keep it so; returns at once."""
+        for collection in self._own:
+            keep_current(collection, self._closing)
+
+    def sync(self) -> None:
+        """Bring it up to date before a single command is answered."""
+        for collection in self._own:
+            collection.index.sync()
+
+    def close(self) -> None:
+        """Stop watching and release everything."""
+        self._closing.close()
+
+
+class Spaces:
+    """The open collections that are synced spaces, each opened as one when it is first asked for.
+
+    Args:
+        settings: How.
+        closing: Closes what is opened here.
+    """
+
+    def __init__(self, settings: Settings, closing: ExitStack) -> None:
+        self._settings = settings
+        self._closing = closing
+        self._opening = threading.Lock()
+        self._known: dict[str, Pages] = {}
+
+    def of(self, collection: Collection) -> Pages | None:
+        """A collection as a space; None where it is none."""
+        with self._opening:
+            there = collection.store.stat(SPACE_FILE) is not None
+            if there and collection.name not in self._known:
+                self._known[collection.name] = self._opened(collection)
+            return self._known.get(collection.name)
+
+    def _opened(self, collection: Collection) -> Pages:
+        from commonplace.index.engines.opening import embedded_engine, server_engine
+        from commonplace.services.pages.pages import Pages
+        from commonplace.services.pages.space_file import SpaceFile
+
+        space = SpaceFile(collection.store)
+        server = server_of(self._settings, space())
+        if server is None:
+            engine = embedded_engine(collection.index, collection.store, space)
+        else:
+            engine = server_engine(server, collection.store, space)
+        self._closing.callback(engine.close)
+        return Pages(collection.store, space, engine)
+
+
+def toolset_of(settings: Settings) -> str:
+    """The toolset that is asked for, else what is usual for the folder that is named."""
+    if settings.toolset is not None:
+        return settings.toolset
+    layered = settings.manifest is not None or settings.personal is not None
+    alone = len(settings.kb) == 1 and not layered
+    return "pages" if alone and (settings.kb[0] / SPACE_FILE.path).is_file() else "kb"
+
+
+def server_of(settings: Settings, space: Space) -> Server | None:
+    """The search server that is asked for, None for the embedded engine.
+
+    Raises:
+        ConfigError: there is no such engine, or the user's own file is no JSON object.
+    """
+    from commonplace.index.engines.opening import Wish, server_for
+
+    return server_for(Wish(settings.engine, settings.search_url, settings.search_key), space, Path.home())
+
+
+def keep_current(collection: Collection, closing: ExitStack) -> None:
+    """Watch a collection, and begin to take in what changed since it was last open; returns at once."""
+    closing.enter_context(collection.index.watch())
+    threading.Thread(target=_sync, args=(collection,), name="sync", daemon=True).start()
+
+
+def _sync(collection: Collection) -> None:
+    try:
+        report = collection.index.sync()
+    except KnowledgeError:
+        log.exception("%s: indexing failed", collection.name)
+    else:
+        log.info("%s: %d added, %d updated, %d removed", collection.name, report.added, report.updated, report.removed)
+
+
+def _folder(settings: Settings) -> Path:
+    folder, *others = settings.kb
+    if others:
+        raise ConfigError("A space is served by itself: name one folder.", kind="kb")
+    if not folder.is_dir():
+        raise NotFoundError(f"There is no folder {folder.name!r}.", kind="folder")
+    return folder.resolve()

@@ -1,0 +1,1 @@
+"""Synced spaces for tests: `spaces.tree` writes one, `spaces.server` runs the search server."""

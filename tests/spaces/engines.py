@@ -1,0 +1,44 @@
+"""The two engines on a space, in this process: `with engine_on(kind, space.root, ...) as engine`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from commonplace.domain.pages.ports import PageEngine
+from commonplace.index import open_index
+from commonplace.index.engines.opening import Server, embedded_engine, server_engine
+from commonplace.services.pages.pages import Pages
+from commonplace.services.pages.space_file import SpaceFile
+from commonplace.store import open_store
+from spaces.server import KEY, SearchServer
+
+KINDS = ("embedded", "meilisearch")
+
+
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """Where an engine's own data goes."""
+
+    folder: Path
+    server: SearchServer | None = None
+
+
+@contextmanager
+def engine_on(kind: str, root: Path, scratch: Scratch) -> Iterator[Pages]:
+    """The space at a folder with an engine of a kind, not yet indexed."""
+    store = open_store(root, commit="manual", state_dir=scratch.folder / "state")
+    space = SpaceFile(store)
+    with ExitStack() as closing:
+        engine: PageEngine
+        if kind == "embedded":
+            index = open_index(store, scratch.folder / "cache")
+            closing.callback(index.close)
+            engine = embedded_engine(index, store, space)
+        else:
+            assert scratch.server is not None
+            engine = server_engine(Server(scratch.server.url, KEY), store, space)
+        closing.callback(engine.close)
+        yield Pages(store, space, engine)

@@ -1,0 +1,63 @@
+"""Spaces served by the real `cn`, and what its process says on standard error."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from shell import TIMEOUT, Done
+
+
+def cn(folder: Path, *arguments: str | Path, env: Mapping[str, str] | None = None) -> Done:
+    """Run one `cn` command in a folder."""
+    done = subprocess.run(
+        [sys.executable, "-m", "commonplace.cn", *map(str, arguments)],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        env={**os.environ, **(env or {})},
+        timeout=TIMEOUT,
+        check=False,
+    )
+    return Done(done.returncode, done.stdout, done.stderr.decode())
+
+
+class Served:
+    """A `cn mcp` process whose client speaks bytes: for what no well-behaved client does."""
+
+    def __init__(self, folder: Path, *arguments: str, env: Mapping[str, str] | None = None) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "commonplace.cn", "mcp", *arguments],
+            cwd=folder,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, **(env or {})},
+        )
+
+    def send(self, message: str) -> None:
+        """One line."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(message.encode() + b"\n")
+        self.process.stdin.flush()
+
+    def line(self) -> str:
+        """The next line of its standard output."""
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().decode()
+
+    def end(self, number: signal.Signals | None) -> Done:
+        """End it by a signal, or by closing its input; what it left."""
+        if number is not None:
+            self.process.send_signal(number)
+            # Its input stays open, so that nothing but the signal can end it.
+            deadline = time.monotonic() + TIMEOUT
+            while self.process.poll() is None and time.monotonic() < deadline:
+                time.sleep(0.02)
+        out, err = self.process.communicate(timeout=TIMEOUT)
+        return Done(self.process.returncode, out, err.decode())
