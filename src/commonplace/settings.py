@@ -124,7 +124,7 @@ class Settings:
     engine: Annotated[
         str | None,
         About(
-            "What searches the pages of a synced space: `embedded` or `meilisearch`.",
+            "What searches the pages of a synced space: `embedded`, or the kind of a search server.",
             default="the search server where one is named, else the embedded engine",
         ),
     ] = None
