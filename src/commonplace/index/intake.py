@@ -88,7 +88,7 @@ class Intake:
             recent = _RecentTexts(connection)
             again = _left_pending(connection, paths)
             taking = _Taking(self._store, connection, recent, Linker(connection, self._store), outcome, again)
-            for path in paths:
+            for path in dict.fromkeys(paths):
                 taking.take(Address(path), None)
             taking.finish()
             connection.executemany("DELETE FROM pending WHERE path = ?", [(path,) for path in again])
