@@ -83,6 +83,17 @@ class GitRepo:
         return self.git("rev-parse", "HEAD")
 
 
+def made_repo(path: Path, files: dict[str, str]) -> GitRepo:
+    """A new repository in a new folder, with these files in one commit: `git_repo` for what outlives a test."""
+    repo = GitRepo(path)
+    path.mkdir(parents=True)
+    repo.git("init", "--quiet", "--initial-branch=main")
+    repo.git("config", "user.name", "Test Writer")
+    repo.git("config", "user.email", "writer@example.org")
+    repo.commit("Begin", **files)
+    return repo
+
+
 def eventually(check: Callable[[], bool], seconds: float = 15.0) -> None:
     """Ask again and again until the answer is yes; fails when it is not in time. The check itself takes the time."""
     deadline = time.monotonic() + seconds
