@@ -52,6 +52,8 @@ class Workplace:
     def __init__(self, folders: Sequence[Path], settings: Settings) -> None:
         self._settings = settings
         self._closing = ExitStack()
+        self._ending = threading.Lock()
+        self._closed = False
         specs = _layer_specs(settings)
         projects = _LateProjects(_projects_path(folders, settings), settings.state_dir)
         self._closing.callback(projects.close)
@@ -86,10 +88,13 @@ class Workplace:
             collection.index.sync(progress)
 
     def close(self) -> None:
-        """Stop watching and release every index."""
-        self._closing.close()
-        for collection in self.services.collections.opened:
-            collection.index.close()
+        """Stop watching and release every index, once; a second call returns when the first has done so."""
+        with self._ending:
+            self._closing.close()
+            if not self._closed:
+                for collection in self.services.collections.opened:
+                    collection.index.close()
+            self._closed = True
 
     def _cascade(self, specs: Sequence[LayerSpec], collections: Collections) -> Cascade:
         from commonplace.domain.cascade.values import Rank

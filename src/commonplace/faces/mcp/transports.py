@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import anyio
+import anyio.to_thread
 import mcp_types as types
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.stdio import stdio_server
@@ -28,7 +29,8 @@ class Lifetime:
     """Called in a thread of its own once the client's first request was answered, so that what takes time at a start
     is not in the way of the first answer."""
     stop: Callable[[], None]
-    """Called once when a signal ends the process."""
+    """Called when the client has gone or a signal ends the process, and again when a signal comes meanwhile: it then
+    returns when the first call has done its work."""
 
 
 def serve_stdio(server: McpServer, lifetime: Lifetime) -> None:
@@ -55,6 +57,8 @@ async def _serve_stdio(server: McpServer, lifetime: Lifetime) -> None:
         tasks.start_soon(_stop_on_signal, lifetime.stop)
         tasks.start_soon(pass_on)
         await server.run(checked, write, server.create_initialization_options())
+        # While signals are still taken: a client that closes our input and soon sends one must not cut the end short.
+        await anyio.to_thread.run_sync(lifetime.stop)
         tasks.cancel_scope.cancel()
 
 

@@ -120,8 +120,10 @@ class Origin:
         self._step(self._brought_in)
         self._first.set()
         while True:
+            # Looked at before the push: one that is under way when the end comes may have begun before the last commit.
+            ending = self._deadline < float("inf")
             self._step(self._pushed)
-            if self._deadline < float("inf"):
+            if ending:
                 return
             self._wake.wait()
             self._wake.clear()

@@ -1,0 +1,45 @@
+"""What the end of the process still pushes."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+from commonplace.services.projects.home import IDENTITY, Home
+from commonplace.services.projects.instructions import update_main
+from commonplace.store.remote.opening import open_home
+from support import GitRepo, eventually
+
+GATE = """\
+#!/bin/sh
+echo begun >> "{folder}/begun"
+if [ "$(wc -l < "{folder}/begun")" -eq 1 ]; then read line < "{folder}/gate"; fi
+"""
+"""A hook of the remote that holds the first push until somebody writes to the gate."""
+
+
+def test_a_commit_made_while_another_is_being_pushed_is_pushed_before_the_end(tmp_path: Path) -> None:
+    bare = GitRepo(tmp_path / "origin.git")
+    bare.path.mkdir()
+    bare.git("init", "--quiet", "--bare", "--initial-branch=main")
+    opened = open_home(tmp_path / "home", tmp_path / "state", IDENTITY)
+    home = Home(str(opened.path), opened.store, opened.folders, opened.origin, opened.activity)
+    GitRepo(opened.path).git("remote", "add", "origin", str(bare.path))
+    os.mkfifo(tmp_path / "gate")
+    hook = bare.path / "hooks" / "pre-receive"
+    hook.write_text(GATE.format(folder=tmp_path))
+    hook.chmod(0o755)
+
+    update_main(home, "app", "first")
+    opened.origin.start()
+    eventually((tmp_path / "begun").exists)
+    update_main(home, "app", "second")
+    ending = threading.Thread(target=opened.origin.close)
+    ending.start()
+    (tmp_path / "gate").write_text("go\n")
+    ending.join(10)
+    opened.activity.close()
+
+    assert not ending.is_alive()
+    assert bare.git("show", "main:projects/app/main.md") == "second"
