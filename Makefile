@@ -10,7 +10,7 @@ BIN := .venv/bin
 # Nothing to say when all is well; everything the tool said when it is not.
 quietly = said=$$($(1) 2>&1) || { printf '%s\n' "$$said" >&2; exit 1; }
 
-.PHONY: help setup setup-dev run test check format lint types imports docstrings sizes dups text bench soak eval lock clean
+.PHONY: help setup setup-dev run test check format lint types imports docstrings sizes dups text tables bench soak eval lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -31,7 +31,7 @@ run: setup ## index KB (default: examples/kb), ask three questions over MCP, pri
 test: setup-dev ## the whole suite
 	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(ARGS)
 
-check: lint types imports docstrings sizes dups text ## every static check; each also alone:
+check: lint types imports docstrings sizes dups text tables ## every static check; each also alone:
 	@echo "check: clean"
 
 format: setup-dev ## rewrite the sources in the one format
@@ -58,6 +58,9 @@ dups: setup-dev ## duplicated lines
 
 text: setup-dev ## no machine paths, registry hosts or unfinished work in tracked files
 	@$(BIN)/python tools/check_text.py
+
+tables: setup-dev ## docs/tools.md says what the toolsets say (python tools/list_tools.py makes it)
+	@$(BIN)/python tools/list_tools.py --check
 
 bench: setup-dev ## every figure of the README: benchmarks/results.json and a table
 	@$(BIN)/python -m benchmarks $(ARGS)

@@ -1,0 +1,115 @@
+"""Writes docs/tools.md, the table of every tool of every toolset, from the toolsets; `--check` compares it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import cast
+
+from sources import ROOT
+
+from commonplace.faces.mcp.dialect import TIERS, Dialect, Schema, Tool, within
+from commonplace.main import TOOLSETS
+
+PAGE = ROOT / "docs" / "tools.md"
+HEAD = """\
+# Tools
+
+Every tool of every toolset, as `tools/list` offers it. Required arguments are **bold**, defaults stand behind `=`. A
+server is started at one tier and has that tier's tools and those of the tiers before it; the others can be neither
+seen nor called. Tokens are the characters of `tools/list` as compact JSON, divided by four.
+
+This page is made by `python tools/list_tools.py`.
+"""
+MAX_DEFAULT = 30
+"""Characters of a default that is shown."""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Write or check the page; 1 when it is not as the toolsets are."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="change nothing; 1 when the page is out of date")
+    parser.add_argument("--page", type=Path, default=PAGE, help="where the page is")
+    given = parser.parse_args(argv)
+    made = page()
+    if not given.check:
+        given.page.write_text(made, encoding="utf-8")
+    elif not given.page.exists() or given.page.read_text(encoding="utf-8") != made:
+        print(f"{given.page.name} is not as the toolsets are: run python tools/list_tools.py", file=sys.stderr)
+        return 1
+    return 0
+
+
+def page() -> str:
+    """The page as the toolsets are now."""
+    return "\n".join([HEAD, *(line for name in sorted(TOOLSETS) for line in _toolset(_dialect(name)))])
+
+
+def tokens(tools: list[Tool]) -> int:
+    """What listing them costs an agent: characters of compact JSON / 4."""
+    text = json.dumps([wire(tool) for tool in tools], separators=(",", ":"), ensure_ascii=False)
+    return round(len(text) / 4)
+
+
+def wire(tool: Tool) -> Mapping[str, object]:
+    """A tool as `tools/list` has it."""
+    shown: dict[str, object] = {
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": tool.bound.input_schema(),
+        "outputSchema": tool.output_schema,
+        "annotations": {
+            "readOnlyHint": tool.read_only,
+            "destructiveHint": tool.destructive,
+            "idempotentHint": tool.idempotent,
+            "openWorldHint": False,
+        },
+    }
+    return {name: value for name, value in shown.items() if value is not None}
+
+
+def _dialect(name: str) -> Dialect:
+    module, _, value = TOOLSETS[name].partition(":")
+    return cast("Dialect", getattr(import_module(module), value))
+
+
+def _toolset(dialect: Dialect) -> Iterator[str]:
+    yield f"## {dialect.name}\n"
+    counts = [(tier, within(dialect.tools, tier)) for tier in TIERS]
+    told = "; ".join(f"{tier} {len(tools)} tools, {tokens(list(tools)):,} tokens" for tier, tools in counts)
+    yield f"Served at tier {dialect.default_tier} unless said otherwise. By tier: {told}.\n"
+    yield "| tool | tier | effect | arguments | what it does |"
+    yield "|---|---|---|---|---|"
+    for tool in dialect.tools:
+        cells = (f"`{tool.name}`", tool.tier, _effect(tool), _arguments(tool.bound.input_schema()), tool.description)
+        yield f"| {' | '.join(cell.replace('|', chr(92) + '|').replace(chr(10), ' ') for cell in cells)} |"
+    yield ""
+
+
+def _effect(tool: Tool) -> str:
+    if tool.read_only:
+        return "reads"
+    return f"{'changes' if tool.destructive else 'adds'}{', repeatable' if tool.idempotent else ''}"
+
+
+def _arguments(schema: Schema) -> str:
+    required = cast("list[str]", schema.get("required", []))
+    properties = cast("Mapping[str, Schema]", schema.get("properties", {}))
+    return ", ".join(_argument(name, one, required=name in required) for name, one in properties.items()) or "none"
+
+
+def _argument(name: str, schema: Schema, *, required: bool) -> str:
+    if required:
+        return f"**{name}**"
+    default = schema.get("default")
+    shown = json.dumps(default, ensure_ascii=False)
+    return name if default in (None, [], {}) or len(shown) > MAX_DEFAULT else f"{name}={shown}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
