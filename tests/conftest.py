@@ -12,7 +12,7 @@ from hypothesis import settings
 from pygit2.enums import ConfigLevel
 
 from spaces.server import SearchServer, running
-from support import SOAK, Amount, Corpora, GitRepo, MakeRepo, unpacked_corpus
+from support import SOAK, Amount, Corpora, GitRepo, MakeRepo, new_repo, unpacked_corpus
 
 # A busy machine is no failure: nothing at random is timed by the clock.
 settings.register_profile("suite", deadline=None)
@@ -100,13 +100,6 @@ def git_repo(tmp_path: Path) -> MakeRepo:
     """`git_repo(name="repo", files={"a.md": "# A"})`: a new repository, with one commit when there are files."""
 
     def make(name: str = "repo", files: dict[str, str | bytes] | None = None) -> GitRepo:
-        repo = GitRepo(tmp_path / name)
-        repo.path.mkdir(parents=True)
-        repo.git("init", "--quiet", "--initial-branch=main")
-        repo.git("config", "user.name", "Test Writer")
-        repo.git("config", "user.email", "writer@example.org")
-        if files:
-            repo.commit("Begin", **files)
-        return repo
+        return new_repo(tmp_path / name, files)
 
     return make

@@ -21,6 +21,12 @@ def projects(home: Path, env: Mapping[str, str] | None = None, log: Path | None 
         yield client
 
 
+def empty(client: Agent) -> None:
+    """Delete every project, so that the next test on this server begins with none."""
+    for row in client.call("list_projects")["projects"]:
+        client.call("delete_project", project_id=row["project_id"])
+
+
 def create(client: Agent, project_id: str = "app", filename: str = "Auth", **changes: Any) -> Any:
     """A document of two chapters."""
     given = {

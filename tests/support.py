@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import tarfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,14 +83,15 @@ class GitRepo:
         return self.git("rev-parse", "HEAD")
 
 
-def made_repo(path: Path, files: dict[str, str]) -> GitRepo:
-    """A new repository in a new folder, with these files in one commit: `git_repo` for what outlives a test."""
+def new_repo(path: Path, files: Mapping[str, str | bytes] | None = None) -> GitRepo:
+    """A new repository, with one commit when there are files."""
     repo = GitRepo(path)
-    path.mkdir(parents=True)
+    repo.path.mkdir(parents=True)
     repo.git("init", "--quiet", "--initial-branch=main")
     repo.git("config", "user.name", "Test Writer")
     repo.git("config", "user.email", "writer@example.org")
-    repo.commit("Begin", **files)
+    if files:
+        repo.commit("Begin", **files)
     return repo
 
 

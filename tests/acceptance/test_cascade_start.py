@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from agent import agent, ids
+from commonplace.main import main
 from layers import write_cascade, write_layer
 
 CONCEPT = "---\ntype: T\n---\n# H\ntext\n"
@@ -45,17 +46,22 @@ def run(*arguments: str | Path, cwd: Path | None = None) -> subprocess.Completed
         ('{"layers": [{"name": "a", "level": 1, "source": "mcp", "command": "x", "args": "y"}]}', '"args"'),
     ],
 )
-def test_what_is_no_manifest_is_refused_in_one_line(tmp_path: Path, manifest: str, reason: str) -> None:
+def test_what_is_no_manifest_is_refused_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], manifest: str, reason: str
+) -> None:
     file = tmp_path / "layers.json"
     file.write_text(manifest)
-    done = run("mcp", "--manifest", file)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert len(done.stderr.splitlines()) == 1
-    assert reason in done.stderr
-    assert str(tmp_path) not in done.stderr
+    assert main(["mcp", "--manifest", str(file)]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert len(told.err.splitlines()) == 1
+    assert reason in told.err
+    assert str(tmp_path) not in told.err
 
 
-def test_a_manifest_that_cannot_be_read_and_half_of_two_folders_are_refused(tmp_path: Path) -> None:
+def test_a_manifest_that_cannot_be_read_and_half_of_two_folders_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "bytes.json").write_bytes(b"\xff")
     for arguments in (
         ["--manifest", tmp_path / "none.json"],
@@ -64,8 +70,11 @@ def test_a_manifest_that_cannot_be_read_and_half_of_two_folders_are_refused(tmp_
         ["--personal", tmp_path],
         ["--shared", tmp_path],
     ):
-        done = run("mcp", *arguments)
-        assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done.stderr
+        assert main(["mcp", *map(str, arguments)]) == 2
+        told = capsys.readouterr()
+        assert (told.out, len(told.err.splitlines())) == ("", 1), told.err
+    done = run("mcp", "--manifest", tmp_path / "none.json")
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done.stderr
 
 
 def test_two_folders_are_two_layers(tmp_path: Path) -> None:

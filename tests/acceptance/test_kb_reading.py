@@ -303,6 +303,38 @@ def test_every_tool_says_what_it_is(reader: Agent) -> None:
         assert not {"oneOf", "anyOf", "allOf"} & set(tool.input_schema)
 
 
+def test_prompts_hold_the_instruction_and_the_current_content(reader: Agent) -> None:
+    listed = [prompt.name for prompt in reader.run(reader.client.list_prompts).prompts]
+    assert listed == ["research_topic", "summarize_entry", "find_connections", "daily_briefing"]
+
+    def told(name: str, **arguments: str) -> str:
+        (message,) = reader.run(reader.client.get_prompt, name, arguments).messages
+        assert message.role == "user"
+        return message.content.text
+
+    assert "post the first" in told("summarize_entry", entry_id=RESTORE)
+    assert "no entry 'nowhere'" in told("summarize_entry", entry_id="nowhere")
+    connections = told("find_connections", entry_a=RESTORE, entry_b="topics/backups")
+    assert "Restore the database after an outage" in connections
+    assert "## Backups" in connections
+    assert RESTORE in told("research_topic", topic="restore the database")
+    assert "last 7 days" in told("daily_briefing")
+
+
+def test_resources_are_listed_and_read_under_both_schemes(reader: Agent) -> None:
+    uris = [str(resource.uri) for resource in reader.run(reader.client.list_resources).resources]
+    assert uris[:2] == ["pyrite://kbs", "pyrite://kbs/harbour/entries"]
+    templates = [one.uri_template for one in reader.run(reader.client.list_resource_templates).resource_templates]
+    for scheme in ("pyrite", "commonplace"):
+        for template in ("kbs/{name}/entries", "entries/{id}", "kbs/{name}/entries/{id}"):
+            assert f"{scheme}://{template}" in templates
+        for uri in ("entries/runbooks%2Frestore-database", "kbs/harbour/entries/runbooks%2Frestore-database"):
+            (content,) = reader.run(reader.client.read_resource, f"{scheme}://{uri}").contents
+            assert json.loads(content.text)["entry"]["id"] == RESTORE
+        (content,) = reader.run(reader.client.read_resource, f"{scheme}://kbs/harbour/entries").contents
+        assert json.loads(content.text)["total"] == 37
+
+
 def test_both_eras_are_served(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# A\n\nalpha\n")
     for mode in ("auto", "legacy"):

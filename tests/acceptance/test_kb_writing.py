@@ -5,27 +5,81 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from agent import Agent, agent
-from support import ROOT, GitRepo, MakeRepo
+from commonplace.main import main
+from support import ROOT, GitRepo, new_repo
 
 RESTORE = "runbooks/restore-database"
 
 
-@pytest.fixture
-def base(tmp_path: Path) -> Path:
-    folder = tmp_path / "harbour"
-    shutil.copytree(ROOT / "examples" / "kb", folder)
-    return folder
+BASES = 8
+"""Copies of the example base that one server serves; what a test does to its own is not seen by the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shop:
+    """One server at tier admin whose writes are files until they are committed, and what it serves."""
+
+    agent: Agent
+    bases: list[Path]
+    """Copies of the example base, named `harbour`, `harbour-2` and so on; taken from the end."""
+    repos: dict[str, GitRepo]
+    """Repositories by the name of the base in them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """A copy of the example base that nobody else has touched."""
+
+    name: str
+    path: Path
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
+    folder = tmp_path_factory.mktemp("shop")
+    bases = [folder / str(number) / "harbour" for number in range(BASES)]
+    for base in bases:
+        shutil.copytree(ROOT / "examples" / "kb", base)
+    repos = {name: new_repo(folder / name, {"a.md": "# A\n"}) for name in ("plain", "pushed", "hostile")}
+    repos["part"] = new_repo(folder / "big", {"part/a.md": "# A\n", "src/code.py": "1\n"})
+    served = [*bases, *(repos[name].path for name in ("plain", "pushed", "hostile")), repos["part"].path / "part"]
+    with agent("mcp", *served, "--tier", "admin") as connected:
+        yield Shop(connected, bases, repos)
 
 
 @pytest.fixture
-def writer(base: Path) -> Iterator[Agent]:
-    with agent("mcp", base, "--tier", "write") as connected:
-        yield connected
+def writer(shop: Shop) -> Agent:
+    return shop.agent
+
+
+@pytest.fixture
+def base(shop: Shop) -> Path:
+    """The copy that all tests share which only add to it."""
+    return shop.bases[0]
+
+
+@pytest.fixture
+def own(shop: Shop) -> Base:
+    """A copy for one test alone."""
+    name = f"harbour-{len(shop.bases)}"
+    return Base(name, shop.bases.pop())
+
+
+@pytest.fixture(scope="module")
+def committing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Agent, dict[str, GitRepo]]]:
+    """One server at tier write that commits each write, and its repositories by the name of the base in them."""
+    folder = tmp_path_factory.mktemp("committing")
+    repos = {name: new_repo(folder / name, {"a.md": "# A\n"}) for name in ("each", "sound")}
+    repos["part"] = new_repo(folder / "big", {"part/a.md": "# A\n", "src/code.py": "1\n"})
+    served = [repos["each"].path, repos["sound"].path, repos["part"].path / "part"]
+    with agent("mcp", *served, "--tier", "write", "--commit", "auto") as connected:
+        yield connected, repos
 
 
 def test_a_created_entry_keeps_every_field_and_is_found_at_once(writer: Agent, base: Path) -> None:
@@ -50,7 +104,7 @@ def test_a_created_entry_keeps_every_field_and_is_found_at_once(writer: Agent, b
     assert (entry["tags"], entry["participants"], entry["role"]) == (["security", "keys/rotation"], ["on-call"], "lead")
     assert entry["severity"] == "high", "a field that the type declares stands at the top"
     assert entry["metadata"] == {"ticket": "H-12", "nested": {"a": [1, 2]}}
-    assert writer.call("kb_search", query="quixotically")["results"][0]["id"] == made["entry_id"]
+    assert writer.call("kb_search", query="quixotically", kb_name="harbour")["results"][0]["id"] == made["entry_id"]
     assert (base / made["file_path"]).read_text().endswith("\n\nFirst, quixotically, look around.\n")
 
 
@@ -125,11 +179,11 @@ def test_a_stale_revision_is_a_conflict_that_names_the_current_one(writer: Agent
     assert writer.call("kb_update", entry_id=RESTORE, kb_name="harbour", status="final", revision=current)["updated"]
 
 
-def test_every_field_that_an_update_names_is_set_and_null_removes_it(writer: Agent) -> None:
+def test_every_field_that_an_update_names_is_set_and_null_removes_it(writer: Agent, own: Base) -> None:
     writer.call(
         "kb_update",
         entry_id=RESTORE,
-        kb_name="harbour",
+        kb_name=own.name,
         title="Restore it",
         body="# Restore it\n\nNew text.\n",
         tags=["a"],
@@ -140,17 +194,18 @@ def test_every_field_that_an_update_names_is_set_and_null_removes_it(writer: Age
         location="Quay",
         summary="Short",
     )
-    writer.call("kb_update", entry_id=RESTORE, kb_name="harbour", metadata={"y": 2}, status=None)
-    entry = writer.call("kb_get", entry_id=RESTORE)["entry"]
+    writer.call("kb_update", entry_id=RESTORE, kb_name=own.name, metadata={"y": 2}, status=None)
+    entry = writer.call("kb_get", entry_id=RESTORE, kb_name=own.name)["entry"]
     assert (entry["title"], entry["body"], entry["tags"]) == ("Restore it", "# Restore it\n\nNew text.\n", ["a"])
     assert (entry["participants"], entry["metadata"], entry["status"]) == (["b"], {"x": 1, "y": 2}, None)
     assert (entry["date"], entry["location"], entry["summary"]) == ("2026-01-02", "Quay", "Short")
 
 
-def test_an_entry_is_deleted(writer: Agent, base: Path) -> None:
-    assert writer.call("kb_delete", entry_id=RESTORE, kb_name="harbour") == {"deleted": True, "entry_id": RESTORE}
-    assert not (base / f"{RESTORE}.md").exists()
-    assert writer.refusal("kb_get", entry_id=RESTORE)["error_code"] == "ENTRY_NOT_FOUND"
+def test_an_entry_is_deleted(writer: Agent, own: Base) -> None:
+    assert writer.call("kb_delete", entry_id=RESTORE, kb_name=own.name) == {"deleted": True, "entry_id": RESTORE}
+    assert not (own.path / f"{RESTORE}.md").exists()
+    gone = writer.refusal("kb_get", entry_id=RESTORE, kb_name=own.name)
+    assert gone["error_code"] == "ENTRY_NOT_FOUND"
 
 
 def test_a_link_is_made_once_and_seen_from_both_ends(writer: Agent) -> None:
@@ -195,180 +250,148 @@ def test_a_value_that_breaks_its_type_comes_back_as_a_warning(writer: Agent) -> 
     assert "severity" in made["warnings"][0]
 
 
-def test_an_assessment_is_kept_as_an_entry(writer: Agent) -> None:
-    one = writer.call("kb_qa_assess", kb_name="harbour", entry_id="topics/monitoring")
+def test_an_assessment_is_kept_as_an_entry(writer: Agent, own: Base) -> None:
+    one = writer.call("kb_qa_assess", kb_name=own.name, entry_id="topics/monitoring")
     assert (one["target_entry"], one["qa_status"], one["issues_found"]) == ("topics/monitoring", "warn", 1)
-    kept = writer.call("kb_get", entry_id=one["assessment_id"])["entry"]
+    kept = writer.call("kb_get", entry_id=one["assessment_id"], kb_name=own.name)["entry"]
     assert (kept["entry_type"], kept["qa_status"]) == ("qa_assessment", "warn")
-    whole = writer.call("kb_qa_assess", kb_name="harbour")
+    whole = writer.call("kb_qa_assess", kb_name=own.name)
     assert (whole["assessed"], whole["skipped"]) == (36, 1)
-    assert writer.call("kb_qa_assess", kb_name="harbour")["assessed"] == 0
-    coverage = writer.call("kb_qa_status", kb_name="harbour")["coverage"]
+    assert writer.call("kb_qa_assess", kb_name=own.name)["assessed"] == 0
+    coverage = writer.call("kb_qa_status", kb_name=own.name)["coverage"]
     assert (coverage["total"], coverage["assessed"], coverage["coverage_pct"]) == (37, 37, 100.0)
 
 
-def test_writes_are_files_until_they_are_committed(git_repo: MakeRepo) -> None:
-    repo = git_repo(name="kb", files={"a.md": "# A\n"})
-    with agent("mcp", repo.path, "--tier", "write") as writer:
-        writer.call("kb_create", kb_name="kb", entry_type="note", title="B")
+def test_writes_are_files_until_they_are_committed(shop: Shop) -> None:
+    repo = shop.repos["plain"]
+    shop.agent.call("kb_create", kb_name="plain", entry_type="note", title="B")
     assert repo.git("rev-list", "--count", "HEAD") == "1"
     assert repo.git("status", "--porcelain", "-uall") == "?? notes/b.md"
 
 
-def test_with_automatic_commits_each_write_is_one(git_repo: MakeRepo) -> None:
-    repo = git_repo(name="kb", files={"a.md": "# A\n"})
-    with agent("mcp", repo.path, "--tier", "write", "--commit", "auto") as writer:
-        writer.call("kb_create", kb_name="kb", entry_type="note", title="B")
-        writer.call("kb_update", entry_id="b", kb_name="kb", status="x")
-        entries = [{"entry_type": "note", "title": f"Bulk {n}"} for n in range(3)]
-        writer.call("kb_bulk_create", kb_name="kb", entries=entries)
-        writer.call("kb_delete", entry_id="b", kb_name="kb")
+def test_with_automatic_commits_each_write_is_one(committing: tuple[Agent, dict[str, GitRepo]]) -> None:
+    writer, repos = committing
+    repo = repos["each"]
+    writer.call("kb_create", kb_name="each", entry_type="note", title="B")
+    writer.call("kb_update", entry_id="b", kb_name="each", status="x")
+    entries = [{"entry_type": "note", "title": f"Bulk {n}"} for n in range(3)]
+    writer.call("kb_bulk_create", kb_name="each", entries=entries)
+    writer.call("kb_delete", entry_id="b", kb_name="each")
     assert repo.git("rev-list", "--count", "HEAD") == "5"
     assert repo.git("status", "--porcelain") == ""
     assert repo.git("log", "-1", "--format=%an <%ae>") == "Test Writer <writer@example.org>"
 
 
-def test_a_base_in_a_subfolder_commits_its_own_files_alone(git_repo: MakeRepo) -> None:
-    repo = git_repo(name="big", files={"kb/a.md": "# A\n", "src/code.py": "1\n"})
+def test_a_base_in_a_subfolder_commits_its_own_files_alone(committing: tuple[Agent, dict[str, GitRepo]]) -> None:
+    writer, repos = committing
+    repo = repos["part"]
     repo.write("src/code.py", "2\n")
     repo.git("add", "src/code.py")
     repo.write("src/other.py", "3\n")
-    with agent("mcp", repo.path / "kb", "--tier", "write", "--commit", "auto") as writer:
-        writer.call("kb_create", kb_name="kb", entry_type="note", title="B")
-    assert repo.git("show", "--name-only", "--format=", "HEAD") == "kb/notes/b.md"
+    writer.call("kb_create", kb_name="part", entry_type="note", title="B")
+    assert repo.git("show", "--name-only", "--format=", "HEAD") == "part/notes/b.md"
     assert repo.git("status", "--porcelain") == "M  src/code.py\n?? src/other.py"
 
 
-def test_automatic_commits_without_git_are_refused_at_start(base: Path, tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    with pytest.raises(BaseExceptionGroup), agent("mcp", base, "--commit", "auto", log=log):
-        pass
-    assert "no Git repository" in log.read_text()
+def test_automatic_commits_without_git_are_refused_at_start(base: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mcp", str(base), "--commit", "auto"]) == 2
+    assert "no Git repository" in capsys.readouterr().err
 
 
-def test_types_are_declared_and_removed_and_comments_stay(base: Path) -> None:
-    comment = (base / "kb.yaml").read_text().splitlines()[0]
-    with agent("mcp", base, "--tier", "admin") as admin:
-        assert admin.call("kb_manage", action="validate", kb_name="harbour")["valid"] is True
-        made = admin.call(
-            "kb_manage", action="add_type", kb_name="harbour", type_name="vessel",
-            type_def={"description": "A ship", "fields": {"length": {"type": "number", "min": 1}}},
-        )  # fmt: skip
-        assert made == {"added": True, "type_name": "vessel", "kb_name": "harbour"}
-        assert (
-            admin.call("kb_create", kb_name="harbour", entry_type="vessel", title="Seagull")["file_path"]
-            == "seagull.md"
-        )
-        shown = admin.call("kb_manage", action="show_schema", kb_name="harbour")
-        assert shown["types"]["vessel"]["fields"] == {"length": {"type": "number", "min": 1}}
-        assert admin.call("kb_manage", action="remove_type", kb_name="harbour", type_name="vessel")["removed"] is True
-        assert admin.refusal("kb_manage", action="remove_type", kb_name="harbour", type_name="vessel")["error"]
-        count = admin.call("kb_manage", action="set_schema", kb_name="harbour", schema={"goals": {"g": "x"}})
-        assert count["set"] is True
-        synced = admin.call("kb_index_sync", kb_name="harbour")
-        assert (synced["synced"], synced["added"], synced["removed"]) == (True, 0, 0)
-        assert admin.call("kb_index_sync", background=True) == {"submitted": True}
-        assert admin.call("kb_manage", action="discover")["discovered"] == 1
-    text = (base / "kb.yaml").read_text()
+def test_types_are_declared_and_removed_and_comments_stay(writer: Agent, shop: Shop, own: Base) -> None:
+    comment = (own.path / "kb.yaml").read_text().splitlines()[0]
+    assert writer.call("kb_manage", action="validate", kb_name=own.name)["valid"] is True
+    made = writer.call(
+        "kb_manage", action="add_type", kb_name=own.name, type_name="vessel",
+        type_def={"description": "A ship", "fields": {"length": {"type": "number", "min": 1}}},
+    )  # fmt: skip
+    assert made == {"added": True, "type_name": "vessel", "kb_name": own.name}
+    assert writer.call("kb_create", kb_name=own.name, entry_type="vessel", title="Seagull")["file_path"] == "seagull.md"
+    shown = writer.call("kb_manage", action="show_schema", kb_name=own.name)
+    assert shown["types"]["vessel"]["fields"] == {"length": {"type": "number", "min": 1}}
+    assert writer.call("kb_manage", action="remove_type", kb_name=own.name, type_name="vessel")["removed"] is True
+    assert writer.refusal("kb_manage", action="remove_type", kb_name=own.name, type_name="vessel")["error"]
+    count = writer.call("kb_manage", action="set_schema", kb_name=own.name, schema={"goals": {"g": "x"}})
+    assert count["set"] is True
+    synced = writer.call("kb_index_sync", kb_name=own.name)
+    assert (synced["synced"], synced["added"], synced["removed"]) == (True, 0, 0)
+    assert writer.call("kb_index_sync", background=True) == {"submitted": True}
+    assert writer.call("kb_manage", action="discover")["discovered"] == BASES + len(shop.repos)
+    text = (own.path / "kb.yaml").read_text()
     assert text.splitlines()[0] == comment
     assert "vessel" not in text
 
 
-def test_a_broken_kb_yaml_is_named_with_its_line_and_the_base_stays_readable(base: Path) -> None:
-    (base / "kb.yaml").write_text("name: harbour\ntypes: [unclosed\n")
-    with agent("mcp", base, "--tier", "admin") as admin:
-        judged = admin.call("kb_manage", action="validate")
-        assert not judged["valid"]
-        assert "line" in judged["errors"][0]
-        assert "column" in judged["errors"][0]
-        assert admin.call("kb_search", query="restore")["total"] > 0
+def test_a_broken_kb_yaml_is_named_with_its_line_and_the_base_stays_readable(writer: Agent, own: Base) -> None:
+    (own.path / "kb.yaml").write_text("name: harbour\ntypes: [unclosed\n")
+    judged = writer.call("kb_manage", action="validate", kb_name=own.name)
+    assert not judged["valid"]
+    assert "line" in judged["errors"][0]
+    assert "column" in judged["errors"][0]
+    assert writer.call("kb_search", query="restore", kb_name=own.name)["total"] > 0
 
 
-def test_prompts_hold_the_instruction_and_the_current_content(writer: Agent) -> None:
-    listed = [prompt.name for prompt in writer.run(writer.client.list_prompts).prompts]
-    assert listed == ["research_topic", "summarize_entry", "find_connections", "daily_briefing"]
-
-    def told(name: str, **arguments: str) -> str:
-        (message,) = writer.run(writer.client.get_prompt, name, arguments).messages
-        assert message.role == "user"
-        return message.content.text
-
-    assert "post the first" in told("summarize_entry", entry_id=RESTORE)
-    assert "no entry 'nowhere'" in told("summarize_entry", entry_id="nowhere")
-    connections = told("find_connections", entry_a=RESTORE, entry_b="topics/backups")
-    assert "Restore the database after an outage" in connections
-    assert "## Backups" in connections
-    assert RESTORE in told("research_topic", topic="restore the database")
-    assert "last 7 days" in told("daily_briefing")
+def test_a_repository_stays_sound(committing: tuple[Agent, dict[str, GitRepo]]) -> None:
+    writer, repos = committing
+    for number in range(5):
+        writer.call("kb_create", kb_name="sound", entry_type="note", title=f"N {number}")
+    repos["sound"].git("fsck", "--strict")
 
 
-def test_resources_are_listed_and_read_under_both_schemes(writer: Agent) -> None:
-    uris = [str(resource.uri) for resource in writer.run(writer.client.list_resources).resources]
-    assert uris[:2] == ["pyrite://kbs", "pyrite://kbs/harbour/entries"]
-    templates = [one.uri_template for one in writer.run(writer.client.list_resource_templates).resource_templates]
-    for scheme in ("pyrite", "commonplace"):
-        for template in ("kbs/{name}/entries", "entries/{id}", "kbs/{name}/entries/{id}"):
-            assert f"{scheme}://{template}" in templates
-        for uri in ("entries/runbooks%2Frestore-database", "kbs/harbour/entries/runbooks%2Frestore-database"):
-            (content,) = writer.run(writer.client.read_resource, f"{scheme}://{uri}").contents
-            assert json.loads(content.text)["entry"]["id"] == RESTORE
-        (content,) = writer.run(writer.client.read_resource, f"{scheme}://kbs/harbour/entries").contents
-        assert json.loads(content.text)["total"] == 37
-
-
-def test_a_repository_stays_sound(git_repo: MakeRepo) -> None:
-    repo: GitRepo = git_repo(name="kb", files={"a.md": "# A\n"})
-    with agent("mcp", repo.path, "--tier", "write", "--commit", "auto") as writer:
-        for number in range(5):
-            writer.call("kb_create", kb_name="kb", entry_type="note", title=f"N {number}")
-    repo.git("fsck", "--strict")
-
-
-def test_a_commit_holds_this_bases_files_alone_and_leaves_other_staging(git_repo: MakeRepo) -> None:
-    repo = git_repo(name="big", files={"kb/a.md": "# A\n", "src/code.py": "1\n"})
+def test_a_commit_holds_this_bases_files_alone_and_leaves_other_staging(shop: Shop) -> None:
+    admin, repo = shop.agent, shop.repos["part"]
     repo.write("src/code.py", "2\n")
     repo.git("add", "src/code.py")
-    with agent("mcp", repo.path / "kb", "--tier", "admin") as admin:
-        admin.call("kb_create", kb_name="kb", entry_type="note", title="B")
-        admin.call("kb_create", kb_name="kb", entry_type="note", title="C")
-        one = admin.call("kb_commit", kb="kb", message="Add B", paths=["notes/b.md"], sign_off=True)
-        assert (one["success"], one["files"], one["files_changed"]) == (True, ["notes/b.md"], 1)
-        assert one["commit_hash"] == repo.git("rev-parse", "HEAD")
-        rest = admin.call("kb_commit", kb="kb", message="Add the rest")
-        assert rest["files"] == ["notes/c.md"]
-        nothing = admin.refusal("kb_commit", kb="kb", message="Again")
-        assert nothing["error_code"] == "GIT_ERROR"
-        assert nothing["retryable"] is False
+    admin.call("kb_create", kb_name="part", entry_type="note", title="B")
+    admin.call("kb_create", kb_name="part", entry_type="note", title="C")
+    one = admin.call("kb_commit", kb="part", message="Add B", paths=["notes/b.md"], sign_off=True)
+    assert (one["success"], one["files"], one["files_changed"]) == (True, ["notes/b.md"], 1)
+    assert one["commit_hash"] == repo.git("rev-parse", "HEAD")
+    rest = admin.call("kb_commit", kb="part", message="Add the rest")
+    assert rest["files"] == ["notes/c.md"]
+    nothing = admin.refusal("kb_commit", kb="part", message="Again")
+    assert nothing["error_code"] == "GIT_ERROR"
+    assert nothing["retryable"] is False
     assert "Signed-off-by: Test Writer <writer@example.org>" in repo.git("log", "-1", "--format=%B", "HEAD~1")
-    assert repo.git("show", "--name-only", "--format=", "HEAD") == "kb/notes/c.md"
+    assert repo.git("show", "--name-only", "--format=", "HEAD") == "part/notes/c.md"
     assert repo.git("status", "--porcelain") == "M  src/code.py"
 
 
-def test_a_push_reaches_the_remote_or_says_why_not(git_repo: MakeRepo, tmp_path: Path) -> None:
-    repo = git_repo(name="kb", files={"a.md": "# A\n"})
+def test_a_push_reaches_the_remote_or_says_why_not(shop: Shop, tmp_path: Path) -> None:
+    admin, repo = shop.agent, shop.repos["pushed"]
     bare = tmp_path / "remote.git"
     repo.git("init", "--quiet", "--bare", str(bare))
-    with agent("mcp", repo.path, "--tier", "admin") as admin:
-        none = admin.refusal("kb_push", kb="kb")
-        assert (none["error_code"], none["retryable"]) == ("GIT_ERROR", False)
-        repo.git("remote", "add", "origin", str(bare))
-        assert admin.call("kb_push", kb="kb")["success"] is True
-        assert repo.git("ls-remote", str(bare), "refs/heads/main").split()[0] == repo.git("rev-parse", "HEAD")
-        repo.git("commit", "--quiet", "--allow-empty", "--amend", "--message", "Rewritten")
-        rejected = admin.refusal("kb_push", kb="kb")
-        assert (rejected["error_code"], rejected["retryable"]) == ("GIT_ERROR", False)
-        assert "suggestion" in rejected
-        assert str(tmp_path) not in json.dumps(rejected)
-        repo.git("remote", "set-url", "origin", "http://127.0.0.1:9/nothing.git")
-        away = admin.refusal("kb_push", kb="kb")
-        assert (away["error_code"], away["retryable"]) == ("GIT_ERROR", True)
+    none = admin.refusal("kb_push", kb="pushed")
+    assert (none["error_code"], none["retryable"]) == ("GIT_ERROR", False)
+    repo.git("remote", "add", "origin", str(bare))
+    assert admin.call("kb_push", kb="pushed")["success"] is True
+    assert repo.git("ls-remote", str(bare), "refs/heads/main").split()[0] == repo.git("rev-parse", "HEAD")
+    repo.git("commit", "--quiet", "--allow-empty", "--amend", "--message", "Rewritten")
+    rejected = admin.refusal("kb_push", kb="pushed")
+    assert (rejected["error_code"], rejected["retryable"]) == ("GIT_ERROR", False)
+    assert "suggestion" in rejected
+    assert str(tmp_path) not in json.dumps(rejected)
+    repo.git("remote", "set-url", "origin", "http://127.0.0.1:9/nothing.git")
+    away = admin.refusal("kb_push", kb="pushed")
+    assert (away["error_code"], away["retryable"]) == ("GIT_ERROR", True)
 
 
-def test_what_git_would_take_for_an_option_never_reaches_it(git_repo: MakeRepo) -> None:
-    repo = git_repo(name="kb", files={"a.md": "# A\n"})
-    with agent("mcp", repo.path, "--tier", "admin") as admin:
-        for remote in ("--upload-pack=touch x", "ext::sh -c touch% x", "-x"):
-            assert admin.refusal("kb_push", kb="kb", remote=remote)["error_code"] in {"GIT_ERROR", "VALIDATION_FAILED"}
-        for path in ("../a.md", ".git/config", "/etc/passwd"):
-            assert admin.refusal("kb_commit", kb="kb", message="m", paths=[path])["error_code"] == "VALIDATION_FAILED"
+def test_what_git_would_take_for_an_option_never_reaches_it(shop: Shop) -> None:
+    admin, repo = shop.agent, shop.repos["hostile"]
+    for remote in ("--upload-pack=touch x", "ext::sh -c touch% x", "-x"):
+        assert admin.refusal("kb_push", kb="hostile", remote=remote)["error_code"] in {"GIT_ERROR", "VALIDATION_FAILED"}
+    for path in ("../a.md", ".git/config", "/etc/passwd"):
+        assert admin.refusal("kb_commit", kb="hostile", message="m", paths=[path])["error_code"] == "VALIDATION_FAILED"
     assert sorted(path.name for path in repo.path.iterdir()) == [".git", "a.md"]
+
+
+def test_a_tier_is_a_wall_and_its_tools_stay_small(shop: Shop, committing: tuple[Agent, dict[str, GitRepo]]) -> None:
+    admin, (writer, _) = shop.agent, committing
+    written, administered = writer.tools(), admin.tools()
+    only_admin = ["kb_index_sync", "kb_manage", "kb_commit", "kb_push"]
+    assert [name for name in administered if name not in written] == only_admin
+    assert (len(written), len(administered)) == (20, 24)
+    for name in (*only_admin, "kb_unknown"):
+        assert writer.protocol_error(name, kb_name="each").error.code == -32602
+    wire = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in administered.values()]
+    assert len(json.dumps(wire, separators=(",", ":"), ensure_ascii=False)) / 4 <= 6_500

@@ -10,7 +10,7 @@ import pytest
 
 from agent import Agent, agent
 from commonplace import __version__
-from knowledge import CHAPTERS, clean, create, failure, index, projects, repository, subjects
+from knowledge import CHAPTERS, clean, create, empty, failure, index, projects, repository, subjects
 
 TOOLS = frozenset(
     {
@@ -47,26 +47,39 @@ TOOLS = frozenset(
 )
 
 
-@pytest.fixture
-def home(tmp_path: Path, cache_dir: Path) -> Path:
-    assert cache_dir.is_dir()
-    return tmp_path / "home"
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Agent]]:
+    """One server for the tests of this file, and its store."""
+    store = tmp_path_factory.mktemp("shared") / "home"
+    with projects(store) as connected:
+        yield store, connected
 
 
 @pytest.fixture
-def client(home: Path) -> Iterator[Agent]:
-    with projects(home) as connected:
-        yield connected
+def home(shared: tuple[Path, Agent]) -> Path:
+    return shared[0]
 
 
-def test_the_first_start_makes_a_store_with_an_initial_commit(home: Path, client: Agent) -> None:
-    assert client.call("list_projects") == {"success": True, "projects": []}
-    repo = repository(home)
-    assert repo.git("branch", "--show-current") == "main"
-    assert len(subjects(home)) == 1
-    assert "activity.log" in (home / ".gitignore").read_text()
-    assert json.loads((home / "index.json").read_text()) == {"projects": {}}
-    clean(home)
+@pytest.fixture
+def client(shared: tuple[Path, Agent]) -> Iterator[Agent]:
+    yield shared[1]
+    empty(shared[1])
+
+
+def test_the_first_start_makes_a_store_and_the_identity_of_commits_is_the_servers(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    env = {"GIT_AUTHOR_NAME": "Somebody", "GIT_COMMITTER_EMAIL": "else@example.org"}
+    with projects(home, env) as client:
+        assert client.call("list_projects") == {"success": True, "projects": []}
+        repo = repository(home)
+        assert repo.git("branch", "--show-current") == "main"
+        assert len(subjects(home)) == 1
+        assert "activity.log" in (home / ".gitignore").read_text()
+        assert json.loads((home / "index.json").read_text()) == {"projects": {}}
+        clean(home)
+        client.call("update_project_main", project_id="p", content="x")
+    who = repo.git("log", "--format=%an <%ae> %cn <%ce>").splitlines()
+    assert who == [" ".join(["Knowledge MCP Server <knowledge-mcp@localhost>"] * 2)] * 2
 
 
 def test_the_server_says_who_it_is_and_how_to_begin(home: Path, client: Agent) -> None:
@@ -100,8 +113,7 @@ def test_every_tool_is_listed_with_title_annotations_and_schemas(client: Agent) 
     assert tools["update_project_section"].input_schema["required"] == ["project_id", "section_header", "new_content"]
 
 
-def test_the_environment_names_the_store(tmp_path: Path, cache_dir: Path) -> None:
-    assert cache_dir.is_dir()
+def test_the_environment_names_the_store(tmp_path: Path) -> None:
     named = tmp_path / "named by environment"
     with agent("mcp", "--toolset", "projects", env={"KNOWLEDGE_MCP_HOME": str(named)}) as client:
         assert client.call("get_server_info")["storage_path"] == str(named)
@@ -125,16 +137,6 @@ def test_instructions_are_written_read_and_committed(home: Path, client: Agent) 
         ["Knowledge MCP Server <knowledge-mcp@localhost>"] * 2
     )
     clean(home)
-
-
-def test_the_identity_of_commits_is_the_servers_whatever_is_configured(home: Path) -> None:
-    env = {"GIT_AUTHOR_NAME": "Somebody", "GIT_COMMITTER_EMAIL": "else@example.org"}
-    with projects(home, env) as client:
-        client.call("update_project_main", project_id="p", content="x")
-    assert repository(home).git("log", "-1", "--format=%an %ae %cn %ce").split("knowledge-mcp@localhost")[0] == (
-        "Knowledge MCP Server "
-    )
-    assert "else@example.org" not in repository(home).git("log", "--format=%ae %ce")
 
 
 def test_the_text_block_is_json_with_two_blanks_of_indent(client: Agent) -> None:

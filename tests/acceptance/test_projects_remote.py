@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import socket
 import time
 from pathlib import Path
@@ -28,15 +29,22 @@ def origin(tmp_path: Path) -> GitRepo:
     return bare
 
 
-@pytest.fixture
-def other(tmp_path: Path, home: Path, origin: GitRepo) -> GitRepo:
-    """Another clone of the store, after a first start that has pushed a project with one document."""
-    with projects(home) as client:
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store after a first start that made a project with one document; each test has its own copy."""
+    store = tmp_path_factory.mktemp("begun") / "home"
+    with projects(store) as client:
         client.call("update_project_main", project_id="app", content="# Main\n")
         create(client)
+    return store
+
+
+@pytest.fixture
+def other(tmp_path: Path, home: Path, origin: GitRepo, begun: Path) -> GitRepo:
+    """Another clone of the store, which has been pushed."""
+    shutil.copytree(begun, home)
     repository(home).git("remote", "add", "origin", str(origin.path))
-    with projects(home) as client:
-        assert client.call("sync_storage")["pushed"] is True
+    repository(home).git("push", "--quiet", "origin", "main")
     clone = GitRepo(tmp_path / "other")
     clone.path.mkdir()
     clone.git("clone", "--quiet", str(origin.path), ".")

@@ -9,19 +9,27 @@ from pathlib import Path
 import pytest
 
 from agent import Agent
-from knowledge import CHAPTERS, clean, create, failure, index, projects, repository, subjects
+from knowledge import CHAPTERS, clean, create, empty, failure, index, projects, repository, subjects
+from support import eventually
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Agent]]:
+    """One server for the tests of this file, and its store."""
+    store = tmp_path_factory.mktemp("shared") / "home"
+    with projects(store) as connected:
+        yield store, connected
 
 
 @pytest.fixture
-def home(tmp_path: Path, cache_dir: Path) -> Path:
-    assert cache_dir.is_dir()
-    return tmp_path / "home"
+def home(shared: tuple[Path, Agent]) -> Path:
+    return shared[0]
 
 
 @pytest.fixture
-def client(home: Path) -> Iterator[Agent]:
-    with projects(home) as connected:
-        yield connected
+def client(shared: tuple[Path, Agent]) -> Iterator[Agent]:
+    yield shared[1]
+    empty(shared[1])
 
 
 def test_search_finds_names_with_signs_and_other_scripts(client: Agent) -> None:
@@ -176,17 +184,18 @@ def test_unknown_extra_arguments_are_ignored(client: Agent) -> None:
     assert client.call("get_project_main", project_id="p", include="all")["exists"] is False
 
 
-def test_the_activity_log_has_a_line_a_call_and_never_content(home: Path) -> None:
-    with projects(home) as client:
-        client.call("update_project_main", project_id="p", content="canary-content")
-        create(client, "p")
-        where = {"project_id": "p", "filename": "auth"}
-        client.call("update_chapter", **where, chapter_title="Keys", new_content="canary-content")
-        client.call("search_knowledge", project_id="p", query="canary-query")
-        refused = client.refusal("get_chapter", **where, chapter_title="Nope")
-    text = (home / "activity.log").read_text()
+def test_the_activity_log_has_a_line_a_call_and_never_content(home: Path, client: Agent) -> None:
+    client.call("update_project_main", project_id="p", content="canary-content")
+    create(client, "p")
+    where = {"project_id": "p", "filename": "auth"}
+    client.call("update_chapter", **where, chapter_title="Keys", new_content="canary-content")
+    client.call("search_knowledge", project_id="p", query="canary-query")
+    refused = client.refusal("get_chapter", **where, chapter_title="Nope")
+    log = home / "activity.log"
+    eventually(lambda: refused["context"]["traceId"] in log.read_text())
+    text = log.read_text()
     assert "canary" not in text
-    lines = [json.loads(line) for line in text.splitlines()]
+    lines = [json.loads(line) for line in text.splitlines()][-5:]
     assert [line["method"] for line in lines] == [
         "update_project_main",
         "create_knowledge_file",
@@ -205,7 +214,8 @@ def test_the_activity_log_has_a_line_a_call_and_never_content(home: Path) -> Non
     assert repository(home).git("status", "--porcelain", "--ignored") == "!! activity.log"
 
 
-def test_errors_are_told_on_standard_error_without_content(home: Path, tmp_path: Path) -> None:
+def test_errors_are_told_on_standard_error_without_content(tmp_path: Path) -> None:
+    home = tmp_path / "home"
     log = tmp_path / "stderr"
     with projects(home, log=log) as client:
         client.refusal("update_chapter", project_id="p", filename="f", chapter_title="T", new_content="canary" * 9)

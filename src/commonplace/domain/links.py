@@ -35,8 +35,7 @@ from commonplace.domain.markdown.paths import (
     without_suffix,
 )
 
-MARKDOWN_KINDS = frozenset({LinkKind.MARKDOWN, LinkKind.IMAGE})
-"""Kinds whose paths begin at their document's folder; those of the others begin at the root."""
+_MARKDOWN_KINDS = frozenset({LinkKind.MARKDOWN, LinkKind.IMAGE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +94,7 @@ def resolve(link: Link, source: Address, lookup: Lookup, *, collection: str = ""
         target = f"{link.collection}:{target}"
     elif not target:
         return source
-    return resolve_target(target, source, lookup, markdown=link.kind in MARKDOWN_KINDS)
+    return resolve_target(target, source, lookup, markdown=link.kind in _MARKDOWN_KINDS)
 
 
 def resolve_target(target: str, source: Address | None, lookup: Lookup, *, markdown: bool = False) -> Address | None:
