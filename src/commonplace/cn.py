@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from commonplace import __version__
+
 if TYPE_CHECKING:
     from types import FrameType
 
@@ -31,11 +33,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit code.
     """
+    arguments = sys.argv[1:] if argv is None else argv
+    if list(arguments) == ["--version"]:
+        sys.stdout.write(f"cn {__version__}\n")
+        return 0
     from commonplace.faces.cli.cn.app import run
     from commonplace.faces.cli.cn.parts import Parts
     from commonplace.spaces import SpacePlace
 
-    return run(sys.argv[1:] if argv is None else argv, Parts(open=SpacePlace, serve=serve_space))
+    return run(arguments, Parts(open=SpacePlace, serve=serve_space))
 
 
 def serve_space(settings: Settings, say: Say) -> None:

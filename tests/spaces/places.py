@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
@@ -10,11 +11,33 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
+from commonplace.cn import main
 from shell import TIMEOUT, Done
 
 
 def cn(folder: Path, *arguments: str | Path, env: Mapping[str, str] | None = None) -> Done:
-    """Run one `cn` command in a folder."""
+    """Run one `cn` command in a folder, all of it but its process: starting one costs more than most commands do."""
+    out, err = _stream(), _stream()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setattr(sys, "stdout", out)
+        patch.setattr(sys, "stderr", err)
+        for name, value in (env or {}).items():
+            patch.setenv(name, value)
+        code = main([str(argument) for argument in arguments])
+        out.flush()
+        err.flush()
+    return Done(code, out.buffer.getvalue(), err.buffer.getvalue().decode())  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _stream() -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+
+
+def started(folder: Path, *arguments: str | Path, env: Mapping[str, str] | None = None) -> Done:
+    """Run one `cn` command in a folder and in a process of its own, with nothing to read."""
     done = subprocess.run(
         [sys.executable, "-m", "commonplace.cn", *map(str, arguments)],
         cwd=folder,

@@ -56,6 +56,7 @@ class Written:
     created: datetime | None
     updated: datetime | None
     body: str
+    url: str | None
 
 
 @dataclass(slots=True)
@@ -149,6 +150,7 @@ def _add(space: SpaceFolder, chance: random.Random, path: str, title: str, words
     labels = tuple(chance.sample(LABELS, chance.randrange(4)))
     created, created_text = _moment(chance, number)
     updated, updated_text = _moment(chance, number + 1)
+    url = f"https://example.org/wiki/spaces/ENG/pages/{identifier}" if number % 4 else None
     front: Mapping[str, str] = {
         "page_id": identifier if number % 2 else json.dumps(identifier),
         "title": json.dumps(title, ensure_ascii=False),
@@ -159,11 +161,11 @@ def _add(space: SpaceFolder, chance: random.Random, path: str, title: str, words
         "author_name": json.dumps(name, ensure_ascii=False),
         "author_email": email,
         "labels": json.dumps(labels, ensure_ascii=False),
-        "url": f"https://example.org/wiki/spaces/ENG/pages/{identifier}" if number % 4 else "",
+        "url": url or "",
         "synced_at": "2026-03-01T00:00:00.000Z",
     }
     lines = "".join(f"{key}: {value}\n" for key, value in front.items() if value)
-    page = Written(identifier, path, title, labels, email, name, created, updated, _body(chance, words, number))
+    page = Written(identifier, path, title, labels, email, name, created, updated, _body(chance, words, number), url)
     space.write(page, lines)
 
 
