@@ -35,7 +35,8 @@ from commonplace.domain.markdown.paths import (
     without_suffix,
 )
 
-_MARKDOWN_KINDS = frozenset({LinkKind.MARKDOWN, LinkKind.IMAGE})
+MARKDOWN_KINDS = frozenset({LinkKind.MARKDOWN, LinkKind.IMAGE})
+"""Kinds whose paths begin at their document's folder; those of the others begin at the root."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ def resolve(link: Link, source: Address, lookup: Lookup, *, collection: str = ""
         target = f"{link.collection}:{target}"
     elif not target:
         return source
-    return resolve_target(target, source, lookup, markdown=link.kind in _MARKDOWN_KINDS)
+    return resolve_target(target, source, lookup, markdown=link.kind in MARKDOWN_KINDS)
 
 
 def resolve_target(target: str, source: Address | None, lookup: Lookup, *, markdown: bool = False) -> Address | None:

@@ -35,12 +35,13 @@ _ANY_RUN = re.compile(
 _MARKS = re.compile("[\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]")
 # Text in which folding can change anything that the index's own folding of Latin letters does not.
 _TO_FOLD = re.compile("[\u0300-\u1cff\u1f00-\u1fff\u2100-\u214f\u2460-\u24ff\u3000-\u30ff\u3200-\u33ff\uf900-\uffef]")
-# `C++`, `C#`, `F#`: names whose sign matters. It is matched first and what stands before it after: signs are rare.
-_SIGNED = re.compile(
-    r"(?:#(?:(?<=\b[A-Za-z]#)|(?<=\b[A-Za-z]{2}#))|\+\+(?:(?<=\b[A-Za-z]\+\+)|(?<=\b[A-Za-z]{2}\+\+)))(?![A-Za-z_+#])"
+# `C++`, `C#`, `F#`: names whose sign matters. Each pattern begins with the sign itself, which is found at memory speed,
+# and looks at what stands before it after.
+_SIGNED = (
+    (re.compile(r"#(?:(?<=\b[A-Za-z]#)|(?<=\b[A-Za-z]{2}#))(?![A-Za-z_+#])"), "sharp"),
+    (re.compile(r"\+\+(?:(?<=\b[A-Za-z]\+\+)|(?<=\b[A-Za-z]{2}\+\+))(?![A-Za-z_+#])"), "plusplus"),
 )
 _OPERATORS = frozenset({"AND", "OR"})
-_SIGN_NAMES = {"++": "plusplus", "#": "sharp"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +128,8 @@ def fold_text(text: str) -> str:
     Width and compatibility forms are unified and the accents of other scripts dropped; the letters of scripts whose
     vowels are marks (Devanagari, Thai) stay whole. `C++` and `C#` become words of their own.
     """
-    if "#" in text or "++" in text:
-        text = _SIGNED.sub(lambda found: _SIGN_NAMES[found[0]], text)
+    for signed, name in _SIGNED:
+        text = signed.sub(name, text)
     if text.isascii() or not _TO_FOLD.search(text):
         return text
     bare = _MARKS.sub("", unicodedata.normalize("NFKD", text))

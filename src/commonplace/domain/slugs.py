@@ -10,7 +10,10 @@ from commonplace.domain.errors import InvalidInputError
 
 MAX_SLUG_BYTES = MAX_COMPONENT_BYTES - len(".md")
 
-_NOT_IN_ANCHORS = re.compile(r"[^a-z0-9_\- ]")
+_ASCII_ANCHOR: dict[int, str | None] = {
+    code: chr(code) if chr(code).isalnum() or chr(code) in "_-" else "-" if chr(code) == " " else None
+    for code in range(128)
+}
 _NOT_IN_SLUGS = re.compile(r"[^a-z0-9]+")
 _SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")  # they choose between pictures of one character
 _ANCHOR_NUMBERS = frozenset({"Nd", "Nl", "Pc"})
@@ -24,7 +27,7 @@ def anchor(heading: str) -> str:
     """
     text = heading.strip().lower()
     if text.isascii():
-        return _NOT_IN_ANCHORS.sub("", text).replace(" ", "-")
+        return text.translate(_ASCII_ANCHOR)
     return "".join([c for c in text if _in_anchor(c)]).replace(" ", "-")
 
 

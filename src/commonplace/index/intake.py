@@ -33,7 +33,7 @@ from commonplace.index.catalogue.database import (
     read_number,
     write_meta,
 )
-from commonplace.index.catalogue.entries import add_entry, document_key, encode, record_at, remove_entry, set_stat
+from commonplace.index.catalogue.entries import Entries, document_key, encode, record_at, remove_entry, set_stat
 from commonplace.index.catalogue.linking import Linker, has_links, settle, unsettle
 from commonplace.index.locking import BatchLock
 from commonplace.index.words.fulltext import FullText, FullTextWriter
@@ -88,8 +88,9 @@ class Intake:
             recent = _RecentTexts(connection)
             again = _left_pending(connection, paths)
             taking = _Taking(self._store, connection, recent, Linker(connection, self._store), outcome, again)
-            for path in paths:
+            for path in dict.fromkeys(paths):
                 taking.take(Address(path), None)
+            taking.finish()
             connection.executemany("DELETE FROM pending WHERE path = ?", [(path,) for path in again])
             settle(connection, self._store)
             if recent.used:
@@ -182,8 +183,8 @@ class Intake:
         """Take in a part of the pending files; how many are left."""
         # The catalogue's transaction ends last: the list of pending files shrinks when all the rest is safe.
         with self._catalogue.writing() as connection:
-            paths = [cast("str", row[0]) for row in connection.execute("SELECT path FROM pending ORDER BY path")]
-            if not paths:
+            waiting = _pending(connection)
+            if not waiting:
                 make_link_indexes(connection)
                 write_meta(connection, "complete", 1)
                 return 0
@@ -191,25 +192,26 @@ class Intake:
             if first:
                 drop_link_indexes(connection)
             linker = Linker(connection, self._store, stats if first else None)
-            with self._fulltext.writing(bulk=len(paths) > FEW_FILES) as writer:
-                texts = _FullTexts(connection, writer)
-                taking = _Taking(self._store, connection, texts, linker, outcome, _left_again(connection))
+            with self._fulltext.writing(bulk=len(waiting) > FEW_FILES) as writer:
+                again = frozenset(path for path, left, _ in waiting if left)
+                taking = _Taking(self._store, connection, _FullTexts(connection, writer), linker, outcome, again)
                 done = 0
-                for path in paths[:BATCH_FILES]:
-                    taking.take(Address(path), stats.get(path))
+                for path, left, unknown in waiting[:BATCH_FILES]:
+                    taking.take(Address(path), stats.get(path), new=unknown and not left)
                     done += 1
                     if progress:
-                        progress(max(total - len(paths), 0) + done, max(total, len(paths)))
+                        progress(max(total - len(waiting), 0) + done, max(total, len(waiting)))
                     if taking.size > BATCH_BYTES:
                         break
-            if done == len(paths):
+                taking.finish()
+            if done == len(waiting):
                 make_link_indexes(connection)
                 settle(connection, self._store)
                 write_meta(connection, "complete", 1)
-            connection.executemany("DELETE FROM pending WHERE path = ?", [(path,) for path in paths[:done]])
+            connection.executemany("DELETE FROM pending WHERE path = ?", [(path,) for path, *_ in waiting[:done]])
             grow(connection, "fulltext")
             grow(connection, "generation")
-        return len(paths) - done
+        return len(waiting) - done
 
 
 def _left_pending(connection: sqlite3.Connection, paths: Sequence[str]) -> frozenset[str]:
@@ -220,16 +222,19 @@ def _left_pending(connection: sqlite3.Connection, paths: Sequence[str]) -> froze
     return frozenset(cast("str", row[0]) for row in rows)
 
 
-def _left_again(connection: sqlite3.Connection) -> frozenset[str]:
-    """The same of all that another sync had on its list before this one."""
-    return frozenset(cast("str", row[0]) for row in connection.execute("SELECT path FROM pending WHERE again"))
+def _pending(connection: sqlite3.Connection) -> list[tuple[str, bool, bool]]:
+    """Every pending path in order, whether another sync left it, and whether the catalogue does not know it."""
+    rows = connection.execute(
+        "SELECT p.path, p.again, f.id IS NULL FROM pending p LEFT JOIN files f ON f.path = p.path ORDER BY p.path"
+    )
+    return [(path, bool(again), bool(unknown)) for path, again, unknown in rows]
 
 
 class _Texts(Protocol):
     """Where the searched texts of documents go."""
 
-    def put(self, address: Address, text: DocumentText | None) -> None:
-        """Replace the text of a document; None: it is gone."""
+    def put(self, address: Address, text: DocumentText | None, *, new: bool) -> None:
+        """Replace the text of a document; None: it is gone. `new`: certainly none of it is there yet."""
         ...
 
 
@@ -242,7 +247,7 @@ class _RecentTexts:
         self.used = False
         """Whether anything was put."""
 
-    def put(self, address: Address, text: DocumentText | None) -> None:
+    def put(self, address: Address, text: DocumentText | None, *, new: bool) -> None:  # noqa: ARG002
         # The generation grows with the transaction that put something, so no other text of a document has this number.
         seq = read_number(self._connection, "generation") + 1
         self.used = True
@@ -269,12 +274,12 @@ class _FullTexts:
         self._writer = writer
         self._recent = {cast("int", row[0]) for row in connection.execute("SELECT id FROM recent")}
 
-    def put(self, address: Address, text: DocumentText | None) -> None:
+    def put(self, address: Address, text: DocumentText | None, *, new: bool) -> None:
         key = document_key(address.path)
         if key in self._recent:
             self._connection.execute("DELETE FROM recent WHERE id = ?", (key,))
-        # In any case: a killed process may have left the document there alone.
-        self._writer.remove(key)
+        if not new:
+            self._writer.remove(key)
         if text:
             self._writer.add(key, text)
 
@@ -306,16 +311,23 @@ class _Taking:
         self._linker = linker
         self._outcome = outcome
         self._again = again
+        self._entries = Entries(connection)
         self._unreadable = {cast("str", row[0]) for row in connection.execute("SELECT path FROM unreadable")}
         self.size = 0
         """Bytes read so far."""
 
-    def take(self, address: Address, stat: FileStat | None) -> None:
-        """Bring one file up to date."""
-        known = record_at(self._connection, address.path)
+    def take(self, address: Address, stat: FileStat | None, *, new: bool = False) -> None:
+        """Bring one file up to date.
+
+        Args:
+            address: Which.
+            stat: What is known of it; it is looked at when nothing is.
+            new: Neither half of the index can hold it.
+        """
+        known = None if new else record_at(self._connection, address.path)
         found = self._load(address, stat)
         if found is None:
-            self._replace(address, known, None, None)
+            self._replace(address, known, None, None, new=new)
             return
         stat, raw = found
         self.size += len(raw)
@@ -325,11 +337,16 @@ class _Taking:
             return
         document = read_document(address, raw)
         record = describe(document, revision)
-        self._replace(address, known, record, document)
-        add_entry(self._connection, document, record, stat, known)
+        self._replace(address, known, record, document, new=new)
+        self._entries.add(document, record, stat, known)
+
+    def finish(self) -> None:
+        """Write what was taken in; to be called once, before the links are settled."""
+        self._entries.finish()
+        self._linker.finish()
 
     def _replace(
-        self, address: Address, known: Record | None, record: Record | None, document: Document | None
+        self, address: Address, known: Record | None, record: Record | None, document: Document | None, *, new: bool
     ) -> None:
         if known:
             remove_entry(self._connection, address)
@@ -338,7 +355,7 @@ class _Taking:
             self._outcome.changed.append(address)
         elif address.path not in self._again:
             return
-        self._texts.put(address, document_text(document, record) if document and record else None)
+        self._texts.put(address, document_text(document, record) if document and record else None, new=new)
         self._outcome.added += known is None and record is not None
         self._outcome.updated += known is not None and record is not None
         self._outcome.removed += known is not None and record is None

@@ -100,6 +100,14 @@ def test_a_file_that_was_not_there_when_it_was_reported_is_found_when_it_comes(b
     assert made.found("kangaroo") == ["late.md"]
 
 
+def test_a_file_that_is_reported_twice_is_taken_in_once(base: MakeBase) -> None:
+    made = base({"a.md": "# A"})
+    address = made.write("b.md", "# B\n\nkangaroo [[a]]\n")
+    made.index.update([address, Address("a.md"), address])
+    assert made.found("kangaroo") == ["b.md"]
+    assert [link.source for link in made.index.links_to(Address("a.md"))] == [address]
+
+
 def test_fresh_changes_move_into_the_full_text_without_a_trace(base: MakeBase) -> None:
     made = base({f"n{number:03}.md": f"# N\n\nshared word{number}\n" for number in range(64)})
     for number in range(64):

@@ -109,18 +109,34 @@ class _Pass:
 
     def run(self, events: Iterator[tuple[Event, Range]]) -> None:
         """Take in all events."""
-        inside, opaque = False, self._found.opaque
+        inside = False
         for event, span in events:
-            if inside:
-                inside = self._inside(event, span)
-            elif isinstance(event, str) or "Text" in event or "End" in event:
-                continue
+            if isinstance(event, str):  # a line break or rule
+                if inside:
+                    self._collect(span, " ")
+            elif "Text" in event:
+                if inside:
+                    self._collect(span, event["Text"])
+            elif "End" in event:
+                inside = inside and self._end(event["End"], span)
             elif "Start" in event:
                 tag = event["Start"]
                 if not isinstance(tag, str):
                     inside = self._begin(tag, span)
-            else:  # code and HTML
-                opaque.append((span["start"], span["end"]))
+            else:
+                self._take_opaque(event, span, inside=inside)
+
+    def _take_opaque(self, event: Mapping[str, object], span: Range, *, inside: bool) -> None:
+        """Take in code or HTML."""
+        if not self._links:
+            self._found.opaque.append((span["start"], span["end"]))
+        if inside:
+            self._collect(span, cast("str", event.get("Code", "")))
+
+    def _collect(self, span: Range, text: str) -> None:
+        """Keep a text that stands inside a heading or link."""
+        self._pieces.append((span["start"], text))
+        self._seen = span["end"]
 
     def _begin(self, tag: Mapping[str, object], span: Range) -> bool:
         """Take in the beginning of an element that has data; whether its text is now collected."""
@@ -152,25 +168,6 @@ class _Pass:
             self._found.opaque.append((start, end))
         self._links.append((link, len(self._pieces)))
         self._seen = start + (2 if image else 1)
-
-    def _inside(self, event: Event, span: Range) -> bool:
-        """Take in an event inside a heading or link; whether the next one is inside as well."""
-        if isinstance(event, str):
-            self._pieces.append((span["start"], " "))
-        elif "Text" in event:
-            self._pieces.append((span["start"], event["Text"]))
-        elif "End" in event:
-            return self._end(event["End"], span)
-        elif "Start" in event:
-            tag = event["Start"]
-            return isinstance(tag, str) or self._begin(tag, span)
-        else:
-            if "Code" in event:
-                self._pieces.append((span["start"], event["Code"]))
-            if not self._links:
-                self._found.opaque.append((span["start"], span["end"]))
-        self._seen = span["end"]
-        return True
 
     def _end(self, tag: str | Mapping[str, object], span: Range) -> bool:
         """Take in the end of an element inside a heading or link; whether the next event is inside as well."""

@@ -73,23 +73,48 @@ def document_key(path: str) -> int:
     return int.from_bytes(blake2b(path.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big") >> 1
 
 
-def add_entry(
-    connection: sqlite3.Connection, document: Document, record: Record, stat: FileStat, known: Record | None = None
-) -> None:
-    """Put a document into `files`, `details` and `tags`.
+class Entries:
+    """Puts documents into `files`, `details` and `tags`, all together in the order of these tables.
 
     Args:
-        connection: The catalogue, inside a writing transaction, without the document.
-        document: As it was read.
-        record: What it says of itself.
-        stat: Its file.
-        known: What the catalogue knew of it until now.
+        connection: The catalogue, inside a writing transaction, without the documents.
     """
-    key = document_key(record.address.path)
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._files: list[tuple[int | str, ...]] = []
+        self._details: list[tuple[int, str, str]] = []
+        self._tags: list[tuple[str, int, str]] = []
+
+    def add(self, document: Document, record: Record, stat: FileStat, known: Record | None = None) -> None:
+        """Take a document in; it is in the tables after `finish`.
+
+        Args:
+            document: As it was read.
+            record: What it says of itself.
+            stat: Its file.
+            known: What the catalogue knew of it until now.
+        """
+        key = document_key(record.address.path)
+        self._files.append(_file_row(key, document, record, stat, known))
+        self._details.append((key, _record_json(record), _outline_json(document.sections)))
+        self._tags += [(fold(tag), key, tag) for tag in record.tags]
+
+    def finish(self) -> None:
+        """Write what was taken in; to be called once."""
+        # Paths come in order, so that their index grows at its end; the larger rows are put where they belong.
+        self._connection.executemany(_INSERT_FILE, self._files)
+        self._connection.executemany("INSERT INTO details VALUES (?, ?, ?)", sorted(self._details))
+        self._connection.executemany("INSERT OR IGNORE INTO tags VALUES (?, ?, ?)", sorted(self._tags))
+
+
+def _file_row(
+    key: int, document: Document, record: Record, stat: FileStat, known: Record | None
+) -> tuple[int | str, ...]:
     changed = moment_of(stat.mtime_ns / 1e9)
     created, updated = record.created or (known.created if known else changed), record.updated or changed
     given = (GIVEN_CREATED if record.created else 0) | (GIVEN_UPDATED if record.updated else 0)
-    row = (
+    return (
         key, record.address.path,
         stat.size, stat.mtime_ns, stat.ctime_ns, stat.inode, record.revision,
         record.id, encode(record.aliases) if record.aliases else "",
@@ -98,14 +123,6 @@ def add_entry(
         EDITED if known else NEW,
         record.words, len(document.sections), len(document.links), len(record.findings),
     )  # fmt: skip
-    connection.execute(_INSERT_FILE, row)
-    connection.execute(
-        "INSERT INTO details VALUES (?, ?, ?)", (key, _record_json(record), _outline_json(document.sections))
-    )
-    if record.tags:
-        connection.executemany(
-            "INSERT OR IGNORE INTO tags VALUES (?, ?, ?)", [(fold(tag), key, tag) for tag in record.tags]
-        )
 
 
 _INSERT_FILE = sql("INSERT INTO files VALUES (", ", ".join("?" * 25), ")")

@@ -9,12 +9,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from typing import cast
 
 from commonplace.domain.addresses import MARKDOWN_SUFFIXES, Address, parse_address
 from commonplace.domain.documents import Document, Link, LinkKind, Span
 from commonplace.domain.errors import InvalidInputError, NotFoundError, StorageError
-from commonplace.domain.links import INDEX_NAMES, Named, link_key, name_keys, resolve
+from commonplace.domain.links import INDEX_NAMES, MARKDOWN_KINDS, Named, link_key, name_keys, resolve
 from commonplace.domain.ports import Store
 from commonplace.domain.query import Record, ResolvedLink
 from commonplace.domain.snippets import sentence_round
@@ -102,7 +103,11 @@ class CatalogueLookup:
 
 
 class Linker:
-    """Keeps the links of one transaction's documents.
+    """Keeps the links of one transaction's documents; `finish` ends it.
+
+    New rows are written all together in the order of their tables, which costs half of writing them where each document
+    happens to lie. Where a link leads is worked out once for each target and folder: a document that changes what it
+    means unsettles it.
 
     Args:
         connection: The catalogue, inside a writing transaction.
@@ -115,6 +120,9 @@ class Linker:
         self._collection = store.name
         self._lookup = CatalogueLookup(connection, store, paths)
         self._first = paths is not None
+        self._rows: list[_LinkRow] = []
+        self._names: list[tuple[str, int]] = []
+        self._targets: dict[tuple[str, str, str | int, bool], _Columns] = {}
         if self._first:
             unsettle(connection, {EVERYTHING})
 
@@ -134,14 +142,24 @@ class Linker:
         if document:
             self._add_links(document)
 
+    def finish(self) -> None:
+        """Write what was taken in; to be called once, before the links are settled."""
+        self._connection.executemany("INSERT OR IGNORE INTO names VALUES (?, ?)", sorted(self._names))
+        # Each document's rows stand together already, and in their order.
+        rows = sorted(self._rows, key=itemgetter(0))
+        self._connection.executemany("INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+
     def _rename(self, before: Named | None, after: Named | None) -> None:
         changed: set[str] = set()
-        for one, statement in ((before, "DELETE FROM names WHERE key = ? AND file = ?"), (after, _ADD_NAME)):
-            if one:
-                key = document_key(one.address.path)
-                keys = name_keys(one)
-                changed |= keys
-                self._connection.executemany(statement, [(name, key) for name in sorted(keys)])
+        if before:
+            key, keys = document_key(before.address.path), name_keys(before)
+            changed |= keys
+            rows = [(name, key) for name in keys]
+            self._connection.executemany("DELETE FROM names WHERE key = ? AND file = ?", rows)
+        if after:
+            key, keys = document_key(after.address.path), name_keys(after)
+            changed |= keys
+            self._names += [(name, key) for name in keys]
         one = before or after
         # A link to a folder above has no key of its own.
         changed |= {""} if one and one.address.name in INDEX_NAMES else set()
@@ -151,28 +169,29 @@ class Linker:
     def _add_links(self, document: Document) -> None:
         if not document.links:
             return
-        source = document_key(document.address.path)
-        rows = [
-            (
-                source,
-                ordinal,
-                *self._row(link, resolve(link, document.address, self._lookup, collection=self._collection)),
-            )
-            for ordinal, link in enumerate(document.links)
-        ]
-        self._connection.executemany("INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+        source, folder = document_key(document.address.path), document.address.folder
+        for ordinal, link in enumerate(document.links):
+            # All that `resolve` looks at; a link without a target leads to its own document.
+            means = (link.collection, link.target, folder if link.target else source, link.kind in MARKDOWN_KINDS)
+            columns = self._targets.get(means)
+            if columns is None:
+                columns = self._targets[means] = self._target_columns(link, document.address)
+            self._rows.append((source, ordinal, *columns, link.collection, _stored(link)))
 
-    def _row(self, link: Link, target: Address | None) -> tuple[str | None, int | None, str | None, str, str]:
-        """The columns from `key` to `link`."""
+    def _target_columns(self, link: Link, source: Address) -> _Columns:
+        """The columns `key`, `target` and `attachment`."""
         whole = f"{link.collection}:{link.target}" if link.collection not in {"", self._collection} else link.target
-        return (link_key(whole) if whole else None, *_columns(target), link.collection, _stored(link))
+        target = resolve(link, source, self._lookup, collection=self._collection)
+        return (link_key(whole) if whole else None, *_columns(target))
 
+
+_Columns = tuple[str | None, int | None, str | None]
+_LinkRow = tuple[int, int, str | None, int | None, str | None, str, str]
 
 _UNRESOLVED = (
     "(l.target IS NULL AND l.attachment IS NULL AND l.key IN (SELECT key FROM names))"
     " OR l.target NOT IN (SELECT id FROM files)"
 )
-_ADD_NAME = "INSERT OR IGNORE INTO names VALUES (?, ?)"
 
 
 def unsettle(connection: sqlite3.Connection, keys: Iterable[str]) -> None:

@@ -78,7 +78,12 @@ class Folder:
     def load(self, address: Address) -> tuple[FileStat, bytes]:
         """Facts and bytes of one file, taken from the same open file; raises as `read` does."""
         try:
-            return _load(self.path, self.resolve(address))
+            try:
+                return _load(self.path, address)
+            except OSError as error:
+                if error.errno != errno.ELOOP:
+                    raise
+            return _load(self.path, self.resolve(address))  # it is a link
         except OSError as error:
             if error.errno in _ABSENT:
                 raise _missing(address) from error

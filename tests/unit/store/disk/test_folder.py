@@ -116,14 +116,18 @@ def test_a_target_swapped_between_resolving_and_opening_is_never_followed(
 ) -> None:
     folder = Folder(root)
 
-    def swapped(address: Address) -> Address:
-        (root / address.path).unlink()
-        (root / address.path).symlink_to(root.parent / "secret.md")
-        return address
+    target = root / "notes" / "a.md"
+    (root / "link.md").symlink_to(target)
+
+    def swapped(_address: Address) -> Address:
+        target.unlink()
+        target.symlink_to(root.parent / "secret.md")
+        return Address("notes/a.md")
 
     monkeypatch.setattr(folder, "resolve", swapped)
     with pytest.raises(NotFoundError):
-        folder.read(Address("notes/a.md"))
+        folder.read(Address("link.md"))
+    assert target.is_symlink()
 
 
 def test_descriptors_are_given_back(root: Path) -> None:
