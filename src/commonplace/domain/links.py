@@ -35,7 +35,7 @@ from commonplace.domain.markdown.paths import (
     without_suffix,
 )
 
-MARKDOWN_KINDS = frozenset({LinkKind.MARKDOWN, LinkKind.IMAGE})
+MARKDOWN_KINDS = (LinkKind.MARKDOWN, LinkKind.IMAGE)
 """Kinds whose paths begin at their document's folder; those of the others begin at the root."""
 
 

@@ -26,6 +26,7 @@ from yaml.events import (
 from yaml.reader import ReaderError
 
 from commonplace.domain.json import Json
+from commonplace.domain.yamlblock.plain import read_plain
 from commonplace.domain.yamlblock.scalars import plain_value
 
 MAX_CHARS = 1_048_576
@@ -63,6 +64,12 @@ def load(text: str) -> Loaded:
     """Read one YAML document; never raises. Of repeated keys the last counts, and an alias counts as null."""
     if len(text) > MAX_CHARS:
         return _failure(f"it is longer than {MAX_CHARS:,} characters")
+    values = read_plain(text)
+    return parse(text) if values is None else Loaded(values)
+
+
+def parse(text: str) -> Loaded:
+    """The same with the parser, whatever the text; it may be of any length."""
     builder = _Builder()
     try:
         for event in events(text):
