@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -14,6 +14,7 @@ from commonplace import __version__
 if TYPE_CHECKING:
     from commonplace.faces.cli.session import Hosting
     from commonplace.faces.mcp.dialect import Dialect
+    from commonplace.plugins.loading import Plugins
     from commonplace.settings import CommitMode, Settings
 
 TOOLSETS = {
@@ -53,7 +54,22 @@ def _run(arguments: Sequence[str]) -> int:
     from commonplace.faces.cli.app import run
     from commonplace.faces.cli.session import Parts
 
-    return run(arguments, Parts(open=Workplace, commit_mode=_commit_mode, serve=_serve, host=_host))
+    parts = Parts(
+        open=Workplace,
+        commit_mode=_commit_mode,
+        serve=_serve,
+        host=_host,
+        commands=lambda: _plugins().commands(),
+        set_aside=lambda: [(one.name, one.reason) for one in _plugins().set_aside],
+    )
+    return run(arguments, parts)
+
+
+@cache
+def _plugins() -> Plugins:
+    from commonplace.plugins.loading import load_plugins
+
+    return load_plugins()
 
 
 def _serve(settings: Settings) -> None:

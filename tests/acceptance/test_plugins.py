@@ -17,6 +17,7 @@ from mcp_types import ElicitRequestParams, ElicitResult, ResourceUpdatedNotifica
 
 from agent import Agent, Mode, agent
 from serving import commonplace, served
+from shell import Shell
 from support import ROOT, eventually
 
 PLUGINS = ROOT / "examples" / "plugins"
@@ -51,7 +52,10 @@ def test_a_plugin_adds_a_tool_a_type_a_validator_and_a_hook(scratch: Path, base:
         assert wrong["error_code"] == "VALIDATION_FAILED"
         schema = writer.call("kb_schema", kb_name="harbour")
         assert schema["relationship_types"]["measures"] == "measured_by"
-        assert "tides" in writer.call("kb_orient", kb_name="harbour")
+        orientation = writer.call("kb_orient", kb_name="harbour")
+        assert orientation["tides"]
+        assert orientation["gauges_written"] == 2, "the hook before indexing saw each"
+        assert wrong["retryable"] is False
         found = writer.call("kb_search", query="restore the database")
         assert found["results"][0]["id"] == "runbooks/restore-database", "the core's own tool is not shadowed"
     told = log.read_text()
@@ -64,6 +68,42 @@ def test_a_plugin_of_every_tier_is_in_the_lowest_and_widens_none(scratch: Path, 
         assert "tide_gauges" in reader.tools()
         assert "kb_create" not in reader.tools()
         assert reader.protocol_error("kb_create", kb_name="harbour").error.code == -32602
+
+
+def test_a_preset_of_a_plugin_begins_a_schema_and_its_validator_judges_what_is_there(scratch: Path, base: Path) -> None:
+    (base / "gauge.md").write_text("---\ntype: tide_gauge\ntitle: Odd\nrange: 40\n---\nplace: quay\n")
+    with agent("mcp", base, "--tier", "admin", env={"PYTHONPATH": str(scratch)}) as admin:
+        assert admin.call("kb_manage", action="discover")["presets"] == ["harbour"]
+        given = {"action": "set_schema", "kb_name": "harbour"}
+        assert admin.refusal("kb_manage", **given, schema={"preset": "none"})["error_code"] == "VALIDATION_FAILED"
+        assert admin.call("kb_manage", **given, schema={"preset": "harbour", "description": "Ours"})["set"]
+        issues = admin.call("kb_qa_validate", entry_id="gauge", kb_name="harbour")["issues"]
+        assert [(one["rule"], one["field"]) for one in issues] == [("schema_violation", "range")]
+    text = (base / "kb.yaml").read_text()
+    assert "kb_type: harbour\n" in text
+    assert "description: Ours\n" in text
+
+
+def test_doctor_names_what_is_not_used_and_a_plugin_adds_a_command(scratch: Path, base: Path) -> None:
+    shell = Shell(base, {"PYTHONPATH": str(scratch)})
+    found = shell("doctor", "--json")
+    assert found.code == 1
+    (finding,) = found.json["findings"]
+    assert (finding["check"], finding["subject"]) == ("plugin", "leaky")
+    assert "the boat has a hole" in finding["message"]
+    (base / "kb.yaml").write_text("name: harbour\ntypes: [unclosed\n")
+    told = shell("doctor").lines
+    assert any(line.startswith("harbour: error: kb.yaml, line ") for line in told)
+    assert shell.ok("tide-range", "1.5", "4").text == "2.5 m\n"
+    assert shell("tide-range", "4", "1").code == 1
+    assert shell("tide-range", "4", "much").code == 2
+    assert "tide-range" in shell.ok("--help").text
+
+
+def test_doctor_finds_nothing_where_nothing_is_wrong(base: Path) -> None:
+    assert Shell(base).ok("doctor", "--json").json == {"count": 0, "findings": []}
+    (finding,) = Shell(base)("doctor", "-C", "nowhere", "--json").json["findings"]
+    assert finding["check"] == "opening"
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])

@@ -6,7 +6,7 @@ A folder without the file is a base of notes; a broken file is a finding, and th
 from __future__ import annotations
 
 import codecs
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from commonplace.domain.documents import Finding, Severity
@@ -78,6 +78,8 @@ class Schema:
     enforce: bool = False
     """Whether entries that break their type are refused; else they come back as warnings."""
     qa_on_write: bool = False
+    rules: Mapping[str, FieldRule] = field(default_factory=dict[str, FieldRule])
+    """What `validation.rules` says of fields of entries of every type."""
     types: Mapping[str, EntryType]
     """Core types and declared ones by name."""
     declares_types: bool = False
@@ -123,6 +125,7 @@ def read_schema(raw: bytes | None) -> Schema:
         policies=_mapping(values.get("policies")),
         enforce=validation.get("enforce") is True,
         qa_on_write=validation.get("qa_on_write") is True,
+        rules=_rules(validation.get("rules")),
         types={**CORE_TYPES, **declared},
         declares_types=bool(declared),
         findings=tuple(_finding(problem) for problem in loaded.problems),
@@ -133,19 +136,24 @@ def schema_problems(schema: Schema) -> list[str]:
     """What is wrong with what a `kb.yaml` declares, sentence by sentence; its YAML is judged by `findings`."""
     problems: list[str] = []
     for entry_type in schema.types.values():
-        where = f"types.{entry_type.name}"
         fields = _mapping(entry_type.declared.get("fields"))
         for name, rule in entry_type.fields.items():
             kind = _text(_mapping(fields.get(name)).get("type")) or "text"
-            if kind not in FIELD_TYPES:
-                problems.append(f"{where}.fields.{name}.type is {kind!r}; expected one of {', '.join(FIELD_TYPES)}.")
-            if rule.type in {"select", "multi-select"} and not rule.options:
-                problems.append(f"{where}.fields.{name} is a {rule.type} without options.")
-            if rule.target_type and rule.target_type not in schema.types:
-                problems.append(f"{where}.fields.{name}.target_type {rule.target_type!r} is not declared.")
-            if rule.min is not None and rule.max is not None and rule.min > rule.max:
-                problems.append(f"{where}.fields.{name}: min {rule.min:g} is over max {rule.max:g}.")
+            problems += _rule_problems(f"types.{entry_type.name}.fields.{name}", kind, rule, schema.types)
+    for name, rule in schema.rules.items():
+        problems += _rule_problems(f"validation.rules, field {name}", rule.type, rule, schema.types)
     return problems
+
+
+def _rule_problems(where: str, kind: str, rule: FieldRule, types: Mapping[str, EntryType]) -> Iterator[str]:
+    if kind not in FIELD_TYPES:
+        yield f"{where}.type is {kind!r}; expected one of {', '.join(FIELD_TYPES)}."
+    if rule.type in {"select", "multi-select"} and not rule.options:
+        yield f"{where} is a {rule.type} without options."
+    if rule.target_type and rule.target_type not in types:
+        yield f"{where}.target_type {rule.target_type!r} is not declared."
+    if rule.min is not None and rule.max is not None and rule.min > rule.max:
+        yield f"{where}: min {rule.min:g} is over max {rule.max:g}."
 
 
 def set_keys(raw: bytes, changes: Mapping[str, Json]) -> bytes:
@@ -193,6 +201,16 @@ def entry_type_of(name: str, body: JsonObject) -> EntryType:
         fields=fields,
         declared=body,
     )
+
+
+def _rules(value: Json) -> dict[str, FieldRule]:
+    """`[{field, type?, required?, options?, min?, max?, format?}]` by field; bounds without a type are of a number."""
+    rules: dict[str, FieldRule] = {}
+    for body in map(_mapping, value if isinstance(value, list) else []):
+        if name := _text(body.get("field")):
+            bounded = "min" in body or "max" in body
+            rules[name] = _field_rule({"type": "number" if bounded else "text", **body})
+    return rules
 
 
 def _field_rule(body: Mapping[str, Json]) -> FieldRule:

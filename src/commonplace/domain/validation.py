@@ -32,16 +32,16 @@ class Violation:
 
 
 def violations(schema: Schema, entry_type: str, values: JsonObject) -> list[Violation]:
-    """Where an entry's fields break its type's rules, in the order of the declaration; unknown types have none."""
+    """Where an entry's fields break its type's rules, then those for every type, in the order of the declaration."""
     declared = schema.types.get(entry_type)
-    if declared is None:
-        return []
+    fields = {**schema.rules, **(declared.fields if declared else {})}
+    required = declared.required if declared else ()
     found = [
         Violation(name, "required", "a value", "nothing")
-        for name in dict.fromkeys([*declared.required, *(n for n, rule in declared.fields.items() if rule.required)])
+        for name in dict.fromkeys([*required, *(n for n, rule in fields.items() if rule.required)])
         if values.get(name) in (None, "", [])
     ]
-    for name, rule in declared.fields.items():
+    for name, rule in fields.items():
         value = values.get(name)
         if value is not None:
             found += _broken(name, rule, value)

@@ -48,10 +48,13 @@ HOOKS = (
 - `get_validators()` returns functions `(entry_type, data, context)` that return
   `[{"field", "rule", "expected", "got", "severity"?}]`.
 - `get_hooks()` returns `{"before_save" | "after_save" | "before_delete" | "after_delete" | "before_index": [hook]}`
-  with `hook(entry, context)`; what a before-hook raises stops the write.
-- `get_kb_presets()` returns `{name: kb.yaml as an object}`.
+  with `hook(entry, context)`; what a hook before a save or a deletion raises stops the write. `before_index` comes when
+  an entry that was written here is durable and not yet searchable; what it raises is logged.
+- `get_kb_presets()` returns `{name: kb.yaml as an object}`; `kb_manage` with `set_schema` begins with one that its
+  schema names as `{"preset": name}`.
 - `get_orient_supplement(kb_name)` returns an object that `kb_orient` shows besides.
-- `get_cli_commands()` returns `{name: function}`, each a subcommand of `commonplace`.
+- `get_cli_commands()` returns `{name: function}`, each a subcommand of `commonplace` whose arguments and options are
+  the function's parameters and whose exit code is what it returns; the product's own commands cannot be replaced.
 - `set_context(context)` is called once with a `Context`.
 """
 

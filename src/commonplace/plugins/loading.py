@@ -52,6 +52,14 @@ class Plugins:
     set_aside: tuple[SetAside, ...] = ()
     changes: Changes = field(default_factory=Changes)
 
+    def commands(self) -> dict[str, Callable[..., object]]:
+        """The subcommands that they add to the command line, the first of two with one name."""
+        added: dict[str, Callable[..., object]] = {}
+        for plugin in self.loaded:
+            for name, function in _commands(plugin).items():
+                added.setdefault(name, function)
+        return added
+
     def extensions(self, context: Context) -> Extensions:
         """What they add to the services; one that fails in this is left out of it, with a warning."""
         for plugin in self.loaded:
@@ -68,6 +76,7 @@ class Plugins:
                 for moment in moments
             },
             supplements=tuple(_supplement(plugin) for plugin in supplementing),
+            presets={name: preset for plugin in self.loaded for name, preset in _presets(plugin).items()},
         )
 
 
@@ -120,6 +129,14 @@ def _hooks_of(plugin: Plugin) -> Mapping[str, Sequence[HookFunction]]:
     return offered(plugin, "get_hooks", cast("Mapping[str, Sequence[HookFunction]]", {}))
 
 
+def _commands(plugin: Plugin) -> Mapping[str, Callable[..., object]]:
+    return offered(plugin, "get_cli_commands", cast("Mapping[str, Callable[..., object]]", {}))
+
+
+def _presets(plugin: Plugin) -> Mapping[str, JsonObject]:
+    return offered(plugin, "get_kb_presets", cast("Mapping[str, JsonObject]", {}))
+
+
 def _types(plugin: Plugin) -> dict[str, EntryType]:
     declared = offered(plugin, "get_entry_types", cast("Mapping[str, JsonObject]", {}))
     return {name: entry_type_of(name, body) for name, body in declared.items()}
@@ -163,7 +180,7 @@ def _hook(moment: Moment, function: HookFunction, context: Context) -> Hook:
             function(entry, context)
         except Exception as error:
             reason = str(error)[:200] or type(error).__name__
-            if moment.startswith("before"):
+            if moment in {"before_save", "before_delete"}:
                 raise InvalidInputError(f"A plugin refused this: {reason}.", kind="hook") from error
             log.warning("a plugin's %s hook failed: %s: %s", moment, type(error).__name__, reason)
 

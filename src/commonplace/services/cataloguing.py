@@ -18,11 +18,9 @@ from commonplace.domain.slugs import slug
 from commonplace.domain.validation import Violation, violations
 from commonplace.services import writing
 from commonplace.services.collections import Collection, record_of
-from commonplace.services.extending import Moment
+from commonplace.services.extending import Moment, entry_fields, type_of
 from commonplace.services.writing import Intent, Written
 
-DEFAULT_TYPE = "note"
-"""The type of an entry that states none."""
 ASSESSMENT_TYPE = "qa_assessment"
 """The type of entries that keep the result of an assessment; they are not assessed themselves."""
 
@@ -132,11 +130,11 @@ def update_entry(
     def change(document: Document) -> bytes:
         nonlocal warnings
         values = document.frontmatter.values
-        entry_type = _type_of(values)
+        entry_type = type_of(values)
         fields = _merged(schema.types.get(entry_type), values, changes)
         warnings = _checked(collection, schema, entry_type, {"title": document.title, **values, **fields})
         content = _with_body(set_fields(document.raw, fields) if fields else document.raw, document, body)
-        collection.extensions.at("before_save", entry_fields(collection, read_document(address, content)))
+        collection.extensions.at("before_save", entry_fields(collection.name, read_document(address, content)))
         return content
 
     written = writing.edit(collection, address, change, intent)
@@ -152,27 +150,11 @@ def delete_entry(collection: Collection, address: Address, intent: Intent = writ
         NotFoundError: there is none.
         InvalidInputError: kind "hook": a plugin objects.
     """
-    entry = entry_fields(collection, collection.index.document(address))
+    entry = entry_fields(collection.name, collection.index.document(address))
     collection.extensions.at("before_delete", entry)
     written = writing.delete(collection, address, intent)
     collection.extensions.at("after_delete", entry)
     return written
-
-
-def entry_fields(collection: Collection, document: Document) -> dict[str, Json]:
-    """An entry as plugins are given it."""
-    values = document.frontmatter.values
-    identifier = values.get("id")
-    return {
-        **values,
-        "id": identifier if isinstance(identifier, str) else document.address.id,
-        "kb_name": collection.name,
-        "entry_type": _type_of(values),
-        "title": document.title,
-        "tags": list(document.tags),
-        "file_path": document.address.path,
-        "body": document.raw[document.body_start :].decode("utf-8", "replace"),
-    }
 
 
 def link_entries(collection: Collection, source: Address, target: str, relation: str, note: str | None) -> Written:
@@ -213,12 +195,13 @@ def _prepared(collection: Collection, schema: Schema, entry: NewEntry) -> _Prepa
     top, below = _placed(declared, entry.metadata)
     values: dict[str, Json] = {"id": identifier, "title": entry.title, "type": entry.entry_type}
     values |= {key: value for key, value in entry.fields.items() if value is not None} | top
+    values |= {name: rule.default for name, rule in declared.fields.items() if rule.default is not None} | values
     values |= {"metadata": below} if below else {}
     warnings = _checked(collection, schema, entry.entry_type, values)
     body = entry.body if not entry.body or entry.body.endswith("\n") else f"{entry.body}\n"
     content = set_fields(f"\n{body}".encode() if body else b"", values)
     address = _address(declared, identifier, values)
-    collection.extensions.at("before_save", entry_fields(collection, read_document(address, content)))
+    collection.extensions.at("before_save", entry_fields(collection.name, read_document(address, content)))
     return _Prepared(identifier, address, content, warnings)
 
 
@@ -266,7 +249,7 @@ def _after(collection: Collection, moment: Moment, address: Address, content: by
     """What plugins do once an entry is written; nothing is read where no plugin asks."""
     if collection.extensions.hooks.get(moment):
         document = read_document(address, content) if content is not None else collection.index.document(address)
-        collection.extensions.at(moment, entry_fields(collection, document))
+        collection.extensions.at(moment, entry_fields(collection.name, document))
 
 
 def _checked(collection: Collection, schema: Schema, entry_type: str, values: JsonObject) -> tuple[Violation, ...]:
@@ -278,11 +261,6 @@ def _checked(collection: Collection, schema: Schema, entry_type: str, values: Js
             hint="Mend the named fields and try again.",
         )
     return found
-
-
-def _type_of(values: JsonObject) -> str:
-    named = values.get("type") or values.get("category")
-    return named if isinstance(named, str) else DEFAULT_TYPE
 
 
 def _with_body(raw: bytes, document: Document, body: str | None) -> bytes:

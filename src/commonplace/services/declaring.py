@@ -60,9 +60,17 @@ def remove_type(collection: Collection, name: str) -> Schema:
 def set_schema(collection: Collection, schema: JsonObject) -> Schema:
     """Set the given keys of the file; those that are not given stay.
 
+    Args:
+        collection: Whose file it is.
+        schema: Keys and values; `preset` names a plugin's preset, whose keys are set where they are not given here.
+
     Raises:
         InvalidInputError: kind "schema": an unknown key, or a file that cannot be changed.
+        NotFoundError: kind "preset".
     """
+    if "preset" in schema:
+        given = {key: value for key, value in schema.items() if key != "preset"}
+        schema = {**_preset(collection, schema["preset"]), **given}
     unknown = sorted(set(schema) - KEYS)
     if unknown:
         raise InvalidInputError(
@@ -71,6 +79,17 @@ def set_schema(collection: Collection, schema: JsonObject) -> Schema:
             hint="Leave them out.",
         )
     return _write(collection, "Set the schema", lambda _: schema)
+
+
+def _preset(collection: Collection, name: Json) -> JsonObject:
+    presets = collection.extensions.presets
+    if isinstance(name, str) and name in presets:
+        return presets[name]
+    raise NotFoundError(
+        f"There is no preset {name!r}. Presets: {', '.join(presets) or 'none'}.",
+        kind="preset",
+        hint="Give one of them, or the keys themselves.",
+    )
 
 
 def _change(collection: Collection, message: str, change: Callable[[Mapping[str, Json]], dict[str, Json]]) -> Schema:

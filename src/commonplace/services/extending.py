@@ -6,9 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from commonplace.domain.documents import Document
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.schema import EntryType
 from commonplace.domain.validation import Violation
+
+DEFAULT_TYPE = "note"
+"""The type of an entry that states none."""
 
 Moment: TypeAlias = Literal["before_save", "after_save", "before_delete", "after_delete", "before_index"]
 Hook: TypeAlias = Callable[[JsonObject], None]
@@ -29,6 +33,8 @@ class Extensions:
     validators: tuple[Validator, ...] = ()
     hooks: Mapping[Moment, tuple[Hook, ...]] = field(default_factory=dict[Moment, tuple[Hook, ...]])
     supplements: tuple[Supplement, ...] = ()
+    presets: Mapping[str, JsonObject] = field(default_factory=dict[str, JsonObject])
+    """Whole `kb.yaml` files as objects, by name, that a schema can begin with."""
 
     def at(self, moment: Moment, entry: JsonObject) -> None:
         """Call the hooks of a moment, in the order of the plugins.
@@ -49,3 +55,30 @@ class Extensions:
 
 
 NONE = Extensions()
+
+
+def type_of(values: JsonObject) -> str:
+    """The type that frontmatter states, or the usual one."""
+    named = values.get("type") or values.get("category")
+    return named if isinstance(named, str) else DEFAULT_TYPE
+
+
+def entry_fields(collection: str, document: Document) -> dict[str, Json]:
+    """An entry as plugins are given it.
+
+    Args:
+        collection: The collection's name.
+        document: The entry.
+    """
+    values = document.frontmatter.values
+    identifier = values.get("id")
+    return {
+        **values,
+        "id": identifier if isinstance(identifier, str) else document.address.id,
+        "kb_name": collection,
+        "entry_type": type_of(values),
+        "title": document.title,
+        "tags": list(document.tags),
+        "file_path": document.address.path,
+        "body": document.raw[document.body_start :].decode("utf-8", "replace"),
+    }

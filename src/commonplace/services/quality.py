@@ -14,8 +14,9 @@ from commonplace.domain.rubric import meets
 from commonplace.domain.schema import Schema
 from commonplace.domain.validation import is_date, violations
 from commonplace.services import linking
-from commonplace.services.cataloguing import ASSESSMENT_TYPE, DEFAULT_TYPE, schema_of
+from commonplace.services.cataloguing import ASSESSMENT_TYPE, schema_of
 from commonplace.services.collections import Collection, Collections
+from commonplace.services.extending import DEFAULT_TYPE
 from commonplace.services.listing import every_document
 
 SEVERITIES: tuple[Severity, ...] = (Severity.ERROR, Severity.WARNING, Severity.INFO)
@@ -83,7 +84,8 @@ def _of_record(collection: Collection, schema: Schema, record: Record) -> Iterat
     yield from _rubric(collection, schema, record)
     yield from _stale(collection, schema, record)
     values = {"title": record.title, **record.frontmatter}
-    for violation in violations(schema, record.type or DEFAULT_TYPE, values):
+    entry_type = record.type or DEFAULT_TYPE
+    for violation in (*violations(schema, entry_type, values), *collection.extensions.violations(entry_type, values)):
         if not (record.type == "event" and violation.field == "date" and violation.rule == "required"):
             yield _issue(collection, record, "schema_violation", Severity.WARNING, f"{violation}.", violation.field)
 

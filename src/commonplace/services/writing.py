@@ -20,6 +20,7 @@ from commonplace.domain.ports import Transaction
 from commonplace.domain.reading import find_section, read_document
 from commonplace.domain.revisions import require_revision
 from commonplace.services.collections import Collection
+from commonplace.services.extending import entry_fields
 
 MAX_BYTES = 16 * 1024 * 1024
 """The largest document that can be written."""
@@ -100,7 +101,7 @@ def create_all(collection: Collection, drafts: Sequence[Draft], intent: Intent =
             else:
                 step.put(address, content)
     receipt = step.receipt
-    collection.index.update(sorted(receipt.revisions))
+    _take_in(collection, sorted(receipt.revisions))
     return [
         refused.get(position) or Written(address, receipt.revisions[address], receipt.commit, created=True)
         for position, (address, _) in enumerate(drafts)
@@ -114,7 +115,7 @@ def put_all(collection: Collection, drafts: Sequence[Draft], intent: Intent = AN
     with collection.store.transaction(intent.message, intent.author) as transaction:
         for address, content in drafts:
             transaction.put(address, content)
-    collection.index.update([address for address, _ in drafts])
+    _take_in(collection, [address for address, _ in drafts])
 
 
 def edit(collection: Collection, address: Address, change: Change, intent: Intent = ANY) -> Written:
@@ -196,7 +197,7 @@ def rename(collection: Collection, address: Address, new_address: Address, inten
         transaction.put(new_address, rewritten.pop(new_address, moved))
         for source, content in rewritten.items():
             transaction.put(source, content)
-    collection.index.update([address, new_address, *rewritten])
+    _take_in(collection, [address, new_address, *rewritten])
     receipt = transaction.receipt
     return Written(new_address, receipt.revisions[new_address], receipt.commit, updated=tuple(sorted(rewritten)))
 
@@ -301,8 +302,18 @@ def _check_size(content: bytes) -> None:
 
 
 def _done(collection: Collection, address: Address, receipt: Receipt, *, created: bool = False) -> Written:
-    collection.index.update(_touched(receipt, address))
+    _take_in(collection, _touched(receipt, address))
     return Written(address, receipt.revisions.get(address, ""), receipt.commit, created=created)
+
+
+def _take_in(collection: Collection, addresses: Sequence[Address]) -> None:
+    """Bring the index up to date with a write; plugins that want to know are told of each document before."""
+    if collection.extensions.hooks.get("before_index"):
+        for address in addresses:
+            if collection.store.stat(address) is not None:
+                document = read_document(address, collection.store.read(address))
+                collection.extensions.at("before_index", entry_fields(collection.name, document))
+    collection.index.update(addresses)
 
 
 def _touched(receipt: Receipt, address: Address) -> Sequence[Address]:

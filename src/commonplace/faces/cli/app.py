@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from importlib import import_module
 from typing import cast
 
@@ -16,7 +18,7 @@ from typer.main import get_command
 from commonplace import __version__
 from commonplace.domain.errors import ConfigError
 from commonplace.faces.cli.binding import Bound, Command
-from commonplace.faces.cli.failures import EXIT_CODES, USAGE, error_json
+from commonplace.faces.cli.failures import EXIT_CODES, FAILED, USAGE, error_json
 from commonplace.faces.cli.output import Output, json_text, terminal
 from commonplace.faces.cli.session import Parts
 
@@ -32,6 +34,7 @@ COMMANDS = (
     "write",
     "restore",
     "check",
+    "doctor",
     "index",
     "resolve",
     "conflicts",
@@ -41,6 +44,8 @@ COMMANDS = (
 """In the order in which the help names them; each is a module of `commands`."""
 
 NAME = "commonplace"
+
+log = logging.getLogger(__name__)
 
 SUMMARY = """One knowledge server over Markdown files in Git, for AI agents and for people.
 
@@ -68,9 +73,11 @@ def run(argv: Sequence[str], parts: Parts) -> int:
     """
     # Only the command that is asked for is loaded; help, completion and mistakes need all of them.
     names = (argv[0],) if argv and argv[0] in COMMANDS else COMMANDS
-    command = get_command(_app(names, parts))
+    app = _app(names, parts)
+    if len(names) > 1:
+        _add_plugins(app, parts)
     try:
-        code = command.main(argv or ["--help"], NAME, standalone_mode=False)
+        code = get_command(app).main(argv or ["--help"], NAME, standalone_mode=False)
     except typer.TyperException as error:
         return _misused(argv, error)
     return code if isinstance(code, int) else 0
@@ -89,6 +96,39 @@ def _app(names: Sequence[str], parts: Parts) -> typer.Typer:
             Bound(name, command, parts)
         )
     return app
+
+
+def _add_plugins(app: typer.Typer, parts: Parts) -> None:
+    """Add the commands of plugins; one that is no command is left out, and the log says so."""
+    for name, function in parts.commands().items():
+        if name in COMMANDS:
+            log.warning("the command %s of a plugin is skipped: there already is one", name)
+            continue
+        alone = typer.Typer()
+        alone.command(name)(function)
+        try:
+            get_command(alone)
+        except Exception as error:  # noqa: BLE001 - somebody else's code: whatever it is must not stop the others
+            log.warning("the command %s of a plugin is skipped: %s", name, error)
+        else:
+            app.command(name)(_ended(name, function))
+
+
+def _ended(name: str, function: Callable[..., object]) -> Callable[..., object]:
+    """A plugin's command that ends with an exit code, whatever it does."""
+
+    @wraps(function)
+    def run(*arguments: object, **options: object) -> object:
+        try:
+            code = function(*arguments, **options)
+        except (typer.Exit, typer.TyperException):
+            raise
+        except Exception as error:
+            log.exception("the command %s of a plugin failed", name)
+            raise typer.Exit(FAILED) from error
+        raise typer.Exit(code if isinstance(code, int) else 0)
+
+    return run
 
 
 def _main(*, version: bool = typer.Option(False, "--version", help="Print the version.", is_eager=True)) -> None:

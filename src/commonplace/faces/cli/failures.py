@@ -12,9 +12,11 @@ from commonplace.faces.cli.output import Output, json_text
 from commonplace.faces.errors import form_of
 
 FINDINGS = 1
-"""Exit code of `check` when something is wrong."""
+"""Exit code of `check` and `doctor` when something is wrong."""
 USAGE = 2
 """Exit code of a command line that is none."""
+FAILED = 70
+"""Exit code after an error of the program, or of a plugin."""
 INTERRUPTED = 130
 """Exit code after Ctrl-C: 128 and the signal's number, as shells have it."""
 PIPE_CLOSED = 141
@@ -22,7 +24,7 @@ PIPE_CLOSED = 141
 
 EXIT_CODES = (
     (0, "done"),
-    (FINDINGS, "check found something wrong"),
+    (FINDINGS, "check or doctor found something wrong"),
     (USAGE, "wrong usage or setting"),
     (3, "not found"),
     (4, "invalid or too large input"),
@@ -31,7 +33,7 @@ EXIT_CODES = (
     (9, "not available now, try again"),
     (10, "Git refused"),
     (11, "the file system refused"),
-    (70, "an error of this program"),
+    (FAILED, "an error of this program"),
     (INTERRUPTED, "interrupted"),
 )
 """What the command line can end with, for the help; the numbers of errors are those of `faces.errors.FORMS`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -61,6 +61,10 @@ class Parts:
     """Serve `Settings.kb` over MCP until the client goes."""
     host: Callable[[Settings, Hosting], None]
     """Serve `Settings.kb` over HTTP until a signal ends the process."""
+    commands: Callable[[], Mapping[str, Callable[..., object]]] = dict
+    """Loads the plugins and gives the subcommands that they add, by name."""
+    set_aside: Callable[[], Sequence[tuple[str, str]]] = tuple
+    """Loads the plugins and gives the name of each that is not used, with the reason."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 MAX_RANGE = 17.0
@@ -18,6 +19,7 @@ class HarbourTides:
         self._db = context.db
         self._changed = context.changed
         self._level = "0 m"
+        self._written = 0
 
     def get_mcp_tools(self, tier: str) -> dict[str, Any]:
         """Tools that only read, and so belong to every tier."""
@@ -79,11 +81,23 @@ class HarbourTides:
 
     def get_hooks(self) -> dict[str, list[Any]]:
         """Functions round every write."""
-        return {"before_save": [_require_name_of_place]}
+        return {"before_save": [_require_name_of_place], "before_index": [self._count]}
+
+    def get_kb_presets(self) -> dict[str, Any]:
+        """A `kb.yaml` to begin with."""
+        return {"harbour": {"kb_type": "harbour", "description": "Quays, tides and who looks after them"}}
+
+    def get_cli_commands(self) -> dict[str, Any]:
+        """`commonplace tide-range LOW HIGH`."""
+        return {"tide-range": _tide_range}
 
     def get_orient_supplement(self, kb_name: str) -> dict[str, Any]:
         """What an orientation holds besides."""
-        return {"tides": f"{kb_name} keeps its gauges under gauges/"}
+        return {"tides": f"{kb_name} keeps its gauges under gauges/", "gauges_written": self._written}
+
+    def _count(self, entry: dict[str, Any], context: Any) -> None:
+        del context
+        self._written += entry["entry_type"] == "tide_gauge"
 
     def _gauges(self, arguments: dict[str, Any]) -> dict[str, Any]:
         rows = self._db.search(arguments["words"])
@@ -98,6 +112,12 @@ class HarbourTides:
         self._level = f"{answer['content']['metres']} m"
         self._changed("tides://level")
         return f"Noted: {self._level}"
+
+
+def _tide_range(low: float, high: float) -> int:
+    """Metres between two heights of the water."""
+    sys.stdout.write(f"{high - low:g} m\n")
+    return 0 if high >= low else 1
 
 
 def _plan(given: dict[str, str], client: Any) -> str:

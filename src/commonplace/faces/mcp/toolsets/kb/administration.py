@@ -76,7 +76,8 @@ def kb_manage(call: Call, given: KbManage) -> Shown:
 
 def _discover(call: Call, _: KbManage) -> JsonObject:
     shown = [show_collection(collection) for collection in call.services.collections]
-    return {"discovered": len(shown), "kbs": shown}
+    presets = {name: None for collection in call.services.collections for name in collection.extensions.presets}
+    return {"discovered": len(shown), "kbs": shown} | ({"presets": list(presets)} if presets else {})
 
 
 def _validate(call: Call, given: KbManage) -> JsonObject:

@@ -22,8 +22,9 @@ from commonplace.faces.mcp.toolsets.kb.parameters import (
 from commonplace.faces.mcp.toolsets.kb.shapes import page_of, selected, show_issue, show_row, show_types
 from commonplace.services import assessing, listing, quality
 from commonplace.services.assessing import Coverage
-from commonplace.services.cataloguing import DEFAULT_TYPE, schema_of
+from commonplace.services.cataloguing import schema_of
 from commonplace.services.collections import Collection
+from commonplace.services.extending import DEFAULT_TYPE
 from commonplace.services.quality import Issue
 
 TOP_TAGS = 10

@@ -13,8 +13,9 @@ from commonplace.domain.revisions import revision_of
 from commonplace.domain.schema import EntryType, Schema
 from commonplace.domain.validation import is_date
 from commonplace.faces.errors import form_of
-from commonplace.services.cataloguing import DEFAULT_TYPE, Saved
+from commonplace.services.cataloguing import Saved
 from commonplace.services.collections import Collection, Found
+from commonplace.services.extending import DEFAULT_TYPE
 from commonplace.services.linking import DEFAULT_RELATION, Neighbour
 from commonplace.services.quality import Issue
 
@@ -25,6 +26,8 @@ _OWN_KEYS = frozenset({"id", "title", "type", "category", "tags", "summary", "de
 
 _CODES: dict[tuple[Code, str], str] = {
     (Code.NOT_FOUND, "collection"): "KB_NOT_FOUND",
+    (Code.NOT_FOUND, "type"): "UNDECLARED_TYPE",
+    (Code.NOT_FOUND, "preset"): "VALIDATION_FAILED",
     (Code.INVALID, "type"): "UNDECLARED_TYPE",
     (Code.INVALID, "schema"): "SCHEMA_VIOLATION",
     (Code.INVALID, "query"): "QUERY_SYNTAX",
