@@ -21,6 +21,10 @@ TIMEOUT = 60.0
 """Seconds for the start and for any one answer."""
 
 
+REVISION = "2026-07-28"
+"""Of the protocol's newer era."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What came back."""
@@ -78,14 +82,49 @@ class Server:
         """A request about a page, whose path is percent-encoded whole."""
         return self.ask(method, f"/api/v1/pages/{quote(path, safe='')}{below}", body, **more)
 
-    def connect(self) -> socket.socket:
-        """A bare connection."""
-        return socket.create_connection(("127.0.0.1", self.port), timeout=TIMEOUT)
+    def call(self, toolset: str, tool: str, arguments: Mapping[str, Any], *, key: str = "") -> Any:
+        """A tool's result, or an error of the protocol, as it came."""
+        return self.rpc(toolset, "tools/call", {"name": tool, "arguments": arguments}, key=key)
+
+    def rpc(self, toolset: str, method: str, params: Mapping[str, Any], *, key: str = "") -> Any:
+        """One request of the newer era: what stands under `result`, or the whole error."""
+        headers, body = rpc_request(method, params)
+        answer = self.ask("POST", f"/mcp/{toolset}", body, key=key, headers=headers)
+        if answer.headers["content-type"] == "text/event-stream":
+            messages = [json.loads(line[5:]) for line in answer.body.decode().splitlines() if line.startswith("data:")]
+            message = next(one for one in messages if "id" in one)
+        else:
+            message = answer.json
+        return message.get("result", message)
+
+    def connect(self, receive: int = 0) -> socket.socket:
+        """A bare connection; `receive` is the size of its receive buffer in bytes, 0 for the usual."""
+        connection = socket.socket()
+        if receive:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive)
+        connection.settimeout(TIMEOUT)
+        connection.connect(("127.0.0.1", self.port))
+        return connection
 
     def stop(self, seconds: float = 20.0) -> int:
         """Ask it to end; its exit code."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(seconds)
+
+
+def rpc_request(method: str, params: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, Any]]:
+    """Headers and body of a request of the newer era."""
+    about = {"protocolVersion": REVISION, "clientInfo": {"name": "test", "version": "1"}, "clientCapabilities": {}}
+    meta = {f"io.modelcontextprotocol/{name}": value for name, value in about.items()}
+    headers = {
+        "Accept": "application/json, text/event-stream",
+        "Content-Type": "application/json",
+        "MCP-Protocol-Version": REVISION,
+        "Mcp-Method": method,
+    }
+    if "name" in params:
+        headers["Mcp-Name"] = str(params["name"])
+    return headers, {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
 
 
 @contextmanager

@@ -7,13 +7,14 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal, get_args
 
 import pytest
 from mcp_types import BlobResourceContents, EmbeddedResource
 
 from agent import Agent, RefusedError, agent
 from serving import served
-from support import GitRepo, MakeRepo
+from support import GitRepo, MakeRepo, new_repo
 from wiki_base import NOTES, ODD_VALUES, STRATEGY, wiki_repo
 
 KEY = "the-key-of-this-test"
@@ -22,34 +23,49 @@ CONFLICT = (
 )
 
 
+Where = Literal["local", "remote"]
+PLACES: tuple[Where, ...] = get_args(Where)
+
+
 @contextmanager
-def assistant(where: str, folder: Path) -> Iterator[Agent]:
+def assistant(where: Where, folder: Path, **environment: str) -> Iterator[Agent]:
     """An assistant on a folder, or on a server that has the folder."""
+    env = {name: str(folder.parent / name) for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME")} | environment
     if where == "local":
-        with agent("mcp", folder, "--toolset", "wiki") as client:
+        with agent("mcp", folder, "--toolset", "wiki", env=env) as client:
             yield client
         return
-    with served(folder, "--toolset", "wiki", env={"OTTERWIKI_API_KEY": KEY}) as server:
-        env = {"OTTERWIKI_API_URL": server.url, "OTTERWIKI_API_KEY": KEY}
-        with agent("mcp", "--toolset", "wiki", env=env) as client:
+    with served(folder, "--toolset", "wiki", env=env | {"OTTERWIKI_API_KEY": KEY}) as server:
+        there = {"OTTERWIKI_API_URL": server.url, "OTTERWIKI_API_KEY": KEY}
+        with agent("mcp", "--toolset", "wiki", env=there) as client:
             yield client
 
 
-@pytest.fixture(params=["local", "remote"])
-def where(request: pytest.FixtureRequest) -> str:
-    return request.param
+Site = tuple[Agent, GitRepo]
+
+
+def _site(where: Where, folder: Path) -> Iterator[Site]:
+    repo = new_repo(folder / "wiki", NOTES)
+    with assistant(where, repo.path) as client:
+        yield client, repo
+
+
+@pytest.fixture(scope="module", params=PLACES)
+def untouched(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The notes of the contract's examples, for tests that only read."""
+    yield from _site(request.param, tmp_path_factory.mktemp("untouched"))
+
+
+@pytest.fixture(scope="module", params=PLACES)
+def used(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The same for tests that write, each to notes of its own."""
+    yield from _site(request.param, tmp_path_factory.mktemp("used"))
 
 
 @pytest.fixture
 def repo(git_repo: MakeRepo, cache_dir: Path) -> GitRepo:
     assert cache_dir.is_dir()
     return wiki_repo(git_repo)
-
-
-@pytest.fixture
-def wiki(where: str, repo: GitRepo) -> Iterator[Agent]:
-    with assistant(where, repo.path) as client:
-        yield client
 
 
 def refused(client: Agent, tool: str, **arguments: object) -> str:
@@ -59,7 +75,8 @@ def refused(client: Agent, tool: str, **arguments: object) -> str:
     return caught.value.text
 
 
-def test_every_text_comes_out_exactly(wiki: Agent, repo: GitRepo) -> None:
+def test_every_text_comes_out_exactly(untouched: Site) -> None:
+    wiki, repo = untouched
     head = repo.git("rev-parse", "HEAD")
     assert list(wiki.tools()) == [
         "read_note", "write_note", "edit_note", "list_notes", "search_notes", "semantic_search", "get_links",
@@ -88,7 +105,8 @@ def test_every_text_comes_out_exactly(wiki: Agent, repo: GitRepo) -> None:
     )
 
 
-def test_every_list_comes_out_exactly(wiki: Agent, repo: GitRepo) -> None:
+def test_every_list_comes_out_exactly(untouched: Site) -> None:
+    wiki, repo = untouched
     head = repo.git("rev-parse", "HEAD")
     minute = repo.git("log", "-1", "--date=format-local:%Y-%m-%d %H:%M", "--format=%ad")
     assert wiki.text("list_notes", category="Proposition") == (
@@ -144,14 +162,14 @@ def test_every_list_comes_out_exactly(wiki: Agent, repo: GitRepo) -> None:
         ({"tag": "p2"}, "Found 0 notes matching tag=p2:"),
     ],
 )
-def test_lists_say_what_they_were_asked(git_repo: MakeRepo, arguments: dict[str, str], header: str) -> None:
-    with assistant("local", wiki_repo(git_repo).path) as client:
-        shown = client.text("list_notes", **arguments)
+def test_lists_say_what_they_were_asked(untouched: Site, arguments: dict[str, str], header: str) -> None:
+    shown = untouched[0].text("list_notes", **arguments)
     assert shown.partition("\n")[0] == header
     assert shown.count("\n- ") == int(header.split()[1])
 
 
-def test_a_cut_list_says_how_to_go_on(wiki: Agent) -> None:
+def test_a_cut_list_says_how_to_go_on(untouched: Site) -> None:
+    wiki, _ = untouched
     whole = wiki.text("list_notes").split("\n")
     first = wiki.text("list_notes", limit=4).split("\n")
     assert first[:6] == whole[:6]
@@ -160,11 +178,16 @@ def test_a_cut_list_says_how_to_go_on(wiki: Agent) -> None:
     assert rest == [*whole[:2], *whole[6:]]
 
 
-def test_notes_are_written_edited_renamed_and_deleted_one_commit_each(wiki: Agent, repo: GitRepo) -> None:
+def test_notes_are_written_edited_renamed_and_deleted_one_commit_each(used: Site) -> None:
+    wiki, repo = used
+    before = int(repo.git("rev-list", "--count", "HEAD"))
+    linking = {"Old/A.md": "A.\n", "Linking.md": "[[Old/A]]\n", "Also/Linking.md": "See [it](../Old/A.md).\n"}
+    repo.commit("Linked", **linking)
+
     def said(text: str) -> str:
         return text.replace(repo.git("rev-parse", "HEAD")[:8], "HEAD8")
 
-    assert said(wiki.text("write_note", path="New/Thing", content="One [[Actors/Iran]].\n")) == (
+    assert said(wiki.text("write_note", path="New/Thing", content="One [[Hub]].\n")) == (
         "Created New/Thing (revision: HEAD8)"
     )
     assert repo.git("log", "-1", "--format=%s") == "[mcp] Create: New/Thing"
@@ -175,22 +198,23 @@ def test_notes_are_written_edited_renamed_and_deleted_one_commit_each(wiki: Agen
     edited = wiki.text("edit_note", path="New/Thing", revision=revision[:7], old_string="Two", new_string="Three")
     assert said(edited) == "Edited New/Thing (revision: HEAD8)"
     assert repo.git("log", "-1", "--format=%s") == "[mcp] Edit: New/Thing"
-    renamed = wiki.text("rename_note", path="Actors/Iran", new_path="States/Iran")
+    renamed = wiki.text("rename_note", path="Old/A", new_path="States/One")
     assert said(renamed) == (
-        "Renamed Actors/Iran -> States/Iran (revision: HEAD8)\nUpdated 2 backreferences:\n"
-        "- Hub\n- Trends/Iran Attrition Strategy"
+        "Renamed Old/A -> States/One (revision: HEAD8)\nUpdated 2 backreferences:\n- Also/Linking\n- Linking"
     )
-    assert repo.git("log", "-1", "--format=%s") == "[mcp] Rename: Actors/Iran -> States/Iran"
-    assert "[[States/Iran]]" in (repo.path / "Hub.md").read_text()
+    assert repo.git("log", "-1", "--format=%s") == "[mcp] Rename: Old/A -> States/One"
+    assert (repo.path / "Linking.md").read_text() == "[[States/One]]\n"
+    assert (repo.path / "Also" / "Linking.md").read_text() == "See [it](../States/One.md).\n"
     renamed = wiki.text("rename_note", path="New/Thing", new_path="New/Other")
     assert said(renamed) == "Renamed New/Thing -> New/Other (revision: HEAD8)\nNo backreferences needed updating."
     assert wiki.text("delete_note", path="New/Other") == "Deleted New/Other"
     assert repo.git("log", "-1", "--format=%s") == "[mcp] Delete: New/Other"
     assert repo.git("status", "--porcelain") == ""
-    assert repo.git("rev-list", "--count", "HEAD") == "7"
+    assert int(repo.git("rev-list", "--count", "HEAD")) == before + 7
 
 
-def test_attachments_come_and_go(wiki: Agent, repo: GitRepo) -> None:
+def test_attachments_come_and_go(used: Site) -> None:
+    wiki, repo = used
     content = bytes(range(256))
     encoded = base64.b64encode(content).decode()
     note = {"path": "Actors/Iran"}
@@ -217,27 +241,28 @@ def test_attachments_come_and_go(wiki: Agent, repo: GitRepo) -> None:
     assert refused(wiki, "download_attachment", **note, filename="no.png").startswith("Attachment not found: no.png")
 
 
-def test_errors_say_what_to_do(wiki: Agent, repo: GitRepo) -> None:
-    begin = repo.git("rev-parse", "HEAD")
+def test_errors_say_what_to_do(used: Site) -> None:
+    wiki, repo = used
+    begin = repo.commit("Begin", **{"Actors/Iraq.md": "Begun.\n"})
     unknown = "Page not found: Actors/Irna. Use write_note to create it, or list_notes to see available pages."
     for tool in ("read_note", "get_links", "get_history", "delete_note", "list_attachments"):
         said = refused(wiki, tool, path="Actors/Irna")
-        assert said.startswith(f"{unknown}\nDid you mean: Actors/Iran"), said
-    said = refused(wiki, "read_note", path="Actors/Iran", section="Nowhere")
+        assert said.startswith(f"{unknown}\nDid you mean: Actors/Ira"), said
+    said = refused(wiki, "read_note", path="Actors/Iraq", section="Nowhere")
     assert "has no section 'Nowhere'" in said
-    assert "Revision not found: 1234567" in refused(wiki, "read_note", path="Actors/Iran", revision="1234567")
-    never_read = refused(wiki, "write_note", path="Actors/Iran", content="x")
+    assert "Revision not found: 1234567" in refused(wiki, "read_note", path="Actors/Iraq", revision="1234567")
+    never_read = refused(wiki, "write_note", path="Actors/Iraq", content="x")
     assert never_read == f"{CONFLICT}\nCurrent revision: {begin}"
-    wiki.text("read_note", path="Actors/Iran")
-    now = repo.commit("Elsewhere", **{"Actors/Iran.md": "Changed here.\n"})
+    wiki.text("read_note", path="Actors/Iraq")
+    now = repo.commit("Elsewhere", **{"Actors/Iraq.md": "Changed here.\n"})
     wiki.text("list_notes")
     for stale in ({}, {"revision": begin}):
-        said = refused(wiki, "write_note", path="Actors/Iran", content="x", **stale)
+        said = refused(wiki, "write_note", path="Actors/Iraq", content="x", **stale)
         assert said.partition("\n")[0] == CONFLICT, said
-    edit = {"path": "Actors/Iran", "old_string": "Changed", "new_string": "Mine"}
+    edit = {"path": "Actors/Iraq", "old_string": "Changed", "new_string": "Mine"}
     assert refused(wiki, "edit_note", revision=begin, **edit) == f"{CONFLICT}\nCurrent revision: {now}"
     for old, new in (("absent", "x"), ("e", "x"), ("Changed", "Changed"), ("", "x")):
-        said = refused(wiki, "edit_note", path="Actors/Iran", revision=now, old_string=old, new_string=new)
+        said = refused(wiki, "edit_note", path="Actors/Iraq", revision=now, old_string=old, new_string=new)
         assert said.startswith("Invalid request: "), said
     assert refused(wiki, "edit_note", revision="--output=x", **edit).startswith("Invalid request: Invalid revision")
     said = refused(wiki, "list_notes", updated_since="last week")
@@ -271,7 +296,8 @@ NAMES = (
 )
 
 
-def test_odd_names_are_names_like_others(wiki: Agent, repo: GitRepo) -> None:
+def test_odd_names_are_names_like_others(used: Site) -> None:
+    wiki, repo = used
     neighbours = {"Lang/C.md": "c\n", "A/B.md": "ab\n", "notes.md": "n\n", "Why is it.md": "w\n", "x.md": "x\n"}
     repo.commit("Neighbours", **neighbours)
     for name in NAMES:
@@ -290,16 +316,22 @@ def test_odd_names_are_names_like_others(wiki: Agent, repo: GitRepo) -> None:
     assert repo.git("status", "--porcelain") == ""
 
 
-def test_every_frontmatter_value_of_the_wrong_type_is_served(where: str, git_repo: MakeRepo) -> None:
+@pytest.mark.parametrize("where", PLACES)
+def test_every_frontmatter_value_of_the_wrong_type_is_served_and_git_is_not_needed(
+    where: Where, tmp_path: Path
+) -> None:
     keys = ("category", "tags", "last_updated", "confidence", "title", "type", "id", "aliases", "date")
-    files = {
+    files: dict[str, str | bytes] = {
         f"odd {number}.md": "---\n" + "".join(f"{key}: {value}\n" for key in keys) + f"---\nfindme {number}\n"
         for number, value in enumerate(ODD_VALUES)
     }
     files["not utf8.md"] = b"---\ntitle: \xff\n---\nfindme\n"
     files["bad yaml.md"] = "---\ntitle: [\n---\nfindme\n"
     files["surrogate.md"] = '---\ntitle: "\\ud800"\n---\nfindme\n'
-    with assistant(where, git_repo("odd", files).path) as client:
+    folder = GitRepo(tmp_path / "plain")
+    for path, content in files.items():
+        folder.write(path, content)
+    with assistant(where, folder.path) as client:
         shown = client.text("list_notes")
         assert shown.startswith(f"Found {len(files)} notes:")
         found = client.text("search_notes", query="findme", limit=50)
@@ -307,33 +339,33 @@ def test_every_frontmatter_value_of_the_wrong_type_is_served(where: str, git_rep
         for name in files:
             assert "\nPath: " in client.text("read_note", path=name.removesuffix(".md"))
         client.text("find_orphaned_notes")
+        _write_without_git(client, folder)
 
 
-def test_a_folder_without_git_is_a_wiki_too(where: str, tmp_path: Path) -> None:
-    (tmp_path / "plain").mkdir()
-    (tmp_path / "plain" / "a.md").write_text("One.\n")
-    with assistant(where, tmp_path / "plain") as client:
-        shown = client.text("read_note", path="A")
-        blob = re.search(r"^Revision: ([0-9a-f]{40})$", shown, re.MULTILINE)
-        assert blob
-        edited = client.text("edit_note", path="a", revision=blob[1][:7], old_string="One", new_string="Two")
-        assert edited.startswith("Edited a (revision: ")
-        assert client.text("get_history", path="a") == "History for a (0 revisions):"
-        assert client.text("get_recent_changes") == "0 recent changes:"
-    assert (tmp_path / "plain" / "a.md").read_text() == "Two.\n"
+def _write_without_git(client: Agent, folder: GitRepo) -> None:
+    client.text("write_note", path="a", content="One.\n")
+    blob = re.search(r"^Revision: ([0-9a-f]{40})$", client.text("read_note", path="A"), re.MULTILINE)
+    assert blob
+    edited = client.text("edit_note", path="a", revision=blob[1][:7], old_string="One", new_string="Two")
+    assert edited.startswith("Edited a (revision: ")
+    assert client.text("get_history", path="a") == "History for a (0 revisions):"
+    assert client.text("get_recent_changes") == "0 recent changes:"
+    assert (folder.path / "a.md").read_text() == "Two.\n"
 
 
-def test_uncommitted_bytes_have_a_revision_of_their_own(wiki: Agent, repo: GitRepo) -> None:
-    repo.write("Actors/Iran.md", "Not committed.\n")
-    blob = repo.git("hash-object", "Actors/Iran.md")
+def test_uncommitted_bytes_have_a_revision_of_their_own(used: Site) -> None:
+    wiki, repo = used
+    repo.commit("Another", **{"Another.md": "Committed.\n"})
+    repo.write("Another.md", "Not committed.\n")
+    blob = repo.git("hash-object", "Another.md")
     begin = repo.git("rev-parse", "HEAD")
     wiki.text("list_notes")
-    assert f"\nRevision: {blob}\n" in wiki.text("read_note", path="Actors/Iran")
-    refused(wiki, "edit_note", path="Actors/Iran", revision=begin, old_string="Not", new_string="Now")
-    wiki.text("edit_note", path="Actors/Iran", revision=blob[:9], old_string="Not", new_string="Now")
+    assert f"\nRevision: {blob}\n" in wiki.text("read_note", path="Another")
+    refused(wiki, "edit_note", path="Another", revision=begin, old_string="Not", new_string="Now")
+    wiki.text("edit_note", path="Another", revision=blob[:9], old_string="Not", new_string="Now")
     head = repo.git("rev-parse", "HEAD")
-    assert f"\nRevision: {head}\n" in wiki.text("read_note", path="Actors/Iran")
-    assert wiki.text("read_note", path="Actors/Iran", revision=begin[:7]).endswith(NOTES["Actors/Iran.md"])
+    assert f"\nRevision: {head}\n" in wiki.text("read_note", path="Another")
+    assert wiki.text("read_note", path="Another", revision=begin[:7]).endswith("---\nCommitted.\n")
 
 
 def test_without_a_server_the_answer_says_so(cache_dir: Path) -> None:

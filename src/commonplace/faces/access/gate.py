@@ -20,12 +20,13 @@ DEFAULT_TIER: Tier = "write"
 class Gate:
     """Who is let in.
 
-    Nobody needs a key where there is none: no key of the server's own, none created, no identity provider.
+    Nobody needs a key where there is none: no key of the server's own, none created, no identity provider. Revoking the
+    last one opens nothing.
     """
 
     keys: Keys
     always_closed: bool
-    """Whether a key is needed even where there is none (any more): so that revoking the last one opens nothing."""
+    """Whether a key is needed even where there is none."""
     own_key: str = ""
     """The server's own key, from its environment."""
     tokens: Tokens | None = None
@@ -35,7 +36,7 @@ class Gate:
     @property
     def is_open(self) -> bool:
         """Whether nobody needs a key."""
-        return not self.always_closed and not self.own_key and self.tokens is None and not self.keys.all()
+        return not self.always_closed and not self.own_key and self.tokens is None and not self.keys.ever()
 
     def admit(self, authorization: str | None) -> Caller:
         """Who comes with this header.
@@ -57,7 +58,7 @@ class Gate:
         if self.tokens is not None and not token.startswith(PREFIX) and token.count(".") == 2:  # noqa: PLR2004 - a JWT
             return self.tokens.check(token)
         raise UnauthenticatedError(
-            "The key is not known here.", kind="key", hint="Send a valid key as 'Authorization: Bearer KEY'."
+            "The key is not known here.", kind="token", hint="Send a valid key as 'Authorization: Bearer KEY'."
         )
 
 

@@ -56,6 +56,7 @@ class Keys:
     def __init__(self, folder: Path) -> None:
         self._path = folder / FILE
         self._read: tuple[tuple[int, int, int] | None, tuple[Key, ...]] = (None, ())
+        self._any = False
 
     def create(self, name: str, tier: Tier, collections: Sequence[str] | None = None) -> tuple[str, Key]:
         """A new key, which nobody can be told again, and what is known of it.
@@ -118,7 +119,12 @@ class Keys:
         stamp = status.st_mtime_ns, status.st_size, status.st_ino
         if self._read[0] != stamp:
             self._read = stamp, _keys_in(self._path)
+            self._any = self._any or bool(self._read[1])
         return self._read[1]
+
+    def ever(self) -> bool:
+        """Whether there is a key, or was one since this began."""
+        return bool(self.all()) or self._any
 
     def find(self, token: str) -> Key | None:
         """The key that this is, found without telling by time how much of it is right."""

@@ -1,37 +1,104 @@
-"""How one connection is read: no client may hold one open for long without sending a request."""
+"""How one connection is read and written: no client may hold one for long without asking or without listening."""
 
 from __future__ import annotations
 
 import asyncio
+import resource
 from typing import cast
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from commonplace.domain.errors import InvalidInputError
+from commonplace.faces.replies import error_json, json_bytes
+
 HEADER_TIMEOUT = 10.0
-"""Seconds for a request's line and headers to arrive."""
-MAX_CONNECTIONS = 900
-"""Open connections; over it the newest is closed at once. Most systems give a process 1,024 files."""
+"""Seconds for a request's line and headers to arrive, on a new connection and on one that is kept."""
+WRITE_TIMEOUT = 30.0
+"""Seconds for a client to take some 48 kB of its answer."""
+MAX_CONNECTIONS = 4_000
+"""Open connections, where the system lets a process have so many; over it the newest is closed at once."""
+OTHER_FILES = 124
+"""Files that the process needs besides its connections."""
+
+
+def allowed_connections() -> int:
+    """How many connections may be open at once: the process asks the system for as many files as it will need."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MAX_CONNECTIONS + OTHER_FILES
+    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < allowed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    return max(allowed - OTHER_FILES, 1)
 
 
 class PatientProtocol(H11Protocol):
-    """uvicorn's HTTP/1.1, with a limit on connections and on the time before a request."""
+    """uvicorn's HTTP/1.1, with limits on connections, on the time before a request and on the time of an answer."""
+
+    most = MAX_CONNECTIONS
+    """Open connections."""
+    _deadline: asyncio.TimerHandle | None = None
+    """For the head of a request."""
+    _stuck: asyncio.TimerHandle | None = None
+    """For an answer that nobody takes."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin, or close at once when there are too many."""
         super().connection_made(transport)
-        if len(self.connections) > MAX_CONNECTIONS:
+        if len(self.connections) > self.most:
             transport.abort()
             return
-        self._deadline = self.loop.call_later(HEADER_TIMEOUT, self._close_if_idle)
+        self._deadline = self.loop.call_later(HEADER_TIMEOUT, self._abort)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End."""
-        deadline = cast("asyncio.TimerHandle | None", getattr(self, "_deadline", None))
-        if deadline is not None:
-            deadline.cancel()
+        self._stop("_deadline")
+        self._stop("_stuck")
         super().connection_lost(exc)
 
-    def _close_if_idle(self) -> None:
-        began = cast("object", self.cycle) is not None  # uvicorn declares it always there; it is not before a request
-        if not began and not self.transport.is_closing():
+    def data_received(self, data: bytes) -> None:
+        """Take data in; the head of a request must not trickle."""
+        super().data_received(data)
+        self._watch_head()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request, part of which may be here already."""
+        super().on_response_complete()
+        self._watch_head()
+
+    def pause_writing(self) -> None:
+        """The client does not keep up."""
+        super().pause_writing()
+        self._stop("_stuck")
+        self._stuck = self.loop.call_later(WRITE_TIMEOUT, self._abort)
+
+    def resume_writing(self) -> None:
+        """It does again."""
+        self._stop("_stuck")
+        super().resume_writing()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is no HTTP, in JSON as everything else."""
+        problem = InvalidInputError(msg, kind="request", hint="Send HTTP/1.1, with a shorter URL and shorter headers.")
+        body = json_bytes(error_json(problem))
+        head = f"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n"
+        self.transport.write(f"{head}connection: close\r\n\r\n".encode() + body)
+        self.transport.close()
+
+    def _watch_head(self) -> None:
+        cycle = cast("object", self.cycle)  # uvicorn declares it always there; it is not before a request
+        if cycle is not None and not self.cycle.response_complete:
+            self._stop("_deadline")
+        elif self._deadline is None and self.conn.trailing_data[0]:
+            self._deadline = self.loop.call_later(HEADER_TIMEOUT, self._abort)
+        elif cycle is not None and not self.conn.trailing_data[0]:
+            self._stop("_deadline")
+
+    def _stop(self, name: str) -> None:
+        timer = cast("asyncio.TimerHandle | None", getattr(self, name))
+        if timer is not None:
+            timer.cancel()
+            setattr(self, name, None)
+
+    def _abort(self) -> None:
+        if not self.transport.is_closing():
             self.transport.abort()

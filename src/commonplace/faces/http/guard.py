@@ -56,10 +56,16 @@ class Guard:
         except SlowError as error:
             await send_refusal(send, error, status=REQUEST_TIMEOUT, headers=(("connection", "close"),))
         except KnowledgeError as error:
-            more = [("www-authenticate", self.challenge)] if error.code is Code.UNAUTHENTICATED else []
-            await send_refusal(send, error, headers=more)
+            await send_refusal(send, error, headers=self._challenges(error))
         else:
             await app(scope, whole, send)
+
+    def _challenges(self, error: KnowledgeError) -> list[tuple[str, str]]:
+        """What tells a client how to come in: after a key that is not known, that it was this (RFC 6750)."""
+        if error.code is not Code.UNAUTHENTICATED:
+            return []
+        wrong = f'{"," if " " in self.challenge else ""} error="invalid_token"' if error.kind == "token" else ""
+        return [("www-authenticate", self.challenge + wrong)]
 
     def _check_names(self, headers: Headers) -> None:
         if not self.names.allows_host(headers.get("host", "")):

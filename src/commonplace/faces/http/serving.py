@@ -14,13 +14,13 @@ from sse_starlette.sse import AppStatus
 from starlette.types import ASGIApp
 
 from commonplace.domain.errors import ConfigError
-from commonplace.faces.http.connections import PatientProtocol
+from commonplace.faces.http.connections import PatientProtocol, allowed_connections
 
 GRACE = 10
 """Seconds that calls in flight are given when the server is told to end."""
 KEEP_ALIVE = 15
 """Seconds that a connection stays open between two requests."""
-BACKLOG = 1024
+BACKLOG = 2048
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,7 @@ def serve(app: ASGIApp, listener: socket.socket, on_end: Callable[[], None]) -> 
         listener: Where.
         on_end: Called when the end begins, so that streams which never end by themselves can.
     """
+    PatientProtocol.most = allowed_connections()
     AppStatus.disable_automatic_graceful_drain()  # it would cut the answers of calls in flight
     config = uvicorn.Config(
         app,

@@ -7,14 +7,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
-import anyio.to_thread
-
 from commonplace.faces.access.callers import caller_of
 from commonplace.faces.mcp.asking import ConnectedPeer, LogLevels
 from commonplace.faces.mcp.dialect import Call, Tier
 from commonplace.faces.mcp.peers import InputNeeded
 from commonplace.faces.mcp.sdk import Context, scope_of, session_of
 from commonplace.faces.observe import observed
+from commonplace.faces.working import in_thread
 from commonplace.services.services import Services
 
 READY_TIMEOUT = 45.0
@@ -31,15 +30,14 @@ class Runner:
     tier: Tier
     levels: LogLevels = field(default_factory=LogLevels)
 
-    async def run(self, context: Context, verb: str, function: Callable[[Call], T], *, abandon: bool = True) -> T:
+    async def run(self, context: Context, verb: str, function: Callable[[Call], T], *, reads: bool = True) -> T:
         """Call a function in a worker thread.
 
         Args:
             context: The request.
             verb: What the log names it.
             function: Given who calls and on what.
-            abandon: Whether to leave it behind when the client cancels. A writer always finishes, so that its answer
-                is true.
+            reads: Whether it changes nothing, so that it can be left behind when the client cancels.
 
         Raises:
             InputNeeded: it cannot go on without the client's answers.
@@ -50,7 +48,7 @@ class Runner:
         client = session_of(context) or caller.id if caller else ""
         peer = ConnectedPeer(context, self.levels)
         call = Call(services=services, tier=self.tier, progress=peer.progress, client=client, peer=peer)
-        return await anyio.to_thread.run_sync(partial(_run, verb, function, call), abandon_on_cancel=abandon)
+        return await in_thread(partial(_run, verb, function, call), reads=reads)
 
 
 def _run(verb: str, function: Callable[[Call], T], call: Call) -> T:

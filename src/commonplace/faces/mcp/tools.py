@@ -52,7 +52,7 @@ class Tools:
                 context,
                 row.name,
                 lambda call: _answered(self._dialect, row.bound.run(call, arguments)),
-                abandon=row.read_only,
+                reads=row.read_only,
             )
         except InputNeeded as needed:
             return input_required(needed)

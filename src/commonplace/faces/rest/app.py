@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from functools import cached_property, partial
 
-import anyio.to_thread
+import anyio
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
@@ -19,6 +19,7 @@ from commonplace.faces.rest.endpoint import MAX_BODY, MAX_UPLOAD, Asked, Endpoin
 from commonplace.faces.rest.openapi import document
 from commonplace.faces.rest.routing import Place, places
 from commonplace.faces.rest.table import PAGE, endpoints
+from commonplace.faces.working import in_thread
 from commonplace.services.services import Services
 
 PREFIX = "/api/v1"
@@ -48,9 +49,10 @@ class RestApi:
                 await _no_endpoint(send, [one.method for _, one in options])
                 return
             body = await _read(receive)
-            reply = await anyio.to_thread.run_sync(
-                partial(self._answer, scope, allowed, body), abandon_on_cancel=method == "GET"
-            )
+            reads = all(one.tier != "write" for _, one in allowed)
+            reply = await _unless_gone(receive, in_thread(partial(self._answer, scope, allowed, body), reads=reads))
+            if reply is None:
+                return
         except MalformedError as error:
             await send_refusal(send, error, status=400)
         except KnowledgeError as error:
@@ -108,6 +110,25 @@ class RestApi:
         except (NotFoundError, InvalidInputError):
             return allowed[-1]
         return page
+
+
+async def _unless_gone(receive: Receive, work: Awaitable[Reply]) -> Reply | None:
+    """What the work gives; None when the client goes away first, for whom what reads is not done to its end."""
+    replies: list[Reply] = []
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_until_gone, receive, tasks.cancel_scope)
+            replies.append(await work)
+            tasks.cancel_scope.cancel()
+    except BaseExceptionGroup as group:
+        raise group.exceptions[0] from None
+    return replies[0] if replies else None
+
+
+async def _until_gone(receive: Receive, scope: anyio.CancelScope) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    scope.cancel()
 
 
 def _untold(done: int, total: int) -> None:

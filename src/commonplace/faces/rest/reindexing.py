@@ -59,4 +59,5 @@ class Reindexing:
 def _collection(asked: Asked) -> Collection:
     for collection in asked.services.collections:
         return collection
+    _ = asked.services.wiki  # refused to a caller who may see no collection
     raise UnavailableError("There is no index here.", kind="index", hint="Ask the server that has the pages.")

@@ -12,25 +12,33 @@ from typing import Any
 import pytest
 
 from serving import Server, served
-from support import GitRepo, MakeRepo
-from wiki_base import NOTES, STRATEGY, wiki_repo
+from support import GitRepo, new_repo
+from wiki_base import NOTES, STRATEGY
 
 API = "/api/v1"
 
 
-@pytest.fixture
-def repo(git_repo: MakeRepo, cache_dir: Path) -> GitRepo:
-    assert cache_dir.is_dir()
-    return wiki_repo(git_repo)
+def _site(folder: Path) -> Iterator[tuple[Server, GitRepo]]:
+    repo = new_repo(folder / "wiki", NOTES)
+    env = {"XDG_CACHE_HOME": str(folder / "cache"), "XDG_STATE_HOME": str(folder / "state")}
+    with served(repo.path, env=env) as server:
+        yield server, repo
 
 
-@pytest.fixture
-def server(repo: GitRepo) -> Iterator[Server]:
-    with served(repo.path) as running:
-        yield running
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, GitRepo]]:
+    """One server for all that only reads and all that is refused: nothing may change it."""
+    yield from _site(tmp_path_factory.mktemp("untouched"))
 
 
-def test_every_endpoint_answers_as_listed(server: Server, repo: GitRepo) -> None:
+@pytest.fixture(scope="module")
+def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, GitRepo]]:
+    """One server for all that writes; each test to pages of its own."""
+    yield from _site(tmp_path_factory.mktemp("used"))
+
+
+def test_every_endpoint_answers_as_listed(untouched: tuple[Server, GitRepo]) -> None:
+    server, repo = untouched
     head = repo.git("rev-parse", "HEAD")
     when = repo.git("log", "-1", "--date=format-local:%Y-%m-%dT%H:%M:%SZ", "--format=%ad")
     assert server.ask("GET", f"{API}/health").json == server.ask("GET", "/health").json == {"status": "ok"}
@@ -77,7 +85,8 @@ def test_every_endpoint_answers_as_listed(server: Server, repo: GitRepo) -> None
     }
 
 
-def test_finding_answers_as_listed(server: Server, repo: GitRepo) -> None:
+def test_finding_answers_as_listed(untouched: tuple[Server, GitRepo]) -> None:
+    server, repo = untouched
     head = repo.git("rev-parse", "HEAD")
     when = repo.git("log", "-1", "--date=format-local:%Y-%m-%dT%H:%M:%SZ", "--format=%ad")
     commit = {"revision": head, "author": "Test Writer", "date": when, "message": "Begin"}
@@ -106,7 +115,9 @@ def test_finding_answers_as_listed(server: Server, repo: GitRepo) -> None:
     assert b"commonplace_calls_total" in server.ask("GET", "/metrics").body
 
 
-def test_a_page_lives_through_put_patch_rename_and_delete(server: Server, repo: GitRepo) -> None:
+def test_a_page_lives_through_put_patch_rename_and_delete(used: tuple[Server, GitRepo]) -> None:
+    server, repo = used
+
     def head() -> str:
         return repo.git("rev-parse", "HEAD")
 
@@ -154,7 +165,8 @@ def test_a_page_lives_through_put_patch_rename_and_delete(server: Server, repo: 
 NAMES = ("Lang/C#", "Why is it?", "A%2FB", "Wait... what", "notes/history", "history", "日" * 80, "pages/rename")
 
 
-def test_odd_names_are_names_like_others(server: Server, repo: GitRepo) -> None:
+def test_odd_names_are_names_like_others(used: tuple[Server, GitRepo]) -> None:
+    server, repo = used
     repo.commit("Neighbours", **{"Lang/C.md": "c\n", "A/B.md": "ab\n", "notes.md": "n\n"})
     for name in NAMES:
         saved = server.page("PUT", name, {"content": f"{name}\n"})
@@ -169,7 +181,8 @@ def test_odd_names_are_names_like_others(server: Server, repo: GitRepo) -> None:
     assert repo.git("status", "--porcelain") == ""
 
 
-def test_a_page_named_history_wins_over_the_history(server: Server, repo: GitRepo) -> None:
+def test_a_page_named_history_wins_over_the_history(used: tuple[Server, GitRepo]) -> None:
+    server, repo = used
     repo.commit("One", **{"notes.md": "n\n"})
     assert "history" in server.ask("GET", f"{API}/pages/notes/history").json
     assert server.ask("PUT", f"{API}/pages/notes/history", {"content": "page\n"}).status == 201
@@ -180,7 +193,8 @@ def test_a_page_named_history_wins_over_the_history(server: Server, repo: GitRep
     assert server.ask("GET", f"{API}/pages/notes/history").json["path"] == "notes"
 
 
-def test_attachments_come_and_go(server: Server, repo: GitRepo) -> None:
+def test_attachments_come_and_go(used: tuple[Server, GitRepo]) -> None:
+    server, repo = used
     content = base64.b64encode(b"\x00\xffbytes").decode()
     body = {"filename": "a b.png", "content": content}
     uploaded = server.page("POST", "Actors/Iran", body, below="/attachments")
@@ -250,9 +264,9 @@ def test_attachments_come_and_go(server: Server, repo: GitRepo) -> None:
     ],
 )
 def test_bad_input_is_refused_in_json_and_changes_nothing(
-    bad: tuple[Server, GitRepo], method: str, path: str, body: Any, status: int
+    untouched: tuple[Server, GitRepo], method: str, path: str, body: Any, status: int
 ) -> None:
-    server, repo = bad
+    server, repo = untouched
     answer = server.ask(method, f"{API}{path}", body)
     assert answer.status == status, answer.body[:300]
     assert answer.json["error"]
@@ -263,22 +277,8 @@ def test_bad_input_is_refused_in_json_and_changes_nothing(
     assert repo.git("status", "--porcelain") == ""
 
 
-@pytest.fixture(scope="module")
-def bad(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, GitRepo]]:
-    """One server for all that is refused: nothing may change it."""
-    repo = GitRepo(tmp_path_factory.mktemp("bad") / "wiki")
-    repo.path.mkdir()
-    repo.git("init", "--quiet", "--initial-branch=main")
-    repo.git("config", "user.name", "Test Writer")
-    repo.git("config", "user.email", "writer@example.org")
-    repo.commit("Begin", **NOTES)
-    env = {name: str(tmp_path_factory.mktemp(name)) for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME")}
-    with served(repo.path, env=env) as server:
-        yield server, repo
-
-
-def test_a_client_that_goes_away_within_its_request_changes_nothing(bad: tuple[Server, GitRepo]) -> None:
-    server, repo = bad
+def test_a_client_that_goes_away_within_its_request_changes_nothing(untouched: tuple[Server, GitRepo]) -> None:
+    server, repo = untouched
     head = b"PUT /api/v1/pages/Half HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 40\r\n\r\n"
     whole = b"DELETE /api/v1/pages/Hub HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 2\r\n\r\n"
     for started in (head + b'{"content": "h', whole):
@@ -291,8 +291,8 @@ def test_a_client_that_goes_away_within_its_request_changes_nothing(bad: tuple[S
     assert repo.git("rev-list", "--count", "HEAD") == "1"
 
 
-def test_the_document_lists_every_endpoint(bad: tuple[Server, GitRepo]) -> None:
-    paths = bad[0].ask("GET", f"{API}/openapi.json").json["paths"]
+def test_the_document_lists_every_endpoint(untouched: tuple[Server, GitRepo]) -> None:
+    paths = untouched[0].ask("GET", f"{API}/openapi.json").json["paths"]
     methods = {(path, method) for path, item in paths.items() for method in item if method != "parameters"}
     assert len(methods) == 19
     assert json.dumps(paths).count('"401"') == len(methods)

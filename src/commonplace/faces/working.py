@@ -1,0 +1,34 @@
+"""Where the work of servers is done: in threads, of which writers and readers have their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import anyio.to_thread
+from anyio.lowlevel import RunVar
+
+WRITERS = 16
+"""Calls that write, at once. They take turns under the folder's lock: more would only wait, in the way of readers."""
+READERS = 40
+"""Calls that only read, at once."""
+
+T = TypeVar("T")
+_LIMITERS: RunVar[tuple[anyio.CapacityLimiter, anyio.CapacityLimiter]] = RunVar("_LIMITERS")
+
+
+async def in_thread(function: Callable[[], T], *, reads: bool) -> T:
+    """Call a function in a worker thread.
+
+    Args:
+        function: What to do.
+        reads: Whether it changes nothing. Such a call is left behind when the caller goes away, and its place is free
+            at once; a writer always finishes, so that its answer is true.
+    """
+    try:
+        readers, writers = _LIMITERS.get()
+    except LookupError:
+        readers, writers = anyio.CapacityLimiter(READERS), anyio.CapacityLimiter(WRITERS)
+        _LIMITERS.set((readers, writers))
+    limiter = readers if reads else writers
+    return await anyio.to_thread.run_sync(function, abandon_on_cancel=reads, limiter=limiter)

@@ -1,0 +1,228 @@
+"""Who may do what: keys, tiers and collections on every endpoint and every tool, rates, and what stays secret."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commonplace.faces.access.keys import Keys
+from commonplace.main import TOOLSETS
+from serving import Server, commonplace, create_key, served
+from support import GitRepo, MakeRepo, new_repo
+from wiki_base import wiki_repo
+
+API = "/api/v1"
+TIERS = ("read", "write", "admin")
+CANARY = "canary-7f3a9c1e"
+OPEN_PATHS = {f"{API}/health", f"{API}/openapi.json"}
+CONFINED = ("kb", "wiki", "pages")
+"""Toolsets that serve keys of some collections."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A server of two collections, of which one holds canaries, and a key for each tier and collection."""
+
+    server: Server
+    closed: GitRepo
+    keys: dict[tuple[str, str], str]
+    """By tier, and `all`, `open` or `nowhere`."""
+    endpoints: list[tuple[str, str, str]]
+    """Method, path of a page that is in the closed collection, and tier, of each endpoint."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    folder = tmp_path_factory.mktemp("site")
+    shared = new_repo(folder / "open", {"Open.md": "---\ncategory: a\n---\nshared [[closed:Closed]]\n"})
+    closed = new_repo(folder / "closed", {"Closed.md": f"{CANARY} shared [[open:Open]]\n", "More.md": f"{CANARY}\n"})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        patch.setenv("XDG_STATE_HOME", str(folder / "state"))
+        scopes = {"all": None, "open": ("open",), "nowhere": ("other",)}
+        stored = Keys(folder / "state" / "commonplace")
+        keys = {
+            (tier, name): stored.create(f"{name} {tier}", tier, collections)[0]
+            for tier, (name, collections) in product(TIERS, scopes.items())
+        }
+        env = {"KNOWLEDGE_MCP_HOME": str(folder / "projects")}
+        with served(closed.path, shared.path, "--log-level", "debug", env=env) as server:
+            yield Site(server, closed, keys, _endpoints(server, keys["read", "all"]))
+
+
+def _endpoints(server: Server, key: str) -> list[tuple[str, str, str]]:
+    paths = server.ask("GET", f"{API}/openapi.json", key=key).json["paths"]
+    rows: list[tuple[str, str, str]] = []
+    for template, item in paths.items():
+        path = API + template.replace("{path}", "Closed").replace("{filename}", "n.png")
+        path += "?q=shared" if template.endswith("search") else ""
+        methods = [name.upper() for name in item if name != "parameters"]
+        rows += [(method, path, "read" if method == "GET" else "write") for method in methods]
+    assert len(rows) == 19
+    return rows
+
+
+BODIES: dict[str, Any] = {
+    "PUT": {"content": "changed\n", "revision": "1234567"},
+    "PATCH": {"revision": "1234567", "old_string": "shared", "new_string": "x"},
+    "DELETE": {"revision": "1234567"},
+    "POST": {"new_path": "Closed2", "filename": "n.png", "content": "aGk="},
+}
+
+
+@pytest.mark.parametrize("scope", ["all", "open", "nowhere"])
+@pytest.mark.parametrize("tier", TIERS)
+def test_every_endpoint_heeds_tier_and_collection(tier: str, scope: str, site: Site) -> None:
+    for method, path, needed in site.endpoints:
+        answer = site.server.ask(method, path, BODIES.get(method), key=site.keys[tier, scope])
+        refused = needed == "write" and tier == "read"
+        if path in OPEN_PATHS:
+            assert answer.status == 200
+        elif refused or scope == "nowhere":
+            assert answer.status == 403, (method, path, answer.body)
+            assert answer.json["hint"]
+        elif path.endswith("/rename") and scope == "all":
+            assert answer.status == 200
+            undone = site.server.page(
+                "POST", "Closed2", {"new_path": "Closed"}, below="/rename", key=site.keys[tier, scope]
+            )
+            assert undone.status == 200
+        else:
+            assert answer.status not in {401, 403, 500}, (method, path, answer.body)
+        if scope != "all":
+            assert CANARY.encode() not in answer.body, path
+            assert b"More" not in answer.body, path
+    if scope == "open":
+        _only_open_is_seen(site.server, site.keys[tier, scope])
+
+
+def _only_open_is_seen(server: Server, key: str) -> None:
+    assert server.ask("GET", f"{API}/pages/Closed", key=key).status == 404
+    assert server.ask("GET", f"{API}/pages/Open", key=key).json["linked_from"] == []
+    assert server.ask("GET", f"{API}/search?q={CANARY}", key=key).json["total"] == 0
+    assert server.ask("GET", f"{API}/links", key=key).json["nodes"] == ["Open"]
+    assert server.ask("GET", f"{API}/changelog", key=key).json["total"] == 1
+
+
+VALUES = ("Closed", "closed:Closed", "closed", "shared")
+
+
+@pytest.mark.parametrize("toolset", list(TOOLSETS))
+@pytest.mark.parametrize("tier", TIERS)
+def test_every_tool_heeds_tier_and_collection(tier: str, toolset: str, site: Site) -> None:
+    module, _, name = TOOLSETS[toolset].partition(":")
+    rows = getattr(import_module(module), name).tools
+    allowed = [row for row in rows if TIERS.index(row.tier) <= TIERS.index(tier)]
+    head = site.closed.git("rev-parse", "HEAD")
+    whole = site.server.rpc(toolset, "tools/list", {}, key=site.keys[tier, "all"])
+    assert [tool["name"] for tool in whole["tools"]] == [row.name for row in allowed]
+    for row in rows:
+        if row not in allowed:
+            for scope in ("all", "open"):
+                refused = site.server.call(toolset, row.name, {}, key=site.keys[tier, scope])
+                assert "error" in refused, row.name
+                assert toolset not in CONFINED or refused["error"]["code"] == -32602
+    for tool in whole["tools"]:
+        for scope, arguments in product(("open", "nowhere"), _calls(tool["inputSchema"])):
+            said = json.dumps(site.server.call(toolset, tool["name"], arguments, key=site.keys[tier, scope]))
+            assert CANARY not in said, (tool["name"], arguments)
+            assert "More" not in said, (tool["name"], arguments)
+            assert toolset in CONFINED or '"forbidden"' in said, (tool["name"], said)
+    assert site.closed.git("rev-parse", "HEAD") == head
+    assert site.closed.git("status", "--porcelain") == ""
+
+
+def _calls(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Arguments that a schema allows, as far as names and types tell, with every text naming what is closed."""
+    for value, whole in product(VALUES, (False, True)):
+        names = schema.get("properties", {}) if whole else schema.get("required", [])
+        yield {name: _value(schema["properties"][name], value) for name in names}
+
+
+def _value(schema: dict[str, Any], text: str) -> Any:
+    if "enum" in schema:
+        return schema["enum"][0]
+    kind = schema.get("type")
+    if kind == "array":
+        return [_value(schema.get("items", {}), text)]
+    return {"string": text, "integer": 1, "number": 1, "boolean": True, "object": {}}.get(str(kind), text)
+
+
+def test_no_secret_is_logged_or_counted(site: Site) -> None:
+    said = "".join(site.server.lines)
+    assert all(key not in said for key in site.keys.values())
+    assert CANARY not in said
+    assert CANARY.encode() not in site.server.ask("GET", "/metrics", key=site.keys["read", "all"]).body
+
+
+@pytest.fixture
+def repo(git_repo: MakeRepo, cache_dir: Path) -> GitRepo:
+    assert cache_dir.is_dir()
+    return wiki_repo(git_repo)
+
+
+def test_keys_are_created_listed_revoked_and_stored_as_digests(repo: GitRepo) -> None:
+    with served(repo.path) as server:
+        assert server.ask("GET", f"{API}/pages").status == 200
+        key = create_key("laptop", "--tier", "write")
+        assert key.startswith("cpk_")
+        assert server.ask("GET", f"{API}/pages").status == 401
+        for wrong in ("x", key[:-1], f"{key}x", key.upper(), "Basic"):
+            answer = server.ask("GET", f"{API}/pages", key=wrong)
+            assert (answer.status, answer.headers["www-authenticate"]) == (401, 'Bearer error="invalid_token"')
+            assert answer.json["hint"]
+        assert server.ask("GET", f"{API}/pages", key=key).status == 200
+        assert server.ask("GET", f"{API}/health").status == 200
+        for route in ("/mcp", "/metrics", f"{API}/openapi.json", "/nothing"):
+            refused = server.ask("GET", route)
+            assert (refused.status, refused.headers["www-authenticate"]) == (401, "Bearer"), route
+        listed = json.loads(commonplace("keys", "list", "--json").stdout)
+        assert [(row["name"], row["tier"], row["collections"]) for row in listed["keys"]] == [("laptop", "write", None)]
+        assert commonplace("keys", "revoke", "laptop").returncode == 0
+        again = create_key("other")
+        assert server.ask("GET", f"{API}/pages", key=key).status == 401
+        assert server.ask("GET", f"{API}/pages", key=again).status == 200
+        assert commonplace("keys", "revoke", "other").returncode == 0
+        assert server.ask("GET", f"{API}/pages", key=again).status == 401
+        assert server.ask("GET", f"{API}/pages").status == 401, "revoking the last key opens nothing"
+    assert commonplace("keys", "revoke", "nobody").returncode == 3
+    assert commonplace("keys", "create", "x", "--tier", "root").returncode == 4
+    last = create_key("last")
+    (file,) = (Path(p) for p in Path(os.environ["XDG_STATE_HOME"]).rglob("keys.json"))
+    stored = file.read_text()
+    assert all(secret not in stored for secret in (key, again, last))
+    assert file.stat().st_mode & 0o077 == 0
+
+
+def test_the_servers_own_key_has_the_servers_tier_and_rate(repo: GitRepo) -> None:
+    with served(repo.path, "--tier", "read", "--rate-limit", "30", env={"OTTERWIKI_API_KEY": "k"}) as server:
+        refused = server.page("PUT", "x", {"content": "x"}, key="k")
+        assert (refused.status, refused.json["code"]) == (403, "forbidden")
+        answers = [server.ask("GET", f"{API}/pages", key="k") for _ in range(14)]
+        late = [answer for answer in answers if answer.status == 429]
+        assert late
+        assert {answer.status for answer in answers} == {200, 429}
+        assert int(late[0].headers["retry-after"]) in {1, 2}
+        assert late[0].json["hint"]
+        assert server.ask("GET", "/health").status == 200
+
+
+def test_other_addresses_need_a_key_first(repo: GitRepo) -> None:
+    everywhere = ".".join("0000")
+    done = commonplace("serve", repo.path, "--host", everywhere, "--port", "0")
+    assert done.returncode == 2
+    assert "Others can reach 0.0.0.0, and no key is needed there." in done.stderr
+    with served(repo.path, "--host", everywhere, "--allow-anonymous") as server:
+        assert server.ask("GET", f"{API}/pages").status == 200
+        assert server.ask("GET", f"{API}/pages", headers={"Host": "evil.example"}).status == 421
+    with served(repo.path, "--host", everywhere, env={"OTTERWIKI_API_KEY": "k"}) as server:
+        assert server.ask("GET", f"{API}/pages").status == 401
+        assert server.ask("GET", f"{API}/pages", key="k").status == 200
