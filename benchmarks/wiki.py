@@ -1,85 +1,117 @@
-"""Listing, links and orphans of a wiki of 1,010 notes, in process and right: `python -m benchmarks.wiki`."""
+"""A wiki of 1,010 notes: listing, links and orphans, each first compared with a count by brute force."""
 
 from __future__ import annotations
 
-import json
 import random
-import statistics
 import subprocess
-import sys
-import tempfile
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+from benchmarks.measuring import Row, Work, milliseconds, percentile
 from commonplace.bootstrap import Workplace
 from commonplace.domain.wiki import Wanted, Wiki
 from commonplace.services.wiki.orphans import orphans
 from commonplace.settings import load_settings
 
+PART = "wiki"
 NOTES = 1_010
 HUBS = 10
-ROUNDS = 15
+ROUNDS = 30
+REACH = "< 50"
 
 
-def main() -> int:
-    """Print one JSON object of medians in milliseconds; 1 when an answer differs from the brute-force count."""
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch) / "wiki"
-        expected = _made(folder)
-        settings = load_settings({"HOME": scratch, "XDG_CACHE_HOME": f"{scratch}/cache", "XDG_STATE_HOME": scratch})
-        workplace = Workplace([folder], settings)
-        try:
-            workplace.sync()
-            wiki = workplace.services.wiki
-            right = {note.path for note in orphans(wiki)} == expected
-            figures = {
-                "list_notes_ms": _median(lambda: wiki.notes.list(Wanted())),
-                "list_category_ms": _median(lambda: wiki.notes.list(Wanted(category="trend"))),
-                "get_links_ms": _median(lambda: wiki.finding.links("Notes/note 7")),
-                "find_orphaned_notes_ms": _median(lambda: orphans(wiki)),
-                "read_note_ms": _median(lambda: wiki.notes.read("Notes/note 7")),
-                "write_note_ms": _written(wiki),
-            }
-        finally:
-            workplace.close()
-    print(json.dumps({"notes": NOTES, "orphans": len(expected), "right": right, **figures}, indent=2))
-    return 0 if right else 1
+class WrongAnswerError(AssertionError):
+    """The wiki answered something else than the count by brute force."""
 
 
-def _made(folder: Path) -> set[str]:
-    """A repository of notes with random links; the paths of its orphans, by brute force."""
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What is true of the generated notes; paths as the wiki names them."""
+
+    orphans: set[str]
+    links: dict[str, list[str]]
+    """By note: what it links to, in order of first occurrence."""
+    categories: dict[str, str]
+
+
+def rows(work: Work) -> Iterator[Row]:
+    """Every figure of this part.
+
+    Raises:
+        WrongAnswerError: an answer is wrong.
+    """
+    folder = work.folder / "wiki"
+    expected = _made(folder)
+    state, cache = str(work.folder / "state"), str(work.folder / "cache")
+    settings = load_settings({"HOME": str(work.folder), "XDG_CACHE_HOME": cache, "XDG_STATE_HOME": state})
+    workplace = Workplace([folder], settings)
+    try:
+        workplace.sync()
+        wiki = workplace.services.wiki
+        _check(wiki, expected)
+        yield from _measured(wiki)
+    finally:
+        workplace.close()
+
+
+def _measured(wiki: Wiki) -> Iterator[Row]:
+    some = [f"Notes/note {number}" for number in random.Random(1).sample(range(NOTES), ROUNDS)]
+    writes = [partial(wiki.notes.write, f"New/{number}", "New.\n", message="Write") for number in range(ROUNDS)]
+    kinds: dict[str, list[Callable[[], object]]] = {
+        "list all": [partial(wiki.notes.list, Wanted())] * ROUNDS,
+        "list a category": [partial(wiki.notes.list, Wanted(category="trend"))] * ROUNDS,
+        "links of a note": [partial(wiki.finding.links, path) for path in some],
+        "links of a hub's favourite": [partial(wiki.finding.links, "Notes/note 7")] * ROUNDS,
+        "all links": [wiki.finding.graph] * ROUNDS,
+        "orphans": [partial(orphans, wiki)] * ROUNDS,
+        "read a note": [partial(wiki.notes.read, path) for path in some],
+        "write a note, one commit": list(writes),
+    }
+    for name, pieces in kinds.items():
+        times = milliseconds(pieces)
+        detail = f"p90 {percentile(times, 90):.1f}, most {times[-1]:.1f} ms"
+        reach = "< 25" if name.startswith("write") else REACH
+        yield Row(PART, f"{name}, wiki of {NOTES:,} notes", percentile(times, 50), "ms", reach, detail)
+
+
+def _check(wiki: Wiki, expected: Expected) -> None:
+    listed = {note.path: note.category for note in wiki.notes.list(Wanted()).notes}
+    if listed != expected.categories:
+        raise WrongAnswerError("list")
+    if {note.path for note in orphans(wiki)} != expected.orphans:
+        raise WrongAnswerError("orphans")
+    incoming: dict[str, set[str]] = {path: set() for path in expected.links}
+    for source, targets in expected.links.items():
+        for target in targets:
+            incoming[target].add(source)
+    for path, targets in expected.links.items():
+        links = wiki.finding.links(path)
+        if list(links.links_to) != targets or list(links.linked_from) != sorted(incoming[path]):
+            raise WrongAnswerError(f"links of {path}")
+
+
+def _made(folder: Path) -> Expected:
+    """A repository of notes with random links, every fifth to the same note; and what is true of them."""
     (folder / "Notes").mkdir(parents=True)
     choose = random.Random(6)
+    expected = Expected(set(), {}, {})
     led_to: set[str] = set()
     for number in range(NOTES):
+        path = f"Notes/note {number}"
         targets = [f"Notes/note {choose.randrange(NOTES)}" for _ in range(30 if number < HUBS else 4)]
+        targets += ["Notes/note 7"] if number % 5 == 0 else []
         category = "index" if number < HUBS else choose.choice(["trend", "actor", "event"])
-        if number < HUBS:
-            led_to |= set(targets)
+        led_to |= set(targets) if number < HUBS else set()
+        expected.links[path] = [target for target in dict.fromkeys(targets) if target != path]
+        expected.categories[path] = category
         links = " ".join(f"[[{target}]]" for target in targets)
         text = f"---\ncategory: {category}\nlast_updated: 2026-03-{number % 28 + 1:02}\n---\nNote {number}. {links}\n"
-        (folder / "Notes" / f"note {number}.md").write_text(text, encoding="utf-8")
+        (folder / f"{path}.md").write_text(text, encoding="utf-8")
     for command in (["init", "-q"], ["config", "user.name", "b"], ["config", "user.email", "b@example.org"]):
         subprocess.run(["git", *command], cwd=folder, check=True)
     subprocess.run(["git", "add", "-A"], cwd=folder, check=True)
     subprocess.run(["git", "commit", "-qm", "Begin"], cwd=folder, check=True)
-    return {f"Notes/note {number}" for number in range(HUBS, NOTES)} - led_to
-
-
-def _median(call: Callable[[], object]) -> float:
-    taken: list[float] = []
-    for _ in range(ROUNDS):
-        began = time.perf_counter()
-        call()
-        taken.append(time.perf_counter() - began)
-    return round(statistics.median(taken) * 1000, 2)
-
-
-def _written(wiki: Wiki) -> float:
-    number = iter(range(1_000_000))
-    return _median(lambda: wiki.notes.write(f"New/{next(number)}", "New.\n", message="Write"))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    expected.orphans.update({f"Notes/note {number}" for number in range(HUBS, NOTES)} - led_to)
+    return expected

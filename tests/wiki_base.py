@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from support import GitRepo, MakeRepo
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal, get_args
+
+from agent import Agent, agent
+from serving import served
+from support import GitRepo, MakeRepo, new_repo
+
+KEY = "the-key-of-the-server-behind-an-assistant"
 
 STRATEGY = """---
 category: trend
@@ -57,3 +66,31 @@ ODD_VALUES = ("5", "3.5", "true", "null", "2026-01-02", "[1, [2, 3], {a: b}]", "
 def wiki_repo(git_repo: MakeRepo, name: str = "wiki") -> GitRepo:
     """A repository with these notes, in one commit."""
     return git_repo(name, dict(NOTES))
+
+
+Where = Literal["local", "remote"]
+PLACES: tuple[Where, ...] = get_args(Where)
+
+
+@contextmanager
+def assistant(where: Where, folder: Path, **environment: str) -> Iterator[Agent]:
+    """An assistant on a folder, or on a server that has the folder."""
+    env = {name: str(folder.parent / name) for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME")} | environment
+    if where == "local":
+        with agent("mcp", folder, "--toolset", "wiki", env=env) as client:
+            yield client
+        return
+    with served(folder, "--toolset", "wiki", env=env | {"OTTERWIKI_API_KEY": KEY}) as server:
+        there = {"OTTERWIKI_API_URL": server.url, "OTTERWIKI_API_KEY": KEY}
+        with agent("mcp", "--toolset", "wiki", env=there) as client:
+            yield client
+
+
+Site = tuple[Agent, GitRepo]
+
+
+def site(where: Where, folder: Path) -> Iterator[Site]:
+    """An assistant on the notes, and their repository."""
+    repo = new_repo(folder / "wiki", NOTES)
+    with assistant(where, repo.path) as client:
+        yield client, repo

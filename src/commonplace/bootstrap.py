@@ -131,10 +131,19 @@ class Workplace:
             store = open_store(folder, commit=self._settings.commit, state_dir=self._settings.state_dir)
             for repair in store.recover():
                 log.warning("%s: %s", store.name, repair)
-            index = open_index(store, self._settings.cache_dir)
+            index = open_index(store, self._cache_dir())
             name = _unused(schema_in(store).name or store.name, opened)
             opened.append(Collection(name, store, index, extensions))
         return opened
+
+    def _cache_dir(self) -> Path:
+        """Where the indexes live: links that are read another way have another index."""
+        if not self._settings.pages_stand_last:
+            return self._settings.cache_dir
+        from commonplace.domain.markdown.written import pages_stand_last
+
+        pages_stand_last(True)
+        return self._settings.cache_dir / "pages-last"
 
     def _extensions(self) -> Extensions:
         from commonplace.plugins.hooks import Context, OpenIndex

@@ -18,6 +18,7 @@ from commonplace.domain.errors import ConfigError
 
 CommitMode: TypeAlias = Literal["auto", "manual"]
 Tier: TypeAlias = Literal["read", "write", "admin"]
+WikilinkStyle: TypeAlias = Literal["linktitle", "pagenametitle", "titlelink", "titlepagename"]
 LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
 Environment: TypeAlias = Mapping[str, str]
 Flags: TypeAlias = Mapping[str, str | Sequence[str] | None]
@@ -134,10 +135,19 @@ class Settings:
     search_key: Annotated[
         str | None, About("The key of the server at `search_url`.", also="MEILI_API_KEY", secret=True)
     ] = None
+    wikilink_style: Annotated[
+        WikilinkStyle,
+        About("Which side of `[[a|b]]` is the page: with `link` or `pagename` first it is `a`.", also="WIKILINK_STYLE"),
+    ] = "linktitle"
     oauth_issuer: Annotated[str | None, About("The identity provider whose tokens `serve` accepts.")] = None
     oauth_audience: Annotated[
         str | None, About("The audience that its tokens must name.", default="`public_url` and `/mcp`")
     ] = None
+
+    @property
+    def pages_stand_last(self) -> bool:
+        """Whether `b` is the page in `[[a|b]]`."""
+        return self.wikilink_style.startswith("title")
 
     @property
     def names_folders(self) -> bool:

@@ -148,7 +148,7 @@ def rewrite_links(
     document: Document,
     targets: Mapping[int, Address],
     *,
-    old: Address | None = None,
+    old: Address | Mapping[int, Address] | None = None,
     moved_to: Address | None = None,
     leads: Callable[[str, LinkKind], Address | None] | None = None,
 ) -> bytes:
@@ -159,10 +159,11 @@ def rewrite_links(
     Args:
         document: As it was read, under its address of then.
         targets: Where links must lead, by their position in `document.links`.
-        old: Where all of these links led before; None when each leads where it did, or to the document itself.
+        old: Where all of these links led before, or some by their position; the others lead where they did, or to the
+            document itself.
         moved_to: The document's own new address, None when it stays.
         leads: Where a path in a link of a kind leads from this document after the move; a style that would lead
-            elsewhere is given up. None when every style leads right.
+            elsewhere is given up. None when every style leads right. Not asked where a link leads to no document.
 
     Raises:
         InvalidInputError: the document is not UTF-8, or the new path cannot be written in a wikilink.
@@ -175,9 +176,12 @@ def rewrite_links(
         start, end = link.target_span.start, link.target_span.end
         if not link.target or not end:
             continue
-        before = old or (document.address if new == moved_to else new)
-        move = Move(document.address, here, before, new)
-        target = moved_target(link, move, lambda path, kind=link.kind, new=new: not leads or leads(path, kind) == new)
+        before = old.get(position) if isinstance(old, Mapping) else old
+        move = Move(document.address, here, before or (document.address if new == moved_to else new), new)
+        ask = leads if new.is_document else None
+        target = moved_target(
+            link, move, lambda path, kind=link.kind, new=new, ask=ask: not ask or ask(path, kind) == new
+        )
         if target != link.target:
             changes[start, end] = written_target(link, target, raw[start:end], raw[start - 1 : start])
     return _with_changes(raw, changes)

@@ -301,8 +301,13 @@ class Index(Protocol):
         """Links of a document in order."""
         ...
 
-    def links_to(self, address: Address) -> list[ResolvedLink]:
-        """Links of other documents that lead here, by source path, then order."""
+    def links_to(self, address: Address, *, sentences: bool = True) -> list[ResolvedLink]:
+        """Links of other documents that lead here, by source path, then order.
+
+        Args:
+            address: A document or other file.
+            sentences: Whether each comes with the sentence that holds it, for which its document is read.
+        """
         ...
 
     def links_into(self, collection: str) -> list[ResolvedLink]:

@@ -183,9 +183,10 @@ class LocalIndex:
         """Links of a document in order."""
         return self._ask(lambda view: linking.links_of(view.connection, address))
 
-    def links_to(self, address: Address) -> list[ResolvedLink]:
-        """Links of other documents that lead here, each with the sentence that holds it."""
-        return linking.with_sentences(self._store, self._ask(lambda view: linking.links_to(view.connection, address)))
+    def links_to(self, address: Address, *, sentences: bool = True) -> list[ResolvedLink]:
+        """Links of other documents that lead here, where asked for each with the sentence that holds it."""
+        found = self._ask(lambda view: linking.links_to(view.connection, address))
+        return linking.with_sentences(self._store, found) if sentences else found
 
     def links_into(self, collection: str) -> list[ResolvedLink]:
         """Links that name another collection, each with the sentence that holds it."""

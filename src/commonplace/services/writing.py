@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from commonplace.domain import edits
 from commonplace.domain.addresses import Address, fold
@@ -42,6 +43,7 @@ class Intent:
 
 
 ANY = Intent()
+NO_FILES: Mapping[Address, Address] = MappingProxyType({})
 
 Draft = tuple[Address, bytes]
 """An address and what is to stand there."""
@@ -176,67 +178,88 @@ def delete(collection: Collection, address: Address, intent: Intent = ANY) -> Wr
     return _done(collection, address, transaction.receipt)
 
 
-def rename(collection: Collection, address: Address, new_address: Address, intent: Intent = ANY) -> Written:
+def rename(
+    collection: Collection,
+    address: Address,
+    new_address: Address,
+    intent: Intent = ANY,
+    files: Mapping[Address, Address] = NO_FILES,
+) -> Written:
     """Move a document and rewrite every link that leads to it, in one transaction.
 
     Links in the moved document that are written relative to its folder are rewritten as well.
 
+    Args:
+        collection: Where it is.
+        address: The document.
+        new_address: Where it goes.
+        intent: As for any write.
+        files: Where other files go that move with it; links to them follow too.
+
     Raises:
         NotFoundError: no such document.
-        AlreadyExistsError: the new address is taken.
+        AlreadyExistsError: the new address, or that of a file, is taken.
         InvalidInputError: both addresses are the same.
     """
     if address == new_address:
         raise InvalidInputError("The new path is the old one.", kind="path", hint="Give another path.")
     message = intent.message or f"Rename: {address.id} -> {new_address.id}"
+    moves = {address: new_address, **files}
     with collection.store.transaction(message, intent.author) as transaction:
         moved = _existing(collection, transaction, address, intent)
         _require_free(collection, transaction, new_address, besides=address)
-        rewritten = _rewritten(collection, transaction, address, new_address)
-        transaction.remove(address)
-        transaction.put(new_address, rewritten.pop(new_address, moved))
-        for source, content in rewritten.items():
-            transaction.put(source, content)
-    _take_in(collection, [address, new_address, *rewritten])
+        rewritten = _rewritten(collection, transaction, address, moves)
+        contents = {new: transaction.read(old) for old, new in files.items()}
+        for new in contents:
+            _require_no_file(transaction, new)
+        contents[new_address] = rewritten.pop(new_address, moved)
+        for old in moves:
+            transaction.remove(old)
+        for place, content in (contents | rewritten).items():
+            transaction.put(place, content)
+    _take_in(collection, [*moves, *moves.values(), *rewritten])
     receipt = transaction.receipt
     return Written(new_address, receipt.revisions[new_address], receipt.commit, updated=tuple(sorted(rewritten)))
 
 
-def _rewritten(collection: Collection, transaction: Transaction, old: Address, new: Address) -> dict[Address, bytes]:
-    """New bytes of each document in which a link must follow the move; the moved document under its new address."""
+def _rewritten(
+    collection: Collection, transaction: Transaction, moved: Address, moves: Mapping[Address, Address]
+) -> dict[Address, bytes]:
+    """New bytes of each document in which a link must follow a move; the moved document under its new address."""
     changed: dict[Address, bytes] = {}
-    kept = _names_that_stay(collection, old)
-    for source in sorted({link.source for link in collection.index.links_to(old)} - {old}):
+    kept = _names_that_stay(collection, moved)
+    index, new = collection.index, moves[moved]
+    sources = {link.source for old in moves for link in index.links_to(old, sentences=False)}
+    for source in sorted(sources - {moved}):
         document = read_document(source, transaction.read(source))
-        targets = _moved_targets(collection, document, (old, new), kept)
-        content = edits.rewrite_links(document, targets, old=old, leads=_leads(collection, source, (old, new)))
+        before = _moved_links(collection, document, moves, kept)
+        targets = {position: moves[old] for position, old in before.items()}
+        leads = _leads(collection, source, (moved, new))
+        content = edits.rewrite_links(document, targets, old=before, leads=leads)
         if content != document.raw:
             changed[source] = content
-    own = read_document(old, transaction.read(old))
-    targets = _moved_targets(collection, own, (old, new), kept, all_links=True)
-    content = edits.rewrite_links(own, targets, moved_to=new, leads=_leads(collection, new, (old, new)))
+    own = read_document(moved, transaction.read(moved))
+    before = _moved_links(collection, own, moves, kept)
+    targets = _own_targets(collection, own, moved) | {position: moves[old] for position, old in before.items()}
+    content = edits.rewrite_links(own, targets, old=before, moved_to=new, leads=_leads(collection, new, (moved, new)))
     if content != own.raw:
         changed[new] = content
     return changed
 
 
-def _moved_targets(
-    collection: Collection,
-    document: Document,
-    move: tuple[Address, Address],
-    kept: frozenset[str],
-    *,
-    all_links: bool = False,
+def _moved_links(
+    collection: Collection, document: Document, moves: Mapping[Address, Address], kept: frozenset[str]
 ) -> dict[int, Address]:
-    """By position in `document.links`: where the link must lead after the move (all of them in the moved document)."""
-    old, new = move
-    targets: dict[int, Address] = {}
-    for position, resolved in enumerate(collection.index.resolve(document)):
-        if resolved.target == old and fold(resolved.link.target) not in kept:
-            targets[position] = new
-        elif all_links and resolved.target is not None and resolved.target != old:
-            targets[position] = resolved.target
-    return targets
+    """Where each link that must follow a move leads before it, by its position in `document.links`."""
+    resolved = enumerate(collection.index.resolve(document))
+    targets = {position: one.target for position, one in resolved if fold(one.link.target) not in kept}
+    return {position: target for position, target in targets.items() if target is not None and target in moves}
+
+
+def _own_targets(collection: Collection, own: Document, moved: Address) -> dict[int, Address]:
+    """Where the links of the moved document lead, its links to itself left out."""
+    resolved = enumerate(collection.index.resolve(own))
+    return {position: one.target for position, one in resolved if one.target is not None and one.target != moved}
 
 
 def _leads(
@@ -250,6 +273,15 @@ def _leads(
         return new if record is None or record.address == old else record.address
 
     return leads
+
+
+def _require_no_file(transaction: Transaction, address: Address) -> None:
+    if transaction.exists(address):
+        raise AlreadyExistsError(
+            f"There already is a file {address.path}, which would be overwritten.",
+            kind="path",
+            hint="Give another path, or move that file first.",
+        )
 
 
 def _names_that_stay(collection: Collection, address: Address) -> frozenset[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from commonplace.domain.documents import Frontmatter, Link, LinkKind, Span
 from commonplace.domain.frontmatter import block_range
-from commonplace.domain.markdown.written import NOWHERE, parse_wiki, path_range
+from commonplace.domain.markdown.written import NOWHERE, parse_wiki, path_range, wiki_sides
 from commonplace.domain.yamlblock.layout import Place, layout
 
 LINKS_KEY = "links"
@@ -75,9 +75,9 @@ class _Block:
         for found in _WIKILINK.finditer(place.text if place.kind == "scalar" else ""):
             begin = self.text.find(found[0], at, place.end)
             at = max(at, begin + len(found[0]))
-            inner, _, label = found[1].partition("|")
-            for link in self._link(inner, begin + 2 if begin >= 0 else -1):
-                yield replace(link, label=label.strip())
+            inner, label, skipped = wiki_sides(found[1])
+            for link in self._link(inner, begin + 2 + skipped if begin >= 0 else -1):
+                yield replace(link, label=label)
 
     def _link(self, inner: str, begin: int) -> Iterator[Link]:
         """The link that the inside of a wikilink says; `begin` is where that is written, or -1."""

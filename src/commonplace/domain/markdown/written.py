@@ -72,21 +72,46 @@ def parse_wiki(text: str) -> tuple[str, str, str] | None:
     return (prefix[1].strip(), path[prefix.end() :], fragment) if prefix else ("", path, fragment)
 
 
+def pages_stand_last(last: bool) -> None:
+    """Say which side of `[[a|b]]` names the page: `b` when true, `a` as long as nobody says so (and in `![[a|b]]`).
+
+    Held for the whole process and said before any document is read: every reader of a folder must see the same links.
+    """
+    _Sides.page_last = last
+
+
+def wiki_sides(inside: str) -> tuple[str, str, int]:
+    """What a wikilink leads to, its label, and where in its inside the former begins, in characters."""
+    left, pipe, right = inside.partition("|")
+    left = left.removesuffix("\\") if pipe else left  # in a table the | is escaped
+    if pipe and _Sides.page_last:
+        return right, left.strip(), inside.index(pipe) + 1
+    return left, right.strip(), 0
+
+
+class _Sides:
+    page_last = False
+
+
 def _wiki_link(source: bytes, base: int, event: LinkEvent) -> Link | None:
-    inner = event.destination
-    if event.piped:
+    start = base + event.start + (3 if event.image else 2)
+    inner, label, skipped = event.destination, event.label.strip() if event.piped else "", 0
+    if event.piped and _Sides.page_last and not event.image:
+        inside = source[start : base + event.end - 2].decode("utf-8", "replace")
+        inner, label, skipped = wiki_sides(inside)
+        start += len(inside[:skipped].encode())
+    elif event.piped:
         inner = inner.removesuffix("\\")  # in a table the | is escaped
     parsed = parse_wiki(inner)
     if not parsed:
         return None
     collection, target, fragment = parsed
-    start = base + event.start + (3 if event.image else 2)
     return Link(
         LinkKind.EMBED if event.image else LinkKind.WIKI,
         target,
         inner.strip(),
         fragment,
-        event.label.strip() if event.piped else "",
+        label,
         collection,
         span=Span(base + event.start, base + event.end),
         target_span=_wiki_span(source, start, inner, collection),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import mimetypes
-from collections.abc import Iterator
 
 from commonplace.domain.addresses import Address, parse_address
 from commonplace.domain.changes import FileStat
@@ -24,7 +23,7 @@ class LocalAttachments:
     def list(self, path: str) -> tuple[str, list[Attachment]]:
         """The note's path and its attachments by name."""
         note = locating.require(self._collection, path)
-        return note.id, [_attachment(address, stat) for address, stat in attached(self._collection, note)]
+        return note.id, [_attachment(address, stat) for address, stat in locating.attached(self._collection, note)]
 
     def upload(self, path: str, filename: str, content: bytes, *, message: str) -> tuple[str, Attachment]:
         """Add a file; never overwrites."""
@@ -73,13 +72,6 @@ class LocalAttachments:
                 reference=note.id,
             )
         return address
-
-
-def attached(collection: Collection, note: Address) -> Iterator[tuple[Address, FileStat]]:
-    """The attachments of a note by name: every file in its folder that is no document."""
-    for address, stat in sorted(collection.store.files(note.id)):
-        if not address.is_document:
-            yield address, stat
 
 
 def _address(note: Address, filename: str) -> Address:

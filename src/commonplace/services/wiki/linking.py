@@ -26,5 +26,5 @@ def outgoing(source: Address, links: Iterable[ResolvedLink]) -> tuple[str, ...]:
 
 def incoming(collection: Collection, address: Address) -> tuple[str, ...]:
     """Paths of the notes that link to a note, sorted, itself left out."""
-    sources = {one.source for one in collection.index.links_to(address)} - {address}
+    sources = {one.source for one in collection.index.links_to(address, sentences=False)} - {address}
     return tuple(sorted(source.id for source in sources))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from commonplace.domain.addresses import Address, parse_document_address
-from commonplace.domain.changes import Commit
+from commonplace.domain.changes import Commit, FileStat
 from commonplace.domain.errors import ConflictError, InvalidInputError, NotFoundError
 from commonplace.domain.revisions import is_revision, revision_of
 from commonplace.domain.wiki import Change
@@ -93,6 +94,13 @@ def expected_blob(collection: Collection, address: Address, revision: str) -> st
     if not any(known.startswith(revision.lower()) for known in (state.revision, state.blob)):
         raise conflict(address.id, state.revision)
     return state.blob
+
+
+def attached(collection: Collection, note: Address) -> Iterator[tuple[Address, FileStat]]:
+    """The attachments of a note by name: every file in its folder that is no document."""
+    for address, stat in sorted(collection.store.files(note.id)):
+        if not address.is_document:
+            yield address, stat
 
 
 def conflict(path: str, current: str) -> ConflictError:

@@ -121,10 +121,13 @@ class LocalNotes:
         return address.id
 
     def rename(self, path: str, new_path: str, *, message: str) -> Renamed:
-        """Move a note and rewrite the links that lead to it, in one commit."""
+        """Move a note with its attachments and rewrite the links that lead to them, in one commit."""
         address = locating.require(self._collection, path)
         new_address = self._new_address(new_path)
-        written = writing.rename(self._collection, address, new_address, self._intent(message))
+        files = {
+            one: Address(f"{new_address.id}/{one.name}") for one, _ in locating.attached(self._collection, address)
+        }
+        written = writing.rename(self._collection, address, new_address, self._intent(message), files)
         return Renamed(
             address.id, new_address.id, self._revision(written), tuple(other.id for other in written.updated)
         )
