@@ -10,7 +10,7 @@ BIN := .venv/bin
 # Nothing to say when all is well; everything the tool said when it is not.
 quietly = said=$$($(1) 2>&1) || { printf '%s\n' "$$said" >&2; exit 1; }
 
-.PHONY: help setup setup-dev run test check format lint types imports docstrings sizes dups text tables bench soak eval lock clean
+.PHONY: help setup setup-dev model run test check format lint types imports docstrings sizes dups text tables bench soak eval lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -25,10 +25,13 @@ setup: ## .venv with the pinned packages and the product (quick when it fits)
 setup-dev: setup
 	@$(BIN)/python tools/setup.py --dev
 
-run: setup ## index KB (default: examples/kb), ask three questions over MCP, print the client's entry: make run KB=~/notes
+model: setup ## the model for searching by meaning, made once from published weights
+	@$(BIN)/commonplace model install >/dev/null || echo "model: search goes by words alone; see above" >&2
+
+run: setup model ## index KB (default: examples/kb), ask three questions over MCP, print the client's entry: make run KB=~/notes
 	@$(BIN)/python tools/run_demo.py "$(KB)"
 
-test: setup-dev ## the whole suite
+test: setup-dev model ## the whole suite
 	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(ARGS)
 
 check: lint types imports docstrings sizes dups text tables ## every static check; each also alone:
@@ -62,13 +65,13 @@ text: setup-dev ## no machine paths, registry hosts or unfinished work in tracke
 tables: setup-dev ## docs/tools.md says what the toolsets say (python tools/list_tools.py makes it)
 	@$(BIN)/python tools/list_tools.py --check
 
-bench: setup-dev ## every figure of the README: benchmarks/results.json and a table
+bench: setup-dev model ## every figure of the README: benchmarks/results.json and a table
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-soak: setup-dev ## the long runs (kills, mutations, fuzz cases) whole; results under docs/soak/
+soak: setup-dev model ## the long runs (kills, mutations, fuzz cases) whole; results under docs/soak/
 	@SOAK=1 $(BIN)/python tools/soak.py $(ARGS)
 
-eval: setup-dev ## quality of search on judged question sets (../shared/eval)
+eval: setup-dev model ## quality of search on judged question sets (../shared/eval)
 	@$(BIN)/python -m benchmarks.eval $(ARGS)
 
 lock: setup ## resolve pyproject.toml anew into requirements*.lock (UPGRADE=1: newest versions)

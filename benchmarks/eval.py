@@ -1,7 +1,8 @@
 """Quality of search on judged question sets: `python -m benchmarks.eval [set…]`.
 
 Each set is written to a folder of Markdown files (the title as H1, the id in the frontmatter), indexed as any folder,
-and asked through `Index.search`. nDCG@10 and recall@10 are counted over files.
+and asked through the service that every face uses, by words, by meaning and by both. nDCG@10 and recall@10 are counted
+over files.
 """
 
 from __future__ import annotations
@@ -12,20 +13,25 @@ import lzma
 import math
 import os
 import sys
-import tempfile
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
-from commonplace.domain.ports import Index
+from commonplace.bootstrap import Workplace
+from commonplace.domain.nearness import MODES, Mode
 from commonplace.domain.query import SearchQuery
-from commonplace.index import open_index
-from commonplace.store import open_store
+from commonplace.services.collections import Collection
+from commonplace.services.searching import search
+from commonplace.settings import load_settings
 
 SETS = Path(os.environ.get("COMMONPLACE_SHARED", Path(__file__).resolve().parents[2] / "shared")) / "eval"
+KEPT = Path(__file__).resolve().parents[1] / ".cache" / "eval"
 DEPTH = 10
+FEW_CHUNKS = 100
+"""So few say nothing about a rate."""
 
 Judgements = Mapping[str, Mapping[str, int]]
 """Grades by question and document id."""
@@ -45,30 +51,61 @@ class Score:
     """Mean time of a question."""
 
 
-def evaluate(folder: Path) -> Score:
-    """Index one set in a temporary folder, ask its questions, and score the answers."""
+def evaluate(folder: Path, modes: Sequence[Mode]) -> Iterator[Score]:
+    """Index one set, embed it, ask its questions in each mode, and score the answers.
+
+    The folder, with its index and vectors, is kept in `.cache/eval` for the next time.
+    """
     judgements = read_judgements(folder)
     questions = {q["_id"]: q["text"] for q in _lines(folder / "queries.jsonl") if q["_id"] in judgements}
-    with tempfile.TemporaryDirectory() as name:
-        root = Path(name)
-        ids = write_vault(folder, root / "vault")
-        index = open_index(
-            open_store(root / "vault", commit="manual", state_dir=root / "state"), cache_dir=root / "cache"
-        )
-        index.sync()
-        return score_run(folder.name, index, questions, judgements, ids)
+    root = KEPT / folder.name
+    ids = write_vault(folder, root / "vault")
+    with opened(root, [root / "vault"]) as collections:
+        if modes != ("keyword",):
+            embed(collections)
+        for mode in modes:
+            yield score_run(f"{folder.name} {mode}", collections, mode, (questions, judgements, ids))
 
 
-def score_run(
-    name: str, index: Index, questions: Mapping[str, str], judgements: Judgements, ids: Mapping[str, str]
-) -> Score:
+@contextmanager
+def opened(root: Path, folders: Sequence[Path]) -> Generator[Sequence[Collection]]:
+    """Folders as a server opens them, with cache and state below `root`, indexed."""
+    usual = load_settings()
+    settings = replace(usual, cache_dir=root / "cache", state_dir=root / "state", model_dir=usual.model_dir)
+    workplace = Workplace(folders, settings)
+    try:
+        workplace.sync()
+        yield workplace.services.collections.members
+    finally:
+        workplace.close()
+
+
+def embed(collections: Sequence[Collection]) -> None:
+    """Embed what is not embedded yet, and say what it cost."""
+    began, cpu = time.perf_counter(), time.process_time()
+    before = sum(one.meaning.state().chunks for one in collections if one.meaning)
+    for collection in collections:
+        if collection.meaning:
+            collection.meaning.embed()
+    made = sum(one.meaning.state().chunks for one in collections if one.meaning) - before
+    if made > FEW_CHUNKS:
+        spent, used = time.perf_counter() - began, time.process_time() - cpu
+        print(f"embedded {made:,} chunks in {spent:.0f} s, {made / used:.0f} a CPU second", file=sys.stderr)
+
+
+Asked = tuple[Mapping[str, str], Judgements, Mapping[str, str]]
+"""Questions by id, their judgements, and the documents' ids by path."""
+
+
+def score_run(name: str, collections: Sequence[Collection], mode: Mode, asked: Asked) -> Score:
     """Ask every question and score the ten best files of each answer."""
+    questions, judgements, ids = asked
     ndcg = recall = 0.0
     empty = 0
     began = time.perf_counter()
     for question, text in questions.items():
-        hits = index.search(SearchQuery(text=text, limit=DEPTH)).hits
-        ranked = [ids[hit.record.address.path] for hit in hits]
+        hits = search(collections, SearchQuery(text=text, limit=DEPTH), mode).hits
+        ranked = [ids[found.hit.record.address.path] for found in hits]
         grades = judgements[question]
         ndcg += _ndcg(ranked, grades)
         recall += sum(grades.get(document, 0) > 0 for document in ranked) / sum(g > 0 for g in grades.values())
@@ -89,15 +126,15 @@ def read_judgements(folder: Path) -> Judgements:
 
 def write_vault(folder: Path, vault: Path) -> dict[str, str]:
     """Write a set's documents as Markdown files; the document ids by path."""
-    vault.mkdir(parents=True)
+    vault.mkdir(parents=True, exist_ok=True)
     ids: dict[str, str] = {}
     source = next(folder.glob("corpus.jsonl*"))
     for number, document in enumerate(_lines(source)):
         path = f"{number:06}.md"
         heading = f"# {document['title']}\n\n" if document["title"] else ""
-        (vault / path).write_text(
-            f"---\nid: {json.dumps(document['_id'])}\n---\n\n{heading}{document['text']}\n", encoding="utf-8"
-        )
+        text = f"---\nid: {json.dumps(document['_id'])}\n---\n\n{heading}{document['text']}\n"
+        if not (vault / path).exists() or (vault / path).read_text(encoding="utf-8") != text:
+            (vault / path).write_text(text, encoding="utf-8")
         ids[path] = document["_id"]
     return ids
 
@@ -123,6 +160,7 @@ def main() -> int:
     """Print a table of the sets, all of them unless some are named."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("sets", nargs="*", help="names of folders; all of them without")
+    parser.add_argument("--mode", action="append", choices=MODES, help="may be repeated; all of them without")
     parser.add_argument("--folder", type=Path, default=SETS, help="where the sets lie")
     given = parser.parse_args()
     folders = [given.folder / name for name in given.sets] or sorted(given.folder.glob("*/"))
@@ -130,8 +168,7 @@ def main() -> int:
         print(f"No sets in {given.folder}; nothing to measure.", file=sys.stderr)
         return 0
     print("| set | questions | nDCG@10 | recall@10 | empty | ms |\n|---|---|---|---|---|---|")
-    for folder in folders:
-        score = evaluate(folder)
+    for score in (score for folder in folders for score in evaluate(folder, given.mode or MODES)):
         print(
             f"| {score.name} | {score.questions} | {score.ndcg:.4f} | {score.recall:.4f} | {score.empty}"
             f" | {score.milliseconds:.1f} |",

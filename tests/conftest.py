@@ -53,6 +53,8 @@ def clean_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
         patch.setenv("GIT_TERMINAL_PROMPT", "0")
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        # Without a model: what needs one names it.
+        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
         for level in (ConfigLevel.GLOBAL, ConfigLevel.XDG, ConfigLevel.SYSTEM):
             pygit2.settings.search_path[level] = str(empty)
         yield

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.settings import default_settings
+
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = Path(os.environ.get("COMMONPLACE_SHARED", ROOT.parent / "shared"))
 """Where material that is not part of the project lies: corpora and retrieval sets."""
@@ -22,6 +24,9 @@ UNPACKED = ROOT / ".cache" / "corpora"
 
 SOAK = os.environ.get("SOAK", "") not in {"", "0"}
 """Whether long runs are made whole (`make soak`) instead of sampled (`make test`)."""
+
+MODELS = default_settings().model_dir
+"""Where the model lies that `make test` has installed; read before tests get an environment of their own."""
 
 Corpora = Callable[[str], Path]
 Amount = Callable[[int, int], int]

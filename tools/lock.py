@@ -35,7 +35,8 @@ def main() -> int:
     parser.add_argument("--upgrade", action="store_true", help="take the newest versions that pyproject.toml allows")
     upgrade = parser.parse_args().upgrade
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    runtime = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
+    extras = [one for extra in project["project"]["optional-dependencies"].values() for one in extra]
+    runtime = [*project["project"]["dependencies"], *extras, *project["build-system"]["requires"]]
     dev = [*runtime, *project["dependency-groups"]["dev"]]
     with tempfile.TemporaryDirectory() as folder:
         resolver = _install_resolver(Path(folder))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import cached_property, partial
 from pathlib import Path
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from commonplace.domain.cascade.manifest import LayerSpec
     from commonplace.domain.ports import ForeignGraph
     from commonplace.domain.wiki import Wiki
+    from commonplace.embed import Embedding
     from commonplace.plugins.loading import Plugins
     from commonplace.services.extending import Extensions
     from commonplace.services.layering.cascade import Cascade
@@ -54,6 +55,7 @@ class Workplace:
         self._closing = ExitStack()
         self._ending = threading.Lock()
         self._closed = False
+        self._embedding: Embedding | None = None
         specs = _layer_specs(settings)
         projects = _LateProjects(_projects_path(folders, settings), settings.state_dir)
         self._closing.callback(projects.close)
@@ -79,6 +81,8 @@ class Workplace:
                 _ = self.services.projects
             for collection in self.services.collections:
                 keep_current(collection, self._closing)
+            if self._embedding:
+                self._embedding.serve()
         except KnowledgeError:
             log.exception("the start failed")
 
@@ -127,13 +131,17 @@ class Workplace:
 
         opened: list[Collection] = []
         extensions = self._extensions()
+        self._embedding = embedding_of(self._settings)
+        if self._embedding:
+            self._closing.callback(self._embedding.close)
         for folder in self._folders:
             store = open_store(folder, commit=self._settings.commit, state_dir=self._settings.state_dir)
             for repair in store.recover():
                 log.warning("%s: %s", store.name, repair)
             index = open_index(store, self._cache_dir())
             name = _unused(schema_in(store).name or store.name, opened)
-            opened.append(Collection(name, store, index, extensions))
+            meaning = self._embedding and self._embedding.of(index, self._settings.cache_dir / store.identity)
+            opened.append(Collection(name, store, index, extensions, meaning))
         return opened
 
     def _cache_dir(self) -> Path:
@@ -251,6 +259,49 @@ def _present(specs: Sequence[LayerSpec]) -> list[Path]:
         elif spec.source == "okf-local":
             log.warning("layer %r is empty: there is no folder %r", spec.name, folder.name)
     return list(folders)
+
+
+def embedding_of(settings: Settings) -> Embedding | None:
+    """The model that the settings choose; None where search by meaning is switched off.
+
+    Raises:
+        ConfigError: a server is named and its model is not.
+    """
+    if not settings.embed:
+        return None
+    from commonplace.embed import Choice, Embedding
+
+    if settings.embedding_url and not settings.embedding_model:
+        raise ConfigError("An embedding_url is set, and no embedding_model.", kind="setting", hint="Set both.")
+    return Embedding(
+        Choice(
+            models=settings.model_dir,
+            folder=settings.model,
+            url=settings.embedding_url or "",
+            model=settings.embedding_model or "",
+            key=settings.embedding_key or "",
+        )
+    )
+
+
+def install_model(settings: Settings, source: Path | None, anew: bool, say: Callable[[str], None]) -> str:
+    """Install the model for searching by meaning, unless it is there and whole; its name.
+
+    Args:
+        settings: Say where.
+        source: The published weights as a file; None to download them.
+        anew: Whether to install it even where it is.
+        say: Told what is being done, a line each.
+
+    Raises:
+        ConfigError, UnavailableError, StorageError: kind "model": why it cannot be.
+    """
+    from commonplace.embed.model.folders import MODEL, installed
+    from commonplace.embed.model.installing import install_model as install
+
+    if anew or source or not installed(settings.model_dir):
+        install(settings.model_dir, source, say)
+    return MODEL
 
 
 def is_remote(settings: Settings) -> bool:

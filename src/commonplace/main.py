@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    from commonplace.bootstrap import Workplace
+    from commonplace.bootstrap import Workplace, install_model
     from commonplace.faces.cli.app import run
     from commonplace.faces.cli.session import Parts
 
@@ -59,6 +59,7 @@ def _run(arguments: Sequence[str]) -> int:
         commit_mode=_commit_mode,
         serve=_serve,
         host=_host,
+        install_model=install_model,
         commands=lambda: _plugins().commands(),
         set_aside=lambda: [(one.name, one.reason) for one in _plugins().set_aside],
     )

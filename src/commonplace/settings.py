@@ -61,6 +61,10 @@ class Settings:
         Path,
         About("Where locks and journals of folders without Git live.", default="$XDG_STATE_HOME/commonplace"),
     ]
+    model_dir: Annotated[
+        Path,
+        About("Where the model for searching by meaning is installed.", default="$XDG_DATA_HOME/commonplace/models"),
+    ]
     knowledge_home: Annotated[
         Path,
         About(
@@ -92,6 +96,24 @@ class Settings:
         CommitMode,
         About("`auto`: each write through MCP is one commit; `manual`: writes are files until they are committed."),
     ] = "manual"
+    embed: Annotated[
+        bool,
+        About("Whether pages are embedded in the background and search goes by meaning too, where there is a model."),
+    ] = True
+    model: Annotated[
+        Path | None,
+        About("Folder of another model: an ONNX file with its tokenizer.json.", default="the installed one"),
+    ] = None
+    embedding_url: Annotated[
+        str | None,
+        About(
+            "A server that embeds instead, with the API of OpenAI, such as http://localhost:11434/v1; texts go there."
+        ),
+    ] = None
+    embedding_model: Annotated[str | None, About("What that server calls its model; needed with `embedding_url`.")] = (
+        None
+    )
+    embedding_key: Annotated[str | None, About("The key of that server.", secret=True)] = None
     log_level: Annotated[LogLevel, About("The least level of what is logged on standard error.")] = "warning"
     host: Annotated[str, About("The address that `serve` listens on.")] = "127.0.0.1"
     port: Annotated[int, About("The port that `serve` listens on; 0 for any free one.", also="MCP_PORT")] = 8090
@@ -204,8 +226,12 @@ def default_settings(environment: Environment = os.environ) -> Settings:
     home = Path(environment.get("HOME") or Path.home())
     cache = Path(environment.get("XDG_CACHE_HOME") or home / ".cache")
     state = Path(environment.get("XDG_STATE_HOME") or home / ".local" / "state")
+    data = Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share")
     return Settings(
-        cache_dir=cache / "commonplace", state_dir=state / "commonplace", knowledge_home=home / ".knowledge-mcp"
+        cache_dir=cache / "commonplace",
+        state_dir=state / "commonplace",
+        model_dir=data / "commonplace" / "models",
+        knowledge_home=home / ".knowledge-mcp",
     )
 
 

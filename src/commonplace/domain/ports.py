@@ -253,8 +253,8 @@ class Index(Protocol):
         """What is known of a document."""
         ...
 
-    def revisions(self) -> dict[Address, Revision]:
-        """Every document with the state in which the index knows it."""
+    def revisions(self, filter_: Filter | None = None) -> dict[Address, Revision]:
+        """The documents that a filter keeps, all without one, with the state in which the index knows them."""
         ...
 
     def by_id(self, identifier: str) -> list[Record]:

@@ -10,6 +10,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Revision
 from commonplace.domain.documents import Finding, Link
 from commonplace.domain.json import Json
+from commonplace.domain.nearness import Nearness
 from commonplace.domain.snippets import Wanted
 
 SortKey = Literal["path", "title", "type", "date", "created", "updated", "updated_day", "score"]
@@ -73,6 +74,12 @@ class SearchQuery:
     """Characters of a snippet at the most."""
     prefix: bool = True
     """Whether the last word also matches as the beginning of a word."""
+    meaning: Nearness | None = None
+    """How near documents are in meaning, where that counts: within the filter."""
+    words: bool = True
+    """Whether words count; without them, meaning alone does."""
+    scale: float = 0.0
+    """What a score by words is divided by to be added to a similarity; 0 for the best document's own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

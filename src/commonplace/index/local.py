@@ -132,9 +132,12 @@ class LocalIndex:
         """What is known of a document."""
         return self._ask(lambda view: record_at(view.connection, address.path))
 
-    def revisions(self) -> dict[Address, Revision]:
-        """Every document with the state in which the index knows it."""
-        return self._ask(lambda view: revisions_in(view.connection))
+    def revisions(self, filter_: Filter | None = None) -> dict[Address, Revision]:
+        """Documents with the state in which the index knows them."""
+        if filter_ is None:
+            return self._ask(lambda view: revisions_in(view.connection))
+        self._wait_dated(filter_, "path")
+        return self._ask(lambda view: revisions_in(view.connection, view.search(self._store).keys(filter_)))
 
     def by_id(self, identifier: str) -> list[Record]:
         """Documents with this id, by path."""

@@ -10,6 +10,7 @@ from threading import Lock
 
 from commonplace.domain.addresses import parse_document_address
 from commonplace.domain.errors import IndexingError, InvalidInputError, NotFoundError
+from commonplace.domain.meaning.ports import Meaning
 from commonplace.domain.ports import Index, Progress, Store
 from commonplace.domain.query import Record
 from commonplace.services.extending import NONE, Extensions
@@ -30,6 +31,8 @@ class Collection:
     index: Index
     extensions: Extensions = NONE
     """What plugins add."""
+    meaning: Meaning | None = None
+    """Its documents by what they mean; None where that is switched off."""
 
 
 @dataclass(frozen=True, slots=True)

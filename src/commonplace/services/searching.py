@@ -1,13 +1,18 @@
-"""Searching one collection or all of them."""
+"""Searching one collection or all of them, by words, by meaning, or by both."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from commonplace.domain.query import Hit, SearchQuery
+from commonplace.domain.errors import UnavailableError
+from commonplace.domain.nearness import Mode, Nearness
+from commonplace.domain.query import Filter, Hit, SearchQuery
 from commonplace.services.collections import Collection
 from commonplace.services.listing import sort_value
+
+NEAREST = 100
+"""How many documents meaning offers at the most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,29 +32,76 @@ class Answer:
     """How many documents match in all."""
 
 
-def search(collections: Sequence[Collection], query: SearchQuery) -> Answer:
+def search(collections: Sequence[Collection], query: SearchQuery, mode: Mode = "keyword") -> Answer:
     """Ranked documents of all the collections together.
 
     Args:
         collections: Where to search.
         query: What to search; `offset` and `limit` count over all collections.
+        mode: How; `hybrid` is by words where there is no model, or where another order than the best first is wanted.
 
     Raises:
         InvalidInputError: the text is blank.
+        UnavailableError: kind "model": meaning alone was asked for, and there is no model, or none that answers.
     """
+    reach = query if len(collections) == 1 else replace(query, offset=0, limit=query.offset + query.limit)
+    asked = _with_meaning(collections, reach, mode)
+    results = [(collection, collection.index.search(one)) for collection, one in zip(collections, asked, strict=True)]
+    hits = [FoundHit(collection, hit) for collection, result in results for hit in result.hits]
+    total = sum(result.total for _, result in results)
     if len(collections) == 1:
-        result = collections[0].index.search(query)
-        return Answer(tuple(FoundHit(collections[0], hit) for hit in result.hits), result.total)
-    hits: list[FoundHit] = []
-    total = 0
-    reach = replace(query, offset=0, limit=query.offset + query.limit)
-    for collection in collections:
-        result = collection.index.search(reach)
-        total += result.total
-        hits += (FoundHit(collection, hit) for hit in result.hits)
+        return Answer(tuple(hits), total)
     if query.sort == "score":
         hits.sort(key=lambda found: -found.hit.score)
     else:
         key = query.sort
         hits.sort(key=lambda found: sort_value(found.hit.record, key), reverse=query.descending)
     return Answer(tuple(hits[query.offset : query.offset + query.limit]), total)
+
+
+def no_meaning() -> UnavailableError:
+    """The error for meaning alone where search by meaning is switched off."""
+    return UnavailableError(
+        "Search by meaning is switched off here.",
+        kind="model",
+        hint="Search with mode=keyword, or start without --no-embed.",
+        retryable=0,
+    )
+
+
+def _with_meaning(collections: Sequence[Collection], query: SearchQuery, mode: Mode) -> list[SearchQuery]:
+    """The query to each collection."""
+    best_first = query.sort == "score" and query.descending
+    if mode == "keyword" or not query.text.strip() or (mode == "hybrid" and not best_first):
+        return [query for _ in collections]
+    if mode == "semantic":
+        return [replace(query, meaning=_nearest(one, query), words=False) for one in collections]
+    asked = [replace(query, meaning=_near(collection, query)) for collection in collections]
+    if len(asked) > 1 and any(one.meaning for one in asked):
+        scale = max(map(_best_score, collections, [query] * len(asked)))
+        return [replace(one, scale=scale) for one in asked]
+    return asked
+
+
+def _near(collection: Collection, query: SearchQuery) -> Nearness | None:
+    if collection.meaning is None:
+        return None
+    return collection.meaning.near(query.text, _within(collection, query.filter), NEAREST)
+
+
+def _nearest(collection: Collection, query: SearchQuery) -> Nearness:
+    if collection.meaning is None:
+        raise no_meaning()
+    return collection.meaning.nearest(
+        query.text, _within(collection, query.filter), max(NEAREST, query.offset + query.limit)
+    )
+
+
+def _within(collection: Collection, filter_: Filter) -> frozenset[str] | None:
+    return None if filter_ == Filter() else frozenset(address.path for address in collection.index.revisions(filter_))
+
+
+def _best_score(collection: Collection, query: SearchQuery) -> float:
+    """What the best document by words has, so that scores of several collections can be compared."""
+    hits = collection.index.search(replace(query, offset=0, limit=1, sections=0)).hits
+    return hits[0].score if hits else 0.0

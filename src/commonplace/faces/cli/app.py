@@ -36,6 +36,7 @@ COMMANDS = (
     "check",
     "doctor",
     "index",
+    "model",
     "resolve",
     "conflicts",
     "projects",

@@ -61,6 +61,8 @@ class Parts:
     """Serve `Settings.kb` over MCP until the client goes."""
     host: Callable[[Settings, Hosting], None]
     """Serve `Settings.kb` over HTTP until a signal ends the process."""
+    install_model: Callable[[Settings, Path | None, bool, Callable[[str], None]], str]
+    """Install the model for searching by meaning, from a file, or anew even where it is; its name."""
     commands: Callable[[], Mapping[str, Callable[..., object]]] = dict
     """Loads the plugins and gives the subcommands that they add, by name."""
     set_aside: Callable[[], Sequence[tuple[str, str]]] = tuple

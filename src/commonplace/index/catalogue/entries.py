@@ -188,10 +188,15 @@ def record_at(connection: sqlite3.Connection, path: str) -> Record | None:
     return next(iter(records_where(connection, "f.path = ?", (path,))), None)
 
 
-def revisions_in(connection: sqlite3.Connection) -> dict[Address, Revision]:
-    """Every document of the catalogue with its revision."""
-    rows = cast("list[tuple[str, str]]", connection.execute("SELECT path, revision FROM files").fetchall())
-    return {Address(path): revision for path, revision in rows}
+def revisions_in(connection: sqlite3.Connection, keys: Sequence[int] | None = None) -> dict[Address, Revision]:
+    """Documents of the catalogue with their revisions: all, or those with these numbers that are there."""
+    columns = "SELECT f.path, f.revision FROM"
+    if keys is None:
+        rows = connection.execute(sql(columns, "files f"))
+    else:
+        within = "json_each(?) w CROSS JOIN files f WHERE f.id = w.value"
+        rows = connection.execute(sql(columns, within), (encode(keys),))
+    return {Address(path): revision for path, revision in cast("list[tuple[str, str]]", rows.fetchall())}
 
 
 def records_where(

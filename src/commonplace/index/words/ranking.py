@@ -13,6 +13,7 @@ from commonplace.index.catalogue.listing import sorted_keys
 from commonplace.index.words import fulltext as ft
 from commonplace.index.words.composing import Composer
 from commonplace.index.words.dictionary import Wishes
+from commonplace.index.words.meant import FUSED, Meant, Order
 from commonplace.index.words.recent import Recent
 from commonplace.index.words.scope import Scope
 from commonplace.index.words.scoring import RecentScorer
@@ -77,6 +78,8 @@ class Ranker:
         offset, limit = max(query.offset, 0), max(query.limit, 0)
         if scope.keys is not None and not scope.keys:
             return Ranked({}, {}, 0)
+        if query.meaning and not query.words:
+            return self._meant(Order(self._connection, query).alone(), {}, 0, query)
         if query.sort != "score" or not self._wishes.any:
             every = self.all(scope)
             sort = "path" if query.sort == "score" else query.sort
@@ -87,30 +90,56 @@ class Ranker:
             every = self._ordered(self.all(scope))
             chosen = dict(list(reversed(every.items()))[offset : offset + limit])
             return Ranked(chosen, self._sections_of(list(chosen), query.sections), len(every))
-        return self._best(scope, offset, limit, query.sections)
+        return self._best(scope, query)
 
     def all(self, scope: Scope) -> dict[int, float]:
         """Every document that answers, with its score."""
         found, _ = self._documents(scope, max(self._searchers.documents.num_docs, 1))
         return found | self._scorer.documents(scope)
 
-    def _best(self, scope: Scope, offset: int, limit: int, sections: int) -> Ranked:
-        found, total = self._documents(scope, max(offset + limit, RERANKED))
+    def _best(self, scope: Scope, query: SearchQuery) -> Ranked:
+        offset, limit = max(query.offset, 0), max(query.limit, 0)
+        found, total = self._documents(scope, max(offset + limit, FUSED if query.meaning else RERANKED))
         newer = self._scorer.documents(scope)
         ordered = self._ordered(found | newer)
         total += len(newer) - (len(found) + len(newer) - len(ordered))
         seen: Sections = {}
-        if offset < RERANKED:
+        if offset < RERANKED or query.meaning:
             window = list(ordered)[:RERANKED]
             seen = self._seen_sections(window)
             best = {key: ordered[key] + SECTION_WEIGHT * (seen[key][0][1] if key in seen else 0.0) for key in window}
             ordered = dict(sorted(best.items(), key=lambda one: -one[1])) | {
                 key: score for key, score in ordered.items() if key not in best
             }
+        if query.meaning:
+            strict = bool(self._wishes.phrases or self._wishes.excluded)
+            return self._meant(Order(self._connection, query, strict).of(ordered), seen, total, query)
+        return self._page(ordered, seen, total, query)
+
+    def _meant(self, meant: Meant, seen: Sections, total: int, query: SearchQuery) -> Ranked:
+        """The asked part of documents in an order by meaning; the nearest section answers where no word does."""
+        page = self._page(meant.scores, seen, total + meant.added, query)
+        nearest = {
+            key: ((meant.ordinals[key], 0.0),)
+            for key in page.scores
+            if key in meant.ordinals and key not in page.sections
+        }
+        return Ranked(page.scores, {**nearest, **page.sections}, page.total)
+
+    def _page(self, ordered: dict[int, float], seen: Sections, total: int, query: SearchQuery) -> Ranked:
+        """The asked part of all documents in order.
+
+        Args:
+            ordered: Scores by document, best first.
+            seen: Their best sections, as far as they are known.
+            total: How many documents answer in all.
+            query: What was asked.
+        """
+        offset, limit = max(query.offset, 0), max(query.limit, 0)
         chosen = dict(list(ordered.items())[offset : offset + limit])
-        if sections == 1 and all(key in seen for key in chosen):
+        if query.sections == 1 and all(key in seen for key in chosen):
             return Ranked(chosen, seen, total)
-        return Ranked(chosen, self._sections_of(list(chosen), sections), total)
+        return Ranked(chosen, self._sections_of(list(chosen), query.sections), total)
 
     def _documents(self, scope: Scope, limit: int) -> tuple[dict[int, float], int]:
         """The best documents of the full text and how many answer; none of several alike is left out at the end."""

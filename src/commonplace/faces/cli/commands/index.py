@@ -18,18 +18,21 @@ from commonplace.faces.cli.output import BOLD, one_line
 from commonplace.faces.cli.progress import progress_bar
 from commonplace.faces.cli.session import Session
 from commonplace.services.collections import Collection
+from commonplace.services.searching import no_meaning
 
 
 def command(
     session: Session,
     *,
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Build it anew from the files.")] = False,
+    embed: Annotated[bool, typer.Option("--embed", help="And embed what is new, for searching by meaning.")] = False,
     status: Annotated[bool, typer.Option("--status", help="Only tell what is in it now.")] = False,
 ) -> None:
     """Bring the index up to date and tell what is in it.
 
     Examples:
         commonplace index
+        commonplace index --embed
         commonplace index --status
         commonplace index --rebuild -C ~/notes
 
@@ -37,10 +40,13 @@ def command(
     far, and the next command goes on from there.
     """
     alone(**{"--rebuild": rebuild, "--status": status})
+    alone(**{"--embed": embed, "--status": status})
     rows: list[Json] = []
     with session.opened_as_is() as collections:
         for collection in collections:
             report, seconds = (None, 0.0) if status else _sync(session, collection, rebuild=rebuild)
+            if embed:
+                _embed(session, collection)
             counts = collection.index.counts()
             if session.out.as_json:
                 rows.append(_json(collection, counts, report, seconds))
@@ -55,6 +61,13 @@ def _sync(session: Session, collection: Collection, *, rebuild: bool) -> tuple[S
     with progress_bar(f"Indexing {collection.name}", session.out.terminal) as progress:
         report = collection.index.sync(progress, afresh=rebuild)
     return report, time.monotonic() - began
+
+
+def _embed(session: Session, collection: Collection) -> None:
+    if collection.meaning is None:
+        raise no_meaning()
+    with progress_bar(f"Embedding {collection.name}", session.out.terminal) as progress:
+        collection.meaning.embed(progress)
 
 
 def _show(session: Session, collection: Collection, counts: Counts, report: SyncReport | None, seconds: float) -> None:

@@ -26,7 +26,7 @@ class Serving:
     ] = "stdio"
     host: Annotated[str | None, typer.Option(metavar="ADDRESS", help=about("host"), show_default=False)] = None
     port: Annotated[str | None, typer.Option(metavar="N", help=about("port"), show_default=False)] = None
-    no_embed: Annotated[bool, typer.Option("--no-embed", help="Search by words alone, as it does by itself.")] = False
+    no_embed: Annotated[bool, typer.Option("--no-embed", help="Search by words alone; embed nothing.")] = False
 
     def flags(self) -> Flags:
         """The settings among them, as `load_settings` takes them."""
@@ -36,6 +36,7 @@ class Serving:
             "commit": self.commit,
             "host": self.host,
             "port": self.port,
+            "embed": "false" if self.no_embed else None,
         }
 
 

@@ -6,11 +6,13 @@ As JSON: `{"query", "total", "limit", "offset", "hits": [{"collection", "id", "p
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, get_args
 
 import typer
 
 from commonplace.domain.json import Json
+from commonplace.domain.nearness import MODES, Mode
 from commonplace.domain.query import SearchQuery
 from commonplace.faces.cli.filters import Filters, Paging, SearchSort, newest_first
 from commonplace.faces.cli.highlighting import highlighter
@@ -22,18 +24,27 @@ from commonplace.services.collections import Collections
 from commonplace.services.searching import Answer, FoundHit, search
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """How it is searched, and what comes first."""
+
+    sort: Annotated[SearchSort, typer.Option(metavar="KEY", help=f"One of {', '.join(get_args(SearchSort))}.")] = (
+        "score"
+    )
+
+    mode: Annotated[Mode, typer.Option(metavar="|".join(MODES), help="By words, by meaning, or by both.")] = "hybrid"
+
+
 def command(
     session: Session,
     query: Annotated[list[str], typer.Argument(metavar="QUERY", hidden=True)],
     filters: Filters,
     paging: Paging,
-    sort: Annotated[
-        SearchSort, typer.Option(metavar="KEY", help=f"One of {', '.join(get_args(SearchSort))}.")
-    ] = "score",
     *,
+    asking: Asking,
     reverse: Annotated[bool, typer.Option("--reverse", help="Turn the order round.")] = False,
 ) -> None:
-    """Search pages by words, best first.
+    """Search pages by words and meaning, best first.
 
     Examples:
         commonplace search how do I restore the database
@@ -43,19 +54,20 @@ def command(
         echo tea ceremony | commonplace search -
 
     Words are ranked together, and the last one also as the beginning of a word; small typing errors are forgiven.
+    Where a model is installed (commonplace model install) and pages are embedded, meaning counts too.
     What begins with a dash comes inside quotes or after --. QUERY - reads standard input.
     """
     text = read_text("-", session.out).decode().strip() if query == ["-"] else " ".join(query)
     asked = SearchQuery(
         text=text,
         filter=filters.filter(),
-        sort=sort,
-        descending=newest_first(sort, reverse=reverse),
+        sort=asking.sort,
+        descending=newest_first(asking.sort, reverse=reverse),
         limit=paging.limit,
         offset=paging.offset,
     )
     with session.opened() as collections:
-        answer = search(collections.members, asked)
+        answer = search(collections.members, asked, asking.mode)
         if session.out.as_json:
             session.out.json(_json(asked, answer))
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from commonplace.domain.errors import NotFoundError, UnavailableError
+from commonplace.domain.errors import NotFoundError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.query import Filter, ListQuery, SearchQuery, SortKey
 from commonplace.faces.mcp.dialect import Call, Shown
@@ -40,13 +40,6 @@ DEFAULT_IMPORTANCE = 5
 
 def kb_search(call: Call, given: KbSearch) -> Shown:
     """Ranked entries."""
-    if given.mode == "semantic":
-        raise UnavailableError(
-            "There is no model for searching by meaning.",
-            kind="model",
-            hint="Search with mode=keyword.",
-            retryable=0,
-        )
     collections = call.services.collections.chosen(given.kb_name)
     query = SearchQuery(
         text=given.query,
@@ -59,7 +52,7 @@ def kb_search(call: Call, given: KbSearch) -> Shown:
         limit=given.limit,
         offset=given.offset,
     )
-    answer = searching.search(collections, query)
+    answer = searching.search(collections, query, given.mode)
     results = [selected(_show_hit(found, include_body=given.include_body), given.fields) for found in answer.hits]
     more = given.offset + len(results) < answer.total
     return {

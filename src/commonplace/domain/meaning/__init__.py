@@ -1,0 +1,1 @@
+"""Meaning beside words: what is compared, what comes of it, and one order out of both."""

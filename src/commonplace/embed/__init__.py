@@ -1,0 +1,9 @@
+"""Texts as vectors: a model, the vectors of a collection's texts, and what is near to a question.
+
+Nothing here loads numpy or a model's libraries before the first question by meaning, or the first text to embed.
+"""
+
+from commonplace.embed.models import Choice
+from commonplace.embed.opening import Embedding
+
+__all__ = ["Choice", "Embedding"]

@@ -1,0 +1,1 @@
+"""The model: made from published weights, found on this machine, and run."""

@@ -1,0 +1,98 @@
+"""Running a model of a folder on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol, cast
+
+import numpy as np
+import numpy.typing as npt
+import onnxruntime  # pyright: ignore[reportMissingTypeStubs]
+from tokenizers import Tokenizer
+
+from commonplace.domain.errors import StorageError
+from commonplace.embed.model.folders import ModelFolder
+from commonplace.embed.normal import of_length_one
+
+if TYPE_CHECKING:
+    from commonplace.embed.encoders import Vectors
+
+MOST_CHARS = 8000
+"""Characters of a text that the tokenizer is given: the model reads no more tokens than these have."""
+RANK_OF_TOKENS = 3
+"""An output with a vector for each token instead of one for each text."""
+
+
+class _Input(Protocol):
+    name: str
+
+
+class _Options(Protocol):
+    intra_op_num_threads: int
+    inter_op_num_threads: int
+    log_severity_level: int
+
+
+class _Session(Protocol):
+    """What is used of the library, which has no types."""
+
+    def get_inputs(self) -> Sequence[_Input]: ...
+    def run(self, output_names: None, input_feed: Mapping[str, npt.NDArray[np.int64]]) -> Sequence[Vectors]: ...
+
+
+class OnnxEncoder:
+    """A sentence model in ONNX form.
+
+    Args:
+        folder: Where it is.
+
+    Raises:
+        StorageError: kind "model": it is damaged, or no sentence model.
+    """
+
+    def __init__(self, folder: ModelFolder) -> None:
+        self.name = folder.name
+        self.identity = f"{folder.name} {folder.checked()} {folder.tokens} {folder.prompts}"
+        self._prompts = folder.prompts
+        try:
+            self._tokenizer = Tokenizer.from_file(str(folder.tokenizer))
+            self._session = _session(str(folder.graph))
+        except Exception as error:  # the libraries raise plain `Exception` for a file that they cannot read
+            raise StorageError(
+                f"The model {folder.name!r} cannot be loaded; a file is damaged or of another kind.",
+                kind="model",
+                hint="Run: commonplace model install",
+            ) from error
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(folder.tokens)  # pyright: ignore[reportUnknownMemberType]
+        self._inputs = [one.name for one in self._session.get_inputs()]
+
+    def encode(self, texts: Sequence[str], *, question: bool = False) -> Vectors:
+        """Vectors of length 1."""
+        prompt = self._prompts[0 if question else 1]
+        encoded = self._tokenizer.encode_batch([prompt + text[:MOST_CHARS] for text in texts])
+        # One by one: no slower than together, nothing is padded, and no text's vector depends on its neighbours, with
+        # which it would share one scale.
+        return of_length_one(np.stack([self._run(one.ids) for one in encoded]))
+
+    def _run(self, tokens: Sequence[int]) -> Vectors:
+        """The vector of one text."""
+        ids = np.array([tokens], np.int64)
+        given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+        try:
+            output = self._session.run(None, {name: given[name] for name in self._inputs})
+        except Exception as error:  # the library's own errors have no common base but this
+            raise StorageError(
+                f"The model {self.name!r} fails on its input.", kind="model", hint="Use another model."
+            ) from error
+        found = min(output, key=lambda one: one.ndim)
+        return found.mean(axis=1)[0] if found.ndim == RANK_OF_TOKENS else found[0]
+
+
+def _session(graph: str) -> _Session:
+    options = cast("_Options", onnxruntime.SessionOptions())  # pyright: ignore[reportUnknownMemberType]
+    # Each call runs on its caller's own thread, at that thread's priority.
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4  # what fails is said once, by this module
+    made = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])  # pyright: ignore[reportArgumentType]
+    return cast("_Session", made)

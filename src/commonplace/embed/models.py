@@ -1,0 +1,169 @@
+"""The one model of this process: chosen by the settings, loaded when it is first needed, and what is wrong with it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from commonplace.domain.errors import KnowledgeError, StorageError, UnavailableError
+
+if TYPE_CHECKING:
+    from commonplace.embed.encoders import Encoder, Vectors
+
+log = logging.getLogger(__name__)
+
+RETRY_SECONDS = 30.0
+"""How long a model that failed is left alone."""
+REMEMBERED = 200
+"""Questions whose vectors are kept: the next page of an answer asks again."""
+LIBRARIES = ("numpy", "onnxruntime", "tokenizers")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """Which model is wanted."""
+
+    models: Path
+    """Where `commonplace model install` puts one."""
+    folder: Path | None = None
+    """Another model on this machine."""
+    url: str = ""
+    """Of a server, which then is asked instead."""
+    model: str = ""
+    """What the server calls it."""
+    key: str = ""
+
+
+class Model:
+    """A model that may be missing, is loaded late, and can fail and recover.
+
+    Args:
+        choice: Which.
+    """
+
+    def __init__(self, choice: Choice) -> None:
+        self._choice = choice
+        self._loading = threading.Lock()
+        self._encoder: Encoder | None = None
+        self._failure: KnowledgeError | None = None
+        self._again = 0.0
+        self._there = False
+        self._remembered = lru_cache(maxsize=REMEMBERED)(self._question)
+
+    @property
+    def missing(self) -> str:
+        """Why there is none, and what to do; "" when there is one. Loads nothing."""
+        if self._there:
+            return ""
+        reason = self._reason()
+        self._there = not reason
+        return reason
+
+    def _reason(self) -> str:
+        needed = ("numpy",) if self._choice.url else LIBRARIES
+        absent = [name for name in needed if find_spec(name) is None]
+        if absent:
+            return f"The library {absent[0]} is not installed. Run: pip install 'commonplace[meaning]'"
+        if self._choice.url or self._choice.folder:
+            return ""
+        from commonplace.embed.model.folders import find_model
+
+        try:
+            found = find_model(self._choice.models)
+        except StorageError as error:
+            return f"{error} {error.hint}"
+        return "" if found else "No model is installed. Run: commonplace model install"
+
+    @property
+    def failure(self) -> str:
+        """What went wrong the last time, and what to do; "" when nothing did."""
+        return f"{self._failure} {self._failure.hint}" if self._failure else ""
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        if self._choice.url:
+            return self._choice.model
+        if self._choice.folder:
+            return self._choice.folder.name
+        from commonplace.embed.model.folders import MODEL
+
+        return MODEL
+
+    @property
+    def resting(self) -> bool:
+        """Whether it failed a moment ago, so that it is not asked again yet."""
+        return self._failure is not None and time.monotonic() < self._again
+
+    def encoder(self) -> Encoder:
+        """The model, loaded.
+
+        Raises:
+            KnowledgeError: kind "model": it is missing or fails.
+        """
+        with self._loading:
+            if self._encoder is None:
+                with self._noting():
+                    self._encoder = self._loaded()
+            return self._encoder
+
+    def texts(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of texts; raises as `encoder` does."""
+        with self._noting():
+            return self.encoder().encode(texts)
+
+    def question(self, text: str) -> Vectors:
+        """The vector of a question, of shape (dimension,); raises as `encoder` does."""
+        return self._remembered(text)
+
+    def _question(self, text: str) -> Vectors:
+        with self._noting():
+            return self.encoder().encode([text], question=True)[0]
+
+    def _loaded(self) -> Encoder:
+        if reason := self.missing:
+            raise missing_model(reason)
+        choice = self._choice
+        if choice.url:
+            from commonplace.embed.endpoint import EndpointEncoder
+
+            return EndpointEncoder(choice.url, choice.model, choice.key)
+        from commonplace.embed.model.encoder import OnnxEncoder
+        from commonplace.embed.model.folders import find_model, open_folder
+
+        found = open_folder(choice.folder) if choice.folder else find_model(choice.models)
+        if found is None:
+            raise missing_model("No model is installed. Run: commonplace model install")
+        return OnnxEncoder(found)
+
+    @contextmanager
+    def _noting(self) -> Generator[None]:
+        """Remember how a use of the model went."""
+        try:
+            yield
+        except KnowledgeError as error:
+            if str(error) != str(self._failure):
+                log.warning("%s %s", error, error.hint)
+            self._failure = error
+            self._again = time.monotonic() + RETRY_SECONDS
+            raise
+        self._failure = None
+
+
+def missing_model(reason: str) -> UnavailableError:
+    """The error for whoever asks by meaning alone where there is no model."""
+    sentence, _, hint = reason.partition(". ")
+    return UnavailableError(
+        f"There is no model for searching by meaning: {sentence.rstrip('.')}.",
+        kind="model",
+        hint=f"{hint or reason}; or search with mode=keyword." if hint else "Search with mode=keyword.",
+        retryable=0,
+    )

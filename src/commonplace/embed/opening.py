@@ -1,0 +1,50 @@
+"""Search by meaning for one process: one model, and the vectors of each collection."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from commonplace.domain.ports import Index
+from commonplace.embed.background import Background
+from commonplace.embed.local import SERVING_SECONDS, LocalMeaning
+from commonplace.embed.models import Choice, Model
+
+
+class Embedding:
+    """The model of this process and what is embedded by it.
+
+    Args:
+        choice: Which model.
+    """
+
+    def __init__(self, choice: Choice) -> None:
+        self.model = Model(choice)
+        self._meanings: list[LocalMeaning] = []
+        self._background: Background | None = None
+
+    def of(self, index: Index, folder: Path) -> LocalMeaning:
+        """The meaning of a collection.
+
+        Args:
+            index: Of its documents.
+            folder: Where its vectors lie.
+        """
+        meaning = LocalMeaning(self.model, index, folder)
+        self._meanings.append(meaning)
+        return meaning
+
+    def serve(self) -> None:
+        """From now on embed what changes, and let no search wait for the model to be loaded."""
+        if self.model.missing:
+            return
+        for meaning in self._meanings:
+            meaning.patience = SERVING_SECONDS
+        self._background = Background(self._meanings)
+        self._background.start()
+
+    def close(self) -> None:
+        """End the background and release every file."""
+        if self._background:
+            self._background.close()
+        for meaning in self._meanings:
+            meaning.close()

@@ -1,0 +1,267 @@
+"""Vectors on disk: one SQLite file for each collection and model, which several processes share.
+
+`chunks` holds a vector of 8-bit integers for each text that was ever embedded, keyed by the text's digest; `pages` says
+which of them a document consists of. What is written is written in one transaction for a batch, so a kill loses no more
+than the batch. The file may be deleted or damaged at any moment: it is begun anew, and texts are embedded again.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import sqlite3
+import threading
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+log = logging.getLogger(__name__)
+
+VERSION = 1
+"""Raised with every change to the tables, to how texts are cut, or to how vectors are kept."""
+FEW_UNUSED = 1000
+"""Vectors of texts that stand nowhere: so many are kept in any case, as the texts may only have moved."""
+BUSY_SECONDS = 10.0
+"""How long a connection waits for another process's write."""
+
+_SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE chunks (id INTEGER PRIMARY KEY AUTOINCREMENT, key BLOB NOT NULL UNIQUE, vector BLOB NOT NULL);
+-- `chunks`: four bytes each for the section's ordinal and the chunk's id. A page that is gone has no revision.
+CREATE TABLE pages (path TEXT PRIMARY KEY, revision TEXT NOT NULL, chunks BLOB NOT NULL, seq INTEGER NOT NULL);
+CREATE INDEX pages_by_seq ON pages (seq);
+"""
+
+PageRow = tuple[str, str, bytes]
+"""Path, revision, chunks."""
+GivenPage = tuple[str, str, Sequence[tuple[int, bytes]]]
+"""Path, revision, and section and key of each chunk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A document as it was last embedded."""
+
+    path: str
+    revision: str
+    """"" for one that is gone."""
+    chunks: Sequence[tuple[int, int]]
+    """The ordinal of the section, and the chunk's id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How vectors are kept."""
+
+    dimension: int
+    scale: float
+    """What an integer of 127 stands for."""
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What was written after a moment."""
+
+    birth: int
+    """Another number than before: the file was begun anew, and these are all of its pages and chunks."""
+    seq: int
+    """The new moment."""
+    pages: Sequence[Page]
+    chunks: Sequence[tuple[int, bytes]]
+    """Id and vector, by id."""
+
+
+class VectorFile:
+    """The vectors of one collection by one model.
+
+    Args:
+        path: The file; begun anew when it is missing, damaged, or of another version or model.
+        identity: The model's.
+
+    Raises:
+        sqlite3.DatabaseError, OSError: nothing can be written there.
+    """
+
+    def __init__(self, path: Path, identity: str) -> None:
+        self._path = path
+        self._identity = identity
+        self._lock = threading.RLock()
+        self._inode = 0
+        self._connection = self._opened()
+
+    def form(self) -> Form | None:
+        """How vectors are kept; None before the first one."""
+        with self._using() as connection:
+            rows = connection.execute("SELECT key, value FROM meta WHERE key IN ('dimension', 'scale')").fetchall()
+        said = cast("dict[str, float]", dict(rows))
+        return Form(int(said["dimension"]), said["scale"]) if said else None
+
+    def census(self) -> tuple[dict[str, str], int]:
+        """The embedded documents' revisions by path, and how many chunks have a vector."""
+        with self._using() as connection:
+            rows = connection.execute("SELECT path, revision FROM pages WHERE revision <> ''").fetchall()
+            return dict(rows), connection.execute("SELECT count(*) FROM chunks").fetchone()[0]
+
+    def known(self, keys: Iterable[bytes]) -> dict[bytes, int]:
+        """The ids of those texts that have a vector."""
+        with self._using() as connection:
+            found: dict[bytes, int] = {}
+            for key in keys:
+                row = connection.execute("SELECT id FROM chunks WHERE key = ?", (key,)).fetchone()
+                if row:
+                    found[key] = row[0]
+            return found
+
+    def put(self, form: Form | None, vectors: Mapping[bytes, bytes], pages: Iterable[GivenPage]) -> None:
+        """One batch.
+
+        Args:
+            form: How the vectors are kept: as those that are there, if there are any; None without vectors.
+            vectors: By the texts' keys.
+            pages: All of whose vectors are here or were before; those that are gone without any.
+        """
+        given = list(pages)
+        with self._writing() as connection:
+            about = [("dimension", form.dimension), ("scale", form.scale)] if form else []
+            connection.executemany("INSERT OR IGNORE INTO meta VALUES (?, ?)", about)
+            connection.executemany("INSERT OR IGNORE INTO chunks (key, vector) VALUES (?, ?)", vectors.items())
+            seq = int(connection.execute("SELECT ifnull(max(seq), 0) + 1 FROM pages").fetchone()[0])
+            for path, revision, chunks in given:
+                packed = b"".join(_pair(ordinal, _id_of(connection, key)) for ordinal, key in chunks)
+                connection.execute("INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?)", (path, revision, packed, seq))
+            if not all(revision for _, revision, _ in given):
+                _tidy(connection)
+
+    def since(self, birth: int, seq: int, chunk: int) -> News:
+        """What was written after a moment.
+
+        Args:
+            birth: The last answer's; 0 for everything.
+            seq: The last answer's moment.
+            chunk: The highest id of a chunk that is known.
+        """
+        with self._using() as connection:
+            connection.execute("BEGIN")
+            try:
+                born = int(connection.execute("SELECT value FROM meta WHERE key = 'birth'").fetchone()[0])
+                seq, chunk = (seq, chunk) if born == birth else (0, 0)
+                now = int(connection.execute("SELECT ifnull(max(seq), 0) FROM pages").fetchone()[0])
+                rows = connection.execute("SELECT path, revision, chunks FROM pages WHERE seq > ?", (seq,)).fetchall()
+                fresh = connection.execute(
+                    "SELECT id, vector FROM chunks WHERE id > ? ORDER BY id", (chunk,)
+                ).fetchall()
+            finally:
+                connection.execute("ROLLBACK")
+        pages = [Page(path, revision, unpacked(packed)) for path, revision, packed in cast("list[PageRow]", rows)]
+        return News(born, now, pages, cast("list[tuple[int, bytes]]", fresh))
+
+    def close(self) -> None:
+        """Release the file."""
+        with self._lock:
+            self._connection.close()
+
+    def begin_anew(self) -> None:
+        """Throw everything away: it is damaged.
+
+        Raises:
+            sqlite3.DatabaseError, OSError: nothing can be written there.
+        """
+        with self._lock:
+            self._connection.close()
+            _wipe(self._path)
+            self._connection = self._opened()
+
+    @contextmanager
+    def _using(self) -> Generator[sqlite3.Connection]:
+        """The connection, for one thread at a time; opened again where the file was deleted or replaced."""
+        with self._lock:
+            if _inode(self._path) != self._inode:
+                self._connection.close()
+                self._connection = self._opened()
+            yield self._connection
+
+    @contextmanager
+    def _writing(self) -> Generator[sqlite3.Connection]:
+        with self._using() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+
+    def _opened(self) -> sqlite3.Connection:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            connection = _connected(self._path, self._identity)
+        except sqlite3.OperationalError:
+            raise
+        except sqlite3.DatabaseError as error:
+            log.warning("the vectors are unusable (%s) and are made again", error)
+            _wipe(self._path)
+            connection = _connected(self._path, self._identity)
+        self._inode = _inode(self._path)
+        return connection
+
+
+def unpacked(packed: bytes) -> list[tuple[int, int]]:
+    """Section and id of the chunks of a page."""
+    numbers = [int.from_bytes(packed[at : at + 4], "little") for at in range(0, len(packed), 4)]
+    return list(zip(numbers[::2], numbers[1::2], strict=True))
+
+
+def _tidy(connection: sqlite3.Connection) -> None:
+    """Forget the vectors of texts that stand nowhere any more, once they are a good part of all."""
+    used = {chunk for (packed,) in connection.execute("SELECT chunks FROM pages") for _, chunk in unpacked(packed)}
+    every = [cast("int", row[0]) for row in connection.execute("SELECT id FROM chunks")]
+    unused = [(one,) for one in every if one not in used]
+    if len(unused) > max(FEW_UNUSED, len(every) // 4):
+        connection.executemany("DELETE FROM chunks WHERE id = ?", unused)
+
+
+def _pair(ordinal: int, chunk: int) -> bytes:
+    return ordinal.to_bytes(4, "little") + chunk.to_bytes(4, "little")
+
+
+def _id_of(connection: sqlite3.Connection, key: bytes) -> int:
+    return int(connection.execute("SELECT id FROM chunks WHERE key = ?", (key,)).fetchone()[0])
+
+
+def _connected(path: Path, identity: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("BEGIN IMMEDIATE")
+        if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone():
+            for statement in _SCHEMA.split(";"):
+                connection.execute(statement)
+            about = [("version", VERSION), ("model", identity), ("birth", random.getrandbits(62) + 1)]
+            connection.executemany("INSERT INTO meta VALUES (?, ?)", about)
+        said = dict(connection.execute("SELECT key, value FROM meta WHERE key IN ('version', 'model')").fetchall())
+        connection.execute("COMMIT")
+        _refuse_unless(said == {"version": VERSION, "model": identity})
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _refuse_unless(same: bool) -> None:
+    if not same:
+        raise sqlite3.DatabaseError("they are of another version or model")
+
+
+def _inode(path: Path) -> int:
+    try:
+        return path.stat().st_ino
+    except OSError:
+        return 0
+
+
+def _wipe(path: Path) -> None:
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"{path}{suffix}").unlink(missing_ok=True)

@@ -1,0 +1,276 @@
+"""The vectors of a collection in memory, kept in step with their file, and the answers to questions."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from commonplace.domain.nearness import Near, Passage
+from commonplace.embed.vectors.file import Page, VectorFile
+from commonplace.embed.vectors.scanning import Mask, Rows, Scan, new_scan
+
+if TYPE_CHECKING:
+    from commonplace.embed.encoders import Vectors
+
+CHUNKS_EACH = 6
+"""How many chunks are looked for, for each document that is wanted: near documents hold several near ones."""
+MOST_SHARE = 0.1
+"""The part of its time that a process spends on following the file while others write to it."""
+MOST_DEAD = 0.25
+"""The part of all rows that no document has any more, from which on they are read anew."""
+FEW = 1000
+"""So many of them are never worth it."""
+HIGHEST = 127
+
+Numbers = npt.NDArray[np.int64]
+
+
+def encoded(vectors: Vectors, scale: float) -> list[bytes]:
+    """Vectors as they are kept: 8-bit integers, of which 127 stands for `scale`."""
+    integers = np.clip(np.rint(vectors * (HIGHEST / scale)), -HIGHEST, HIGHEST).astype(np.int8)
+    return [one.tobytes() for one in integers]
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Which rows make up which documents; entries stand document by document."""
+
+    paths: Sequence[str]
+    places: Mapping[str, int]
+    """Of a path."""
+    starts: Numbers
+    """Where a document's entries begin, and behind the last one's."""
+    rows: Numbers
+    """By entry."""
+    ordinals: Numbers
+    """Of the section, by entry."""
+    owners: Numbers
+    """Which document, by entry."""
+    order: Numbers
+    """Entries by row."""
+    live: Mask
+    """Which rows some document has."""
+
+
+class Space:
+    """All vectors of one collection.
+
+    Args:
+        file: Where they are kept.
+    """
+
+    def __init__(self, file: VectorFile) -> None:
+        self._file = file
+        self._lock = threading.Lock()
+        self._birth = self._seq = 0
+        self._highest = 0
+        self._rows: dict[int, int] = {}
+        self._pages: dict[str, Page] = {}
+        self._scan: Scan | None = None
+        self._count = 0
+        self._dimension = 0
+        self._scale = 1.0
+        self._layout = _laid_out({}, {}, 0)
+        self._due = 0.0
+
+    def follow(self) -> None:
+        """Take in what was written since the last time, unless that was only just done.
+
+        Raises:
+            sqlite3.DatabaseError: the file is damaged.
+        """
+        with self._lock:
+            began = time.monotonic()
+            if began >= self._due and self._take_in():
+                self._due = time.monotonic() + (time.monotonic() - began) / MOST_SHARE
+
+    def asked(self, question: Vectors, within: AbstractSet[str] | None) -> Question:
+        """A question to this space as it is now.
+
+        Args:
+            question: Float32 of shape (dimension,), of length 1.
+            within: The documents that are meant; None for all.
+        """
+        with self._lock:
+            return Question(self._layout, self._scan, question * (self._scale / HIGHEST), within)
+
+    @property
+    def dimension(self) -> int:
+        """Of its vectors; 0 while it is empty."""
+        return self._dimension if self._layout.paths else 0
+
+    def _take_in(self) -> bool:
+        news = self._file.since(self._birth, self._seq, self._highest)
+        if (news.birth, news.seq) == (self._birth, self._seq) and not news.chunks:
+            return False
+        if news.birth != self._birth:
+            self._forget()
+        self._add(news.chunks)
+        for page in news.pages:
+            self._pages[page.path] = page
+        self._pages = {path: page for path, page in self._pages.items() if page.revision}
+        self._birth, self._seq = news.birth, news.seq
+        self._layout = _laid_out(self._pages, self._rows, self._count)
+        if self._count - int(self._layout.live.sum()) > max(FEW, MOST_DEAD * self._count):
+            self._drop_dead()
+        return True
+
+    def _drop_dead(self) -> None:
+        """Keep only the rows that some document has."""
+        self._forget()
+        news = self._file.since(0, 0, 0)
+        self._pages = {page.path: page for page in news.pages if page.revision}
+        used = {chunk for page in self._pages.values() for _, chunk in page.chunks}
+        self._add([(chunk, vector) for chunk, vector in news.chunks if chunk in used])
+        self._birth, self._seq = news.birth, news.seq
+        self._highest = max((chunk for chunk, _ in news.chunks), default=0)
+        self._layout = _laid_out(self._pages, self._rows, self._count)
+
+    def _add(self, chunks: Sequence[tuple[int, bytes]]) -> None:
+        form = self._file.form()
+        if not chunks or form is None:
+            return
+        self._dimension, self._scale = form.dimension, form.scale
+        scan = self._scan or new_scan(form.dimension)
+        scan.add(np.frombuffer(b"".join(vector for _, vector in chunks), np.int8).reshape(-1, form.dimension))
+        self._scan = scan
+        for chunk, _ in chunks:
+            self._rows[chunk] = self._count
+            self._count += 1
+        self._highest = chunks[-1][0]
+
+    def _forget(self) -> None:
+        self._birth = self._seq = self._highest = self._count = 0
+        self._rows, self._pages, self._scan = {}, {}, None
+
+
+class Question:
+    """A question and what is near to it; `domain.meaning.Nearness` says what it promises.
+
+    Args:
+        layout: Of the space.
+        scan: Of the space; None while it is empty.
+        question: So scaled that its product with a row is the cosine.
+        within: The documents that are meant; None for all.
+    """
+
+    def __init__(self, layout: _Layout, scan: Scan | None, question: Vectors, within: AbstractSet[str] | None) -> None:
+        self._layout = layout
+        self._scan = scan
+        self._question = question
+        self._within = within
+
+    def nearest(self, count: int) -> list[Near]:
+        """The documents with the nearest chunks."""
+        best: dict[str, Near] = {}
+        for entry, similarity in self._entries(count * CHUNKS_EACH):
+            near = self._near(entry, similarity)
+            best.setdefault(near.path, near)
+            if len(best) == count:
+                break
+        return list(best.values())
+
+    def passages(self, count: int, each: int) -> list[Passage]:
+        """The nearest chunks.
+
+        Args:
+            count: How many at the most.
+            each: How many of one document at the most.
+        """
+        found: list[Passage] = []
+        seen: dict[int, int] = {}
+        for entry, similarity in self._entries(count * CHUNKS_EACH * each):
+            owner = int(self._layout.owners[entry])
+            seen[owner] = seen.get(owner, 0) + 1
+            if seen[owner] <= each:
+                found.append(self._passage(entry, owner, similarity))
+            if len(found) == count:
+                break
+        return found
+
+    def of(self, paths: Sequence[str]) -> dict[str, Near]:
+        """These documents, those without vectors left out."""
+        layout = self._layout
+        places = [layout.places[path] for path in paths if path in layout.places]
+        ranges: list[Numbers] = [np.arange(layout.starts[place], layout.starts[place + 1]) for place in places]
+        if self._scan is None or not ranges:
+            return {}
+        entries = np.concatenate(ranges)
+        products = self._scan.of(self._question, layout.rows[entries])
+        best: dict[str, Near] = {}
+        for at in np.argsort(-products, kind="stable"):
+            near = self._near(int(entries[at]), float(products[at]))
+            best.setdefault(near.path, near)
+        return best
+
+    @cached_property
+    def _among(self) -> Mask | None:
+        """The rows of the documents that are meant; None for all that there are."""
+        layout = self._layout
+        if self._within is None:
+            return None if layout.live.all() else layout.live
+        places = [layout.places[path] for path in self._within if path in layout.places]
+        meant = np.zeros(len(layout.paths), np.bool_)
+        meant[places] = True
+        among = np.zeros(len(layout.live), np.bool_)
+        among[layout.rows[meant[layout.owners]]] = True
+        return among
+
+    def _entries(self, count: int) -> list[tuple[int, float]]:
+        """The nearest entries; several documents can have the same chunk."""
+        if self._scan is None:
+            return []
+        rows, products = self._scan.best(self._question, count, self._among)
+        layout = self._layout
+        by_row = layout.rows[layout.order]
+        first = np.searchsorted(by_row, rows, "left")
+        last = np.searchsorted(by_row, rows, "right")
+        entries = (
+            (int(entry), float(product))
+            for begin, end, product in zip(first, last, products, strict=True)
+            for entry in layout.order[begin:end]
+        )
+        within = self._within
+        return [one for one in entries if within is None or layout.paths[int(layout.owners[one[0]])] in within]
+
+    def _near(self, entry: int, similarity: float) -> Near:
+        layout = self._layout
+        return Near(layout.paths[int(layout.owners[entry])], int(layout.ordinals[entry]), similarity)
+
+    def _passage(self, entry: int, owner: int, similarity: float) -> Passage:
+        start, end = (int(self._layout.starts[at]) for at in (owner, owner + 1))
+        return Passage(
+            path=self._layout.paths[owner],
+            ordinal=int(self._layout.ordinals[entry]),
+            number=entry - start,
+            of=end - start,
+            similarity=similarity,
+        )
+
+
+def _laid_out(pages: Mapping[str, Page], known: Mapping[int, int], count: int) -> _Layout:
+    paths = list(pages)
+    entries = [[(ordinal, known[chunk]) for ordinal, chunk in page.chunks if chunk in known] for page in pages.values()]
+    lengths = np.array([len(one) for one in entries], np.int64)
+    flat = np.array([pair for one in entries for pair in one], np.int64).reshape(-1, 2)
+    rows: Rows = flat[:, 1]
+    live = np.zeros(count, np.bool_)
+    live[rows] = True
+    return _Layout(
+        paths=paths,
+        places={path: place for place, path in enumerate(paths)},
+        starts=np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths))),
+        rows=rows,
+        ordinals=flat[:, 0],
+        owners=np.repeat(np.arange(len(paths)), lengths),
+        order=np.argsort(rows, kind="stable"),
+        live=live,
+    )

@@ -1,0 +1,142 @@
+"""Search by meaning over the real process: its modes, its filters, and that nobody ever waits for it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent import Agent, agent, ids
+from embeddings import embedding_server
+from shell import Shell
+from support import MODELS, ROOT, eventually
+
+DISK = "runbooks/free-disk-space"
+IN_OTHER_WORDS = "computer was out of storage"
+"""Shares no word with the page that answers it, nor with any other."""
+
+
+@pytest.fixture(scope="module")
+def harbour(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("kb") / "harbour"
+    shutil.copytree(ROOT / "examples" / "kb", folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def reader(harbour: Path) -> Iterator[Agent]:
+    with agent("mcp", harbour, "--tier", "write", env={"COMMONPLACE_MODEL_DIR": str(MODELS)}) as connected:
+        eventually(lambda: embedded(connected) >= 37, 60)
+        yield connected
+
+
+def embedded(client: Agent) -> int:
+    """How many pages a search by meaning knows."""
+    found = client.raw("kb_search", query="harbour", mode="semantic", limit=100)
+    return 0 if found.is_error or not found.structured_content else found.structured_content["count"]
+
+
+def search(client: Agent, query: str, **arguments: Any) -> list[str]:
+    return ids(client.call("kb_search", query=query, **arguments)["results"])
+
+
+def test_meaning_finds_what_words_do_not(reader: Agent) -> None:
+    assert search(reader, IN_OTHER_WORDS, mode="semantic")[0] == DISK
+    assert search(reader, IN_OTHER_WORDS, mode="hybrid")[0] == DISK
+    assert search(reader, IN_OTHER_WORDS, mode="keyword") == []
+
+
+def test_hybrid_is_the_default_and_shows_what_every_search_shows(reader: Agent) -> None:
+    found = reader.call("kb_search", query=IN_OTHER_WORDS)
+    assert found == reader.call("kb_search", query=IN_OTHER_WORDS, mode="hybrid")
+    assert all(row["snippet"] and row["title"] for row in found["results"])
+
+
+@pytest.mark.parametrize("mode", ["semantic", "hybrid"])
+def test_filters_hold_in_every_mode(reader: Agent, mode: str) -> None:
+    found = reader.call("kb_search", query="restore the database", mode=mode, entry_type="event", limit=100)
+    assert found["results"]
+    assert {row["entry_type"] for row in found["results"]} == {"event"}
+    tagged = reader.call("kb_search", query="restore the database", mode=mode, tags=["database"], limit=100)
+    assert tagged["results"]
+    assert all("database" in row["tags"] for row in tagged["results"])
+    dated = reader.call("kb_search", query="restore", mode=mode, date_from="2026-08-01", limit=100)
+    assert dated["results"]
+    assert all(row["date"] >= "2026-08-01" for row in dated["results"])
+
+
+@pytest.mark.parametrize("mode", ["semantic", "hybrid"])
+def test_pages_of_an_answer_follow_each_other(reader: Agent, mode: str) -> None:
+    whole = search(reader, "restore the database", mode=mode, limit=30)
+    parts = [search(reader, "restore the database", mode=mode, limit=10, offset=offset) for offset in (0, 10, 20)]
+    assert [one for part in parts for one in part] == whole
+
+
+@pytest.mark.parametrize("query", ['"off-site" copy', "database -restore"])
+def test_a_phrase_and_an_exclusion_hold_in_hybrid_too(reader: Agent, query: str) -> None:
+    by_words = set(search(reader, query, mode="keyword", limit=100))
+    assert set(search(reader, query, mode="hybrid", limit=100)) == by_words
+
+
+def test_a_written_page_is_found_by_words_at_once_and_by_meaning_soon(reader: Agent) -> None:
+    body = "Flour, butter and sugar; golden after ten minutes."
+    reader.call("kb_create", kb_name="harbour", entry_type="note", title="Cookies", body=body)
+    assert search(reader, "cookies")[0] == "cookies"
+    eventually(lambda: search(reader, "baking a dessert", mode="semantic")[0] == "cookies", 30)
+    reader.call("kb_delete", entry_id="cookies", kb_name="harbour")
+    assert "cookies" not in search(reader, "baking a dessert", mode="semantic", limit=100)
+
+
+def test_without_a_model_hybrid_is_by_words_and_semantic_says_what_to_install(harbour: Path) -> None:
+    with agent("mcp", harbour) as client:
+        by_words = client.call("kb_search", query="restore database", mode="keyword")
+        assert client.call("kb_search", query="restore database") == by_words
+        refused = client.refusal("kb_search", query="restore database", mode="semantic")
+        assert refused["error_code"] == "MODEL_MISSING"
+        assert not refused["retryable"]
+        assert "commonplace model install" in refused["suggestion"]
+
+
+def test_no_start_no_search_and_no_write_waits_for_a_model_that_does_not_answer(tmp_path: Path) -> None:
+    (tmp_path / "kb").mkdir()
+    (tmp_path / "kb" / "a.md").write_text("# Tea\n\nA kettle.\n")
+    with embedding_server() as server:
+        server.blocked = True
+        with agent("mcp", tmp_path / "kb", "--tier", "write", env=server.environment) as client:
+            assert search(client, "kettle") == ["a"]
+            eventually(lambda: bool(server.texts))
+            client.call("kb_create", kb_name="kb", entry_type="note", title="Zwieback", body="Dry biscuits.")
+            assert search(client, "biscuits") == ["zwieback"]
+            assert not server.release.is_set()
+            refused = client.refusal("kb_search", query="biscuits", mode="semantic")
+            assert refused["error_code"] == "MODEL_MISSING"
+            server.release.set()
+            server.blocked = False
+            eventually(lambda: embedded(client) == 2, 30)
+
+
+def test_no_embed_embeds_nothing(tmp_path: Path) -> None:
+    (tmp_path / "kb").mkdir()
+    (tmp_path / "kb" / "a.md").write_text("# Tea\n\nA kettle.\n")
+    with embedding_server() as server, agent("mcp", tmp_path / "kb", "--no-embed", env=server.environment) as client:
+        assert search(client, "kettle") == ["a"]
+        refused = client.refusal("kb_search", query="kettle", mode="semantic")
+        assert refused["error_code"] == "MODEL_MISSING"
+        assert "switched off" in refused["error"]
+        assert server.texts == []
+
+
+def test_the_command_line_embeds_on_request_and_then_searches_by_meaning(harbour: Path, cache_dir: Path) -> None:
+    assert cache_dir.is_dir()
+    pages = len(list(harbour.rglob("*.md")))
+    shell = Shell(harbour, {"COMMONPLACE_MODEL_DIR": str(MODELS)})
+    (before,) = shell("model", "status", "--json").json["collections"]
+    assert (before["status"], before["documents"]) == ("ready", 0)
+    shell("index", "--embed")
+    (after,) = shell("model", "status", "--json").json["collections"]
+    assert (after["status"], after["documents"], after["pending"]) == ("ready", pages, 0)
+    found = shell("search", IN_OTHER_WORDS, "--mode", "semantic", "--json").json
+    assert found["hits"][0]["id"] == DISK
