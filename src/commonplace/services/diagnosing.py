@@ -14,6 +14,7 @@ from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.schema import schema_problems
 from commonplace.services.cataloguing import schema_of
 from commonplace.services.collections import Collection
+from commonplace.services.meaning import meaning_state
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class Trouble:
     """One thing that a check found."""
 
     check: str
-    """A stable name: `plugin`, `schema`, `read_only`, `opening`."""
+    """A stable name: `plugin`, `schema`, `read_only`, `meaning`, `opening`."""
     severity: Severity
     subject: str
     """What it is about: a plugin's or a collection's name."""
@@ -52,6 +53,10 @@ def collection(one: Collection) -> Iterator[Trouble]:
     if one.store.read_only_reason:
         message = f"Nothing can be written: {one.store.read_only_reason}."
         yield Trouble("read_only", Severity.INFO, one.name, message, "Change its permissions if it should be.")
+    state = meaning_state(one)
+    if state.status == "failing":
+        hint = "Search goes by words until then."
+        yield Trouble("meaning", Severity.WARNING, one.name, f"Search by meaning fails: {state.reason}", hint)
 
 
 def opening(error: KnowledgeError) -> Trouble:
