@@ -106,9 +106,7 @@ class Settings:
     ] = None
     embedding_url: Annotated[
         str | None,
-        About(
-            "A server that embeds instead, with the API of OpenAI, such as http://localhost:11434/v1; texts go there."
-        ),
+        About("A server that embeds instead, by the API of OpenAI, such as http://localhost:11434/v1."),
     ] = None
     embedding_model: Annotated[str | None, About("What that server calls its model; needed with `embedding_url`.")] = (
         None
