@@ -127,6 +127,20 @@ def test_a_damaged_index_is_rebuilt_with_the_ids_that_it_had(home: Path) -> None
     assert set(index(home)) == {"My App", "by-hand", "日本語", "new", "newer"}
 
 
+def test_a_damaged_repository_refuses_writes_with_a_code_and_reads_go_on(home: Path) -> None:
+    with projects(home) as client:
+        create(client)
+        branch = home / ".git/refs/heads/main"
+        tip = branch.read_text()
+        branch.write_text("no commit\n")
+        assert failure(client, "update_project_main", project_id="app", content="x") == "GIT_ERROR"
+        assert failure(client, "delete_project", project_id="app") == "PROJECT_DELETE_FAILED"
+        assert client.call("get_knowledge_file", project_id="app", filename="auth")["success"]
+        branch.write_text(tip)
+        client.call("update_project_main", project_id="app", content="again")
+    clean(home)
+
+
 def test_a_project_folder_deleted_by_hand(home: Path) -> None:
     with projects(home) as client:
         create(client)
@@ -146,6 +160,8 @@ def test_a_store_that_may_not_be_written(shown_to_all: Path) -> None:
     home = shown_to_all / "home"
     with projects(home) as client:
         create(client)
+        create(client, "closed")
+    (home / "projects/closed/knowledge").chmod(0o700)
     # Everything is loaded before, because that user may not be able to read the installation.
     script = (
         "import os, sys, pkgutil, importlib; os.environ['HOME'] = '/nonexistent'\n"
@@ -164,6 +180,8 @@ def test_a_store_that_may_not_be_written(shown_to_all: Path) -> None:
         ("get_project_main", {"project_id": "app"}),
         ("search_knowledge", {"project_id": "app", "query": "tokens"}),
         ("update_project_main", {"project_id": "app", "content": "x"}),
+        ("search_knowledge", {"project_id": "closed", "query": "tokens"}),
+        ("list_knowledge_files", {"project_id": "closed"}),
     ]
     for number, (name, arguments) in enumerate(calls, 2):
         lines.append(
@@ -180,7 +198,7 @@ def test_a_store_that_may_not_be_written(shown_to_all: Path) -> None:
         process.stdin.writelines(json.dumps(line) + "\n" for line in lines)
         process.stdin.flush()
         answers = {}
-        while len(answers) < 4:
+        while len(answers) < 6:
             answer = json.loads(process.stdout.readline())
             answers[answer.get("id")] = answer
         process.stdin.close()
@@ -189,6 +207,8 @@ def test_a_store_that_may_not_be_written(shown_to_all: Path) -> None:
     refused = json.loads(answers[4]["result"]["content"][0]["text"])
     assert refused["code"] == "ACCESS_DENIED"
     assert str(home) not in refused["error"]
+    told = [json.loads(answers[number]["result"]["content"][0]["text"])["code"] for number in (5, 6)]
+    assert told == ["SEARCH_ERROR", "FILE_SYSTEM_ERROR"]
     clean(home)
 
 

@@ -79,7 +79,7 @@ def run_git(
     """
     outcome = try_git(root, options, operands, timeout=timeout)
     if outcome.code:
-        raise GitError(f"git {options[0]} failed: {outcome.reason}.", kind="repository")
+        raise GitError(f"git {options[0]} failed: {outcome.reason}.", kind="command")
     return outcome.output
 
 
@@ -119,7 +119,7 @@ def try_git(
             start_new_session=True,
         )
     except FileNotFoundError as error:
-        raise GitError("There is no git command.", kind="repository", hint="Install git.") from error
+        raise GitError("There is no git command.", kind="command", hint="Install git.") from error
     return _finished(process, options[0], timeout)
 
 
@@ -136,7 +136,7 @@ def _finished(process: subprocess.Popen[bytes], name: str, timeout: float) -> Ou
         except subprocess.TimeoutExpired as error:
             raise GitError(
                 f"git {name} did not end within {timeout:g} seconds.",
-                kind="repository",
+                kind="command",
                 hint="Try again; if it lasts, check the network and the remote.",
                 retryable=1,
             ) from error

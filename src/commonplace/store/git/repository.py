@@ -81,10 +81,14 @@ class GitRepository:
 
     def tip(self, reference: str) -> str:
         """Id of the commit that a branch is at, "" for none, also when no branch can be called so."""
-        try:
-            return str(self.handle.lookup_reference(reference).target)
-        except (KeyError, pygit2.InvalidSpecError):
-            return ""
+
+        def target() -> str:
+            try:
+                return str(self.handle.lookup_reference(reference).target)
+            except (KeyError, pygit2.InvalidSpecError):
+                return ""
+
+        return guarded(target)
 
     def has_object(self, identifier: str) -> bool:
         """Whether the object is there."""

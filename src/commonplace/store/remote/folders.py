@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 from commonplace.domain.addresses import MARKDOWN_SUFFIXES
@@ -37,7 +38,7 @@ class Subfolders:
     def documents(self, path: str) -> dict[str, FileStat]:
         """Facts by name of the Markdown files directly in a folder, hidden ones left out, in no particular order."""
         found: dict[str, FileStat] = {}
-        with suppress(*_ABSENT), opened_folder(self._root, path.split("/")) as folder:
+        with _readable(), opened_folder(self._root, path.split("/")) as folder:
             listed = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
             try:
                 for name in os.listdir(listed):  # noqa: PTH208 - an open folder has no path
@@ -61,18 +62,28 @@ class Subfolders:
         """Names of the folders and of the regular files in a folder."""
         folders: list[str] = []
         files: list[str] = []
-        try:
-            with opened_folder(self._root, path.split("/")) as folder:
-                listed = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
-                try:
-                    for name in os.listdir(listed):  # noqa: PTH208 - an open folder has no path
-                        mode = os.stat(name, dir_fd=listed, follow_symlinks=False).st_mode
-                        kind = folders if stat.S_ISDIR(mode) else files if stat.S_ISREG(mode) else []
-                        kind.append(name)
-                finally:
-                    os.close(listed)
-        except _ABSENT:
-            return [], []
-        except OSError as error:
-            raise StorageError(f"A folder cannot be read: {error.strerror}.", kind="collection") from error
+        with _readable(), opened_folder(self._root, path.split("/")) as folder:
+            listed = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
+            try:
+                for name in os.listdir(listed):  # noqa: PTH208 - an open folder has no path
+                    mode = os.stat(name, dir_fd=listed, follow_symlinks=False).st_mode
+                    kind = folders if stat.S_ISDIR(mode) else files if stat.S_ISREG(mode) else []
+                    kind.append(name)
+            finally:
+                os.close(listed)
         return folders, files
+
+
+@contextmanager
+def _readable() -> Generator[None]:
+    """Take a folder that is not there for an empty one.
+
+    Raises:
+        StorageError: it is there and cannot be read.
+    """
+    try:
+        yield
+    except _ABSENT:
+        return
+    except OSError as error:
+        raise StorageError(f"A folder cannot be read: {error.strerror}.", kind="collection") from error

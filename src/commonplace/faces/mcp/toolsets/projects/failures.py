@@ -50,7 +50,10 @@ _BY_CODE = {
     Code.INTERNAL: "INTERNAL_ERROR",
 }
 _OF_TOOLS = {
-    "delete_project": ("PROJECT_DELETE_FAILED", frozenset({"FILE_SYSTEM_ERROR", "GIT_ERROR", "INTERNAL_ERROR"})),
+    "delete_project": (
+        "PROJECT_DELETE_FAILED",
+        frozenset({"FILE_SYSTEM_ERROR", "GIT_ERROR", "GIT_COMMAND_FAILED", "INTERNAL_ERROR"}),
+    ),
     "search_knowledge": ("SEARCH_ERROR", frozenset({"FILE_SYSTEM_ERROR", "INTERNAL_ERROR"})),
 }
 """Codes that a tool has of its own, and the general ones that they stand for."""
