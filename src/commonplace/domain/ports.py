@@ -6,7 +6,7 @@ synchronous and safe from several threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
@@ -96,6 +96,14 @@ class History(Protocol):
 
     def touched(self) -> dict[Address, tuple[Commit, Commit]]:
         """First and last commit of every document, from one walk (cached by HEAD); empty without Git."""
+        ...
+
+    def uncommitted(self, known: Mapping[Address, Revision]) -> set[Address]:
+        """Documents whose files are not what the current commit has; line ends that Git converts make no difference.
+
+        Args:
+            known: Which documents, with the revisions that their files have now.
+        """
         ...
 
     def head(self) -> str:

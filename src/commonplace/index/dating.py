@@ -14,11 +14,10 @@ from typing import cast
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Commit
 from commonplace.domain.describing import day_number, moment_of
-from commonplace.domain.errors import KnowledgeError, NotFoundError
-from commonplace.domain.ports import History, Store
-from commonplace.domain.revisions import revision_of
+from commonplace.domain.errors import KnowledgeError
+from commonplace.domain.ports import Store
 from commonplace.index.catalogue.database import Catalogue, grow, read_meta, write_meta
-from commonplace.index.catalogue.entries import DATED, EDITED, GIVEN_CREATED, GIVEN_UPDATED, UNCOMMITTED
+from commonplace.index.catalogue.entries import DATED, GIVEN_CREATED, GIVEN_UPDATED, UNCOMMITTED
 
 log = logging.getLogger(__name__)
 
@@ -102,7 +101,17 @@ def date_documents(store: Store, catalogue: Catalogue) -> int:
             connection.execute("SELECT path, created, updated, given, dated, revision, mtime_ns FROM files").fetchall(),
         )
     touched = store.history.touched() if head else {}
-    changes = [change for row in rows if (change := _dated(store.history, head, row, touched.get(Address(row[0]))))]
+    dated = [_dated(row, touched.get(Address(row[0]))) for row in rows]
+    # Only what may be newer than its last commit is compared with it: few, but for a new index.
+    suspects = {
+        Address(row[0]): row[5] for row, new in zip(rows, dated, strict=True) if new != row[1:3] or row[4] != DATED
+    }
+    newer = store.history.uncommitted(suspects) if head else set[Address]()
+    changes = [
+        change
+        for row, new in zip(rows, dated, strict=True)
+        if (change := _change(row, new, is_newer=Address(row[0]) in newer))
+    ]
     with catalogue.writing() as connection:
         # A document that changed since it was looked at waits for the next round.
         connection.executemany(
@@ -121,26 +130,22 @@ def date_documents(store: Store, catalogue: Catalogue) -> int:
 _Row = tuple[str, str, str, int, int, str, int]
 
 
-def _dated(
-    history: History, head: str, row: _Row, commits: tuple[Commit, Commit] | None
-) -> tuple[str, int, str, int, int, str, str] | None:
+def _dated(row: _Row, commits: tuple[Commit, Commit] | None) -> tuple[str, str]:
+    """When a document was made and last changed, as its commits have it where its frontmatter says nothing."""
+    _, created, updated, given, *_ = row
+    if commits is None:
+        return created, updated
+    first, last = (moment_of(commit.when) for commit in commits)
+    return created if given & GIVEN_CREATED else first, updated if given & GIVEN_UPDATED else last
+
+
+def _change(row: _Row, dated: tuple[str, str], *, is_newer: bool) -> tuple[str, int, str, int, int, str, str] | None:
     """The new columns of a document, None when they are right."""
-    path, created, updated, given, dated, revision, mtime_ns = row
-    first, last, state = created, updated, DATED
-    if commits:
-        first, last = (moment_of(commit.when) for commit in commits)
-        if dated in {EDITED, UNCOMMITTED} and _blob(history, Address(path), head) != revision:
-            last, state = moment_of(mtime_ns / 1e9), UNCOMMITTED
-    first = created if given & GIVEN_CREATED else first
-    last = updated if given & GIVEN_UPDATED else last
-    if (first, last, state) == (created, updated, dated):
+    path, created, updated, given, before, revision, mtime_ns = row
+    first, last = dated
+    if is_newer and not given & GIVEN_UPDATED:
+        last = moment_of(mtime_ns / 1e9)
+    state = UNCOMMITTED if is_newer else DATED
+    if (first, last, state) == (created, updated, before):
         return None
     return first, day_number(first), last, day_number(last), state, path, revision
-
-
-def _blob(history: History, address: Address, head: str) -> str:
-    """The revision of a document in a commit, "" when it is not in it."""
-    try:
-        return revision_of(history.read(address, head))
-    except NotFoundError:
-        return ""

@@ -201,8 +201,7 @@ def rename(
         AlreadyExistsError: the new address, or that of a file, is taken.
         InvalidInputError: both addresses are the same.
     """
-    if address == new_address:
-        raise InvalidInputError("The new path is the old one.", kind="path", hint="Give another path.")
+    _require_another(address, new_address)
     message = intent.message or f"Rename: {address.id} -> {new_address.id}"
     moves = {address: new_address, **files}
     with collection.store.transaction(message, intent.author) as transaction:
@@ -220,6 +219,25 @@ def rename(
     _take_in(collection, [*moves, *moves.values(), *rewritten])
     receipt = transaction.receipt
     return Written(new_address, receipt.revisions[new_address], receipt.commit, updated=tuple(sorted(rewritten)))
+
+
+def rename_preview(collection: Collection, address: Address, new_address: Address) -> list[Address]:
+    """The other documents whose links `rename` would rewrite, by path; nothing is changed.
+
+    Raises:
+        KnowledgeError: what `rename` would raise.
+    """
+    _require_another(address, new_address)
+    with collection.store.transaction("") as transaction:  # for what it sees; nothing is put
+        _existing(collection, transaction, address, ANY)
+        _require_free(collection, transaction, new_address, besides=address)
+        rewritten = _rewritten(collection, transaction, address, {address: new_address})
+    return sorted(rewritten.keys() - {new_address})
+
+
+def _require_another(address: Address, new_address: Address) -> None:
+    if address == new_address:
+        raise InvalidInputError("The new path is the old one.", kind="path", hint="Give another path.")
 
 
 def _rewritten(

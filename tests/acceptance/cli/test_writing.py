@@ -234,3 +234,17 @@ def test_a_page_comes_back_as_it_was_and_loose_text_is_never_lost(shell: Shell, 
     assert repo.git("status", "--porcelain") == ""
     assert shell("restore", "idea", "--at", "0123456789").code == 3
     assert shell("restore", "idea", "--at", "--output=x").code == 4
+
+
+def test_a_dry_run_of_a_rename_tells_what_would_change_and_changes_nothing(shell: Shell, repo: GitRepo) -> None:
+    head = repo.git("rev-parse", "HEAD")
+    plan = shell.ok("write", "idea", "--rename", "archive/idea", "--dry-run", "--json").json
+    assert (plan["action"], plan["path"], plan["updated"]) == ("planned", "archive/idea.md", ["index.md"])
+    assert shell.ok("write", "idea", "--rename", "archive/idea", "--dry-run").lines == [
+        "Would rename idea.md to archive/idea.md",
+        "Would rewrite links in index.md",
+    ]
+    assert (repo.git("rev-parse", "HEAD"), repo.git("status", "--porcelain")) == (head, "")
+    assert shell("write", "idea", "--append", "--dry-run", stdin="x").code == 2
+    done = shell.ok("write", "idea", "--rename", "archive/idea", "--json").json
+    assert done["updated"] == plan["updated"]

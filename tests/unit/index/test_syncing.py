@@ -12,8 +12,10 @@ import pytest
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import IndexingError, NotFoundError
 from commonplace.domain.query import Filter, ListQuery, SearchQuery, SyncReport
+from commonplace.index import open_index
 from commonplace.index.intake import UNSETTLED_NS
 from commonplace.index.words import ranking
+from commonplace.store import open_store
 from indexed import Indexed, MakeBase, eventually
 from support import GitRepo
 
@@ -257,3 +259,24 @@ def test_searching_by_history_dates_waits_for_the_history(tmp_path: Path) -> Non
         year = str(2000 + 0)
         assert made.found("word", Filter(created_from=f"{year}-01-01")) == ["a.md"]
         assert made.index.list(ListQuery(filter=Filter(updated_to="1999-01-01"))).total == 0
+
+
+@pytest.mark.parametrize("line_ends", ["false", "true"])
+def test_text_that_no_commit_has_is_dated_by_its_file_in_a_new_index_too(tmp_path: Path, line_ends: str) -> None:
+    repo = GitRepo(tmp_path / "base")
+    repo.path.mkdir()
+    for command in (["init", "-q"], ["config", "user.name", "T"], ["config", "user.email", "t@example.org"]):
+        repo.git(*command)
+    repo.git("config", "core.autocrlf", line_ends)
+    for path in ("same.md", "edited.md"):
+        repo.write(path, "# Page\r\n" if line_ends == "true" else "# Page\n")
+    repo.git("add", "--all")
+    repo.git("commit", "--quiet", "--message", "one", "--date=2020-05-01T12:00:00+0000")
+    with Indexed(tmp_path) as made:
+        made.write_settled("edited.md", "# Other\n", 3600 * 24 * 365)
+        fresh = open_index(open_store(made.folder, commit="manual", state_dir=made.state), tmp_path / "fresh")
+        for index in (made.index, fresh):
+            index.sync()
+            page = index.list(ListQuery(filter=Filter(updated_from="2020-05-01", updated_to="2020-05-01")))
+            assert [record.address.path for record in page.records] == ["same.md"]
+        fresh.close()

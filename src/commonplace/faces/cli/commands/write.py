@@ -1,8 +1,8 @@
 """`commonplace write`: create, change, rename or delete one page.
 
 As JSON: `{"collection", "path", "id", "revision", "commit", "action", "updated": [PATH..]}`; `action` is `created`,
-`updated`, `unchanged`, `renamed` or `deleted`, `revision` "" after a deletion, `commit` "" when nothing was
-committed, and `updated` names the other pages whose links a rename rewrote.
+`updated`, `unchanged`, `renamed`, `deleted` or, with `--dry-run`, `planned`; `revision` is "" after a deletion,
+`commit` "" when nothing was committed, and `updated` names the other pages whose links a rename rewrites.
 """
 
 from __future__ import annotations
@@ -75,6 +75,9 @@ class Consent:
     force: Annotated[bool, typer.Option("--force", help="Overwrite or delete what you have not read.")] = False
     message: Annotated[str, typer.Option("--message", "-m", metavar="TEXT", help="The commit's message.")] = ""
     no_commit: Annotated[bool, typer.Option("--no-commit", help="Write the file and leave committing to you.")] = False
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="With --rename: only tell which pages would change.")] = (
+        False
+    )
 
 
 TAKES_TEXT = frozenset({"", "--append", "--section"})
@@ -98,7 +101,7 @@ def command(
         commonplace write notes/idea --set status=done --set tags="[a, b]"
         commonplace write notes/idea --replace teh the
         echo text | commonplace write notes/idea --section "Set-up > Linux" --revision 1a2b3c4
-        commonplace write notes/idea --rename archive/idea
+        commonplace write notes/idea --rename archive/idea --dry-run
         commonplace write notes/idea --delete --force
 
     PAGE is a path with or without .md, or an id. The text comes from FILE, or from standard input (-, the default). In
@@ -108,6 +111,8 @@ def command(
     way = how.way
     if way not in TAKES_TEXT and file is not None:
         raise ConfigError(f"{way} takes no FILE.", kind="option", hint="Leave it out.")
+    if consent.dry_run and way != "--rename":
+        raise ConfigError("--dry-run goes with --rename.", kind="option", hint="Only a rename changes several pages.")
     text = read_text(file or "-", session.out) if way in TAKES_TEXT else b""
     intent = Intent(expected=consent.revision, message=consent.message)
     with session.opened_for_writing(commit=not consent.no_commit) as collections:
@@ -121,6 +126,9 @@ def command(
         record = collections.locate(reference).record
         if way in TAKES_AWAY and not consent.revision and not consent.force:
             raise _unseen(record, way)
+        if consent.dry_run:
+            _show_plan(session, collection, record, how)
+            return
         written = _change(collection, record, how, (text, intent))
         _show(session, collection, written, _action(way, record, written))
 
@@ -170,6 +178,27 @@ def _action(way: str, record: Record, written: Written) -> str:
     if way in {"--rename", "--delete"}:
         return f"{way[2:]}d"
     return "unchanged" if written.revision == record.revision else "updated"
+
+
+def _show_plan(session: Session, collection: Collection, record: Record, how: How) -> None:
+    new, out = parse_document_address(how.rename or ""), session.out
+    others = [address.path for address in writing.rename_preview(collection, record.address, new)]
+    if out.as_json:
+        out.json(
+            {
+                "collection": collection.name,
+                "path": new.path,
+                "id": record.id,
+                "revision": record.revision,
+                "commit": "",
+                "action": "planned",
+                "updated": list(others),
+            }
+        )
+        return
+    out.line(f"Would rename {out.styled(BOLD, record.address.path)} to {out.styled(BOLD, new.path)}")
+    for path in others:
+        out.line(f"Would rewrite links in {out.styled(BOLD, path)}")
 
 
 def _show(session: Session, collection: Collection, written: Written, action: str) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from itertools import islice
 
 import pygit2
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.changes import Commit
+from commonplace.domain.changes import Commit, Revision
 from commonplace.domain.errors import GitError, InvalidInputError, NotFoundError
 from commonplace.domain.revisions import is_revision, revision_of
 from commonplace.store.disk.folder import Folder
@@ -50,6 +51,10 @@ class NoHistory:
     def touched(self) -> dict[Address, tuple[Commit, Commit]]:
         """Nothing."""
         return {}
+
+    def uncommitted(self, known: Mapping[Address, Revision]) -> set[Address]:
+        """All of them: there are no commits."""
+        return set(known)
 
     def head(self) -> str:
         """No commit."""
@@ -125,6 +130,23 @@ class GitHistory:
         """First and last commit of every document that any commit of the current branch touched."""
         head = self.head()
         return self._spans.at(head) if head else {}
+
+    def uncommitted(self, known: Mapping[Address, Revision]) -> set[Address]:
+        """Documents whose files differ from the current commit, by tree look-ups; only what differs is read."""
+        head = self.head()
+        if not head:
+            return set(known)
+        trees, tree = Trees(self._repository), str(self._repository.commit(head).tree_id)
+        return {
+            address
+            for address, revision in known.items()
+            if (blob := trees.at(tree, os.fsencode(self._prefix + address.path))) != revision
+            and not self._is_stored_as(address, blob)
+        }
+
+    def _is_stored_as(self, address: Address, blob: str) -> bool:
+        stored = self._current_as_stored(address) if blob else None
+        return stored is not None and revision_of(stored) == blob
 
     def _documents(self, trees: Trees, commit: pygit2.Commit) -> tuple[Address, ...]:
         paths = changed_paths(trees, commit, os.fsencode(self._prefix.rstrip("/")))
