@@ -17,6 +17,8 @@ from support import ROOT
 
 PAGES = [*sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("*.md"))]
 MADE = {"benchmarks/results.json"}
+METHODS = {"tools/list", "tools/call"}
+"""Of the protocol; they look like paths."""
 """Named as what a command writes."""
 FOLDERS = re.compile(r"`((?:src|faces|services|store|index|embed|domain|tests|tools|examples|benchmarks)/[\w./-]*)`")
 
@@ -45,7 +47,7 @@ def test_every_make_target_that_is_named_exists(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_folder_and_file_that_is_named_exists(page: Path) -> None:
-    for name in set(FOLDERS.findall(page.read_text(encoding="utf-8"))) - MADE:
+    for name in set(FOLDERS.findall(page.read_text(encoding="utf-8"))) - MADE - METHODS:
         assert (ROOT / name).exists() or (ROOT / "src" / "commonplace" / name).exists(), name
 
 
