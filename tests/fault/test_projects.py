@@ -20,6 +20,16 @@ from knowledge import clean, create, failure, index, projects, repository, subje
 from support import Amount
 from wire import wire
 
+AS_NOBODY = (
+    "import os, sys, pkgutil, importlib; os.environ['HOME'] = '/nonexistent'\n"
+    "import commonplace, anyio._backends._asyncio, encodings.idna, encodings.utf_8_sig\n"
+    "names = [m.name for m in pkgutil.walk_packages(commonplace.__path__, 'commonplace.')]\n"
+    "[importlib.import_module(name) for name in names if not name.endswith('__main__')]\n"
+    "os.setgid(65534); os.setuid(65534)\n"
+    "sys.exit(commonplace.main.main(sys.argv[1:]))"
+)
+"""The program as another user. Everything is loaded before: that user may not be able to read the installation."""
+
 
 @pytest.fixture
 def home(tmp_path: Path, cache_dir: Path) -> Path:
@@ -162,15 +172,6 @@ def test_a_store_that_may_not_be_written(shown_to_all: Path) -> None:
         create(client)
         create(client, "closed")
     (home / "projects/closed/knowledge").chmod(0o700)
-    # Everything is loaded before, because that user may not be able to read the installation.
-    script = (
-        "import os, sys, pkgutil, importlib; os.environ['HOME'] = '/nonexistent'\n"
-        "import commonplace, anyio._backends._asyncio, encodings.idna, encodings.utf_8_sig\n"
-        "names = [m.name for m in pkgutil.walk_packages(commonplace.__path__, 'commonplace.')]\n"
-        "[importlib.import_module(name) for name in names if not name.endswith('__main__')]\n"
-        "os.setgid(65534); os.setuid(65534)\n"
-        "sys.exit(commonplace.main.main(sys.argv[1:]))"
-    )
     lines = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
             "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "0"}}},
@@ -188,7 +189,7 @@ def test_a_store_that_may_not_be_written(shown_to_all: Path) -> None:
             {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
         )
     with subprocess.Popen(
-        [sys.executable, "-c", script, "mcp", str(home), "--toolset", "projects"],
+        [sys.executable, "-c", AS_NOBODY, "mcp", str(home), "--toolset", "projects"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
