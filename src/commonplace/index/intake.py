@@ -145,8 +145,6 @@ class Intake:
         """
         outcome = Outcome()
         with self._catalogue.writing() as connection:
-            # What is there was left by a process that may be dead: the full text may hold it as the catalogue does not.
-            connection.execute("UPDATE pending SET again = 1")
             connection.executemany("INSERT OR IGNORE INTO pending VALUES (?, 0)", [(path,) for path in changed])
         total = len(changed)
         while True:
@@ -181,6 +179,8 @@ class Intake:
 
     def _batch(self, stats: Mapping[str, FileStat], outcome: Outcome, progress: Progress | None, total: int) -> int:
         """Take in a part of the pending files; how many are left."""
+        with self._catalogue.writing() as connection:
+            left = _begin_batch(connection)
         # The catalogue's transaction ends last: the list of pending files shrinks when all the rest is safe.
         with self._catalogue.writing() as connection:
             waiting = _pending(connection)
@@ -193,11 +193,11 @@ class Intake:
                 drop_link_indexes(connection)
             linker = Linker(connection, self._store, stats if first else None)
             with self._fulltext.writing(bulk=len(waiting) > FEW_FILES) as writer:
-                again = frozenset(path for path, left, _ in waiting if left)
-                taking = _Taking(self._store, connection, _FullTexts(connection, writer), linker, outcome, again)
+                taking = _Taking(self._store, connection, _FullTexts(connection, writer), linker, outcome, left)
+                begun = [(path, unknown) for path, begun, unknown in waiting if begun][:BATCH_FILES]
                 done = 0
-                for path, left, unknown in waiting[:BATCH_FILES]:
-                    taking.take(Address(path), stats.get(path), new=unknown and not left)
+                for path, unknown in begun:
+                    taking.take(Address(path), stats.get(path), new=unknown and path not in left)
                     done += 1
                     if progress:
                         progress(max(total - len(waiting), 0) + done, max(total, len(waiting)))
@@ -208,7 +208,7 @@ class Intake:
                 make_link_indexes(connection)
                 settle(connection, self._store)
                 write_meta(connection, "complete", 1)
-            connection.executemany("DELETE FROM pending WHERE path = ?", [(path,) for path, *_ in waiting[:done]])
+            connection.executemany("DELETE FROM pending WHERE path = ?", [(path,) for path, _ in begun[:done]])
             grow(connection, "fulltext")
             grow(connection, "generation")
         return len(waiting) - done
@@ -222,12 +222,21 @@ def _left_pending(connection: sqlite3.Connection, paths: Sequence[str]) -> froze
     return frozenset(cast("str", row[0]) for row in rows)
 
 
-def _pending(connection: sqlite3.Connection) -> list[tuple[str, bool, bool]]:
-    """Every pending path in order, whether another sync left it, and whether the catalogue does not know it."""
-    rows = connection.execute(
-        "SELECT p.path, p.again, f.id IS NULL FROM pending p LEFT JOIN files f ON f.path = p.path ORDER BY p.path"
+def _begin_batch(connection: sqlite3.Connection) -> frozenset[str]:
+    """Note which pending files are taken in next; those of which this was noted before, by a batch that failed."""
+    left = frozenset(cast("str", row[0]) for row in connection.execute("SELECT path FROM pending WHERE begun"))
+    connection.execute(
+        "UPDATE pending SET begun = 1 WHERE path IN (SELECT path FROM pending ORDER BY path LIMIT ?)", (BATCH_FILES,)
     )
-    return [(path, bool(again), bool(unknown)) for path, again, unknown in rows]
+    return left
+
+
+def _pending(connection: sqlite3.Connection) -> list[tuple[str, bool, bool]]:
+    """Every pending path in order, whether a batch with it was begun, and whether the catalogue does not know it."""
+    rows = connection.execute(
+        "SELECT p.path, p.begun, f.id IS NULL FROM pending p LEFT JOIN files f ON f.path = p.path ORDER BY p.path"
+    )
+    return [(path, bool(begun), bool(unknown)) for path, begun, unknown in rows]
 
 
 class _Texts(Protocol):

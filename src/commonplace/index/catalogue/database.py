@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import cast
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Raised with every change to the tables, to the full text's fields or to what is derived from a document."""
 
 BUSY_SECONDS = 30.0
@@ -50,9 +50,9 @@ CREATE TABLE links (
 CREATE TABLE unsettled (key TEXT PRIMARY KEY) WITHOUT ROWID;
 -- Documents newer here than in the full text, which they hide there; without text: gone.
 CREATE TABLE recent (id INTEGER PRIMARY KEY, seq INTEGER NOT NULL, path TEXT NOT NULL, text TEXT);
--- What full syncs have still to take in: a row goes only when both halves of the index have it. `again` marks what an
--- earlier sync left, of which the full text may already hold what the catalogue does not.
-CREATE TABLE pending (path TEXT PRIMARY KEY, again INTEGER) WITHOUT ROWID;
+-- What full syncs have still to take in: a row goes only when both halves of the index have it. `begun` marks those of
+-- which the full text may already hold what the catalogue does not, because a batch with them was begun.
+CREATE TABLE pending (path TEXT PRIMARY KEY, begun INTEGER) WITHOUT ROWID;
 CREATE TABLE unreadable (path TEXT PRIMARY KEY, reason TEXT) WITHOUT ROWID;
 """
 

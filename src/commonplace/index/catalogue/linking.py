@@ -272,7 +272,19 @@ def broken_links(connection: sqlite3.Connection, store: Store, source: Address |
     where, values = ("", ()) if source is None else (" AND l.source = ?", (document_key(source.path),))
     found = _resolved(connection, f"l.target IS NULL AND l.attachment IS NULL{where}", values)
     lookup = CatalogueLookup(connection, store)
-    return [one for one in found if resolve(one.link, one.source, lookup, collection=store.name) is None]
+    if len(found) > MANY_LINKS:
+        lookup.read_all_names()
+    leads: dict[tuple[str, str, str, bool], Address | None] = {}
+    broken: list[ResolvedLink] = []
+    for one in found:
+        link = one.link
+        # All that `resolve` looks at: a link without a target is never broken.
+        means = (link.collection, link.target, one.source.folder, link.kind in MARKDOWN_KINDS)
+        if means not in leads:
+            leads[means] = resolve(link, one.source, lookup, collection=store.name)
+        if leads[means] is None:
+            broken.append(one)
+    return broken
 
 
 def resolve_all(connection: sqlite3.Connection, store: Store, document: Document) -> list[ResolvedLink]:
