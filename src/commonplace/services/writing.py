@@ -360,7 +360,7 @@ def _take_in(collection: Collection, addresses: Sequence[Address]) -> None:
     """Bring the index up to date with a write; plugins that want to know are told of each document before."""
     if collection.extensions.hooks.get("before_index"):
         for address in addresses:
-            if collection.store.stat(address) is not None:
+            if address.is_document and collection.store.stat(address) is not None:
                 document = read_document(address, collection.store.read(address))
                 collection.extensions.at("before_index", entry_fields(collection.name, document))
     collection.index.update(addresses)

@@ -132,6 +132,38 @@ def test_mcp_is_served_in_both_eras_at_each_toolset(server: Server, mode: Any) -
     assert server.ask("POST", "/mcp/nothing", {}).status == 404
 
 
+def test_what_json_can_spell_and_is_no_text_is_refused_before_any_code_runs(server: Server) -> None:
+    half = "\ud800"
+    calls = (
+        ("wiki", "list_notes", {"prefix": half}),
+        ("wiki", "list_notes", {"tag": half}),
+        ("wiki", "search_notes", {"query": half}),
+        ("wiki", "write_note", {"path": "x", "content": half}),
+        ("kb", "kb_search", {"query": half}),
+        ("kb", "kb_search", {"query": "x", half: 1}),
+    )
+    for toolset, tool, arguments in calls:
+        refused = server.call(toolset, tool, arguments)
+        assert refused["isError"], arguments
+        assert "half a surrogate pair" in refused["content"][0]["text"], refused
+    asked = server.rpc("kb", "prompts/get", {"name": "daily_briefing", "arguments": {"days": half}})
+    assert "half a surrogate pair" in asked["error"]["message"]
+    assert server.call("wiki", "list_notes", {})["isError"] is False
+    assert not [line for line in server.lines if "index failed" in line]
+
+
+def test_what_is_to_be_got_is_got_and_nothing_else(server: Server) -> None:
+    for path in ("/health", "/metrics"):
+        assert server.ask("GET", path).status == server.ask("HEAD", path).status == 200
+        for method in ("POST", "PUT", "DELETE"):
+            refused = server.ask(method, path, {})
+            assert (refused.status, refused.headers["allow"]) == (405, "GET")
+        assert server.ask("GET", f"{path}/x").status == 404
+    with server.connect() as connection:
+        connection.sendall(b"NONSENSE\r\n\r\n")
+        assert b'{"error":' in connection.recv(1000)
+
+
 @pytest.mark.parametrize("path", ["/sse", "/sse/wiki"])
 def test_the_older_transport_is_served_where_it_is_asked_for(server: Server, path: str) -> None:
     async def talk() -> None:

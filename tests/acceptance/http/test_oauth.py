@@ -1,92 +1,255 @@
-"""Tokens of a real identity provider that runs here: which of them open the door, and which do not."""
+"""Tokens of a real identity provider that runs here, and a hosted assistant's whole way in, through a TLS proxy."""
 
 from __future__ import annotations
 
 import base64
+import hashlib
+import hmac
 import json
+import os
+import re
+import secrets
 import shutil
 import socket
+import ssl
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
+import anyio
 import httpx2
+import jwt
 import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
 
-from serving import served
-from support import MakeRepo, eventually
+from npm import environment, needs_npm
+from serving import Server, served
+from support import ROOT, MakeRepo, eventually
 from wiki_base import wiki_repo
 
 PROVIDER = "oauth2-mock-server@8"
 PUBLIC = "https://notes.example.org"
+METADATA = "/.well-known/oauth-protected-resource"
 
-pytestmark = [
-    pytest.mark.skipif(shutil.which("npx") is None, reason="needs npx, which runs the identity provider"),
-    pytest.mark.timeout(300),
-]
+pytestmark = [needs_npm, pytest.mark.timeout(300)]
 
 
 @contextmanager
-def provider(folder: Path) -> Iterator[str]:
+def provider() -> Iterator[str]:
     """An identity provider on a free port; its issuer URL."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    asked = f"exec oauth2-mock-server -a localhost -p {port}"
-    with (folder / f"provider-{port}.log").open("w") as log:
-        command = ["npx", "-y", "-p", "node@22.23.3", "-p", PROVIDER, "-c", asked]
-        process = subprocess.Popen(command, stdout=log, stderr=log)
-        try:
-            issuer = f"http://localhost:{port}"
-            eventually(lambda: _answers(f"{issuer}/.well-known/openid-configuration"), 150)
-            yield issuer
-        finally:
-            process.terminate()
-            process.wait()
-
-
-def _answers(url: str) -> bool:
+    env = environment(PROVIDER)
+    packages = str(Path(env["PATH"].split(os.pathsep)[0]).parent)
+    script = Path(__file__).with_name("provider.mjs")
+    process = subprocess.Popen(["node", str(script), packages], stdout=subprocess.PIPE, env=env, text=True)
+    assert process.stdout is not None
     try:
-        return httpx2.get(url, timeout=2).is_success
-    except httpx2.HTTPError:
+        issuer = process.stdout.readline().strip()
+        assert issuer.startswith("http://localhost:")
+        yield issuer
+    finally:
+        process.terminate()
+        process.wait()
+        process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def issuer() -> Iterator[str]:
+    with provider() as url:
+        yield url
+
+
+def token(issuer: str, **claims: object) -> str:
+    """An access token that the provider gives to a machine, with these claims; one that is None is left out."""
+    asked = {"grant_type": "client_credentials", "claims": json.dumps({"aud": f"{PUBLIC}/mcp"} | claims)}
+    return httpx2.post(f"{issuer}/token", data=asked, timeout=30).json()["access_token"]
+
+
+@pytest.fixture(scope="module")
+def server(issuer: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("wiki")
+    (folder / "Hub.md").write_text("Hub.\n")
+    env = {name: str(tmp_path_factory.mktemp("xdg")) for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME")}
+    with served(folder, "--public-url", PUBLIC, "--oauth-issuer", issuer, "--log-level", "debug", env=env) as running:
+        yield running
+
+
+@pytest.mark.parametrize(
+    ("scope", "tier"),
+    [
+        (None, "read"),
+        ("openid commonplace:read", "read"),
+        ("commonplace:write", "write"),
+        (["commonplace:read", "commonplace:admin"], "admin"),
+        ("commonplace:adminx write", "read"),
+    ],
+)
+def test_scopes_give_the_tier(scope: object, tier: str, server: Server, issuer: str) -> None:
+    key = token(issuer, scope=scope)
+    assert server.ask("GET", "/api/v1/pages", key=key).json["total"] >= 1
+    written = server.page("PUT", f"by {tier} {secrets.token_hex(4)}", {"content": "x\n"}, key=key)
+    assert written.status == (403 if tier == "read" else 201)
+    tools = server.rpc("kb", "tools/list", {}, key=key)["tools"]
+    names = {tool["name"] for tool in tools}
+    assert ("kb_create" in names, "kb_commit" in names) == (tier != "read", tier == "admin")
+
+
+def test_only_tokens_of_the_provider_for_this_server_and_this_time_open_the_door(server: Server, issuer: str) -> None:
+    now = int(time.time())
+    good = token(issuer)
+    assert server.ask("GET", "/api/v1/pages", key=good).status == 200
+    with provider() as stranger:
+        foreign = token(stranger, iss=issuer)
+    head, payload, signature = good.split(".")
+    claims = jwt.decode(good, options={"verify_signature": False})
+    public = json.dumps(httpx2.get(f"{issuer}/jwks", timeout=30).json()["keys"][0])
+    bad = {
+        "expired": token(issuer, exp=now - 60),
+        "not yet valid": token(issuer, nbf=now + 600),
+        "without an end": token(issuer, exp=None),
+        "for another": token(issuer, aud="https://another.example.org/mcp"),
+        "for all of the host": token(issuer, aud=PUBLIC),
+        "for nobody": token(issuer, aud=None),
+        "of another issuer": token(issuer, iss="https://elsewhere.example.org"),
+        "signed by another": foreign,
+        "with another signature": f"{head}.{payload}.{signature[:-4]}AAAA",
+        "with another payload": f"{head}.{_encoded(claims | {'scope': 'commonplace:admin'})}.{signature}",
+        "not signed": f"{_encoded({'alg': 'none'})}.{payload}.",
+        "signed with the public key": _signed(claims, public.encode()),
+        "no token": "a.b.c",
+    }
+    for what, key in bad.items():
+        refused = server.ask("GET", "/api/v1/pages", key=key)
+        assert refused.status == 401, what
+        assert 'error="invalid_token"' in refused.headers["www-authenticate"], what
+    said = "".join(server.lines)
+    assert all(key not in said for key in (good, *bad.values()))
+
+
+def _encoded(value: object) -> str:
+    return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
+
+
+def _signed(claims: object, secret: bytes) -> str:
+    """A token signed as if the provider's public key were a shared secret."""
+    text = f"{_encoded({'alg': 'HS256', 'typ': 'JWT'})}.{_encoded(claims)}"
+    seal = hmac.digest(secret, text.encode(), "sha256")
+    return f"{text}.{base64.urlsafe_b64encode(seal).decode().rstrip('=')}"
+
+
+def test_a_client_without_a_token_learns_where_to_get_one(server: Server, issuer: str) -> None:
+    refused = server.ask("POST", "/mcp", {})
+    assert refused.status == 401
+    assert refused.headers["www-authenticate"] == f'Bearer resource_metadata="{PUBLIC}{METADATA}"'
+    for path in (METADATA, f"{METADATA}/mcp"):
+        document = server.ask("GET", path).json
+        assert document["resource"] == f"{PUBLIC}/mcp"
+        assert document["authorization_servers"] == [issuer]
+        assert document["scopes_supported"] == ["commonplace:read", "commonplace:write", "commonplace:admin"]
+
+
+def test_a_provider_that_is_away_is_told_from_a_wrong_token(git_repo: MakeRepo, cache_dir: Path) -> None:
+    assert cache_dir.is_dir()
+    with provider() as gone:
+        key = token(gone)
+    with served(wiki_repo(git_repo).path, "--public-url", PUBLIC, "--oauth-issuer", gone) as server:
+        answer = server.ask("GET", "/api/v1/pages", key=key)
+        assert (answer.status, answer.json["kind"]) == (503, "oauth")
+        assert answer.headers["retry-after"]
+
+
+@contextmanager
+def proxy(folder: Path, port: int, upstream: int) -> Iterator[ssl.SSLContext]:
+    """nginx as the README sets it up, with a certificate of its own; what a client must trust."""
+    certificate, secret = folder / "certificate.pem", folder / "secret.pem"
+    subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *subject]
+    subprocess.run([*made, "-keyout", secret, "-out", certificate], check=True, capture_output=True)
+    found = re.search(r"```nginx\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert found
+    site = re.sub(r"(ssl_certificate) .*?;", rf"\1 {certificate};", found[1])
+    site = re.sub(r"(ssl_certificate_key) .*?;", rf"\1 {secret};", site)
+    site = site.replace("listen 443", f"listen 127.0.0.1:{port}").replace(":8090", f":{upstream}")
+    site = site.replace("notes.example.org", "localhost")
+    temporary = "".join(
+        f"{kind}_temp_path {folder}/{kind};\n" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    user = "user root;\n" if os.geteuid() == 0 else ""
+    (folder / "nginx.conf").write_text(
+        f"{user}daemon off;\npid {folder}/pid;\nevents {{}}\nhttp {{\naccess_log off;\n{temporary}{site}}}\n"
+    )
+    errors = folder / "errors"
+    nginx = shutil.which("nginx", path=f"{os.environ['PATH']}{os.pathsep}/usr/sbin")
+    process = subprocess.Popen([nginx or "nginx", "-e", errors, "-p", folder, "-c", folder / "nginx.conf"])
+    try:
+        eventually(lambda: _listens(port, process), 30)
+        yield ssl.create_default_context(cafile=str(certificate))
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _listens(port: int, process: subprocess.Popen[bytes]) -> bool:
+    assert process.poll() is None
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+    except OSError:
         return False
+    return True
 
 
-def token(issuer: str, **more: str) -> str:
-    """An access token that the provider gives to a machine."""
-    answer = httpx2.post(f"{issuer}/token", data={"grant_type": "client_credentials", **more}, timeout=30)
-    return answer.json()["access_token"]
-
-
-def test_only_tokens_of_the_provider_for_this_server_open_the_door(
-    git_repo: MakeRepo, cache_dir: Path, tmp_path: Path
+@pytest.mark.skipif(
+    "REQUIRE_TOOLS" not in os.environ and not shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin"),
+    reason="needs nginx, the TLS proxy that the README sets up",
+)
+def test_a_hosted_assistant_finds_its_way_in_through_a_tls_proxy(
+    git_repo: MakeRepo, cache_dir: Path, tmp_path: Path, issuer: str
 ) -> None:
     assert cache_dir.is_dir()
-    repo = wiki_repo(git_repo)
-    with provider(tmp_path) as issuer, provider(tmp_path) as stranger:
-        audience = f"{PUBLIC}/mcp"
-        good = token(issuer, aud=audience, scope="commonplace:write")
-        claims = _claims(good)
-        options = ["--public-url", PUBLIC, "--oauth-issuer", issuer]
-        if claims.get("aud") != audience:
-            options += ["--oauth-audience", str(claims.get("aud"))]
-        with served(repo.path, *options) as server:
-            refused = server.ask("GET", "/api/v1/pages")
-            assert refused.status == 401
-            where = f"{PUBLIC}/.well-known/oauth-protected-resource"
-            assert refused.headers["www-authenticate"] == f'Bearer resource_metadata="{where}"'
-            metadata = server.ask("GET", "/.well-known/oauth-protected-resource").json
-            assert metadata["authorization_servers"] == [issuer]
-            assert server.ask("GET", "/api/v1/pages", key=good).status == 200, claims
-            foreign = token(stranger, aud=audience, scope="commonplace:write")
-            head, payload, signature = good.split(".")
-            for bad in (foreign, f"{head}.{payload}.{signature[:-4]}AAAA", f"eyJhbGciOiJub25lIn0.{payload}.", "a.b.c"):
-                assert server.ask("GET", "/api/v1/pages", key=bad).status == 401
-            assert good not in "".join(server.lines)
-        with served(repo.path, *options[:4], "--oauth-audience", "https://another.example.org") as server:
-            assert server.ask("GET", "/api/v1/pages", key=good).status == 401
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    public = f"https://localhost:{port}"
+    asked = ["--toolset", "wiki", "--public-url", public, "--oauth-issuer", issuer]
+    with served(wiki_repo(git_repo).path, *asked) as server, proxy(tmp_path, port, server.port) as trusted:
+        with httpx2.Client(verify=trusted, timeout=30) as browser:
+            refused = browser.post(f"{public}/mcp", json={})
+            found = re.search(r'resource_metadata="(.*?)"', refused.headers["www-authenticate"])
+            assert found
+            metadata = browser.get(found[1]).json()
+            key = _signed_in(browser, metadata["authorization_servers"][0], metadata["resource"])
+            assert browser.get(f"{public}/api/v1/pages", headers={"Host": "evil.example"}).status_code == 421
+        shown = anyio.run(_listed, f"{public}/mcp", key, trusted)
+    assert shown.startswith("Found 6 notes:")
 
 
-def _claims(access_token: str) -> dict[str, object]:
-    payload = access_token.split(".")[1]
-    return json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+def _signed_in(browser: httpx2.Client, issuer: str, resource: str) -> str:
+    """An access token for a person, by authorization code with PKCE and a resource indicator."""
+    about = browser.get(f"{issuer}/.well-known/openid-configuration").json()
+    verifier = secrets.token_urlsafe(48)
+    challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
+    back = "https://assistant.example.org/callback"
+    asked = {
+        "response_type": "code", "client_id": "assistant", "redirect_uri": back, "scope": "commonplace:read",
+        "state": "s", "code_challenge": challenge, "code_challenge_method": "S256", "resource": resource,
+    }  # fmt: skip
+    sent_back = browser.get(about["authorization_endpoint"], params=asked)
+    code = parse_qs(urlsplit(sent_back.headers["location"]).query)["code"][0]
+    given = {
+        "grant_type": "authorization_code", "code": code, "redirect_uri": back, "client_id": "assistant",
+        "code_verifier": verifier, "resource": resource,
+    }  # fmt: skip
+    return browser.post(about["token_endpoint"], data=given).json()["access_token"]
+
+
+async def _listed(url: str, key: str, trusted: ssl.SSLContext) -> str:
+    headers: dict[str, str] = {"Authorization": f"Bearer {key}"}
+    async with (
+        httpx2.AsyncClient(headers=headers, verify=trusted, timeout=60) as http,
+        Client(streamable_http_client(url, http_client=http)) as client,
+    ):
+        result: Any = await client.call_tool("list_notes", {})
+        return result.content[0].text

@@ -245,6 +245,8 @@ def test_attachments_come_and_go(used: tuple[Server, GitRepo]) -> None:
         ("PUT", "/pages/" + "%E6%97%A5" * 90, {"content": "x"}, 422),
         ("GET", "/pages/a%0Ab", None, 422),
         ("GET", "/pages?updated_since=yesterday", None, 422),
+        ("GET", "/pages?updated_since=0001-01-01T00:00:00%2B23:00", None, 422),
+        ("GET", "/pages?updated_since=9999-12-31T23:59:59-23:59", None, 422),
         ("GET", "/pages?limit=x", None, 422),
         ("GET", "/pages?limit=0", None, 422),
         ("GET", "/pages?offset=-1", None, 422),

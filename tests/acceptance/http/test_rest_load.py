@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -58,11 +60,15 @@ def _client(server: Server, number: int, pages: int) -> Counter[int]:
 
 @pytest.mark.timeout(1800)
 def test_no_request_that_the_document_allows_or_forbids_breaks_the_server(
-    git_repo: MakeRepo, cache_dir: Path, tmp_path: Path, amount: Amount
+    git_repo: MakeRepo,
+    cache_dir: Path,
+    tmp_path: Path,
+    amount: Amount,
+    record_property: Callable[[str, object], None],
 ) -> None:
     assert cache_dir.is_dir()
     repo = wiki_repo(git_repo)
-    examples = amount(8, 110)
+    examples = amount(8, 300)
     with served(repo.path) as server:
         done = subprocess.run(
             [
@@ -74,5 +80,10 @@ def test_no_request_that_the_document_allows_or_forbids_breaks_the_server(
             capture_output=True, text=True, check=False, timeout=1500, cwd=tmp_path,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+        made = re.search(r"([\d,]+) generated", done.stdout)
+        assert made, done.stdout[-1000:]
+        cases = int(made[1].replace(",", ""))
+        record_property("cases", cases)
+        assert cases >= amount(100, 2000)
         assert server.ask("GET", "/health").status == 200
         assert not [line for line in server.lines if "Traceback" in line]

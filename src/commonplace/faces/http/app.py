@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from starlette.applications import Starlette
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from commonplace.domain.errors import NotFoundError
+from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.faces.http.guard import Guard, Rules
 from commonplace.faces.replies import send_json, send_refusal
 
@@ -27,6 +27,8 @@ class Part:
     app: ASGIApp
     rules: Rules
     lifespan: Lifespan | None = None
+    is_document: bool = False
+    """Whether there is one thing to get at the prefix, and nothing below it."""
 
 
 def takes(part: Part, path: str) -> bool:
@@ -53,7 +55,10 @@ class App:
             await self._lifespan(scope, receive, send)
         elif scope["type"] == "http":
             part = next((part for part in self._parts if takes(part, scope["path"])), _NOTHING)
-            await self._guard.pass_on(part.app, part.rules, scope, receive, send)
+            if part.is_document and scope["path"] != part.prefix:
+                part = _NOTHING
+            app = _no_method if part.is_document and scope["method"] not in {"GET", "HEAD"} else part.app
+            await self._guard.pass_on(app, part.rules, scope, receive, send)
 
     @asynccontextmanager
     async def _running(self, _: Starlette) -> AsyncGenerator[None]:
@@ -80,5 +85,11 @@ async def _nothing(scope: Scope, receive: Receive, send: Send) -> None:
     await send_refusal(send, error)
 
 
-_HEALTH = Part("/health", _health, Rules(small_body, lambda _: True))
+async def _no_method(scope: Scope, receive: Receive, send: Send) -> None:
+    del scope, receive
+    error = InvalidInputError("This URL does not take this method.", kind="method", hint="It takes GET.")
+    await send_refusal(send, error, status=405, headers=(("allow", "GET"),))
+
+
+_HEALTH = Part("/health", _health, Rules(small_body, lambda _: True), is_document=True)
 _NOTHING = Part("", _nothing, Rules(small_body, lambda _: False))

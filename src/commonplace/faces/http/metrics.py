@@ -43,7 +43,7 @@ class Metrics:
 
     def part(self) -> Part:
         """The route."""
-        return Part("/metrics", self._serve, Rules(small_body, lambda _: False))
+        return Part("/metrics", self._serve, Rules(small_body, lambda _: False), is_document=True)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         del receive

@@ -277,6 +277,30 @@ def bad_arguments(error: ValidationError) -> InvalidInputError:
     return InvalidInputError(" ".join(sentences), kind="argument", hint="Mend the arguments and call again.")
 
 
+def require_text(value: object) -> None:
+    """Refuse half a surrogate pair anywhere in what a client sent: JSON can spell it, and it is no text.
+
+    Raises:
+        InvalidInputError: kind "argument".
+    """
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise InvalidInputError(
+                "Invalid argument: it holds half a surrogate pair, which is no text.",
+                kind="argument",
+                hint="Send Unicode text.",
+            ) from None
+    elif isinstance(value, Mapping):
+        for key, part in cast("Mapping[object, object]", value).items():
+            require_text(key)
+            require_text(part)
+    elif isinstance(value, list):
+        for part in cast("list[object]", value):
+            require_text(part)
+
+
 def input_schema(params: type[BaseModel]) -> Schema:
     """The model's schema without what only costs tokens: titles, and `null` beside an optional value's type."""
     schema: Schema = {"properties": dict[str, Json](), **_slim(params.model_json_schema())}

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from commonplace.faces.access.callers import caller_of
 from commonplace.faces.mcp.asking import ConnectedPeer, LogLevels
-from commonplace.faces.mcp.dialect import Call, Tier
+from commonplace.faces.mcp.dialect import Call, Tier, require_text
 from commonplace.faces.mcp.peers import InputNeeded
 from commonplace.faces.mcp.sdk import Context, scope_of, session_of
 from commonplace.faces.observe import observed
@@ -48,11 +48,12 @@ class Runner:
         client = session_of(context) or caller.id if caller else ""
         peer = ConnectedPeer(context, self.levels)
         call = Call(services=services, tier=self.tier, progress=peer.progress, client=client, peer=peer)
-        return await in_thread(partial(_run, verb, function, call), reads=reads)
+        return await in_thread(partial(_run, verb, context.params, function, call), reads=reads)
 
 
-def _run(verb: str, function: Callable[[Call], T], call: Call) -> T:
+def _run(verb: str, asked: object, function: Callable[[Call], T], call: Call) -> T:
     with observed(verb) as trace:
+        require_text(asked)
         call.services.collections.wait_ready(READY_TIMEOUT, call.progress)
         try:
             return function(replace(call, trace=trace.id))

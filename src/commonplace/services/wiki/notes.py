@@ -217,13 +217,14 @@ def _filter(wanted: Wanted) -> Filter:
 def _day(text: str) -> str:
     try:
         when = datetime.fromisoformat(text)
-    except ValueError:
+        day = when.astimezone(UTC) if when.tzinfo else when
+    except (ValueError, OverflowError):
         raise InvalidInputError(
             f"Invalid updated_since {text[:60]!r}: expected an ISO 8601 date such as 2026-03-08.",
             kind="date",
             hint="Give a day as YYYY-MM-DD.",
         ) from None
-    return f"{(when.astimezone(UTC) if when.tzinfo else when):%Y-%m-%d}".rjust(10, "0")
+    return f"{day:%Y-%m-%d}".rjust(10, "0")
 
 
 def _summary(record: Record) -> Summary:
