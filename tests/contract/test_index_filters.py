@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.domain.addresses import fold
+from commonplace.domain.addresses import Address, fold
 from commonplace.domain.json import Json
 from commonplace.domain.query import Filter, ListQuery, Record, SearchQuery, SortKey
 from indexed import Indexed
@@ -19,6 +19,8 @@ TAGS = ["x", "x/y", "x/y/z", "Y", "ä/b", "xy", "work-log"]
 FOLDERS = ["", "notes/", "notes/deep/", "Notes/", "a b/", "ünï/"]
 STATUS = ["open", "Closed", "5", "true", "a=b", "long " * 60]
 DAYS = ["", "2023-12-31", "2024-01-01", "2024-01-01T23:59:00Z", "2024-06-30"]
+PLACES = [f"{folder}n{number:03}.md" for folder in FOLDERS for number in range(0, 150, 3)]
+"""Some of the paths at which documents may lie."""
 SORTS: list[SortKey] = ["path", "title", "type", "date", "created", "updated"]
 
 
@@ -53,6 +55,11 @@ def filters(chance: random.Random) -> Filter:
         lambda: {"fields": ((chance.choice(["status", "Status"]), chance.choice([*STATUS, "OPEN", "ope"])),)},
         lambda: {"fields": (("people", chance.choice(["ANN", "bob", "zoë"])), ("meta.place", "ROME"))},
     ]
+    some = tuple(Address(path) for path in PLACES)
+    makers += [
+        lambda: {"among": tuple(chance.sample(some, chance.randrange(len(some))))},
+        lambda: {"without": tuple(chance.sample(some, chance.randrange(len(some))))},
+    ]
     given: dict[str, object] = {}
     for maker in chance.sample(makers, chance.randrange(1, 4)):
         given |= maker()
@@ -73,6 +80,8 @@ def passes(record: Record, filter_: Filter) -> bool:
         and _between(record.created, filter_.created_from, filter_.created_to)
         and _between(record.updated, filter_.updated_from, filter_.updated_to)
         and all(_has(record.frontmatter, key, value) for key, value in filter_.fields)
+        and (filter_.among is None or record.address in filter_.among)
+        and record.address not in filter_.without
     )
 
 

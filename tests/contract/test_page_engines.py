@@ -304,8 +304,8 @@ def test_searches_are_answered_while_the_index_is_rebuilt(
     for client in clients:
         client.start()
     try:
-        for _ in range(amount(3, 40)):
-            assert pages.engine.rebuild().pages == len(space.pages)
+        for number in range(amount(4, 40)):
+            assert pages.engine.rebuild(afresh=number % 2 == 1).pages == len(space.pages)
     finally:
         over.set()
         for client in clients:

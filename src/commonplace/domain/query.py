@@ -41,9 +41,9 @@ class Filter:
     updated_to: str = ""
     fields: tuple[tuple[str, str], ...] = ()
     """Frontmatter key and value; a list matches when one of its items does."""
-    among: frozenset[Address] | None = None
-    """Only these documents."""
-    without: frozenset[Address] = frozenset()
+    among: tuple[Address, ...] | None = None
+    """Only these documents, in any order."""
+    without: tuple[Address, ...] = ()
     """Not these documents."""
 
 

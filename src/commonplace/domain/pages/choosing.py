@@ -3,39 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from heapq import nsmallest
 
-from commonplace.domain.pages.asking import PageFilter, Sort
+from commonplace.domain.pages.asking import ANY_TIME, PageFilter, Sort
 from commonplace.domain.pages.page import Page, same
 
 
-def chosen(pages: Iterable[Page], filter_: PageFilter) -> list[Page]:
-    """The pages that a filter keeps, in their order."""
-    kept = list(pages)
-    if filter_.labels:
-        wanted = frozenset(map(same, filter_.labels))
-        kept = [page for page in kept if not wanted.isdisjoint(map(same, page.labels))]
-    if filter_.author:
-        author = same(filter_.author)
-        kept = [page for page in kept if author in {same(who) for who in (page.author_email, page.author_name) if who}]
-    if filter_.created != PageFilter().created:
-        kept = [page for page in kept if filter_.created.holds(page.created)]
-    if filter_.updated != PageFilter().updated:
-        kept = [page for page in kept if filter_.updated.holds(page.updated)]
-    return kept
+class Chooser:
+    """Pages by label and by author, so that a filter looks at few of them.
+
+    Args:
+        pages: In the order of their paths, which all answers keep.
+    """
+
+    def __init__(self, pages: Iterable[Page]) -> None:
+        self._pages = list(pages)
+        self._by_label: dict[str, list[int]] = {}
+        self._by_author: dict[str, list[int]] = {}
+        for place, page in enumerate(self._pages):
+            for label in {same(label) for label in page.labels}:
+                self._by_label.setdefault(label, []).append(place)
+            for author in {same(who) for who in (page.author_email, page.author_name) if who}:
+                self._by_author.setdefault(author, []).append(place)
+
+    def chosen(self, filter_: PageFilter) -> list[Page]:
+        """The pages that a filter keeps."""
+        kept = self._pages
+        if filter_.labels or filter_.author:
+            labelled = self._places(self._by_label, filter_.labels)
+            written = self._places(self._by_author, (filter_.author,))
+            both = labelled & written if filter_.labels and filter_.author else labelled | written
+            kept = [self._pages[place] for place in sorted(both)]
+        if filter_.created != ANY_TIME:
+            kept = [page for page in kept if filter_.created.holds(page.created)]
+        if filter_.updated != ANY_TIME:
+            kept = [page for page in kept if filter_.updated.holds(page.updated)]
+        return kept
+
+    @staticmethod
+    def _places(known: dict[str, list[int]], values: Iterable[str]) -> set[int]:
+        return {place for value in values for place in known.get(same(value), ())}
 
 
-def ordered(pages: Sequence[Page], sort: Sort | None) -> list[Page]:
-    """The pages in the order of a sort, ties by path; pages without the date last. Without a sort: by path."""
-    by_path = sorted(pages, key=lambda page: page.address)
+def first_of(pages: Sequence[Page], sort: Sort | None, limit: int) -> list[Page]:
+    """The first pages in the order of a sort, those of one second and those without the date (last) as they are given.
+
+    Args:
+        pages: In the order of their paths.
+        sort: None for just that order.
+        limit: At most so many.
+    """
     if sort is None:
-        return by_path
+        return list(pages[:limit])
     sign = -1 if sort.startswith("-") else 1
 
     def key(page: Page) -> tuple[bool, int]:
         moment = moment_of(page, sort)
         return moment is None, sign * (moment or 0)
 
-    return sorted(by_path, key=key)
+    return nsmallest(limit, pages, key=key)
 
 
 def moment_of(page: Page, sort: Sort) -> int | None:

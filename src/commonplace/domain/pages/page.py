@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 
 from commonplace.domain.addresses import SKIPPED_FOLDERS, Address
@@ -19,6 +19,7 @@ NO_PAGES = SKIPPED_FOLDERS | {"dist", "build", "coverage"}
 MAX_SHOWN = 60
 """Characters of a wrong id that a message repeats."""
 
+_DAY_CHARS = len("2024-05-31")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,511}")
 _TITLE_LINE = re.compile(r"\s*#[ \t]+([^\n]*)(?:\n|\Z)")
 
@@ -123,11 +124,11 @@ def settled(pages: Iterable[Page], paths: Mapping[str, str]) -> tuple[dict[str, 
     """
     found: dict[str, Page] = {}
     others: list[Unusable] = []
-    for page in sorted(pages, key=lambda one: (paths.get(one.id) != one.address.path, one.address)):
+    for page in sorted(pages, key=lambda one: (paths.get(one.id) != one.address.path, one.address.path)):
         first = found.setdefault(page.id, page)
         if first is not page:
             others.append(Unusable(page.address, f"its page_id {page.id} is that of {first.address} too"))
-    ordered = sorted(found.values(), key=lambda one: one.address)
+    ordered = sorted(found.values(), key=lambda one: one.address.path)
     return {page.id: page for page in ordered}, others
 
 
@@ -147,7 +148,9 @@ def text_of(value: Json) -> str:
     """A scalar as text on one line, "" for everything else."""
     if isinstance(value, str):
         return " ".join(value.split())
-    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
+    if value is None or isinstance(value, bool):
+        return ""
+    return str(value) if isinstance(value, (int, float)) else ""
 
 
 def _decodable(raw: bytes) -> bytes:
@@ -161,6 +164,14 @@ def _labels(value: Json) -> tuple[str, ...]:
 
 
 def _seconds(value: Json) -> int | None:
+    if isinstance(value, str) and len(value) > _DAY_CHARS and value[4] == value[7] == "-":
+        try:  # what a sync writes; everything else takes the longer way
+            when = datetime.fromisoformat(value)
+        except ValueError:
+            pass
+        else:
+            if when.tzinfo is UTC:
+                return int(when.timestamp())
     moment = normal_moment(value)
     return int(datetime.fromisoformat(moment).timestamp()) if moment else None
 

@@ -7,19 +7,19 @@ reads no file; words are the index's business.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Revision
 from commonplace.domain.errors import NotFoundError, StorageError
-from commonplace.domain.pages.asking import PageAnswer, PageFilter, PageHit, PageQuery, Rebuilt
-from commonplace.domain.pages.choosing import chosen, moment_of, ordered
+from commonplace.domain.pages.asking import PageAnswer, PageHit, PageQuery, Rebuilt
+from commonplace.domain.pages.choosing import Chooser, first_of, moment_of
 from commonplace.domain.pages.excerpts import NOTHING, excerpt
 from commonplace.domain.pages.page import Page, Unusable, content_of, page_from, settled
 from commonplace.domain.pages.space import Space
 from commonplace.domain.ports import Index, Store
-from commonplace.domain.query import Filter, ListQuery, SearchQuery, SearchResult, SortKey
+from commonplace.domain.query import Filter, ListQuery, Record, SearchQuery, SearchResult, SortKey
 from commonplace.domain.snippets import Wanted
 from commonplace.index.engines.gathering import Gathering
 
@@ -39,6 +39,9 @@ class Table:
     """What every document of the index is."""
     pages: dict[str, Page] = field(default_factory=dict[str, Page])
     """By id."""
+    others: tuple[Address, ...] = ()
+    """Documents that are no pages."""
+    chooser: Chooser = field(default_factory=lambda: Chooser(()))
     by_address: dict[Address, Page] = field(default_factory=dict[Address, Page])
     unusable: tuple[Unusable, ...] = ()
 
@@ -92,10 +95,9 @@ class EmbeddedEngine:
         """The best pages."""
         self._index.wait_ready(READY_SECONDS)
         table = self._current()
-        everything = query.filter == PageFilter()
-        kept = list(table.pages.values()) if everything else chosen(table.pages.values(), query.filter)
+        kept = table.chooser.chosen(query.filter)
         if not query.text.strip():
-            best = ordered(kept, query.sort)[: query.limit]
+            best = first_of(kept, query.sort, query.limit)
             return PageAnswer(tuple(self._hit(page, NOTHING) for page in best), len(kept))
         if not any(letter.isalnum() for letter in query.text):
             return PageAnswer()
@@ -141,9 +143,12 @@ class EmbeddedEngine:
 
     def _within(self, table: Table, kept: Sequence[Page]) -> Filter:
         """A filter that keeps these pages, by naming them or the others: whichever are fewer."""
-        if 2 * len(kept) <= len(table.revisions):
-            return Filter(among=frozenset(page.address for page in kept))
-        return Filter(without=frozenset(table.revisions.keys() - {page.address for page in kept}))
+        if len(kept) == len(table.pages):
+            return Filter(without=table.others)
+        if 2 * len(kept) <= len(table.entries):
+            return Filter(among=tuple(page.address for page in kept))
+        ids = {page.id for page in kept}
+        return Filter(without=(*table.others, *(page.address for page in table.pages.values() if page.id not in ids)))
 
     def _current(self) -> Table:
         """The table of the index as it is now."""
@@ -160,20 +165,27 @@ class EmbeddedEngine:
         revisions = self._index.revisions()
         changed = [address for address, revision in revisions.items() if known.revisions.get(address) != revision]
         entries = {address: known.entries[address] for address in revisions if address in known.entries}
-        if len(changed) > MANY:
-            records = self._index.list(ListQuery(limit=len(revisions) + MANY)).records
-        else:
-            records = tuple(record for address in changed if (record := self._index.record(address)))
-        for record in records:
+        for record in self._records(changed, len(revisions)):
             entries[record.address] = page_from(record.address, record.frontmatter, record.title)
         found = [entry for entry in entries.values() if isinstance(entry, Page)]
         pages, repeated = settled(found, self._space().paths)
         unusable = [*(entry for entry in entries.values() if isinstance(entry, Unusable)), *repeated]
+        by_address = {page.address: page for page in pages.values()}
         return Table(
             generation=generation,
             revisions=revisions,
             entries=entries,
             pages=pages,
-            by_address={page.address: page for page in pages.values()},
+            others=tuple(address for address in entries if address not in by_address),
+            chooser=Chooser(pages.values()),
+            by_address=by_address,
             unusable=tuple(sorted(unusable, key=lambda one: one.address)),
         )
+
+    def _records(self, changed: Sequence[Address], documents: int) -> Iterator[Record]:
+        """The records of changed documents, or of all of them where many have changed."""
+        if len(changed) <= MANY:
+            yield from (record for address in changed if (record := self._index.record(address)))
+            return
+        for offset in range(0, documents + MANY, MANY):
+            yield from self._index.list(ListQuery(offset=offset, limit=MANY)).records
