@@ -107,14 +107,16 @@ class Workplace:
         from commonplace.services.layering.layers import FolderLayer
 
         layers: list[Layer] = []
+        late: dict[Path, _LateLayer] = {}
         for order, spec in enumerate(specs):
             rank = Rank(spec.name, spec.level, order)
             if spec.source == "mcp":
                 layers.append(ForeignLayer(rank, self._graph(spec)))
             else:
                 real = Path(spec.path).resolve()
-                place = self._folders.index(real) if real in self._folders else None
-                layers.append(FolderLayer(rank, partial(_collection_at, place, collections)))
+                there = real in self._folders
+                at = partial(_collection_at, real, self._folders.index(real), collections) if there else None
+                layers.append(FolderLayer(rank, at or late.setdefault(real, _LateLayer(real, self._late))))
         return Cascade(layers)
 
     def _graph(self, spec: LayerSpec) -> ForeignGraph:
@@ -125,24 +127,35 @@ class Workplace:
         return graph
 
     def _open(self) -> list[Collection]:
-        from commonplace.index import open_index
-        from commonplace.services.cataloguing import schema_in
-        from commonplace.store import open_store
-
         opened: list[Collection] = []
         extensions = self._extensions()
         self._embedding = embedding_of(self._settings)
         if self._embedding:
             self._closing.callback(self._embedding.close)
         for folder in self._folders:
-            store = open_store(folder, commit=self._settings.commit, state_dir=self._settings.state_dir)
-            for repair in store.recover():
-                log.warning("%s: %s", store.name, repair)
-            index = open_index(store, self._cache_dir())
-            name = _unused(schema_in(store).name or store.name, opened)
-            meaning = self._embedding and self._embedding.of(index, self._settings.cache_dir / store.identity)
-            opened.append(Collection(name, store, index, extensions, meaning))
+            opened.append(self._collection(folder, opened, extensions))
         return opened
+
+    def _collection(self, folder: Path, opened: Sequence[Collection], extensions: Extensions) -> Collection:
+        from commonplace.index import open_index
+        from commonplace.services.cataloguing import schema_in
+        from commonplace.store import open_store
+
+        store = open_store(folder, commit=self._settings.commit, state_dir=self._settings.state_dir)
+        for repair in store.recover():
+            log.warning("%s: %s", store.name, repair)
+        index = open_index(store, self._cache_dir())
+        name = _unused(schema_in(store).name or store.name, opened)
+        meaning = self._embedding and self._embedding.of(index, self._settings.cache_dir / store.identity)
+        return Collection(name, store, index, extensions, meaning)
+
+    def _late(self, folder: Path) -> Collection:
+        """A folder of a layer that was not there at the start: opened, indexed and watched now."""
+        late = self._collection(folder, self.services.collections.members, self._extensions())
+        self._closing.callback(late.index.close)
+        late.index.sync()
+        self._closing.enter_context(late.index.watch())
+        return late
 
     def _cache_dir(self) -> Path:
         """Where the indexes live: links that are read another way have another index."""
@@ -207,9 +220,28 @@ def _projects_path(folders: Sequence[Path], settings: Settings) -> Path:
     return folders[0]
 
 
-def _collection_at(place: int | None, collections: Collections) -> Collection | None:
-    """The collection of a layer's folder, which several layers can share; None where it was not there."""
-    return None if place is None else collections.members[place]
+def _collection_at(folder: Path, place: int, collections: Collections) -> Collection | None:
+    """The collection of a layer's folder, which several layers can share; None while the folder is not there."""
+    return collections.members[place] if folder.is_dir() else None
+
+
+class _LateLayer:
+    """The collection of a layer's folder that was not there at the start; None while it is not."""
+
+    def __init__(self, folder: Path, opened: Callable[[Path], Collection]) -> None:
+        self._folder = folder
+        self._open = opened
+        self._opening = threading.Lock()
+        self._collection: Collection | None = None
+
+    def __call__(self) -> Collection | None:
+        if not self._folder.is_dir():
+            return None
+        with self._opening:
+            if self._collection is None:
+                log.info("the folder %r of a layer is there now", self._folder.name)
+                self._collection = self._open(self._folder)
+            return self._collection
 
 
 def _layer_specs(settings: Settings) -> tuple[LayerSpec, ...] | None:

@@ -205,3 +205,25 @@ def test_the_same_folder_can_be_two_layers(tmp_path: Path) -> None:
         assert "conflicts" not in shown["sections"][0]
         assert search(connected, "word")[0]["layers"] == ["again", "one"]
         assert [row["layer"] for row in connected.call("get_links", concept_id="b")["incoming"]] == ["again", "one"]
+
+
+def test_a_folder_that_is_missing_at_the_start_or_comes_back_is_served_without_a_restart(tmp_path: Path) -> None:
+    manifest = stack(tmp_path)
+    shutil.move(tmp_path / "company", tmp_path / "away")
+    with agent("mcp", "--manifest", manifest, log=tmp_path / "log") as connected:
+        assert ids(search(connected, "ledger")) == ["runbooks/auth-outage"]
+        with pytest.raises(RefusedError, match="There is no concept"):
+            connected.call("read_file", concept_id="systems/ledger")
+        shutil.move(tmp_path / "away", tmp_path / "company")
+        assert connected.call("read_file", concept_id="systems/ledger")["contributors"][0]["layer"] == "company"
+        eventually(lambda: "systems/ledger" in ids(search(connected, "ledger")))
+        (tmp_path / "company" / "later.md").write_text("A quokka.\n")
+        eventually(lambda: ids(search(connected, "quokka")) == ["later"])
+
+        shutil.rmtree(tmp_path / "team")
+        eventually(lambda: search(connected, "walrus") == [])
+        (tmp_path / "team").mkdir()
+        (tmp_path / "team" / "back.md").write_text("A walrus again.\n")
+        eventually(lambda: ids(search(connected, "walrus")) == ["back"])
+        (tmp_path / "team" / "more.md").write_text("A numbat.\n")
+        eventually(lambda: ids(search(connected, "numbat")) == ["more"])

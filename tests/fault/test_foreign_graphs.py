@@ -14,6 +14,7 @@ import pytest
 from agent import RefusedError, agent, ids
 from layers import FOREIGN_SERVER, foreign, write_cascade
 from support import eventually
+from wire import wire
 
 BAD_GRAPH = Path(__file__).resolve().parents[1] / "bad_graph.py"
 OWN = {
@@ -133,6 +134,17 @@ def test_a_server_that_ends_takes_its_graphs_with_it(tmp_path: Path) -> None:
 
     asked()
     eventually(lambda: not is_running(processes(tmp_path)[-1]))
+
+
+def test_a_signal_that_ends_the_server_ends_its_graphs(tmp_path: Path) -> None:
+    with wire("mcp", "--manifest", stack(tmp_path, "ok")) as server:
+        server.initialize()
+        assert server.call("list_concepts") is not None
+        [graph] = processes(tmp_path)
+        assert is_running(graph)
+        server.process.terminate()
+        assert server.process.wait(20) == 0
+    eventually(lambda: not is_running(graph))
 
 
 def test_nothing_but_an_mcp_layer_starts_a_process_and_only_when_it_is_needed(tmp_path: Path) -> None:

@@ -58,11 +58,15 @@ def _body(sections: Sequence[EffectiveSection], *, with_conflicts: bool) -> Iter
 def _heading(line: str, key: str, taken: dict[str, int]) -> str:
     """The line as written; with its key in braces where it would be read as another one here."""
     heading = next(scan_lines(line)).heading
-    before = dict(taken)
-    if heading is not None and free_key(heading_key(heading), taken) == key:
-        return line
-    taken.clear()
-    taken.update(before)
+    if heading is not None:
+        meant = heading_key(heading)
+        before = taken.get(meant)
+        found = free_key(meant, taken)
+        if found == key:
+            return line
+        del taken[found]
+        if before is not None:
+            taken[meant] = before
     free_key(key, taken)
     return with_key(line, key)
 

@@ -25,6 +25,8 @@ log = logging.getLogger(__name__)
 Summaries = Mapping[str, Mapping[str, Json]]
 """Frontmatter by concept id; the same object as long as nothing changes."""
 
+_NOTHING: Summaries = {}
+
 MAX_KEPT = 1000
 MAX_KEPT_BYTES = 32_000
 """How many read concepts a layer keeps, and how large a file of one may be."""
@@ -83,7 +85,7 @@ class FolderLayer:
 
     Args:
         rank: Its name and place.
-        opened: Gives the collection; None where there is no folder.
+        opened: Gives the collection; None while there is no folder.
     """
 
     def __init__(self, rank: Rank, opened: Callable[[], Collection | None]) -> None:
@@ -130,7 +132,7 @@ class FolderLayer:
         """From the catalogue, read anew when it has changed."""
         collection = self._opened()
         if collection is None:
-            return self._summaries
+            return _NOTHING
         generation = collection.index.generation
         with self._lock:
             if generation != self._generation:
