@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, cast
 
@@ -33,8 +33,9 @@ from commonplace.index.catalogue.database import (
     read_number,
     write_meta,
 )
-from commonplace.index.catalogue.entries import Entries, document_key, encode, record_at, remove_entry, set_stat
+from commonplace.index.catalogue.entries import Entries, document_key, record_at, remove_entry, set_stat
 from commonplace.index.catalogue.linking import Linker, has_links, settle, unsettle
+from commonplace.index.catalogue.pending import begin_batch, left_pending, pending_paths
 from commonplace.index.locking import BatchLock
 from commonplace.index.words.fulltext import FullText, FullTextWriter
 from commonplace.index.words.texts import DocumentText, document_text, text_from_json, text_to_json
@@ -86,8 +87,15 @@ class Intake:
         outcome = Outcome()
         with self._catalogue.writing() as connection:
             recent = _RecentTexts(connection)
-            again = _left_pending(connection, paths)
-            taking = _Taking(self._store, connection, recent, Linker(connection, self._store), outcome, again)
+            again = left_pending(connection, paths)
+            taking = _Taking(
+                (self._store.stat, self._store.read),
+                connection,
+                recent,
+                Linker(connection, self._store),
+                outcome,
+                again,
+            )
             for path in dict.fromkeys(paths):
                 taking.take(Address(path), None)
             taking.finish()
@@ -180,10 +188,10 @@ class Intake:
     def _batch(self, stats: Mapping[str, FileStat], outcome: Outcome, progress: Progress | None, total: int) -> int:
         """Take in a part of the pending files; how many are left."""
         with self._catalogue.writing() as connection:
-            left = _begin_batch(connection)
+            left = begin_batch(connection, BATCH_FILES)
         # The catalogue's transaction ends last: the list of pending files shrinks when all the rest is safe.
         with self._catalogue.writing() as connection:
-            waiting = _pending(connection)
+            waiting = pending_paths(connection)
             if not waiting:
                 make_link_indexes(connection)
                 write_meta(connection, "complete", 1)
@@ -192,8 +200,11 @@ class Intake:
             if first:
                 drop_link_indexes(connection)
             linker = Linker(connection, self._store, stats if first else None)
-            with self._fulltext.writing(bulk=len(waiting) > FEW_FILES) as writer:
-                taking = _Taking(self._store, connection, _FullTexts(connection, writer), linker, outcome, left)
+            bulk = len(waiting) > FEW_FILES
+            with self._fulltext.writing(bulk=bulk) as writer, self._store.reading() as read:
+                taking = _Taking(
+                    (self._store.stat, read), connection, _FullTexts(connection, writer), linker, outcome, left
+                )
                 begun = [(path, unknown) for path, begun, unknown in waiting if begun][:BATCH_FILES]
                 done = 0
                 for path, unknown in begun:
@@ -212,31 +223,6 @@ class Intake:
             grow(connection, "fulltext")
             grow(connection, "generation")
         return len(waiting) - done
-
-
-def _left_pending(connection: sqlite3.Connection, paths: Sequence[str]) -> frozenset[str]:
-    """Which of these a killed sync may have left in the full text as the catalogue does not know them."""
-    rows = connection.execute(
-        "SELECT path FROM pending WHERE path IN (SELECT value FROM json_each(?))", (encode(list(paths)),)
-    )
-    return frozenset(cast("str", row[0]) for row in rows)
-
-
-def _begin_batch(connection: sqlite3.Connection) -> frozenset[str]:
-    """Note which pending files are taken in next; those of which this was noted before, by a batch that failed."""
-    left = frozenset(cast("str", row[0]) for row in connection.execute("SELECT path FROM pending WHERE begun"))
-    connection.execute(
-        "UPDATE pending SET begun = 1 WHERE path IN (SELECT path FROM pending ORDER BY path LIMIT ?)", (BATCH_FILES,)
-    )
-    return left
-
-
-def _pending(connection: sqlite3.Connection) -> list[tuple[str, bool, bool]]:
-    """Every pending path in order, whether a batch with it was begun, and whether the catalogue does not know it."""
-    rows = connection.execute(
-        "SELECT p.path, p.begun, f.id IS NULL FROM pending p LEFT JOIN files f ON f.path = p.path ORDER BY p.path"
-    )
-    return [(path, bool(begun), bool(unknown)) for path, begun, unknown in rows]
 
 
 class _Texts(Protocol):
@@ -293,11 +279,14 @@ class _FullTexts:
             self._writer.add(key, text)
 
 
+_Files = tuple[Callable[[Address], FileStat | None], Callable[[Address], bytes]]
+
+
 class _Taking:
     """Takes files in, one after the other, inside one transaction of the catalogue.
 
     Args:
-        store: The files.
+        files: How they are looked at and read.
         connection: The catalogue.
         texts: Where their texts go.
         linker: Where their links go.
@@ -307,14 +296,14 @@ class _Taking:
 
     def __init__(
         self,
-        store: Store,
+        files: _Files,
         connection: sqlite3.Connection,
         texts: _Texts,
         linker: Linker,
         outcome: Outcome,
         again: Collection[str],
     ) -> None:
-        self._store = store
+        self._stat, self._read = files
         self._connection = connection
         self._texts = texts
         self._linker = linker
@@ -374,8 +363,8 @@ class _Taking:
         if address.path in self._unreadable:
             self._connection.execute("DELETE FROM unreadable WHERE path = ?", (address.path,))
         try:
-            stat = stat or self._store.stat(address)
-            return None if stat is None else (_settled(stat), self._store.read(address))
+            stat = stat or self._stat(address)
+            return None if stat is None else (_settled(stat), self._read(address))
         except NotFoundError:
             return None
         except StorageError as error:

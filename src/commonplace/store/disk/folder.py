@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -23,6 +23,7 @@ _ROOT = os.O_DIRECTORY | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
 # O_NONBLOCK: opening a FIFO must not wait for a writer.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 _ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENXIO, errno.EINVAL}
+_PIECE = 1_000_000
 MAX_LINKS = 8
 """How many links in a row are followed before the chain is taken for a loop."""
 
@@ -43,6 +44,34 @@ def opened_folder(root: Path, parts: Sequence[str]) -> Generator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+class _Descent:
+    """Descriptors of the folders on the way to the last one that was asked for; those on the way to the next stay."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = os.open(root, _ROOT)
+        self._way: list[tuple[str, int]] = []
+
+    def to(self, parts: Sequence[str]) -> int:
+        """A descriptor of a folder, valid until the next call; raises OSError as `opened_folder` does."""
+        shared = 0
+        while shared < min(len(parts), len(self._way)) and self._way[shared][0] == parts[shared]:
+            shared += 1
+        self._up_to(shared)
+        for part in parts[shared:]:
+            above = self._way[-1][1] if self._way else self._root
+            self._way.append((part, os.open(part, _DIRECTORY, dir_fd=above)))
+        return self._way[-1][1] if self._way else self._root
+
+    def close(self) -> None:
+        """Close everything."""
+        self._up_to(0)
+        os.close(self._root)
+
+    def _up_to(self, kept: int) -> None:
+        while len(self._way) > kept:
+            os.close(self._way.pop()[1])
 
 
 def file_stat(status: os.stat_result) -> FileStat:
@@ -88,6 +117,30 @@ class Folder:
             if error.errno in _ABSENT:
                 raise _missing(address) from error
             raise _unreadable(address, error) from error
+
+    @contextmanager
+    def reading(self) -> Generator[Callable[[Address], bytes]]:
+        """Something that reads as `read` does, at half the cost for files that lie side by side.
+
+        Folders on the way are kept open: one that is put in another's place meanwhile is seen by the next `with`.
+        """
+        try:
+            descent = _Descent(self.path)
+        except OSError:  # as it is not there now, each read says so
+            yield self.read
+            return
+
+        def read(address: Address) -> bytes:
+            *folders, name = address.path.split("/")
+            try:
+                return _content(os.open(name, _FILE, dir_fd=descent.to(folders)))[1]
+            except OSError:
+                return self.read(address)  # a link, or a failure that it names
+
+        try:
+            yield read
+        finally:
+            descent.close()
 
     def files(self, folder: str) -> list[tuple[Address, FileStat]]:
         """Regular files directly in a folder, hidden ones and links left out; none where there is no such folder."""
@@ -157,12 +210,19 @@ def _load(root: Path, address: Address) -> tuple[FileStat, bytes]:
     *folders, name = address.path.split("/")
     with opened_folder(root, folders) as descriptor:
         file = os.open(name, _FILE, dir_fd=descriptor)
+    return _content(file)
+
+
+def _content(file: int) -> tuple[FileStat, bytes]:
+    """Facts and bytes of an open file, which is closed."""
     try:
         status = os.fstat(file)
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "not a regular file")
-        with os.fdopen(file, "rb", buffering=0, closefd=False) as opened:
-            return file_stat(status), opened.readall()
+        content = os.read(file, status.st_size + 1)
+        if len(content) != status.st_size:  # it grew or shrank meanwhile, or came in pieces
+            content = b"".join([content, *iter(lambda: os.read(file, _PIECE), b"")])
+        return file_stat(status), content
     finally:
         os.close(file)
 

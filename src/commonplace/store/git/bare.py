@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, contextmanager
 
 from commonplace.domain.addresses import SKIPPED_FOLDERS, Address, parse_address
 from commonplace.domain.changes import Author, FileStat
@@ -76,6 +76,11 @@ class BareStore:
         if entry is None:
             raise NotFoundError(f"No such file: {address}.", kind="document", path=address.path)
         return self._repository.content(entry.id)
+
+    @contextmanager
+    def reading(self) -> Generator[Callable[[Address], bytes]]:
+        """Reads from the repository's objects as always."""
+        yield self.read
 
     def files(self, folder: str) -> list[tuple[Address, FileStat]]:
         """Regular files directly in a folder of the current commit, hidden ones left out."""

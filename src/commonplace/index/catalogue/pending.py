@@ -1,0 +1,34 @@
+"""The files that a sync has still to take in, kept where a killed process leaves them to whoever syncs next."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import cast
+
+from commonplace.index.catalogue.entries import encode
+
+
+def left_pending(connection: sqlite3.Connection, paths: Sequence[str]) -> frozenset[str]:
+    """Which of these a killed sync may have left in the full text as the catalogue does not know them."""
+    rows = connection.execute(
+        "SELECT path FROM pending WHERE path IN (SELECT value FROM json_each(?))", (encode(list(paths)),)
+    )
+    return frozenset(cast("str", row[0]) for row in rows)
+
+
+def begin_batch(connection: sqlite3.Connection, files: int) -> frozenset[str]:
+    """Note which pending files are taken in next; those of which this was noted before, by a batch that failed."""
+    left = frozenset(cast("str", row[0]) for row in connection.execute("SELECT path FROM pending WHERE begun"))
+    connection.execute(
+        "UPDATE pending SET begun = 1 WHERE path IN (SELECT path FROM pending ORDER BY path LIMIT ?)", (files,)
+    )
+    return left
+
+
+def pending_paths(connection: sqlite3.Connection) -> list[tuple[str, bool, bool]]:
+    """Every pending path in order, whether a batch with it was begun, and whether the catalogue does not know it."""
+    rows = connection.execute(
+        "SELECT p.path, p.begun, f.id IS NULL FROM pending p LEFT JOIN files f ON f.path = p.path ORDER BY p.path"
+    )
+    return [(path, bool(begun), bool(unknown)) for path, begun, unknown in rows]
