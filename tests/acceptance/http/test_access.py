@@ -11,7 +11,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import anyio
+import httpx2
 import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
 
 from commonplace.faces.access.keys import Keys
 from commonplace.main import TOOLSETS
@@ -156,7 +160,25 @@ def _value(schema: dict[str, Any], text: str) -> Any:
     return {"string": text, "integer": 1, "number": 1, "boolean": True, "object": {}}.get(str(kind), text)
 
 
+async def _read_in_the_older_era(url: str, key: str) -> str:
+    headers: dict[str, str] = {"Authorization": f"Bearer {key}"}
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=60) as http,
+        Client(streamable_http_client(url, http_client=http), mode="legacy") as client,
+    ):
+        result: Any = await client.call_tool("read_note", {"path": "Closed"})
+        return result.content[0].text
+
+
 def test_no_secret_is_logged_or_counted(site: Site) -> None:
+    key = site.keys["write", "all"]
+    assert CANARY in json.dumps(site.server.call("wiki", "read_note", {"path": "Closed"}, key=key))
+    assert CANARY in anyio.run(_read_in_the_older_era, f"{site.server.url}/mcp/wiki", key)
+    assert site.server.page("PUT", "Secret", {"content": CANARY}, key=key).status == 201
+    assert site.server.call("wiki", "delete_note", {"path": "Secret", "commit_message": CANARY}, key=key)
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+    for wrong in ({"x": CANARY}, call | {"params": CANARY}, call | {"method": CANARY}, [CANARY], call | {"id": CANARY}):
+        assert site.server.ask("POST", "/mcp/wiki", wrong, key=key).status in {400, 406}
     said = "".join(site.server.lines)
     assert all(key not in said for key in site.keys.values())
     assert CANARY not in said

@@ -64,7 +64,10 @@ class Bound:
         out = Output(where, as_json=common.as_json)
         try:
             settings = load_settings(flags=common.flags())
-            logging.basicConfig(level=settings.log_level.upper(), format="%(levelname)s %(name)s: %(message)s")
+            # Libraries log what passes through them, which is nobody's business: warnings of theirs and no more.
+            least = "ERROR" if settings.log_level == "error" else "WARNING"
+            logging.basicConfig(level=least, format="%(levelname)s %(name)s: %(message)s")
+            logging.getLogger("commonplace").setLevel(settings.log_level.upper())
             with observed(self.__name__):
                 return self._answer(Session(self._parts, settings, common.flags(), out), arguments)
         except KnowledgeError as error:
