@@ -92,23 +92,6 @@ def test_what_is_not_there_has_no_facts_and_cannot_be_read(place: Place) -> None
             read(missing)
 
 
-def test_many_files_are_read_as_one_is_and_no_link_on_the_way_is_followed(place: Place, tmp_path: Path) -> None:
-    outside = tmp_path / "outside"
-    outside.mkdir()
-    (outside / "secret.md").write_text("secret")
-    deep = place.folder / "notes" / "x" / "y"
-    deep.mkdir(parents=True)
-    (deep / "deep.md").write_text("deep")
-    (place.folder / "alias.md").symlink_to("notes/a.md")
-    with place.store.reading() as read:
-        for address in (A, Address("notes/x/y/deep.md"), B, A, Address("alias.md")):
-            assert read(address) == place.store.read(address)
-        deep.rename(deep.with_name("z"))
-        deep.symlink_to(outside)
-        with pytest.raises(NotFoundError):
-            read(Address("notes/x/y/secret.md"))
-
-
 def test_nothing_is_written_by_opening_and_reading(place: Place, tmp_path: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
     store = place.store

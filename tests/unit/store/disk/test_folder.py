@@ -176,3 +176,28 @@ def test_the_files_of_a_folder_are_listed_without_hidden_ones_and_links(root: Pa
     assert Folder(root).files("none") == []
     (root / "out").symlink_to("../secrets")
     assert Folder(root).files("out") == []
+
+
+def test_many_files_are_read_as_one_is_and_no_link_on_the_way_is_followed(root: Path) -> None:
+    deep = root / "notes" / "x" / "y"
+    deep.mkdir(parents=True)
+    (deep / "deep.md").write_text("deep" * 500_000)
+    (root / "top.md").write_text("")
+    (root / "alias.md").symlink_to("notes/a.md")
+    folder = Folder(root)
+    with folder.reading() as read:
+        for path in ("notes/a.md", "notes/x/y/deep.md", "top.md", "notes/a.md", "alias.md"):
+            assert read(Address(path)) == folder.read(Address(path))
+    deep.rename(deep.with_name("z"))
+    deep.symlink_to(root.parent / "secrets")
+    (root / "way.md").symlink_to("../secret.md")
+    with folder.reading() as read:
+        assert read(Address("notes/x/z/deep.md")) == b"deep" * 500_000
+        for path in ("notes/x/y/deep.md", "way.md", ".hidden/none.md"):
+            with pytest.raises(NotFoundError):
+                read(Address(path))
+
+
+def test_reading_many_files_of_a_folder_that_is_gone_says_so_for_each(tmp_path: Path) -> None:
+    with Folder(tmp_path / "gone").reading() as read, pytest.raises(NotFoundError):
+        read(Address("a.md"))
