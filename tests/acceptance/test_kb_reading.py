@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agent import Agent, agent, ids
-from support import ROOT
+from support import ROOT, new_repo
 
 ROW = {
     "id", "kb_name", "entry_type", "title", "summary", "file_path", "date", "importance", "status", "tags", "metadata",
@@ -342,10 +342,23 @@ def test_both_eras_are_served(tmp_path: Path) -> None:
             assert client.call("kb_search", query="alpha")["total"] == 1
 
 
-def test_the_bodies_of_a_batch_share_one_budget(tmp_path: Path) -> None:
+def test_a_settings_file_names_several_bases_and_one_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+    bare = tmp_path / "bare"
+    new_repo(tmp_path / "repo", {"a.md": "# A\n[[b]]\n", "b.md": "# B\n[[a]]\n"}).git(
+        "clone", "-q", "--bare", ".", str(bare)
+    )
+    long = tmp_path / "long"
+    long.mkdir()
     for number in range(3):
-        (tmp_path / f"long-{number}.md").write_text(f"# Long {number}\n\n" + "word " * 4_000)
-    with agent("mcp", tmp_path) as client:
+        (long / f"long-{number}.md").write_text(f"# Long {number}\n\n" + "word " * 4_000)
+    (tmp_path / "settings.toml").write_text(f'kb = ["{bare}", "{long}"]\ntier = "write"\ncommit = "manual"\n')
+    with agent("mcp", env={"COMMONPLACE_CONFIG": str(tmp_path / "settings.toml")}) as client:
+        listed = {row["name"]: row["read_only"] for row in client.call("kb_list")["knowledge_bases"]}
+        assert listed == {"bare": True, "long": False}
+        refused = client.refusal("kb_create", kb_name="bare", entry_type="note", title="New")
+        assert (refused["error_code"], refused["retryable"]) == ("KB_READ_ONLY", False)
+        around = client.call("kb_get", entry_id="a", kb_name="bare")["entry"]
+        assert ids(around["outlinks"]) == ids(around["backlinks"]) == ["b"], "links in a circle"
         names = [{"entry_id": f"long-{number}"} for number in range(3)]
         entries = client.call("kb_batch_read", entries=names, body_limit=20_000)["entries"]
     assert sum(len(entry["body"]) for entry in entries) == 32_000

@@ -1,0 +1,45 @@
+"""The store of project knowledge from the command line: instruction files in, a look at it, in step with a remote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from shell import Shell
+from support import GitRepo
+
+
+def test_instruction_files_are_brought_in_and_shown_and_the_store_goes_to_its_remote(tmp_path: Path) -> None:
+    (tmp_path / "CLAUDE.md").write_bytes(b"\xef\xbb\xbf# App\r\n\r\nBe kind.\r\n")
+    (tmp_path / "AGENTS.md").write_text("## Build\n\nmake\n")
+    home = tmp_path / "home"
+    shell = Shell(tmp_path, {"KNOWLEDGE_MCP_HOME": str(home)})
+    given = ("projects", "import", "CLAUDE.md", "AGENTS.md", "--project", "My App")
+    done = shell.ok(*given, "--json").json
+    assert done == {"project_id": "My App", "imported": ["CLAUDE.md", "AGENTS.md"]}
+    assert (home / "projects/my-app/main.md").read_text() == "# App\n\nBe kind.\n\n## Build\n\nmake\n"
+    again = shell(*given, "--json")
+    assert again.code == 5
+    assert again.error["code"] == "already_exists"
+    assert (tmp_path / "CLAUDE.md").exists()
+    shell.ok("projects", "import", "AGENTS.md", "--project", "My App", "--force")
+    assert (home / "projects/my-app/main.md").read_text() == "## Build\n\nmake\n"
+
+    (row,) = shell.ok("projects", "list", "--json").json["projects"]
+    assert (row["project_id"], row["has_main"], row["file_count"]) == ("My App", True, 0)
+    shown = shell.ok("projects", "show", "--project", "My App", "--json").json
+    assert (shown["main"], shown["files"]) == ("## Build\n\nmake\n", [])
+    assert shell("projects", "show", "--project", "none").code == 3
+    assert shell("projects", "import", "--project", "x").code == 2
+    assert shell("projects", "show").code == 2
+
+    bare = GitRepo(tmp_path / "origin.git")
+    bare.path.mkdir()
+    bare.git("init", "--quiet", "--bare", "--initial-branch=main")
+    assert shell.ok("projects", "status", "--json").json["remote_status"] == "No remote configured"
+    GitRepo(home).git("remote", "add", "origin", str(bare.path))
+    (home / "projects/my-app/main.md").write_text("by hand\n")
+    synced = shell.ok("projects", "sync", "--json").json
+    assert (synced["pushed"], "push_error" in synced) == (True, False)
+    assert bare.git("show", "main:projects/my-app/main.md") == "by hand"
+    status = shell.ok("projects", "status", "--json").json
+    assert (status["remote_status"], status["has_changes"]) == ("origin/main (up to date)", False)
