@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import signal
+import socket
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -102,6 +103,20 @@ def test_a_signal_in_the_middle_of_calls_ends_it_cleanly(
     assert len(done.stderr.splitlines()) == 4, done.stderr
     assert KEY not in done.stderr + done.text
     assert len(done.lines) < 200
+
+
+def test_a_signal_ends_a_start_that_waits_for_its_server(space: SpaceFolder) -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        silent.settimeout(60)
+        served = Served(space.root, "--meilisearch", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        connection, _ = silent.accept()
+        with connection:
+            connection.recv(1)
+            done = served.end(signal.SIGTERM)
+    assert (done.code, done.text) == (0, "")
+    assert done.stderr.splitlines() == ['cn mcp: serving space "Engineering" (ENG)']
 
 
 def test_a_folder_that_is_no_space_is_refused(tmp_path: Path) -> None:

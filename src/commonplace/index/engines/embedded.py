@@ -25,6 +25,8 @@ from commonplace.index.engines.gathering import Gathering
 
 READY_SECONDS = 45.0
 """How long a search waits for the first index."""
+TRIES = 3
+"""How often a search is made again because the index changed under it."""
 MANY = 500
 """Changed documents from which all of them are asked for at once."""
 
@@ -95,6 +97,16 @@ class EmbeddedEngine:
         """The best pages."""
         self._index.wait_ready(READY_SECONDS)
         table = self._current()
+        answer = self._answered(query, table)
+        for _ in range(TRIES):
+            # What was taken in meanwhile could be missing from the answer, or be no page.
+            if self._index.generation == table.generation:
+                break
+            table = self._current()
+            answer = self._answered(query, table)
+        return answer
+
+    def _answered(self, query: PageQuery, table: Table) -> PageAnswer:
         kept = table.chooser.chosen(query.filter)
         if not query.text.strip():
             best = first_of(kept, query.sort, query.limit)
@@ -130,7 +142,6 @@ class EmbeddedEngine:
         )
 
     def _answer(self, table: Table, found: SearchResult) -> PageAnswer:
-        # A document that was taken in since the table was made is shown the next time.
         pages = [page for hit in found.hits if (page := table.by_address.get(hit.record.address))]
         return PageAnswer(tuple(self._hit(page, found.wanted or NOTHING) for page in pages), found.total)
 
