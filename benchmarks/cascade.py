@@ -10,6 +10,7 @@ import json
 import random
 import statistics
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -80,7 +81,7 @@ class Asking:
 
     def calls(self) -> dict[str, tuple[str, Callable[[], object]]]:
         """What is to be reached and the call, by name."""
-        rare = [word for word in set(self.prose) if self.prose.count(word) < 20]
+        rare = [word for word, count in Counter(self.prose).items() if count < 20]
         return {
             "resolve": ("p50 < 3", lambda: resolved_json(self.cascade.resolve(self.some_id()))),
             "search, three words of prose": ("", lambda: self.search(" ".join(self.words(3)))),
