@@ -24,7 +24,7 @@ def cn(folder: Path, *arguments: str | Path, env: Mapping[str, str] | None = Non
         patch.chdir(folder)
         patch.setattr(sys, "stdout", out)
         patch.setattr(sys, "stderr", err)
-        for name, value in (env or {}).items():
+        for name, value in {"HOME": str(folder), **(env or {})}.items():  # nobody's own configuration
             patch.setenv(name, value)
         code = main([str(argument) for argument in arguments])
         out.flush()
@@ -43,7 +43,7 @@ def started(folder: Path, *arguments: str | Path, env: Mapping[str, str] | None 
         cwd=folder,
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        env={**os.environ, **(env or {})},
+        env={**os.environ, "HOME": str(folder), **(env or {})},
         timeout=TIMEOUT,
         check=False,
     )
@@ -60,7 +60,7 @@ class Served:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={**os.environ, **(env or {})},
+            env={**os.environ, "HOME": str(folder), **(env or {})},
         )
 
     def send(self, message: str) -> None:

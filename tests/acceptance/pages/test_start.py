@@ -205,8 +205,9 @@ def test_files_that_are_no_json_objects_are_named(tmp_path: Path) -> None:
 
 
 def test_the_other_program_serves_a_space_as_pages_by_itself(space: SpaceFolder) -> None:
-    with agent("mcp", space.root) as connected:
+    home = {"HOME": str(space.root)}
+    with agent("mcp", space.root, env=home) as connected:
         assert list(connected.tools()) == ["search", "read_page"]
         assert connected.call("search", query="gateway")["total"] > 0
-    with agent("mcp", space.root, "--toolset", "kb") as connected:
+    with agent("mcp", space.root, "--toolset", "kb", env=home) as connected:
         assert "kb_search" in connected.tools()
