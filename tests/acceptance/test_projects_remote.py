@@ -208,7 +208,8 @@ def test_hand_edits_are_committed_first_and_newly_ignored_files_untracked(
     (home / "projects/app/knowledge/hand.md").write_text("# By hand, again\n")
     with projects(home) as client:
         assert client.call("get_project_main", project_id="remote")["content"] == "from there"
-        eventually(lambda: "By hand, again" in main_of(origin, "projects/app/knowledge/hand.md"))
+        eventually(lambda: "projects/app/knowledge/hand.md" in origin.git("ls-tree", "-r", "--name-only", "main"))
+    assert "By hand, again" in main_of(origin, "projects/app/knowledge/hand.md")
     assert (home / "projects/app/draft.tmp").read_text() == "draft"
     assert "draft.tmp" not in origin.git("ls-tree", "-r", "--name-only", "main")
     clean(home)
