@@ -17,7 +17,7 @@ class Near:
 
     path: str
     ordinal: int
-    """Of the section; of a chunk of several, the first."""
+    """Of the section; of a chunk of several, the longest."""
     similarity: float
     """Cosine, -1 to 1: higher is nearer."""
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.nearness import Mode
 
 MAX_SEARCH = 100
 """Most hits of one search."""
@@ -235,11 +236,12 @@ class Notes(Protocol):
 class Finding(Protocol):
     """Finding notes by words, meaning, links and time."""
 
-    def search(self, query: str, limit: int) -> NoteHits:
-        """Notes by words, best first.
+    def search(self, query: str, limit: int, mode: Mode = "keyword") -> NoteHits:
+        """Notes by words, meaning or both, best first.
 
         Raises:
             InvalidInputError: the query is blank.
+            UnavailableError: kind "model": meaning alone was asked for, and there is no model.
         """
         ...
 

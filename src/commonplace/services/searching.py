@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from commonplace.domain.errors import UnavailableError
-from commonplace.domain.nearness import Mode, Nearness
+from commonplace.domain.nearness import Mode, Nearness, Passage
 from commonplace.domain.query import Filter, Hit, SearchQuery
 from commonplace.services.collections import Collection
 from commonplace.services.listing import sort_value
@@ -57,6 +57,17 @@ def search(collections: Sequence[Collection], query: SearchQuery, mode: Mode = "
         key = query.sort
         hits.sort(key=lambda found: sort_value(found.hit.record, key), reverse=query.descending)
     return Answer(tuple(hits[query.offset : query.offset + query.limit]), total)
+
+
+def passages(collection: Collection, text: str, count: int, each: int) -> Sequence[Passage]:
+    """The chunks that are nearest to a question, at most `each` of a document.
+
+    Raises:
+        UnavailableError: kind "model": there is no model, or none that answers.
+    """
+    if collection.meaning is None:
+        raise no_meaning()
+    return collection.meaning.passages(text, count, each)
 
 
 def no_meaning() -> UnavailableError:

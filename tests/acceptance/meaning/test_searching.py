@@ -6,11 +6,13 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
 from agent import Agent, agent, ids
 from embeddings import embedding_server
+from serving import served
 from shell import Shell
 from support import MODELS, ROOT, eventually
 
@@ -140,3 +142,39 @@ def test_the_command_line_embeds_on_request_and_then_searches_by_meaning(harbour
     assert (after["status"], after["documents"], after["pending"]) == ("ready", pages, 0)
     found = shell("search", IN_OTHER_WORDS, "--mode", "semantic", "--json").json
     assert found["hits"][0]["id"] == DISK
+
+
+def test_a_wiki_answers_by_meaning_with_the_text_and_its_place(harbour: Path, cache_dir: Path) -> None:
+    assert cache_dir.is_dir()
+    environment = {"COMMONPLACE_MODEL_DIR": str(MODELS)}
+    with agent("mcp", harbour, "--toolset", "wiki", env=environment) as wiki:
+        eventually(lambda: not wiki.raw("semantic_search", query=IN_OTHER_WORDS).is_error, 60)
+        eventually(lambda: DISK in wiki.text("semantic_search", query=IN_OTHER_WORDS, n=1), 30)
+        first = wiki.text("semantic_search", query=IN_OTHER_WORDS, n=3, max_chunks_per_page=1).splitlines()
+        assert first[0] == f'3 results for "{IN_OTHER_WORDS}":'
+        assert first[2].startswith(f"1. {DISK} (distance: 0.5")
+
+
+def test_rest_answers_by_meaning_and_takes_a_mode(harbour: Path, cache_dir: Path) -> None:
+    assert cache_dir.is_dir()
+    with served(harbour, env={"COMMONPLACE_MODEL_DIR": str(MODELS)}) as server:
+        path = f"/api/v1/semantic-search?q={quote(IN_OTHER_WORDS)}&n=2"
+        eventually(lambda: server.ask("GET", path).status == 200, 60)
+        eventually(lambda: server.ask("GET", path).json["results"][0]["path"] == DISK, 30)
+        chunk = server.ask("GET", path).json["results"][0]
+        assert set(chunk) >= {
+            "name",
+            "snippet",
+            "text",
+            "distance",
+            "section",
+            "section_path",
+            "chunk_index",
+            "total_chunks",
+        }
+        assert 0 < chunk["distance"] < 0.7
+        assert chunk["page_word_count"] > 20
+        hybrid = server.ask("GET", f"/api/v1/search?q={quote(IN_OTHER_WORDS)}&mode=hybrid").json
+        assert hybrid["results"][0]["path"] == DISK
+        assert server.ask("GET", f"/api/v1/search?q={quote(IN_OTHER_WORDS)}").json["total"] == 0
+        assert server.ask("GET", "/api/v1/search?q=tea&mode=magic").status == 422

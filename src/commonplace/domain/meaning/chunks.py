@@ -32,7 +32,7 @@ class Chunk:
     """A piece of a document."""
 
     ordinal: int
-    """The section that it is of; of several small ones, the first."""
+    """The section that it is of; of several small ones, the longest."""
     text: str
     """Headings, and on further lines plain text: what a model reads."""
 
@@ -58,7 +58,7 @@ def chunks_of(document: Document) -> list[Chunk]:
     for pieces in _joined(_pieces(document)):
         text = "\n".join(_text(document, pieces))
         if any(letter.isalnum() for letter in text):
-            chunks.append(Chunk(pieces[0].section.ordinal, text))
+            chunks.append(Chunk(max(pieces, key=lambda piece: piece.size).section.ordinal, text))
         if len(chunks) == MOST_CHUNKS:
             break
     return chunks

@@ -30,6 +30,7 @@ COMMANDS = (
     "read",
     "list",
     "links",
+    "related",
     "log",
     "write",
     "restore",

@@ -100,9 +100,9 @@ def page_history(asked: Asked) -> Reply:
 
 
 def search(asked: Asked) -> Reply:
-    """Pages by words."""
+    """Pages by words, or by the mode that is asked for."""
     query = cast("models.SearchQuery", asked.query)
-    found = asked.services.wiki.finding.search(query.q, query.limit)
+    found = asked.services.wiki.finding.search(query.q, query.limit, query.mode)
     rows = [
         models.Hit(name=name_of(hit.path), path=hit.path, snippet=hit.snippet, score=hit.score) for hit in found.hits
     ]

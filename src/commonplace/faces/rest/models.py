@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+from commonplace.domain.nearness import Mode
 from commonplace.domain.wiki import MAX_SEARCH
 
 Message = Annotated[str | None, Field(max_length=2000, description="One line that says why")]
@@ -57,6 +58,7 @@ class SearchQuery(Query):
 
     q: Annotated[str, Field(min_length=1, max_length=10_000)]
     limit: Annotated[int, Field(ge=1, le=MAX_SEARCH)] = 20
+    mode: Mode = "keyword"
 
 
 class SemanticQuery(Query):

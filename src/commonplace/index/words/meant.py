@@ -23,8 +23,8 @@ class Meant:
 
     scores: dict[int, float]
     """By document, best first."""
-    ordinals: Mapping[int, int]
-    """Of the nearest section."""
+    nearest: Mapping[int, Near]
+    """The nearest section of each, as far as it is known."""
     added: int = 0
     """How many of them hold none of the words."""
 
@@ -55,15 +55,14 @@ class Order:
         near = {key: one.similarity for key, one in known.items()}
         ordered = fused(window, near, scale, weight_of(self.query.text))
         rest = {key: score / scale for key, score in by_words.items() if key not in ordered}
-        ordinals = {key: one.ordinal for key, one in known.items()}
-        return Meant(ordered | rest, ordinals, len(near.keys() - by_words.keys()))
+        return Meant(ordered | rest, known, len(near.keys() - by_words.keys()))
 
     def alone(self) -> Meant:
         """The nearest documents, whatever words they hold."""
         best = {document_key(near.path): near for near in self._best()}
         there = self._paths(list(best))
         scores = {key: near.similarity for key, near in best.items() if key in there}
-        return Meant(scores, {key: near.ordinal for key, near in best.items()}, len(scores))
+        return Meant(scores, best, len(scores))
 
     def _nearness(self, keys: list[int]) -> dict[int, Near]:
         """Of these documents, and of the nearest that there are."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, cast
 
+from commonplace.domain.nearness import Near
 from commonplace.domain.query import ListQuery, SearchQuery
 from commonplace.index.catalogue.entries import encode
 from commonplace.index.catalogue.listing import sorted_keys
@@ -119,12 +120,10 @@ class Ranker:
     def _meant(self, meant: Meant, seen: Sections, total: int, query: SearchQuery) -> Ranked:
         """The asked part of documents in an order by meaning; the nearest section answers where no word does."""
         page = self._page(meant.scores, seen, total + meant.added, query)
-        nearest = {
-            key: ((meant.ordinals[key], 0.0),)
-            for key in page.scores
-            if key in meant.ordinals and key not in page.sections
+        sections = {
+            key: _blended(page.sections.get(key, ()), meant.nearest.get(key), query.sections) for key in page.scores
         }
-        return Ranked(page.scores, {**nearest, **page.sections}, page.total)
+        return Ranked(page.scores, {key: found for key, found in sections.items() if found}, page.total)
 
     def _page(self, ordered: dict[int, float], seen: Sections, total: int, query: SearchQuery) -> Ranked:
         """The asked part of all documents in order.
@@ -184,3 +183,13 @@ class Ranker:
             for owner, ordinal, (score, _) in zip(owners, ordinals, hits, strict=True):
                 found.setdefault(int(owner or 0), []).append((int(ordinal or 0), float(score)))
         return {key: sorted(sections, key=lambda one: (-one[1], one[0])) for key, sections in found.items() if sections}
+
+
+def _blended(by_words: Sequence[tuple[int, float]], near: Near | None, count: int) -> Sequence[tuple[int, float]]:
+    """The best sections of a document by words and meaning; a single one is by words, which a snippet can show."""
+    if near is None or (by_words and count < 2):  # noqa: PLR2004
+        return by_words
+    highest = max((score for _, score in by_words), default=0.0) or 1.0
+    scores = {ordinal: score / highest for ordinal, score in by_words}
+    scores[near.ordinal] = scores.get(near.ordinal, 0.0) + max(near.similarity, 0.0)
+    return sorted(scores.items(), key=lambda one: (-one[1], one[0]))[:count]

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 
-from commonplace.domain.errors import InvalidInputError, UnavailableError
+from commonplace.domain.addresses import Address
+from commonplace.domain.errors import InvalidInputError, NotFoundError, UnavailableError
+from commonplace.domain.meaning.chunks import chunks_of
+from commonplace.domain.nearness import Mode, Passage
 from commonplace.domain.query import ListQuery, SearchQuery
 from commonplace.domain.wiki import MAX_SEARCH, Change, Chunk, Graph, NoteHit, NoteHits, NoteLinks
+from commonplace.services import searching
 from commonplace.services.collections import Collection
 from commonplace.services.listing import every_document
 from commonplace.services.wiki import linking, locating
@@ -22,28 +26,50 @@ class LocalFinding:
     def __init__(self, collection: Collection) -> None:
         self._collection = collection
 
-    def search(self, query: str, limit: int) -> NoteHits:
-        """Notes by words, best first."""
+    def search(self, query: str, limit: int, mode: Mode = "keyword") -> NoteHits:
+        """Notes, best first."""
         asked = SearchQuery(text=_asked(query), limit=min(limit, MAX_SEARCH), snippet=SNIPPET_CHARS)
-        result = self._collection.index.search(asked)
+        result = searching.search([self._collection], asked, mode)
         hits = [
             NoteHit(
                 hit.record.address.id,
                 hit.sections[0].snippet if hit.sections else hit.record.description,
                 _between_0_and_1(hit.score),
             )
-            for hit in result.hits
+            for hit in (found.hit for found in result.hits)
         ]
         return NoteHits(tuple(hits), result.total)
 
     def semantic_search(self, query: str, n: int, per_page: int) -> tuple[Chunk, ...]:
-        """Raises UnavailableError: this index has no vectors."""
-        del n, per_page
+        """Pieces of notes by meaning, nearest first."""
         _asked(query)
-        raise UnavailableError(
-            "Semantic search is not set up on this server.",
-            kind="semantic",
-            hint="Use search_notes (GET /search), which searches by words.",
+        try:
+            found = searching.passages(self._collection, query, n, per_page)
+        except UnavailableError as error:
+            if error.context.get("retryable") == 0:
+                raise _not_set_up() from error
+            raise
+        return tuple(chunk for chunk in map(self._chunk, found) if chunk)
+
+    def _chunk(self, passage: Passage) -> Chunk | None:
+        """A piece of a note with its text; None for a note that is gone since."""
+        try:
+            document = self._collection.index.document(Address(passage.path))
+        except NotFoundError:
+            return None
+        chunks = chunks_of(document)
+        section = document.sections[min(passage.ordinal, len(document.sections) - 1)]
+        text = chunks[min(passage.number, len(chunks) - 1)].text.partition("\n")[2].strip() if chunks else ""
+        return Chunk(
+            path=document.address.id,
+            snippet=text[:SNIPPET_CHARS],
+            text=text,
+            distance=round(1 - passage.similarity, 4),
+            section=section.heading,
+            section_path=" > ".join(section.path),
+            chunk_index=passage.number,
+            total_chunks=passage.of,
+            page_word_count=document.words,
         )
 
     def links(self, path: str) -> NoteLinks:
@@ -78,6 +104,14 @@ class LocalFinding:
             locating.change_of(commit, tuple(one.id for one in commit.addresses if one.is_document))
             for commit in commits
         ]
+
+
+def _not_set_up() -> UnavailableError:
+    return UnavailableError(
+        "Semantic search is not set up on this server.",
+        kind="semantic",
+        hint="Use search_notes (GET /search), which searches by words.",
+    )
 
 
 def _asked(query: str) -> str:

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from commonplace.domain.errors import NotFoundError
 from commonplace.domain.json import JsonObject
+from commonplace.domain.nearness import Mode
 from commonplace.domain.wiki import (
     Attachment,
     Change,
@@ -114,9 +115,9 @@ class RemoteFinding:
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    def search(self, query: str, limit: int) -> NoteHits:
-        """Notes by words, best first."""
-        answer = self._client.get("/search", q=query, limit=limit)
+    def search(self, query: str, limit: int, mode: Mode = "keyword") -> NoteHits:
+        """Notes by words, meaning or both, best first."""
+        answer = self._client.get("/search", q=query, limit=limit, mode=None if mode == "keyword" else mode)
         return NoteHits(tuple(map(answers.hit, answers.objects(answer, "results"))), answers.number(answer, "total"))
 
     def semantic_search(self, query: str, n: int, per_page: int) -> tuple[Chunk, ...]:

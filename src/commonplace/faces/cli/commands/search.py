@@ -1,7 +1,8 @@
 """`commonplace search`: ranked pages with the section that answers.
 
 As JSON: `{"query", "total", "limit", "offset", "hits": [{"collection", "id", "path", "title", "revision", "type",
-"tags", "date", "score", "sections": [{"heading": [..], "anchor", "snippet"}]}]}`.
+"tags", "date", "score", "sections": [{"heading": [..], "anchor", "snippet"}]}]}`; with `--max-tokens` `{"query",
+"total", "sections": [{"collection", "id", "path", "title", "revision", "heading": [..], "anchor", "text"}]}`.
 """
 
 from __future__ import annotations
@@ -16,12 +17,16 @@ from commonplace.domain.nearness import MODES, Mode
 from commonplace.domain.query import SearchQuery
 from commonplace.faces.cli.filters import Filters, Paging, SearchSort, newest_first
 from commonplace.faces.cli.highlighting import highlighter
-from commonplace.faces.cli.output import BOLD, FAINT, one_line
+from commonplace.faces.cli.output import BOLD, FAINT, json_text, one_line, shown
 from commonplace.faces.cli.pages import path_of, place_json
 from commonplace.faces.cli.session import Session
 from commonplace.faces.cli.texts import read_text
 from commonplace.services.collections import Collections
+from commonplace.services.evidence import CHARACTERS, Evidence, fitted, gather
 from commonplace.services.searching import Answer, FoundHit, search
+
+ECHO = 100
+"""Characters of a question that an answer within a budget repeats."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +37,10 @@ class Asking:
         "score"
     )
 
+    max_tokens: Annotated[
+        int | None,
+        typer.Option("--max-tokens", metavar="N", min=200, help="Show the best sections, as many as fit, not a list."),
+    ] = None
     mode: Annotated[Mode, typer.Option(metavar="|".join(MODES), help="By words, by meaning, or by both.")] = "hybrid"
 
 
@@ -67,12 +76,39 @@ def command(
         offset=paging.offset,
     )
     with session.opened() as collections:
+        if asking.max_tokens:
+            _show_sections(session, collections, asked, asking)
+            return
         answer = search(collections.members, asked, asking.mode)
         if session.out.as_json:
             session.out.json(_json(asked, answer))
         else:
             _show(session, collections, asked, answer)
             session.out.talk(paging.more(len(answer.hits), answer.total) if answer.total else "Nothing found.")
+
+
+def _show_sections(session: Session, collections: Collections, asked: SearchQuery, asking: Asking) -> None:
+    """The best sections, within so many tokens of what is printed."""
+    found = gather(collections.members, asked, asking.mode)
+    answer: dict[str, Json] = {"query": asked.text[:ECHO], "total": len(found), "sections": []}
+    room = CHARACTERS * (asking.max_tokens or 0) - len(json_text(answer)) - 1
+
+    def text_of(one: Evidence, text: str) -> tuple[str, int]:
+        path = path_of(collections, one.collection, one.record.address)
+        shown_as = f"{one_line(' > '.join((path, *one.path)))}\n{shown(text)}\n"
+        return shown_as, len(shown_as) + 1
+
+    def row_of(one: Evidence, text: str) -> tuple[Json, int]:
+        place = place_json(one.collection, one.record)
+        row: dict[str, Json] = {**place, "heading": list(one.path), "anchor": one.anchor, "text": text}
+        return row, len(json_text(row)) + 1
+
+    if session.out.as_json:
+        session.out.json(answer | {"sections": fitted(found, asked.text, room, row_of)})
+        return
+    for text in fitted(found, asked.text, CHARACTERS * (asking.max_tokens or 0), text_of):
+        session.out.line(text)
+    session.out.talk("" if found else "Nothing found.")
 
 
 def _show(session: Session, collections: Collections, asked: SearchQuery, answer: Answer) -> None:

@@ -26,8 +26,9 @@ _TOOLS = (
         name="kb_search",
         title="Search entries",
         description=(
-            "Search by words, best first, with the section and a snippet that matches. Words are OR-ed and ranked; "
-            '"a phrase", -without. Example: {"query": "restore database", "tags": ["runbook"], "limit": 5}'
+            "Search by words and meaning, best first, with the section and a snippet that matches. Words are OR-ed and "
+            'ranked; "a phrase", -without. With max_tokens: the sections themselves, as many as fit. '
+            'Example: {"query": "restore database", "tags": ["runbook"], "limit": 5}'
         ),
         bound=bind(parameters.KbSearch, entries.kb_search),
         output_schema=result_schema(
@@ -37,7 +38,10 @@ _TOOLS = (
     Tool(
         name="kb_get",
         title="Read an entry",
-        description="An entry by id or path: body, fields, links and backlinks. Long bodies: go on with body_offset.",
+        description=(
+            "An entry by id or path: body, fields, links and backlinks. Long bodies: go on with body_offset, or give "
+            "max_tokens, with query for its best sections."
+        ),
         bound=bind(parameters.KbGet, entries.kb_get),
         output_schema=result_schema("entry", entry="object"),
     ),

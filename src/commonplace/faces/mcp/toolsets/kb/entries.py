@@ -8,6 +8,7 @@ from commonplace.domain.errors import NotFoundError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.query import Filter, ListQuery, SearchQuery, SortKey
 from commonplace.faces.mcp.dialect import Call, Shown
+from commonplace.faces.mcp.toolsets.kb.budget import entry_within, search_within, sections_within
 from commonplace.faces.mcp.toolsets.kb.parameters import (
     KbBacklinks,
     KbBatchRead,
@@ -52,6 +53,8 @@ def kb_search(call: Call, given: KbSearch) -> Shown:
         limit=given.limit,
         offset=given.offset,
     )
+    if given.max_tokens:
+        return search_within(collections, query, given.mode, given.max_tokens)
     answer = searching.search(collections, query, given.mode)
     results = [selected(_show_hit(found, include_body=given.include_body), given.fields) for found in answer.hits]
     more = given.offset + len(results) < answer.total
@@ -68,7 +71,10 @@ def kb_get(call: Call, given: KbGet) -> Shown:
     """One entry, whole."""
     found = call.services.collections.locate(given.entry_id, given.kb_name)
     entry = whole_entry(call, found)
-    return {"entry": selected(_cut(entry, given.body_offset, given.body_limit), _with_cut(given.fields))}
+    if given.max_tokens and given.query:
+        return {"entry": sections_within(found, given.query, entry, given.max_tokens)}
+    shown = selected(_cut(entry, given.body_offset, given.body_limit), _with_cut(given.fields))
+    return {"entry": entry_within(shown, given.max_tokens) if given.max_tokens else shown}
 
 
 def kb_batch_read(call: Call, given: KbBatchRead) -> Shown:

@@ -13,6 +13,7 @@ Limit = Annotated[int, Field(ge=1, le=200)]
 Offset = Annotated[int, Field(ge=0)]
 Day = Annotated[str, Field(description="YYYY-MM-DD")]
 
+Tokens = Annotated[int, Field(ge=200, le=100_000)]
 Importance = Annotated[int, Field(ge=1, le=10)]
 
 
@@ -34,6 +35,7 @@ class KbSearch(Parameters):
     mode: Literal["keyword", "semantic", "hybrid"] = "hybrid"
     include_body: bool = False
     fields: list[str] | None = None
+    max_tokens: Tokens | None = None
 
 
 class KbGet(Parameters):
@@ -44,6 +46,8 @@ class KbGet(Parameters):
     fields: list[str] | None = None
     body_offset: Offset = 0
     body_limit: Annotated[int, Field(ge=1, le=50_000)] = 8000
+    max_tokens: Tokens | None = None
+    query: Annotated[str, Field(description="with max_tokens: its sections that answer this")] | None = None
 
 
 class EntryName(Parameters):

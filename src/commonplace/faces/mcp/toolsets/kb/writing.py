@@ -21,6 +21,7 @@ from commonplace.services import assessing, cataloguing, quality
 from commonplace.services.assessing import Assessment
 from commonplace.services.cataloguing import NewEntry, Saved, schema_of
 from commonplace.services.collections import Collection
+from commonplace.services.relating import near_duplicate
 from commonplace.services.writing import Intent
 
 ALWAYS = -1.0
@@ -31,7 +32,8 @@ def kb_create(call: Call, given: KbCreate) -> Shown:
     """Write a new entry."""
     collection = call.services.collections.get(given.kb_name)
     saved = cataloguing.create_entry(collection, _new_entry(given))
-    return show_saved(saved, created=True) | _quality(call, collection, saved, asked=given.validate_)
+    shown = _warned(show_saved(saved, created=True), collection, saved)
+    return shown | _quality(call, collection, saved, asked=given.validate_)
 
 
 def kb_bulk_create(call: Call, given: KbBulkCreate) -> Shown:
@@ -143,7 +145,18 @@ def _new_entry(given: EntryGiven) -> NewEntry:
 def _show_created(call: Call, collection: Collection, result: Saved | KnowledgeError) -> JsonObject:
     if isinstance(result, KnowledgeError):
         return {"created": False, **show_error(result)}
-    return show_saved(result, created=True) | _quality(call, collection, result, asked=False)
+    shown = _warned(show_saved(result, created=True), collection, result)
+    return shown | _quality(call, collection, result, asked=False)
+
+
+def _warned(shown: dict[str, Json], collection: Collection, saved: Saved) -> dict[str, Json]:
+    """The answer with a warning where another entry says nearly the same."""
+    same = near_duplicate(collection, saved.written.address)
+    if same is None:
+        return shown
+    known = shown.get("warnings")
+    warning = f"The entry {entry_id(same.record)!r} says nearly the same: update that one instead, or link the two."
+    return shown | {"warnings": [*(known if isinstance(known, list) else ()), warning]}
 
 
 def _quality(call: Call, collection: Collection, saved: Saved, *, asked: bool) -> dict[str, Json]:

@@ -1,4 +1,4 @@
-"""Quality of search on judged question sets: `python -m benchmarks.eval [set…]`.
+"""Quality of search on judged question sets: `python -m benchmarks.quality [set…]`.
 
 Each set is written to a folder of Markdown files (the title as H1, the id in the frontmatter), indexed as any folder,
 and asked through the service that every face uses, by words, by meaning and by both. nDCG@10 and recall@10 are counted
@@ -13,13 +13,16 @@ import lzma
 import math
 import os
 import sys
+import tarfile
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import cast
 
+from benchmarks.quality.evidence import BUDGETS, recalls, write_pages
 from commonplace.bootstrap import Workplace
 from commonplace.domain.nearness import MODES, Mode
 from commonplace.domain.query import SearchQuery
@@ -27,9 +30,13 @@ from commonplace.services.collections import Collection
 from commonplace.services.searching import search
 from commonplace.settings import load_settings
 
-SETS = Path(os.environ.get("COMMONPLACE_SHARED", Path(__file__).resolve().parents[2] / "shared")) / "eval"
-KEPT = Path(__file__).resolve().parents[1] / ".cache" / "eval"
+SETS = Path(os.environ.get("COMMONPLACE_SHARED", Path(__file__).resolve().parents[3] / "shared")) / "eval"
+KEPT = Path(__file__).resolve().parents[2] / ".cache" / "eval"
 DEPTH = 10
+QUESTIONS = Path(__file__).parent / "typed.jsonl"
+"""Questions as people type them, and for each the pages that answer it."""
+MOST_QUESTIONS = 300
+"""Of a set, where evidence is looked at: each reads a dozen pages."""
 FEW_CHUNKS = 100
 """So few say nothing about a rate."""
 
@@ -65,6 +72,34 @@ def evaluate(folder: Path, modes: Sequence[Mode]) -> Iterator[Score]:
             embed(collections)
         for mode in modes:
             yield score_run(f"{folder.name} {mode}", collections, mode, (questions, judgements, ids))
+
+
+def evaluate_evidence(folder: Path, modes: Sequence[Mode]) -> Iterator[tuple[str, list[float]]]:
+    """For each mode, the recall of the right section within each of the budgets."""
+    judgements = read_judgements(folder)
+    every = {q["_id"]: q["text"] for q in _lines(folder / "queries.jsonl") if q["_id"] in judgements}
+    questions = dict(islice(every.items(), MOST_QUESTIONS))
+    root = KEPT / f"{folder.name}-pages"
+    places = write_pages(list(_lines(next(folder.glob("corpus.jsonl*")))), root / "vault")
+    with opened(root, [root / "vault"]) as collections:
+        if modes != ("keyword",):
+            embed(collections)
+        for mode in modes:
+            yield f"{folder.name} {mode}", recalls(collections, mode, questions, judgements, places)
+
+
+def evaluate_typed(pages: Path, mode: Mode) -> str:
+    """How many of the questions as typed have a right page among ten, on real documentation."""
+    asked = list(_lines(QUESTIONS))
+    with opened(KEPT / "typed", [pages]) as collections:
+        if mode != "keyword":
+            embed(collections)
+        hit = empty = 0
+        for one in asked:
+            found = search(collections, SearchQuery(text=one["question"], limit=DEPTH), mode).hits
+            hit += any(row.hit.record.address.path in one["pages"] for row in found)
+            empty += not found
+    return f"{mode}: hit@{DEPTH} {hit / len(asked):.3f}, {empty} of {len(asked)} empty"
 
 
 @contextmanager
@@ -161,6 +196,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("sets", nargs="*", help="names of folders; all of them without")
     parser.add_argument("--mode", action="append", choices=MODES, help="may be repeated; all of them without")
+    parser.add_argument(
+        "--typed", action="append", choices=MODES, help="mode of the questions as typed; others than keyword embed long"
+    )
     parser.add_argument("--folder", type=Path, default=SETS, help="where the sets lie")
     given = parser.parse_args()
     folders = [given.folder / name for name in given.sets] or sorted(given.folder.glob("*/"))
@@ -168,13 +206,33 @@ def main() -> int:
         print(f"No sets in {given.folder}; nothing to measure.", file=sys.stderr)
         return 0
     print("| set | questions | nDCG@10 | recall@10 | empty | ms |\n|---|---|---|---|---|---|")
-    for score in (score for folder in folders for score in evaluate(folder, given.mode or MODES)):
+    modes = tuple(given.mode or MODES)
+    for score in (score for folder in folders for score in evaluate(folder, modes)):
         print(
             f"| {score.name} | {score.questions} | {score.ndcg:.4f} | {score.recall:.4f} | {score.empty}"
             f" | {score.milliseconds:.1f} |",
             flush=True,
         )
+    budgets = " | ".join(f"{budget:,} tokens" for budget in BUDGETS)
+    print(f"\n| right section in the evidence | {budgets} |\n|---|{'---|' * len(BUDGETS)}")
+    for name, found in (row for folder in folders for row in evaluate_evidence(folder, modes)):
+        print(f"| {name} | {' | '.join(f'{recall:.3f}' for recall in found)} |", flush=True)
+    _print_typed(given.typed, given.folder)
     return 0
+
+
+def _print_typed(modes: Sequence[Mode] | None, folder: Path) -> None:
+    """Unless sets were named, the questions as typed, where the corpus lies beside the sets."""
+    archive = folder.parent / "corpora" / "cpp-docs.tar.xz"
+    if not archive.is_file():
+        return
+    target = KEPT / "cpp-docs"
+    if not target.is_dir():
+        with tarfile.open(archive) as tar:
+            tar.extractall(target, filter="data")
+    print("\nQuestions as typed, on documentation of 9,750 pages:")
+    for mode in modes or ("keyword",):
+        print(evaluate_typed(target / "cpp-docs", mode), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,57 @@
+"""The part of a long section that answers a question, as it is written: whole paragraphs, as many as fit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+CUT = "…"
+_PARAGRAPHS = re.compile(r"\n[ \t]*\n")
+_WORD = re.compile(r"\w+")
+
+
+def words_of(question: str) -> frozenset[str]:
+    """The words of a question that an excerpt should hold, lower case."""
+    return frozenset(word for word in _WORD.findall(question.casefold()) if len(word) > 2)  # noqa: PLR2004
+
+
+def excerpt(markdown: str, words: Collection[str], limit: int) -> str:
+    """At most `limit` characters of a text: the run of paragraphs that holds most of the words, `…` where it is cut.
+
+    Args:
+        markdown: The text.
+        words: Lower case.
+        limit: Characters; 0 or less gives "".
+    """
+    text = markdown.strip()
+    if len(text) <= limit:
+        return text
+    room = limit - 2 * len(CUT) - 2
+    if room <= 0:
+        return ""
+    paragraphs = [part.strip("\n") for part in _PARAGRAPHS.split(text) if part.strip()]
+    worths = [_worth(part, words) for part in paragraphs]
+    first = max(range(len(paragraphs)), key=lambda at: (worths[at], -at))
+    start = end = first
+    size = min(len(paragraphs[first]), room)
+    while True:
+        before = len(paragraphs[start - 1]) + 2 if start else room
+        behind = len(paragraphs[end + 1]) + 2 if end + 1 < len(paragraphs) else room
+        nearer_before = start > 0 and (end + 1 >= len(paragraphs) or worths[start - 1] > worths[end + 1])
+        if nearer_before and size + before <= room:
+            start, size = start - 1, size + before
+        elif end + 1 < len(paragraphs) and size + behind <= room:
+            end, size = end + 1, size + behind
+        elif start > 0 and size + before <= room:
+            start, size = start - 1, size + before
+        else:
+            break
+    chosen = "\n\n".join(paragraphs[start : end + 1])[:room].rstrip()
+    lead = f"{CUT}\n" if start else ""
+    tail = f"\n{CUT}" if end + 1 < len(paragraphs) or len(paragraphs[first]) > room else ""
+    return f"{lead}{chosen}{tail}"
+
+
+def _worth(paragraph: str, words: Collection[str]) -> int:
+    folded = paragraph.casefold()
+    return sum(word in folded for word in words)

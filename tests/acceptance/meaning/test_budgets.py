@@ -1,0 +1,100 @@
+"""Evidence within a budget of tokens: the best sections with their headings, and never a character more."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent import Agent, agent, text_of
+from shell import Shell
+from support import ROOT
+
+QUESTION = "how do we restore the database after an outage?"
+BUDGETS = (200, 500, 1000, 2000, 8000)
+LONG = "# Long\n\n" + "\n\n".join(f'## Part {n}\n\nA "quoted" line\\n of part {n}, kettle. ' * 9 for n in range(40))
+
+
+@pytest.fixture(scope="module")
+def harbour(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("kb") / "harbour"
+    shutil.copytree(ROOT / "examples" / "kb", folder)
+    (folder / "notes" / "long.md").write_text(LONG)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def reader(harbour: Path) -> Iterator[Agent]:
+    with agent("mcp", harbour) as connected:
+        yield connected
+
+
+def tokens(client: Agent, tool: str, **arguments: object) -> float:
+    return len(text_of(client.raw(tool, **arguments))) / 4
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+@pytest.mark.parametrize("query", [QUESTION, "kettle", '"' * 300 + " kettle", "zzzz"])
+def test_a_search_never_takes_more_than_its_budget(reader: Agent, budget: int, query: str) -> None:
+    assert tokens(reader, "kb_search", query=query, max_tokens=budget) <= budget
+
+
+def test_the_best_sections_come_with_their_headings_and_text(reader: Agent) -> None:
+    found = reader.call("kb_search", query=QUESTION, max_tokens=1000)
+    first = found["results"][0]
+    assert first["id"] == "runbooks/restore-database"
+    assert first["section"].startswith("Restore the database after an outage")
+    assert len(first["text"]) > 200
+    assert found["count"] == len(found["results"]) > 1
+    assert found["has_more"] == (found["count"] < found["total"])
+
+
+def test_more_room_is_used(reader: Agent) -> None:
+    sizes = [tokens(reader, "kb_search", query=QUESTION, max_tokens=budget) for budget in (200, 1000, 2000)]
+    assert sizes == sorted(sizes)
+    assert sizes[1] > 600
+    assert sizes[2] > 1300
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+@pytest.mark.parametrize("entry", ["notes/long", "runbooks/restore-database", "welcome"])
+def test_an_entry_never_takes_more_than_its_budget(reader: Agent, budget: int, entry: str) -> None:
+    assert tokens(reader, "kb_get", entry_id=entry, max_tokens=budget, body_limit=50_000) <= budget
+    assert tokens(reader, "kb_get", entry_id=entry, max_tokens=budget, query=QUESTION) <= budget
+
+
+def test_a_cut_entry_says_how_to_go_on(reader: Agent) -> None:
+    entry = reader.call("kb_get", entry_id="notes/long", max_tokens=500)["entry"]
+    assert entry["body_truncated"]
+    assert entry["body_chunk_size"] == len(entry["body"]) > 500
+    rest = reader.call("kb_get", entry_id="notes/long", body_offset=entry["body_chunk_size"], body_limit=50_000)[
+        "entry"
+    ]
+    assert (entry["body"] + rest["body"]).strip() == LONG.strip()
+
+
+def test_an_entry_shows_its_sections_that_answer(reader: Agent) -> None:
+    entry = reader.call("kb_get", entry_id="notes/long", max_tokens=600, query="part 17 kettle")["entry"]
+    assert entry["sections"]
+    assert all(section["section"].startswith("Long > Part") for section in entry["sections"])
+
+
+@pytest.mark.parametrize("budget", [200, 1000])
+def test_the_command_line_keeps_to_the_budget(harbour: Path, cache_dir: Path, budget: int) -> None:
+    assert cache_dir.is_dir()
+    shell = Shell(harbour)
+    shown = shell("search", QUESTION, "--max-tokens", str(budget))
+    assert 0 < len(shown.text) <= 4 * budget
+    assert "runbooks/restore-database.md > Restore the database after an outage" in shown.text
+    as_json = shell("search", QUESTION, "--max-tokens", str(budget), "--json")
+    assert len(as_json.text) <= 4 * budget
+    assert as_json.json["sections"][0]["heading"][0] == "Restore the database after an outage"
+
+
+def test_ten_hits_with_snippets_stay_under_two_thousand_tokens(reader: Agent) -> None:
+    found = reader.raw("kb_search", query="database outage restore backup", limit=10)
+    assert json.loads(text_of(found))["count"] == 10
+    assert len(text_of(found)) / 4 < 2000

@@ -1,0 +1,63 @@
+"""Pages that are about the same, for readers; and a warning for who writes what is written already."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent import Agent, agent
+from shell import Shell
+from support import ROOT
+
+BODY = "Open the valve by a quarter turn, wait for the gauge to settle, note the pressure, then close the valve again."
+
+
+@pytest.fixture(scope="module")
+def harbour(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("kb") / "harbour"
+    shutil.copytree(ROOT / "examples" / "kb", folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def writer(harbour: Path) -> Iterator[Agent]:
+    with agent("mcp", harbour, "--tier", "write") as connected:
+        yield connected
+
+
+def create(client: Agent, title: str, body: str) -> dict[str, object]:
+    return client.call("kb_create", kb_name="harbour", entry_type="note", title=title, body=body)
+
+
+def test_a_near_identical_entry_is_named_when_another_is_created(writer: Agent) -> None:
+    assert "warnings" not in create(writer, "Valve check", BODY)
+    again = create(writer, "Checking the valve", f"{BODY} Done.")
+    assert again["created"]
+    assert again["warnings"] == [
+        "The entry 'valve-check' says nearly the same: update that one instead, or link the two."
+    ]
+
+
+def test_an_entry_on_the_same_matter_in_other_words_is_no_duplicate(writer: Agent) -> None:
+    other = "The gauge shows the pressure. Turn the valve slowly, and shut it when you have written the number down."
+    assert "warnings" not in create(writer, "Valve and gauge", other)
+
+
+def test_short_entries_are_no_duplicates(writer: Agent) -> None:
+    create(writer, "Short one", "See above.")
+    assert "warnings" not in create(writer, "Short two", "See above.")
+
+
+def test_related_pages_are_about_the_same_and_never_the_page_itself(harbour: Path, cache_dir: Path) -> None:
+    assert cache_dir.is_dir()
+    shell = Shell(harbour)
+    found = shell("related", "runbooks/restore-database", "--limit", "8", "--json").json
+    paths = [one["path"] for one in found["related"]]
+    assert found["page"] == "runbooks/restore-database"
+    assert "runbooks/restore-database.md" not in paths
+    assert "events/2026-02-14-database-outage.md" in paths
+    assert any(one["linked"] for one in found["related"])
+    assert "no-such-page" in shell("related", "no-such-page").stderr
