@@ -72,7 +72,7 @@ soak: setup-dev model ## the long runs (kills, mutations, fuzz cases) whole; res
 	@SOAK=1 $(BIN)/python tools/soak.py $(ARGS)
 
 eval: setup-dev model ## quality of search on judged question sets (../shared/eval)
-	@$(BIN)/python -m benchmarks.quality $(ARGS)
+	@$(BIN)/python -m benchmarks.judged $(ARGS)
 
 lock: setup ## resolve pyproject.toml anew into requirements*.lock (UPGRADE=1: newest versions)
 	@$(BIN)/python tools/lock.py $(if $(UPGRADE),--upgrade)

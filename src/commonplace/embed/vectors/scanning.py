@@ -121,7 +121,7 @@ class NumpyScan:
     def best(self, question: Vectors, count: int, among: Mask | None) -> tuple[Rows, Vectors]:
         """The highest."""
         rows = np.arange(len(self._codes)) if among is None else np.flatnonzero(among)
-        products = self.of(question, rows)
+        products = self._products(question, self._codes if among is None else self._codes[rows])
         if count < len(rows):
             chosen = np.argpartition(-products, count)[:count]
             rows, products = rows[chosen], products[chosen]
@@ -130,8 +130,10 @@ class NumpyScan:
 
     def of(self, question: Vectors, rows: Rows) -> Vectors:
         """The products of these rows."""
-        products = np.empty(len(rows), np.float32)
-        for start in range(0, len(rows), BLOCK):
-            block = self._codes[rows[start : start + BLOCK]]
-            products[start : start + BLOCK] = block.astype(np.float32) @ question
+        return self._products(question, self._codes[rows])
+
+    def _products(self, question: Vectors, codes: Codes) -> Vectors:
+        products = np.empty(len(codes), np.float32)
+        for start in range(0, len(codes), BLOCK):
+            products[start : start + BLOCK] = codes[start : start + BLOCK].astype(np.float32) @ question
         return products

@@ -1,4 +1,4 @@
-"""Quality of search on judged question sets: `python -m benchmarks.quality [set…]`.
+"""Quality of search on judged question sets: `python -m benchmarks.judged [set…]`.
 
 Each set is written to a folder of Markdown files (the title as H1, the id in the frontmatter), indexed as any folder,
 and asked through the service that every face uses, by words, by meaning and by both. nDCG@10 and recall@10 are counted
@@ -22,7 +22,7 @@ from itertools import islice
 from pathlib import Path
 from typing import cast
 
-from benchmarks.quality.evidence import BUDGETS, recalls, write_pages
+from benchmarks.judged.evidence import BUDGETS, recalls, write_pages
 from commonplace.bootstrap import Workplace
 from commonplace.domain.nearness import MODES, Mode
 from commonplace.domain.query import SearchQuery
