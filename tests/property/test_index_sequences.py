@@ -216,7 +216,7 @@ class Folder(RuleBasedStateMachine):
             for part, right in made.items():
                 assert kept[part] == right, part
             # Dates that come from the history are found out in the background.
-            eventually(lambda: dates(self.collection.index) == dates(fresh))
+            eventually(lambda: dates(self.collection.index) == dates(fresh), seconds=60)
         finally:
             fresh.close()
 
