@@ -40,7 +40,7 @@ def main() -> None:
         say("ready")
         index.sync()
     elif work == "halfway":
-        intake.make_link_indexes = die
+        intake.make_late_indexes = die
         index.sync()
     elif work == "write":
         index.sync()

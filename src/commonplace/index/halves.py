@@ -10,20 +10,25 @@ import logging
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Hashable
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from commonplace.domain.errors import StorageError, UnavailableError
 from commonplace.domain.ports import Store
 from commonplace.index.catalogue.database import Catalogue, create_catalogue, read_number
+from commonplace.index.catalogue.keeping import Kept
 from commonplace.index.intake import Intake
 from commonplace.index.locking import BatchLock
+from commonplace.index.naming import Names
 from commonplace.index.words.fulltext import FullText, FullTextError
 from commonplace.index.words.recent import RecentCache
 from commonplace.index.words.searching import Search
 
 log = logging.getLogger(__name__)
+
+Answer = TypeVar("Answer")
 
 CATALOGUE = "catalogue.sqlite3"
 FULLTEXT = "fulltext"
@@ -53,6 +58,8 @@ class Halves:
         except FullTextError:
             self.catalogue.close()
             raise
+        self.kept = Kept()
+        self.names = Names()
         self.recent = RecentCache(self.fulltext.analyzer.analyze)
         self.intake = Intake(store, self.catalogue, self.fulltext, BatchLock(folder / LOCK))
 
@@ -86,6 +93,12 @@ class View:
     def __init__(self, halves: Halves, connection: sqlite3.Connection) -> None:
         self._halves = halves
         self.connection = connection
+        self.kept = halves.kept
+        self.names = halves.names
+
+    def once(self, key: Hashable, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
+        """An answer that is worked out once for every generation of the index; `Kept.get` says more."""
+        return self.kept.get(self.connection, key, lambda: work(self.connection))
 
     def search(self, store: Store) -> Search:
         """The full text with what is newer than it, as they belong to this view."""

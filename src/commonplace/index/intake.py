@@ -26,9 +26,9 @@ from commonplace.domain.reading import read_document
 from commonplace.domain.revisions import revision_of
 from commonplace.index.catalogue.database import (
     Catalogue,
-    drop_link_indexes,
+    drop_late_indexes,
     grow,
-    make_link_indexes,
+    make_late_indexes,
     read_meta,
     read_number,
     write_meta,
@@ -193,12 +193,12 @@ class Intake:
         with self._catalogue.writing() as connection:
             waiting = pending_paths(connection)
             if not waiting:
-                make_link_indexes(connection)
+                make_late_indexes(connection)
                 write_meta(connection, "complete", 1)
                 return 0
             first = read_meta(connection, "complete") is None
             if first:
-                drop_link_indexes(connection)
+                drop_late_indexes(connection)
             linker = Linker(connection, self._store, stats if first else None)
             bulk = len(waiting) > FEW_FILES
             with self._fulltext.writing(bulk=bulk) as writer, self._store.reading() as read:
@@ -216,7 +216,7 @@ class Intake:
                         break
                 taking.finish()
             if done == len(waiting):
-                make_link_indexes(connection)
+                make_late_indexes(connection)
                 settle(connection, self._store)
                 write_meta(connection, "complete", 1)
             connection.executemany("DELETE FROM pending WHERE path = ?", [(path,) for path, _ in begun[:done]])

@@ -149,13 +149,13 @@ class LocalIndex:
 
     def nearest(self, reference: str, limit: int = 3) -> list[str]:
         """Ids most like an unknown reference."""
-        return self._ask(lambda view: naming.nearest(view.connection, reference, limit))
+        return self._ask(lambda view: view.names.nearest(view.connection, reference, limit))
 
     def list(self, query: ListQuery) -> RecordPage:
         """Records by filter, sorted."""
         self._wait_dated(query.filter, query.sort)
         return self._ask(
-            lambda view: listing.list_records(view.connection, query, self._with_fields(view, query.filter))
+            lambda view: listing.list_records(view.connection, view.kept, query, self._with_fields(view, query.filter))
         )
 
     def search(self, query: SearchQuery) -> SearchResult:
@@ -166,13 +166,17 @@ class LocalIndex:
     def tags(self, filter_: Filter, prefix: str = "") -> list[tuple[str, int]]:
         """Tags and in how many documents."""
         self._wait_dated(filter_, "path")
-        return self._ask(
-            lambda view: listing.count_tags(view.connection, filter_, prefix, self._with_fields(view, filter_))
-        )
+
+        def counted(view: View) -> list[tuple[str, int]]:
+            return listing.count_tags(view.connection, filter_, prefix, self._with_fields(view, filter_))
+
+        if filter_ != Filter():
+            return self._ask(counted)
+        return list(self._ask(lambda view: view.once(("tags", prefix), lambda _: counted(view))))
 
     def counts(self) -> Counts:
         """Totals."""
-        return self._ask(lambda view: listing.count_all(view.connection))
+        return self._ask(lambda view: view.once("counts", listing.count_all))
 
     def resolve(self, document: Document) -> list[ResolvedLink]:
         """Where the links of a document as given lead."""
@@ -206,7 +210,7 @@ class LocalIndex:
 
     def orphans(self) -> list[Record]:
         """Documents that no other document links to."""
-        return self._ask(lambda view: records_where(view.connection, linking.NOT_LINKED_TO))
+        return list(self._ask(lambda view: view.once("orphans", linking.orphans)))
 
     def broken(self, address: Address | None = None) -> list[ResolvedLink]:
         """Links that lead nowhere."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import cast
 
@@ -12,11 +14,15 @@ from commonplace.domain.addresses import Address, fold
 from commonplace.domain.links import link_key, resolve_target
 from commonplace.domain.ports import Store
 from commonplace.domain.query import Record
+from commonplace.index.catalogue.database import read_number
 from commonplace.index.catalogue.entries import record_at
-from commonplace.index.catalogue.linking import CatalogueLookup
+from commonplace.index.catalogue.linking import NAMED, CatalogueLookup
+from commonplace.index.likeness import Entry, Likeness, alike, occurrences, pairs_of
 
 COMPARED = 40
 """How many names are compared letter by letter, of those that share most pairs of letters."""
+CHANGED_SHARE = 32
+"""Once more than one document in so many has another name, all names are taken apart again."""
 LEAST_LIKE = 0.5
 """Names less alike than this (0 to 1) are not suggested."""
 
@@ -29,26 +35,64 @@ def find(connection: sqlite3.Connection, store: Store, reference: str, source: A
     return record_at(connection, found.path) if found and found.is_document else None
 
 
-def nearest(connection: sqlite3.Connection, reference: str, limit: int) -> list[str]:
-    """Ids of the documents whose id, path or title is most like a reference, best first."""
-    wanted = fold(reference.strip())
-    pairs = _pairs(wanted)
-    rows = cast("Iterable[tuple[str, str, str]]", connection.execute("SELECT ident, path, title FROM files"))
-    rough: list[tuple[float, str, str]] = []
+class Names:
+    """The names of one open catalogue's documents, taken apart once for all who look for near ones.
+
+    Several processes write to a catalogue, so each question looks whether names have changed. A few that did are
+    compared one by one beside the others, until they are many.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._seen = -1
+        self._rows: frozenset[_Row] = frozenset()
+        self._likeness = Likeness(())
+        self._now = _Now(self._likeness.without(()), ())
+
+    def nearest(self, connection: sqlite3.Connection, reference: str, limit: int) -> list[str]:
+        """Ids of the documents whose id, path or title is most like a reference, best first."""
+        wanted = fold(reference.strip())
+        likeness, now = self._at(connection)
+        rough = likeness.most_like(wanted, COMPARED, now.among)
+        rough += [(-_alike(wanted, name), ident, name) for ident, name in now.added]
+        rough.sort()
+        return _best(wanted, [(ident, name) for _, ident, name in rough[:COMPARED]], limit)
+
+    def _at(self, connection: sqlite3.Connection) -> tuple[Likeness, _Now]:
+        """All names of this view of the catalogue."""
+        seen = read_number(connection, NAMED)
+        with self._lock:
+            if seen != self._seen:
+                rows = frozenset(
+                    cast("list[_Row]", connection.execute("SELECT ident, path, title FROM files").fetchall())
+                )
+                gone, come = self._rows - rows, rows - self._rows
+                if len(gone) + len(come) > max(len(rows) // CHANGED_SHARE, COMPARED):
+                    self._rows, gone, come = rows, frozenset[_Row](), frozenset[_Row]()
+                    self._likeness = Likeness(_entries(rows))
+                self._now = _Now(self._likeness.without(_entries(gone)), tuple(_entries(come)))
+                self._seen = seen
+            return self._likeness, self._now
+
+
+@dataclass(frozen=True, slots=True)
+class _Now:
+    """What has changed since names were last taken apart."""
+
+    among: int
+    """The set of those that are still there."""
+    added: Sequence[Entry]
+
+
+_Row = tuple[str, str, str]
+"""A document's id, path and title."""
+
+
+def _entries(rows: Iterable[_Row]) -> Iterator[Entry]:
     for ident, path, title in rows:
-        for name in {ident, Address(path).id, Address(path).stem, title}:
-            folded = fold(name)
-            rough.append((-_alike(pairs, wanted, folded), ident, folded))
-    rough.sort()
-    scores: dict[str, float] = {}
-    for _, ident, name in rough[:COMPARED]:
-        likeness = max(
-            SequenceMatcher(None, wanted, name, autojunk=False).ratio(),
-            SequenceMatcher(None, link_key(wanted), name, autojunk=False).ratio(),
-        )
-        scores[ident] = max(scores.get(ident, 0.0), likeness)
-    best = sorted(scores, key=lambda ident: (-scores[ident], ident))
-    return [ident for ident in best if scores[ident] >= LEAST_LIKE][:limit]
+        address = Address(path)
+        for name in {ident, address.id, address.stem, title}:
+            yield ident, fold(name)
 
 
 def same_name(connection: sqlite3.Connection, address: Address) -> Address | None:
@@ -61,13 +105,27 @@ def same_name(connection: sqlite3.Connection, address: Address) -> Address | Non
     return next((Address(path) for (path,) in rows if fold(path) == folded), None)
 
 
-def _pairs(text: str) -> Counter[str]:
-    return Counter(text[at : at + 2] for at in range(len(text) - 1))
-
-
-def _alike(pairs: Counter[str], wanted: str, name: str) -> float:
+def _alike(wanted: str, name: str) -> float:
     """The part of both names' pairs of letters that they share."""
-    total = len(wanted) + len(name) - 2
-    if total <= 0:
+    if len(wanted) + len(name) <= 2:  # noqa: PLR2004 -- two names of one letter each, or less
         return float(wanted == name)
-    return 2 * sum(min(count, name.count(pair)) for pair, count in pairs.items()) / total
+    here = occurrences(name)
+    shared = sum(min(count, here.get(pair, 0)) for pair, count in Counter(pairs_of(wanted)).items())
+    return alike(shared, len(wanted), len(name))
+
+
+def _best(wanted: str, entries: Sequence[Entry], limit: int) -> list[str]:
+    """The ids of those names that are most like a text letter by letter, best first, then by id."""
+    matchers = [SequenceMatcher(None, form, autojunk=False) for form in {wanted, link_key(wanted)}]
+    scores: dict[str, float] = {}
+    least = LEAST_LIKE
+    for ident, name in entries:
+        for matcher in matchers:
+            matcher.set_seq2(name)
+            # Two bounds from above, of which each costs a tenth of what follows it.
+            if matcher.real_quick_ratio() >= least and matcher.quick_ratio() >= least:
+                scores[ident] = max(scores.get(ident, 0.0), matcher.ratio())
+        if len(scores) >= limit > 0:
+            least = max(LEAST_LIKE, sorted(scores.values(), reverse=True)[limit - 1])
+    best = sorted(scores, key=lambda ident: (-scores[ident], ident))
+    return [ident for ident in best if scores[ident] >= LEAST_LIKE][:limit]

@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import cast
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Raised with every change to the tables, to the full text's fields or to what is derived from a document."""
 
 BUSY_SECONDS = 30.0
@@ -56,7 +56,12 @@ CREATE TABLE pending (path TEXT PRIMARY KEY, begun INTEGER) WITHOUT ROWID;
 CREATE TABLE unreadable (path TEXT PRIMARY KEY, reason TEXT) WITHOUT ROWID;
 """
 
-_LINK_INDEXES = {
+_LATE_INDEXES = {
+    # The ways round in which pages are mostly asked for: a first page then costs what it shows, however many there are.
+    "files_by_title": "files (title_folded, path)",
+    "files_by_type": "files (type_folded, path)",
+    "files_by_date": "files (date DESC, path)",
+    "files_by_updated": "files (updated DESC, path)",
     "links_by_target": "links (target) WHERE target IS NOT NULL",
     "links_by_key": "links (key)",
     "links_by_attachment": "links (attachment) WHERE attachment IS NOT NULL",
@@ -137,19 +142,19 @@ def create_catalogue(path: Path) -> None:
     with closing(_connected(path, create=True)) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.executescript(_SCHEMA)
-        make_link_indexes(connection)
+        make_late_indexes(connection)
         connection.execute("INSERT INTO meta VALUES ('version', ?)", (SCHEMA_VERSION,))
 
 
-def drop_link_indexes(connection: sqlite3.Connection) -> None:
-    """Before very many links come: keeping the indexes row by row costs more than making them anew."""
-    for name in _LINK_INDEXES:
+def drop_late_indexes(connection: sqlite3.Connection) -> None:
+    """Before very many documents come: keeping the indexes row by row costs more than making them anew."""
+    for name in _LATE_INDEXES:
         connection.execute(sql("DROP INDEX IF EXISTS", name))
 
 
-def make_link_indexes(connection: sqlite3.Connection) -> None:
-    """Make the indexes of `links` that are not there."""
-    for name, on in _LINK_INDEXES.items():
+def make_late_indexes(connection: sqlite3.Connection) -> None:
+    """Make those of these indexes that are not there."""
+    for name, on in _LATE_INDEXES.items():
         connection.execute(sql("CREATE INDEX IF NOT EXISTS", name, "ON", on))
 
 

@@ -19,14 +19,16 @@ from commonplace.domain.links import INDEX_NAMES, MARKDOWN_KINDS, Named, link_ke
 from commonplace.domain.ports import Store
 from commonplace.domain.query import Record, ResolvedLink
 from commonplace.domain.snippets import sentence_round
-from commonplace.index.catalogue.database import sql
-from commonplace.index.catalogue.entries import aliases_from, document_key, encode, named
+from commonplace.index.catalogue.database import grow, sql
+from commonplace.index.catalogue.entries import aliases_from, document_key, encode, named, records_where
 
 EVERYTHING = "*"
 """The key that stands for every unresolved link: after a first sync it costs less than all keys one by one.
 
 No target has it: `link_key` gives it only for a target of that name, which is then resolved with the others.
 """
+NAMED = "named"
+"""The key in `meta` of the number that grows whenever what documents are called has changed."""
 MANY_LINKS = 1000
 """From here on all names are read at once rather than asked for."""
 
@@ -122,6 +124,7 @@ class Linker:
         self._first = paths is not None
         self._rows: list[_LinkRow] = []
         self._names: list[tuple[str, int]] = []
+        self._renamed = False
         self._targets: dict[tuple[str, str, str | int, bool], _Columns] = {}
         if self._first:
             unsettle(connection, {EVERYTHING})
@@ -144,12 +147,15 @@ class Linker:
 
     def finish(self) -> None:
         """Write what was taken in; to be called once, before the links are settled."""
+        if self._renamed:
+            grow(self._connection, NAMED)
         self._connection.executemany("INSERT OR IGNORE INTO names VALUES (?, ?)", sorted(self._names))
         # Each document's rows stand together already, and in their order.
         rows = sorted(self._rows, key=itemgetter(0))
         self._connection.executemany("INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
     def _rename(self, before: Named | None, after: Named | None) -> None:
+        self._renamed = True
         changed: set[str] = set()
         if before:
             key, keys = document_key(before.address.path), name_keys(before)
@@ -330,8 +336,9 @@ def edges(connection: sqlite3.Connection) -> list[tuple[Address, Address]]:
     return [(Address(source), Address(target)) for source, target in rows]
 
 
-NOT_LINKED_TO = "NOT EXISTS (SELECT 1 FROM links l WHERE l.target = f.id AND l.source <> f.id)"
-"""Condition over `files f`: no other document links here."""
+def orphans(connection: sqlite3.Connection) -> list[Record]:
+    """Records of the documents that no other document links to, by path."""
+    return records_where(connection, "NOT EXISTS (SELECT 1 FROM links l WHERE l.target = f.id AND l.source <> f.id)")
 
 
 def _resolved(connection: sqlite3.Connection, where: str, values: Sequence[str | int]) -> list[ResolvedLink]:

@@ -12,6 +12,7 @@ from commonplace.domain.documents import Finding, Severity
 from commonplace.domain.query import Counts, Filter, ListQuery, Record, RecordPage, SortKey
 from commonplace.index.catalogue.database import sql
 from commonplace.index.catalogue.entries import encode, records_where
+from commonplace.index.catalogue.keeping import Kept
 
 _SORTS: dict[SortKey, str] = {
     "path": "f.path",
@@ -23,8 +24,15 @@ _SORTS: dict[SortKey, str] = {
     "updated_day": "f.updated_day",
     "score": "f.path",
 }
+_BY_PATH: frozenset[SortKey] = frozenset({"path", "score"})
+LARGE_VALUES = 1000
+"""Characters of a filter's values from which on its total is not kept."""
 HIGHEST = "\U0010ffff"
 """Sorts behind every character that a path or tag may hold."""
+
+
+_INDEXED: dict[SortKey, bool] = {"title": False, "type": False, "date": True, "updated": True}
+"""Sorts in whose very order an index of the catalogue gives the documents, and whether it is the descending one."""
 
 
 class Condition:
@@ -64,6 +72,11 @@ class Condition:
         """What stands behind WHERE."""
         return " AND ".join(self._parts) or "1"
 
+    @property
+    def unindexed(self) -> str:
+        """The same with a sign before every column, which keeps SQLite from choosing an index for it."""
+        return " AND ".join(part.replace("f.", "+f.") for part in self._parts) or "1"
+
     def _add(self, sql: str, *values: str | int) -> None:
         self._parts.append(sql)
         self.values += values
@@ -73,21 +86,48 @@ class Condition:
             self._add(f"{column} BETWEEN ? AND ?", day_number(first) or 1, day_number(last) or LAST_DAY)
 
 
-def list_records(connection: sqlite3.Connection, query: ListQuery, keys: Collection[int] | None = None) -> RecordPage:
+def list_records(
+    connection: sqlite3.Connection, kept: Kept, query: ListQuery, keys: Collection[int] | None = None
+) -> RecordPage:
     """A page of the records that a filter keeps, sorted, ties broken by path.
 
     Args:
         connection: The catalogue.
+        kept: Answers of this generation.
         query: What is asked.
         keys: See `Condition`.
     """
     where = Condition(query.filter, keys)
-    counting = sql("SELECT count(*) FROM files f WHERE", where.sql)
-    total = connection.execute(counting, where.values).fetchone()[0]
-    order = order_by(query.sort, descending=query.descending)
-    page = sql("f.id IN (SELECT f.id FROM files f WHERE", where.sql, "ORDER BY", order, "LIMIT ? OFFSET ?)")
-    values = (*where.values, max(query.limit, 0), max(query.offset, 0))
-    return RecordPage(records=tuple(records_where(connection, page, values, order)), total=total)
+    total = _count(connection, kept, where)
+    limit, offset = max(query.limit, 0), max(query.offset, 0)
+    if not limit or offset >= total:
+        return RecordPage(records=(), total=total)
+    order = within = order_by(query.sort, descending=query.descending)
+    condition = where.sql
+    if where.values and query.sort not in _BY_PATH:
+        # Of a filter that keeps many, a page is found soonest by going along the sort's index; of one that keeps few,
+        # by sorting those.
+        documents = _count(connection, kept, Condition(Filter()))
+        ordered = _INDEXED.get(query.sort) is query.descending
+        if ordered and (offset + limit) * documents < total * total:
+            condition = where.unindexed
+        else:
+            within = f"+{order}"
+    page = sql("f.id IN (SELECT f.id FROM files f WHERE", condition, "ORDER BY", within, "LIMIT ? OFFSET ?)")
+    records = records_where(connection, page, (*where.values, limit, offset), order)
+    return RecordPage(records=tuple(records), total=total)
+
+
+def _count(connection: sqlite3.Connection, kept: Kept, where: Condition) -> int:
+    """How many documents a condition keeps."""
+
+    def count() -> int:
+        counting = sql("SELECT count(*) FROM files f WHERE", where.sql)
+        return cast("int", connection.execute(counting, where.values).fetchone()[0])
+
+    if sum(len(str(value)) for value in where.values) > LARGE_VALUES:
+        return count()
+    return kept.get(connection, ("count", where.sql, *where.values), count)
 
 
 def order_by(sort: SortKey, *, descending: bool) -> str:
@@ -120,7 +160,9 @@ def count_tags(
     folded = _bare_tag(prefix)
     rows = connection.execute(
         sql(
-            "SELECT t.tag, t.shown, count(*) FROM tags t JOIN files f ON f.id = t.file",
+            "SELECT t.tag, t.shown, count(*) FROM tags t",
+            # Without a filter the documents need not be looked at.
+            "JOIN files f ON f.id = t.file" if where.values else "",
             "WHERE t.tag >= ? AND t.tag < ? AND",
             where.sql,
             "GROUP BY t.tag, t.shown",
@@ -137,16 +179,18 @@ def count_tags(
 
 def count_all(connection: sqlite3.Connection) -> Counts:
     """Totals over the collection."""
-    documents, sections, links = connection.execute(
-        "SELECT count(*), coalesce(sum(sections), 0), coalesce(sum(links), 0) FROM files"
-    ).fetchone()
-    types = connection.execute("SELECT type, count(*) FROM files GROUP BY type ORDER BY count(*) DESC, type").fetchall()
+    rows = cast(
+        "list[tuple[str, int, int, int]]",
+        connection.execute(
+            "SELECT type, count(*), sum(sections), sum(links) FROM files GROUP BY type ORDER BY count(*) DESC, type"
+        ).fetchall(),
+    )
     return Counts(
-        documents=documents,
-        sections=sections,
-        links=links,
+        documents=sum(row[1] for row in rows),
+        sections=sum(row[2] for row in rows),
+        links=sum(row[3] for row in rows),
         tags=connection.execute("SELECT count(DISTINCT tag) FROM tags").fetchone()[0],
-        types=tuple(types),
+        types=tuple(row[:2] for row in rows),
     )
 
 
