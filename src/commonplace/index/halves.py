@@ -15,10 +15,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
+from commonplace.domain.addresses import Address
 from commonplace.domain.errors import StorageError, UnavailableError
 from commonplace.domain.ports import Store
 from commonplace.index.catalogue.database import Catalogue, create_catalogue, read_number
 from commonplace.index.catalogue.keeping import Kept
+from commonplace.index.catalogue.linking import is_file
+from commonplace.index.catalogue.presence import OnDisk, Presence
 from commonplace.index.intake import Intake
 from commonplace.index.locking import BatchLock
 from commonplace.index.naming import Names
@@ -60,6 +63,8 @@ class Halves:
             raise
         self.kept = Kept()
         self.names = Names()
+        root = store.root if isinstance(store, OnDisk) else None
+        self.presence = Presence(root, lambda path: is_file(store, Address(path)))
         self.recent = RecentCache(self.fulltext.analyzer.analyze)
         self.intake = Intake(store, self.catalogue, self.fulltext, BatchLock(folder / LOCK))
 
@@ -95,6 +100,7 @@ class View:
         self.connection = connection
         self.kept = halves.kept
         self.names = halves.names
+        self.presence = halves.presence
 
     def once(self, key: Hashable, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
         """An answer that is worked out once for every generation of the index; `Kept.get` says more."""

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import TypeVar
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Revision
@@ -30,6 +30,8 @@ from commonplace.index import naming
 from commonplace.index.catalogue import linking, listing
 from commonplace.index.catalogue.database import Catalogue, read_meta, read_number
 from commonplace.index.catalogue.entries import record_at, records_where, revisions_in
+from commonplace.index.catalogue.losing import lost_links
+from commonplace.index.catalogue.presence import OnDisk
 from commonplace.index.dating import Dating
 from commonplace.index.halves import DAMAGE, Halves, Home, View, refuse_unless_damaged, unusable
 from commonplace.index.intake import FEW_FILES, Outcome
@@ -44,16 +46,6 @@ OWN_WRITES = 1000
 """How many of this process's own writes are remembered, so as not to be reported as changes from outside."""
 
 Given = TypeVar("Given")
-
-
-@runtime_checkable
-class OnDisk(Protocol):
-    """A store whose folder can be watched."""
-
-    @property
-    def root(self) -> Path:
-        """The folder."""
-        ...
 
 
 class LocalIndex:
@@ -214,7 +206,9 @@ class LocalIndex:
 
     def broken(self, address: Address | None = None) -> list[ResolvedLink]:
         """Links that lead nowhere."""
-        return self._ask(lambda view: linking.broken_links(view.connection, self._store, address))
+        if address is not None:
+            return self._ask(lambda view: linking.broken_links(view.connection, self._store, address))
+        return self._ask(self._broken)
 
     def findings(self) -> list[Record]:
         """Records that have findings; for a file that cannot be read, one that says so."""
@@ -242,6 +236,11 @@ class LocalIndex:
         self._dating.close()
         self._halves.close()
         self._home.close()
+
+    def _broken(self, view: View) -> list[ResolvedLink]:
+        lost = view.once("lost", lambda connection: lost_links(connection, self._store))
+        # Other files come without the index being told.
+        return lost.without(view.presence.among(lost.places))
 
     def _sync(self, progress: Progress | None) -> Outcome:
         def tell(done: int, total: int) -> None:

@@ -86,9 +86,9 @@ class CatalogueLookup:
     def _find_file(self, path: str) -> Address | None:
         try:
             address = parse_address(path)
-            return address if self._may_hold(address) and self._store.stat(address) else None
-        except (InvalidInputError, StorageError):
+        except InvalidInputError:
             return None
+        return address if self._may_hold(address) and is_file(self._store, address) else None
 
     def _may_hold(self, address: Address) -> bool:
         """Whether it is worth looking for a file: many links lead into folders of other sites that are not here."""
@@ -102,6 +102,14 @@ class CatalogueLookup:
         if self._paths is not None:
             return path in self._paths
         return self._connection.execute("SELECT 1 FROM files WHERE path = ?", (path,)).fetchone() is not None
+
+
+def is_file(store: Store, address: Address) -> bool:
+    """Whether there is a file that may be served; one that cannot be looked at is none."""
+    try:
+        return store.stat(address) is not None
+    except StorageError:
+        return False
 
 
 class Linker:
@@ -270,27 +278,20 @@ def links_named(connection: sqlite3.Connection, keys: Sequence[str]) -> list[Res
     return _resolved(connection, "l.key IN (SELECT value FROM json_each(?))", (encode(list(keys)),))
 
 
-def broken_links(connection: sqlite3.Connection, store: Store, source: Address | None) -> list[ResolvedLink]:
-    """Links that lead nowhere, of one document or of all, by source, then order.
+def unresolved_links(connection: sqlite3.Connection, source: Address | None = None) -> list[ResolvedLink]:
+    """Links of one document or of all that led nowhere when they were last resolved, by source, then order."""
+    where, values = ("", ()) if source is None else (" AND l.source = ?", (document_key(source.path),))
+    return _resolved(connection, f"l.target IS NULL AND l.attachment IS NULL{where}", values)
+
+
+def broken_links(connection: sqlite3.Connection, store: Store, source: Address) -> list[ResolvedLink]:
+    """Links of a document that lead nowhere, in order.
 
     Other files come without the index being told, so links that look broken are tried once more.
     """
-    where, values = ("", ()) if source is None else (" AND l.source = ?", (document_key(source.path),))
-    found = _resolved(connection, f"l.target IS NULL AND l.attachment IS NULL{where}", values)
     lookup = CatalogueLookup(connection, store)
-    if len(found) > MANY_LINKS:
-        lookup.read_all_names()
-    leads: dict[tuple[str, str, str, bool], Address | None] = {}
-    broken: list[ResolvedLink] = []
-    for one in found:
-        link = one.link
-        # All that `resolve` looks at: a link without a target is never broken.
-        means = (link.collection, link.target, one.source.folder, link.kind in MARKDOWN_KINDS)
-        if means not in leads:
-            leads[means] = resolve(link, one.source, lookup, collection=store.name)
-        if leads[means] is None:
-            broken.append(one)
-    return broken
+    found = unresolved_links(connection, source)
+    return [one for one in found if resolve(one.link, source, lookup, collection=store.name) is None]
 
 
 def resolve_all(connection: sqlite3.Connection, store: Store, document: Document) -> list[ResolvedLink]:
