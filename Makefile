@@ -10,7 +10,7 @@ BIN := .venv/bin
 # Nothing to say when all is well; everything the tool said when it is not.
 quietly = said=$$($(1) 2>&1) || { printf '%s\n' "$$said" >&2; exit 1; }
 
-.PHONY: help setup setup-dev model run test check format lint types imports docstrings sizes dups text tables bench soak eval lock clean
+.PHONY: help setup setup-dev model model-wheel run test check format lint types imports docstrings sizes dups text tables bench soak eval lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -73,6 +73,9 @@ soak: setup-dev model ## the long runs (kills, mutations, fuzz cases) whole; res
 
 eval: setup-dev model ## quality of search on judged question sets (../shared/eval)
 	@$(BIN)/python -m benchmarks.judged $(ARGS)
+
+model-wheel: setup model ## a package with the converted model, in dist/
+	@$(BIN)/python tools/model_wheel.py
 
 lock: setup ## resolve pyproject.toml anew into requirements*.lock (UPGRADE=1: newest versions)
 	@$(BIN)/python tools/lock.py $(if $(UPGRADE),--upgrade)

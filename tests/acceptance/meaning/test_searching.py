@@ -136,7 +136,7 @@ def test_the_command_line_embeds_on_request_and_then_searches_by_meaning(harbour
     pages = len(list(harbour.rglob("*.md")))
     shell = Shell(harbour, {"COMMONPLACE_MODEL_DIR": str(MODELS)})
     (before,) = shell("model", "status", "--json").json["collections"]
-    assert (before["status"], before["documents"]) == ("ready", 0)
+    assert (before["status"], before["documents"], before["pending"]) == ("working", 0, pages)
     shell("index", "--embed")
     (after,) = shell("model", "status", "--json").json["collections"]
     assert (after["status"], after["documents"], after["pending"]) == ("ready", pages, 0)

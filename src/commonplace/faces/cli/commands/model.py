@@ -57,7 +57,7 @@ def command(
 
 def _status(session: Session) -> None:
     rows: list[Json] = []
-    with session.opened_as_is() as collections:
+    with session.opened() as collections:
         for collection in collections:
             state = meaning_state(collection)
             rows.append(_json(collection, state))
