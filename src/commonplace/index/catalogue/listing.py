@@ -25,6 +25,8 @@ _SORTS: dict[SortKey, str] = {
     "score": "f.path",
 }
 _BY_PATH: frozenset[SortKey] = frozenset({"path", "score"})
+MANY_SHARE = 4
+"""Where a filter keeps more than one document in so many, reading them all costs less than looking each up."""
 LARGE_VALUES = 1000
 """Characters of a filter's values from which on its total is not kept."""
 HIGHEST = "\U0010ffff"
@@ -108,8 +110,10 @@ def list_records(
         # Of a filter that keeps many, a page is found soonest by going along the sort's index; of one that keeps few,
         # by sorting those.
         documents = _count(connection, kept, Condition(Filter()))
-        ordered = _INDEXED.get(query.sort) is query.descending
-        if ordered and (offset + limit) * documents < total * total:
+        if _INDEXED.get(query.sort) is not query.descending:
+            within = f"+{order}"
+            condition = where.unindexed if total > documents // MANY_SHARE else where.sql
+        elif (offset + limit) * documents < total * total:
             condition = where.unindexed
         else:
             within = f"+{order}"
