@@ -19,24 +19,25 @@ SENTENCE_BYTES = 600
 """How far round a link its sentence is looked for."""
 
 _SENTENCE_END = re.compile(r"[.!?…]['\"”)\]]*(?=\s+(?![a-z]))|[\u3002\uff01\uff1f]")
-_BLANKS = re.compile(r"\s+")
 _WORD_END = re.compile(r"[^\W_]*")
 _HTML = (
     "a|abbr|b|blockquote|body|br|caption|cite|code|col|colgroup|dd|del|details|div|dl|dt|em|figcaption|figure|font|"
     "h[1-6]|hr|i|iframe|img|ins|kbd|li|mark|ol|p|pre|q|s|samp|section|small|span|strong|sub|summary|sup|table|tbody|"
     "td|tfoot|th|thead|tr|tt|u|ul|var|video"
 )
-# Every repetition is bounded or cannot match what follows it, so the time is linear in the text.
+# Every repetition is bounded or cannot match what follows it, so the time is linear in the text. What can only stand at
+# the beginning of a line comes first, and what begins with a sign is tried at signs alone: most letters cost nothing.
 _MARKUP = re.compile(
-    r"(?P<gap>^[ \t]*(?:```|~~~)[^\n]*$|^[ \t|:+=_*-]{3,}$|^[ \t]*\[[^\[\]\n]{1,80}\]:[^\n]*$"
-    rf"|</?(?:{_HTML})(?:[ /][^<>\n]{{0,300}})?>|<!--[^<>]{{0,500}}-->|\|)"
-    r"|(?P<lead>^[ \t]*(?:>[ \t]?|[*+-][ \t]+|\d{1,9}[.)][ \t]+|\#{1,6}[ \t]+)+)"
+    r"^(?:(?P<rule>[ \t]*(?:```|~~~)[^\n]*$|[ \t|:+=_*-]{3,}$|[ \t]*\[[^\[\]\n]{1,80}\]:[^\n]*$)"
+    r"|(?P<lead>[ \t]*(?:>[ \t]?|[*+-][ \t]+|\d{1,9}[.)][ \t]+|\#{1,6}[ \t]+)+))"
+    r"|(?=[<|!\[\]`*_\\])(?:"
+    rf"(?P<gap></?(?:{_HTML})(?:[ /][^<>\n]{{0,300}})?>|<!--[^<>]{{0,500}}-->|\|)"
     r"|!?\[\[(?P<target>[^\[\]|\n]*)(?:\|(?P<shown>[^\[\]\n]*))?\]\]"
     r"|(?P<mark>\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)?(?:[ \t]+\"[^\"\n]*\")?\)|\]\[[^\[\]\n]*\]|!?\[(?=[^\[\]\n]*\]))"
     r"|(?P<code>`+)"
     r"|\*{1,3}(?=[^\s*])(?P<star>[^*\n]{1,300})(?<=\S)\*{1,3}"
     r"|(?<!\w)_{1,2}(?=[^\s_])(?P<line>[^_\n]{1,300})(?<=\S)_{1,2}(?!\w)"
-    r"|\\(?=[!-/:-@\[-`{-~])",
+    r"|\\(?=[!-/:-@\[-`{-~]))",
     re.MULTILINE,
 )
 
@@ -54,7 +55,7 @@ class Wanted:
 
 def plain_text(markdown: str) -> str:
     """Markdown without its markup, as one line."""
-    return _BLANKS.sub(" ", _MARKUP.sub(_shown, markdown)).strip()
+    return " ".join(_MARKUP.sub(_shown, markdown).split())
 
 
 def snippet(markdown: str, wanted: Wanted, limit: int) -> str:
@@ -111,7 +112,7 @@ Place = tuple[int, int, str]
 
 def _shown(found: re.Match[str]) -> str:
     kind = found.lastgroup
-    if kind == "gap":
+    if kind in {"gap", "rule"}:
         return " "
     if kind in {"target", "shown", "star", "line"}:
         return found[kind] or found["target"] or ""
@@ -121,7 +122,8 @@ def _shown(found: re.Match[str]) -> str:
 def _places(text: str, wanted: Wanted) -> Iterator[Place]:
     """Where wanted words stand, word by word; in the folded text only when the text as it is has none."""
     found = False
-    for place in _places_in(text.lower() if len(text.lower()) == len(text) else text, text, wanted):
+    lower = text.lower()
+    for place in _places_in(lower if len(lower) == len(text) else text, text, wanted):
         found = True
         yield place
     if not found and not text.isascii():
@@ -132,12 +134,12 @@ def _places_in(folded: str, text: str, wanted: Wanted) -> Iterator[Place]:
     for beginning, forms in wanted.words.items():
         at, count = folded.find(beginning), 0
         while at >= 0 and count < MAX_PLACES:
-            end = _end_of_word(folded, at + len(beginning))
-            word = folded[at:end]
-            starts = at == 0 or not folded[at - 1].isalnum()
-            if starts and (word in forms or (not word.isascii() and wanted.fold(text[at:end]) in forms)):
-                yield at, end, beginning
-                count += 1
+            if at == 0 or not folded[at - 1].isalnum():
+                end = _end_of_word(folded, at + len(beginning))
+                word = folded[at:end]
+                if word in forms or (not word.isascii() and wanted.fold(text[at:end]) in forms):
+                    yield at, end, beginning
+                    count += 1
             at = folded.find(beginning, at + 1)
     for gram in wanted.grams:
         at, count = folded.find(gram), 0
@@ -148,8 +150,6 @@ def _places_in(folded: str, text: str, wanted: Wanted) -> Iterator[Place]:
 
 
 def _end_of_word(text: str, at: int) -> int:
-    if at >= len(text) or not (text[at].isalnum()):
-        return at
     found = _WORD_END.match(text, at)
     return found.end() if found else at
 

@@ -209,6 +209,14 @@ def records_where(
     return [record_from(cast("RecordRow", row)) for row in rows]
 
 
+def paths_by_key(connection: sqlite3.Connection, keys: Sequence[int]) -> dict[int, str]:
+    """Paths by document number; numbers that the catalogue does not know are left out."""
+    rows = connection.execute(
+        "SELECT f.id, f.path FROM json_each(?) w CROSS JOIN files f WHERE f.id = w.value", (encode(keys),)
+    )
+    return dict(cast("list[tuple[int, str]]", rows.fetchall()))
+
+
 def records_by_key(connection: sqlite3.Connection, keys: Sequence[int]) -> Mapping[int, Record]:
     """Records by document number; numbers without a record are left out."""
     rows = cast(

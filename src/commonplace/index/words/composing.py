@@ -33,6 +33,8 @@ CLOSE = FieldWeight(1.0, STEM_WEIGHT)
 """Sections, which are only looked at in documents that were found."""
 FIELD_WEIGHTS: Mapping[str, FieldWeight] = {ft.BODY: FieldWeight(1.0), ft.TITLE: FieldWeight(0.4, STEM_WEIGHT)}
 """Whole documents; the body holds the title once more."""
+FEW_TERMS = 64
+"""Up to so many terms are looked up one by one; the library makes an automaton of a set, which pays for more."""
 COMPOUND_WEIGHT = 1.0
 """What the parts of `std::vector` count once more when they stand together."""
 
@@ -70,7 +72,7 @@ class Composer:
         clauses += ((Occur.Must, _silent(query)) for query in _within(schema, scope))
         for left_out in (hidden, sorted(scope.without)):
             if left_out:
-                clauses.append((Occur.MustNot, Query.term_set_query(schema, ft.KEY, left_out)))
+                clauses.append((Occur.MustNot, _any_of(schema, ft.KEY, left_out)))
         return Query.boolean_query(clauses)
 
     def sections(self, keys: Sequence[int]) -> Query:
@@ -78,7 +80,7 @@ class Composer:
         schema = self._sections
         parts = list(self._parts(schema, {ft.BODY: CLOSE}))
         parts += ((Occur.Should, _all_of(schema, phrase)) for phrase in self._wishes.phrases)
-        within = _silent(Query.term_set_query(schema, ft.KEY, keys))
+        within = _silent(_any_of(schema, ft.KEY, keys))
         return Query.boolean_query([(Occur.Must, within), (Occur.Must, Query.boolean_query(parts))])
 
     def _parts(self, schema: tantivy.Schema, fields: Mapping[str, FieldWeight]) -> Iterable[tuple[Occur, Query]]:
@@ -116,13 +118,20 @@ def _all_of(schema: tantivy.Schema, phrase: Phrase) -> Query:
 
 
 def _within(schema: tantivy.Schema, scope: Scope) -> list[Query]:
-    queries = [Query.term_set_query(schema, ft.TERMS, sorted(group)) for group in scope.groups]
+    queries = [_any_of(schema, ft.TERMS, sorted(group)) for group in scope.groups]
     if scope.days:
         first, last = scope.days
         queries.append(Query.range_query(schema, ft.DAY, tantivy.FieldType.Unsigned, first, last))
     if scope.keys is not None:
-        queries.append(Query.term_set_query(schema, ft.KEY, sorted(scope.keys)))
+        queries.append(_any_of(schema, ft.KEY, sorted(scope.keys)))
     return queries
+
+
+def _any_of(schema: tantivy.Schema, field: str, terms: Sequence[str] | Sequence[int]) -> Query:
+    """Texts that have at least one of these terms."""
+    if not 0 < len(terms) <= FEW_TERMS:
+        return Query.term_set_query(schema, field, terms)
+    return Query.boolean_query([(Occur.Should, Query.term_query(schema, field, term)) for term in terms])
 
 
 def _term(schema: tantivy.Schema, field: str, text: str) -> Query:

@@ -6,12 +6,11 @@ import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import cast
 
 from commonplace.domain.meaning.fusion import FLOOR, fused, weight_of
 from commonplace.domain.nearness import Near
 from commonplace.domain.query import SearchQuery
-from commonplace.index.catalogue.entries import document_key, encode
+from commonplace.index.catalogue.entries import document_key, paths_by_key
 
 FUSED = 50
 """How many of the best documents by words, and of the nearest, are put into one order; the others by words follow."""
@@ -84,7 +83,4 @@ class Order:
 
     def _paths(self, keys: list[int]) -> dict[int, str]:
         """Paths by document, of those that are there."""
-        rows = self.connection.execute(
-            "SELECT f.id, f.path FROM json_each(?) w CROSS JOIN files f WHERE f.id = w.value", (encode(keys),)
-        )
-        return dict(cast("list[tuple[int, str]]", rows.fetchall()))
+        return paths_by_key(self.connection, keys)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, cast
 
+import tantivy
+
 from commonplace.domain.nearness import Near
 from commonplace.domain.query import ListQuery, SearchQuery
-from commonplace.index.catalogue.entries import encode
+from commonplace.index.catalogue.entries import paths_by_key
 from commonplace.index.catalogue.listing import sorted_keys
 from commonplace.index.words import fulltext as ft
 from commonplace.index.words.composing import Composer
@@ -25,6 +28,9 @@ SECTION_WEIGHT = 0.4
 """What the best section's score counts beside the document's."""
 SECTIONS_SEEN = 200
 """How many sections of those documents are looked at, at the least."""
+ALIKE = 100
+"""Up to so many documents of one score come by path. More of them stay in the full text's order, which is the same for
+every page of an answer: to know the first by path, all would have to be fetched."""
 
 
 class _Counted(Protocol):
@@ -96,13 +102,13 @@ class Ranker:
     def all(self, scope: Scope) -> dict[int, float]:
         """Every document that answers, with its score."""
         found, _ = self._documents(scope, max(self._searchers.documents.num_docs, 1))
-        return found | self._scorer.documents(scope)
+        return self._scorer.documents(scope) | found
 
     def _best(self, scope: Scope, query: SearchQuery) -> Ranked:
         offset, limit = max(query.offset, 0), max(query.limit, 0)
         found, total = self._documents(scope, max(offset + limit, FUSED if query.meaning else RERANKED))
         newer = self._scorer.documents(scope)
-        ordered = self._ordered(found | newer)
+        ordered = self._ordered(newer | found)
         total += len(newer) - (len(found) + len(newer) - len(ordered))
         seen: Sections = {}
         if offset < RERANKED or query.meaning:
@@ -141,48 +147,70 @@ class Ranker:
         return Ranked(chosen, self._sections_of(list(chosen), query.sections), total)
 
     def _documents(self, scope: Scope, limit: int) -> tuple[dict[int, float], int]:
-        """The best documents of the full text and how many answer; none of several alike is left out at the end."""
+        """The best documents of the full text, in its order, and how many answer.
+
+        Of several alike at the end none is left out, unless there are more than `ALIKE`.
+        """
         query = self._composer.documents(scope, self._recent.hidden)
         searcher = self._searchers.documents
-        while True:
-            result = searcher.search(query, limit=limit + 1)
-            hits = result.hits
-            if len(hits) <= limit or hits[-1][0] != hits[-2][0]:
-                break
-            limit *= 4
-        keys = searcher.fast_field_values(ft.KEY, [address for _, address in hits[:limit]])
-        scores = {int(key or 0): float(score) for key, (score, _) in zip(keys, hits, strict=False)}
+        result = searcher.search(query, limit=limit + 1)
+        hits = result.hits
+        if len(hits) > limit:
+            last = hits[limit - 1][0]
+            if hits[limit][0] == last:
+                further = searcher.search(query, limit=limit + 1 + ALIKE, count=False).hits
+                hits = [hit for hit in further if hit[0] >= last]
+            else:
+                hits = hits[:limit]
+        keys = searcher.fast_field_values(ft.KEY, [address for _, address in hits])
+        scores = {int(key or 0): float(score) for key, (score, _) in zip(keys, hits, strict=True)}
         return scores, cast("_Counted", result).count
 
     def _ordered(self, scores: Mapping[int, float]) -> dict[int, float]:
-        """Best first, those alike by path; documents that the catalogue does not know are left out."""
-        rows = self._connection.execute(
-            "SELECT f.id, f.path FROM files f WHERE f.id IN (SELECT value FROM json_each(?))", (encode(list(scores)),)
-        )
-        paths = cast("dict[int, str]", dict(rows.fetchall()))
-        order = sorted(paths, key=lambda key: (-scores[key], paths[key]))
-        return {key: scores[key] for key in order}
+        """Best first, those alike by path; documents that the catalogue does not know are left out.
+
+        Args:
+            scores: By document; those of the full text in its order.
+        """
+        paths = paths_by_key(self._connection, list(scores))
+        alike = Counter(scores.values())
+        known = [key for key in scores if key in paths]
+        known.sort(key=lambda key: (-scores[key], paths[key] if alike[scores[key]] <= ALIKE else ""))
+        return {key: scores[key] for key in known}
 
     def _sections_of(self, keys: Sequence[int], count: int) -> Sections:
         """The `count` best sections of each of a few documents."""
         if not keys or not self._wishes.any or count < 1:
             return {}
-        return {key: found[:count] for key, found in self._seen_sections(keys, count).items()}
+        return self._seen_sections(keys, count)
 
     def _seen_sections(self, keys: Iterable[int], count: int = 1) -> dict[int, list[tuple[int, float]]]:
         newer = self._recent.documents.keys() & set(keys)
         older = [key for key in keys if key not in newer]
-        found: dict[int, list[tuple[int, float]]] = {key: self._scorer.sections(key) for key in newer}
+        found = {key: self._scorer.sections(key)[:count] for key in newer}
         if older:
-            searcher = self._searchers.sections
-            limit = max(SECTIONS_SEEN, 8 * count * len(older))
-            hits = searcher.search(self._composer.sections(older), limit=limit, count=False).hits
-            addresses = [address for _, address in hits]
-            owners = searcher.fast_field_values(ft.KEY, addresses)
-            ordinals = searcher.fast_field_values(ft.ORDINAL, addresses)
-            for owner, ordinal, (score, _) in zip(owners, ordinals, hits, strict=True):
-                found.setdefault(int(owner or 0), []).append((int(ordinal or 0), float(score)))
-        return {key: sorted(sections, key=lambda one: (-one[1], one[0])) for key, sections in found.items() if sections}
+            found |= self._best_sections(older, count)
+        return {key: sections for key, sections in found.items() if sections}
+
+    def _best_sections(self, keys: Sequence[int], count: int) -> dict[int, list[tuple[int, float]]]:
+        """Ordinals and scores of the `count` best sections of documents of the full text; those alike in their order.
+
+        The full text gives texts that are alike in the order in which they were put in.
+        """
+        searcher = self._searchers.sections
+        limit = max(SECTIONS_SEEN, 8 * count * len(keys))
+        hits = searcher.search(self._composer.sections(keys), limit=limit, count=False).hits
+        owners = searcher.fast_field_values(ft.KEY, [address for _, address in hits])
+        chosen: dict[int, list[tuple[float, tantivy.DocAddress]]] = {}
+        for owner, hit in zip(owners, hits, strict=True):
+            sections = chosen.setdefault(int(owner or 0), [])
+            if len(sections) < count:
+                sections.append(hit)
+        addresses = [address for sections in chosen.values() for _, address in sections]
+        ordinals = iter(searcher.fast_field_values(ft.ORDINAL, addresses))
+        return {
+            key: [(int(next(ordinals) or 0), float(score)) for score, _ in sections] for key, sections in chosen.items()
+        }
 
 
 def _blended(by_words: Sequence[tuple[int, float]], near: Near | None, count: int) -> Sequence[tuple[int, float]]:
