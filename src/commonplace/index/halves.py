@@ -18,7 +18,7 @@ from typing import TypeVar
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import StorageError, UnavailableError
 from commonplace.domain.ports import Store
-from commonplace.index.catalogue.database import Catalogue, create_catalogue, read_number
+from commonplace.index.catalogue.database import Catalogue, create_catalogue
 from commonplace.index.catalogue.keeping import Kept
 from commonplace.index.catalogue.linking import is_file
 from commonplace.index.catalogue.presence import OnDisk, Presence
@@ -26,8 +26,9 @@ from commonplace.index.intake import Intake
 from commonplace.index.locking import BatchLock
 from commonplace.index.naming import Names
 from commonplace.index.words.fulltext import FullText, FullTextError
-from commonplace.index.words.recent import RecentCache
 from commonplace.index.words.searching import Search
+from commonplace.index.words.sight import Sights
+from commonplace.index.words.sources import Sources
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +66,8 @@ class Halves:
         self.names = Names()
         root = store.root if isinstance(store, OnDisk) else None
         self.presence = Presence(root, lambda path: is_file(store, Address(path)))
-        self.recent = RecentCache(self.fulltext.analyzer.analyze)
+        self.sights = Sights(self.fulltext)
+        self.sources = Sources(store)
         self.intake = Intake(store, self.catalogue, self.fulltext, BatchLock(folder / LOCK))
 
     @property
@@ -106,11 +108,10 @@ class View:
         """An answer that is worked out once for every generation of the index; `Kept.get` says more."""
         return self.kept.get(self.connection, key, lambda: work(self.connection))
 
-    def search(self, store: Store) -> Search:
+    def search(self) -> Search:
         """The full text with what is newer than it, as they belong to this view."""
-        recent = self._halves.recent.at(self.connection, read_number(self.connection, "generation"))
-        fulltext = self._halves.fulltext
-        return Search(store, self.connection, fulltext, read_number(self.connection, "fulltext"), recent)
+        halves = self._halves
+        return Search(halves.sources, self.connection, halves.fulltext, halves.sights.at(self.connection))
 
 
 class Home:

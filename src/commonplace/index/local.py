@@ -129,7 +129,7 @@ class LocalIndex:
         if filter_ is None:
             return self._ask(lambda view: revisions_in(view.connection))
         self._wait_dated(filter_, "path")
-        return self._ask(lambda view: revisions_in(view.connection, view.search(self._store).keys(filter_)))
+        return self._ask(lambda view: revisions_in(view.connection, view.search().keys(filter_)))
 
     def by_id(self, identifier: str) -> list[Record]:
         """Documents with this id, by path."""
@@ -153,7 +153,7 @@ class LocalIndex:
     def search(self, query: SearchQuery) -> SearchResult:
         """Ranked documents with their best sections."""
         self._wait_dated(query.filter, query.sort)
-        return self._ask(lambda view: view.search(self._store).answer(query))
+        return self._ask(lambda view: view.search().answer(query))
 
     def tags(self, filter_: Filter, prefix: str = "") -> list[tuple[str, int]]:
         """Tags and in how many documents."""
@@ -289,7 +289,7 @@ class LocalIndex:
 
     def _with_fields(self, view: View, filter_: Filter) -> list[int] | None:
         """The documents that have the fields of a filter, None when it names none."""
-        return view.search(self._store).keys(Filter(fields=filter_.fields)) if filter_.fields else None
+        return view.search().keys(Filter(fields=filter_.fields)) if filter_.fields else None
 
     def _ask(self, question: Callable[[View], Given]) -> Given:
         def work(halves: Halves) -> Given:

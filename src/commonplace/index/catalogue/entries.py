@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from typing import TypedDict, cast
@@ -13,11 +12,12 @@ from typing import TypedDict, cast
 from commonplace.domain.addresses import Address, fold
 from commonplace.domain.changes import FileStat, Revision
 from commonplace.domain.describing import day_number, moment_of
-from commonplace.domain.documents import Document, Finding, Section, Severity
+from commonplace.domain.documents import Document, Finding, Severity
 from commonplace.domain.json import JsonObject
 from commonplace.domain.links import Named
 from commonplace.domain.query import Record
 from commonplace.index.catalogue.database import sql
+from commonplace.index.catalogue.outlines import Outline
 
 RECORD_COLUMNS = (
     "f.id, f.path, f.size, f.revision, f.ident, f.aliases, f.title, f.type, f.date, f.created, f.updated, f.words,"
@@ -48,19 +48,6 @@ class _Details(TypedDict):
     description: str
     frontmatter: JsonObject
     findings: list[tuple[str, str, str, str, int]]
-
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A section as the catalogue remembers it: enough to find its text in the file again."""
-
-    ordinal: int
-    level: int
-    heading: str
-    anchor: str
-    start: int
-    content: int
-    end: int
 
 
 @lru_cache(maxsize=65_536)
@@ -97,7 +84,7 @@ class Entries:
         """
         key = document_key(record.address.path)
         self._files.append(_file_row(key, document, record, stat, known))
-        self._details.append((key, _record_json(record), _outline_json(document.sections)))
+        self._details.append((key, _record_json(record), Outline.of(document.sections).stored()))
         self._tags += [(fold(tag), key, tag) for tag in record.tags]
 
     def finish(self) -> None:
@@ -217,44 +204,14 @@ def paths_by_key(connection: sqlite3.Connection, keys: Sequence[int]) -> dict[in
     return dict(cast("list[tuple[int, str]]", rows.fetchall()))
 
 
-def records_by_key(connection: sqlite3.Connection, keys: Sequence[int]) -> Mapping[int, Record]:
-    """Records by document number; numbers without a record are left out."""
-    rows = cast(
-        "list[RecordRow]",
-        connection.execute(
-            sql("SELECT", RECORD_COLUMNS, "FROM json_each(?) w CROSS JOIN", RECORD_TABLES, "WHERE f.id = w.value"),
-            (encode(keys),),
-        ).fetchall(),
+def entries_by_key(connection: sqlite3.Connection, keys: Sequence[int]) -> dict[int, tuple[Record, str]]:
+    """Records and stored outlines by document number; numbers that the catalogue does not know are left out."""
+    columns = f"{RECORD_COLUMNS}, d.outline"
+    rows = connection.execute(
+        sql("SELECT", columns, "FROM json_each(?) w CROSS JOIN", RECORD_TABLES, "WHERE f.id = w.value"),
+        (encode(keys),),
     )
-    return {row[0]: record_from(row) for row in rows}
-
-
-def outlines_by_key(connection: sqlite3.Connection, keys: Sequence[int]) -> Mapping[int, list[Passage]]:
-    """The sections of documents, by document number."""
-    rows = cast(
-        "list[tuple[int, str]]",
-        connection.execute(
-            "SELECT d.id, d.outline FROM json_each(?) wanted CROSS JOIN details d WHERE d.id = wanted.value",
-            (encode(keys),),
-        ).fetchall(),
-    )
-    return {key: [Passage(at, *rest) for at, rest in enumerate(json.loads(stored))] for key, stored in rows}
-
-
-def passages_of(sections: Sequence[Section]) -> list[Passage]:
-    """The sections of a document that was just read."""
-    return [Passage(s.ordinal, s.level, s.heading, s.anchor, s.start, s.content, s.end) for s in sections]
-
-
-def heading_path(passages: Sequence[Passage], ordinal: int) -> tuple[str, ...]:
-    """The headings from the outermost to that of a section; empty for the text before the first heading."""
-    path: list[str] = []
-    level = 7
-    for passage in reversed(passages[: ordinal + 1]):
-        if 0 < passage.level < level:
-            path.append(passage.heading)
-            level = passage.level
-    return tuple(reversed(path))
+    return {row[0]: (record_from(row[:-1]), row[-1]) for row in cast("list[tuple[*RecordRow, str]]", rows.fetchall())}
 
 
 def _record_json(record: Record) -> str:
@@ -265,7 +222,3 @@ def _record_json(record: Record) -> str:
         "findings": [(f.rule, f.severity.value, f.message, f.field, f.line) for f in record.findings],
     }
     return encode(details)
-
-
-def _outline_json(sections: Sequence[Section]) -> str:
-    return encode([(s.level, s.heading, s.anchor, s.start, s.content, s.end) for s in sections])

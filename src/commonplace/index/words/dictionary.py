@@ -35,6 +35,8 @@ MAX_STEMMED = 300
 MAX_CONTINUED = 20
 MAX_FORMS = 10
 """Words looked at for their stem, taken as continuations, and kept in all: the commonest."""
+REMEMBERED = 5000
+"""Words whose forms, and words whose holders, are remembered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ class Wishes:
 
 
 class Dictionary:
-    """The words of one view of the index.
+    """The words of one view of the index; what was found out of a word is remembered.
 
     Args:
         searcher: Of whole documents.
@@ -75,6 +77,8 @@ class Dictionary:
     def __init__(self, searcher: tantivy.Searcher, recent: Recent) -> None:
         self._searcher = searcher
         self._recent = recent
+        self._forms = lru_cache(REMEMBERED)(self._found_forms)
+        self._holding = lru_cache(REMEMBERED)(self._counted_holders)
 
     def wishes(self, question: Question) -> Wishes:
         """Every word of a question with its forms."""
@@ -91,13 +95,13 @@ class Dictionary:
             excluded=question.excluded,
         )
 
-    def holders(self, field: str, word: str) -> int:
-        """In how many documents a word stands in a field."""
-        return self._searcher.doc_freq(field, word) + self._recent.holders(field, word)
+    def _counted_holders(self, word: str) -> int:
+        """In how many documents a word stands."""
+        return self._searcher.doc_freq(ft.BODY, word) + self._recent.holders(ft.BODY, word)
 
     def _share(self, word: str) -> float:
         total = self._searcher.num_docs + len(self._recent.documents)
-        return self.holders(ft.BODY, word) / total if total else 0.0
+        return self._holding(word) / total if total else 0.0
 
     def _least_to_continue(self, word: str, question: Question) -> int:
         """How many letters the word must have to find longer ones too."""
@@ -105,22 +109,28 @@ class Dictionary:
             return SHORTEST_UNFINISHED
         if question.exact:
             return len(word) + 1
-        return SHORTEST_TO_CONTINUE if self.holders(ft.BODY, word) else SHORTEST_UNKNOWN
+        return SHORTEST_TO_CONTINUE if self._holding(word) else SHORTEST_UNKNOWN
 
-    def _forms(self, word: str, language: str, least: int) -> Mapping[str, float]:
+    def _found_forms(self, word: str, language: str, least: int) -> Mapping[str, float]:
         weights = {word: 1.0}
         holders: dict[str, int] = {}
+        stem = _stem(language, word) if word.isalpha() else word
+        beginning = _stem_beginning(stem) if word.isalpha() else ""
+        akin = self._beginning(beginning, MAX_STEMMED) if beginning else []
         if len(word) >= least:
-            for other, count in self._beginning(word, MAX_CONTINUED):
+            # Where all words that begin like the stem are known, so are those that begin like the word.
+            enough = beginning and word.startswith(beginning) and len(akin) < MAX_STEMMED
+            longer = (
+                [one for one in akin if one[0].startswith(word)] if enough else self._beginning(word, MAX_CONTINUED)
+            )
+            for other, count in longer[:MAX_CONTINUED]:
                 weights.setdefault(other, PREFIX_WEIGHT)
                 holders[other] = count
-        if word.isalpha():
-            stem = _stem(language, word)
-            for other, count in self._beginning(_stem_beginning(stem), MAX_STEMMED):
-                if other != word and _stem(language, other) == stem:
-                    weights[other] = STEM_WEIGHT
-                    holders[other] = count
-        if len(weights) == 1 and not self.holders(ft.BODY, word):
+        for other, count in akin:
+            if other != word and _stem(language, other) == stem:
+                weights[other] = STEM_WEIGHT
+                holders[other] = count
+        if len(weights) == 1 and not self._holding(word):
             weights |= self._corrections(word)
         return best_forms(weights, holders, MAX_FORMS)
 

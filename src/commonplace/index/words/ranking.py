@@ -12,15 +12,14 @@ import tantivy
 
 from commonplace.domain.nearness import Near
 from commonplace.domain.query import ListQuery, SearchQuery
-from commonplace.index.catalogue.entries import paths_by_key
 from commonplace.index.catalogue.listing import sorted_keys
 from commonplace.index.words import fulltext as ft
 from commonplace.index.words.composing import Composer
 from commonplace.index.words.dictionary import Wishes
 from commonplace.index.words.meant import FUSED, Meant, Order
-from commonplace.index.words.recent import Recent
 from commonplace.index.words.scope import Scope
 from commonplace.index.words.scoring import RecentScorer
+from commonplace.index.words.sight import Sight
 
 RERANKED = 30
 """How many of the best documents are put in order by their best section too."""
@@ -60,25 +59,18 @@ class Ranker:
     Args:
         connection: The catalogue, inside a transaction.
         fulltext: The full text.
-        searchers: A view of it.
-        recent: What is newer than it.
+        sight: What is searched in.
         wishes: What is searched.
     """
 
-    def __init__(
-        self,
-        connection: sqlite3.Connection,
-        fulltext: ft.FullText,
-        searchers: ft.Searchers,
-        recent: Recent,
-        wishes: Wishes,
-    ) -> None:
+    def __init__(self, connection: sqlite3.Connection, fulltext: ft.FullText, sight: Sight, wishes: Wishes) -> None:
         self._connection = connection
-        self._searchers = searchers
-        self._recent = recent
+        self._sight = sight
+        self._searchers = sight.searchers
+        self._recent = sight.recent
         self._wishes = wishes
         self._composer = Composer(wishes, fulltext.document_schema, fulltext.section_schema)
-        self._scorer = RecentScorer(wishes, recent, fulltext, searchers)
+        self._scorer = RecentScorer(wishes, sight.recent, fulltext, sight.searchers)
 
     def page(self, query: SearchQuery, scope: Scope) -> Ranked:
         """The page of documents that the query's sort, offset and limit choose."""
@@ -172,7 +164,7 @@ class Ranker:
         Args:
             scores: By document; those of the full text in its order.
         """
-        paths = paths_by_key(self._connection, list(scores))
+        paths = self._sight.documents.paths(self._connection, scores)
         alike = Counter(scores.values())
         known = [key for key in scores if key in paths]
         known.sort(key=lambda key: (-scores[key], paths[key] if alike[scores[key]] <= ALIKE else ""))

@@ -1,0 +1,62 @@
+"""The sections of a document as the catalogue keeps them: enough to find their texts in the file again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from commonplace.domain.documents import Section
+
+_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+
+_Row = tuple[int, str, str, int, int, int]
+"""Level, heading, anchor, and byte offsets of the section, of its text and of its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """The sections of one document, in order; there is at least one."""
+
+    _rows: Sequence[_Row]
+
+    @staticmethod
+    def of(sections: Sequence[Section]) -> Outline:
+        """That of a document that was just read."""
+        return Outline([(s.level, s.heading, s.anchor, s.start, s.content, s.end) for s in sections])
+
+    @staticmethod
+    def from_stored(stored: str) -> Outline:
+        """The counterpart of `stored`."""
+        return Outline(json.loads(stored))
+
+    def stored(self) -> str:
+        """The form in which the catalogue keeps it."""
+        return _encode(self._rows)
+
+    @property
+    def last(self) -> int:
+        """The ordinal of the last section."""
+        return len(self._rows) - 1
+
+    def anchor(self, ordinal: int) -> str:
+        """What a link to a section names it by."""
+        return self._rows[ordinal][2]
+
+    def text(self, ordinal: int) -> slice:
+        """The bytes of a section's own text in the file, without its heading."""
+        return slice(*self._rows[ordinal][4:6])
+
+    def path(self, ordinal: int) -> tuple[str, ...]:
+        """The headings from the outermost to that of a section; empty for the text before the first heading."""
+        path: list[str] = []
+        lowest = 7
+        for level, heading, *_ in reversed(self._rows[: ordinal + 1]):
+            if 0 < level < lowest:
+                path.append(heading)
+                lowest = level
+        return tuple(reversed(path))
+
+    def first_with_text(self) -> int:
+        """The first section with more than a line end in it, else the first."""
+        return next((at for at, row in enumerate(self._rows) if row[5] - row[4] > 1), 0)
