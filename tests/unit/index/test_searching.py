@@ -9,6 +9,7 @@ import pytest
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.query import Filter, SearchQuery
+from commonplace.index.words.ranking import ALIKE
 from indexed import MakeBase
 
 NOTES = {
@@ -219,6 +220,19 @@ def test_a_snippet_shows_the_file_as_it_is_now(base: MakeBase) -> None:
     assert made.index.search(SearchQuery(text="walrus")).hits[0].sections[0].snippet == "a young and very quick walrus"
     made.write("a.md", "shorter\n")
     assert made.index.search(SearchQuery(text="walrus")).hits[0].sections[0].snippet == "shorter"
+    (made.folder / "a.md").unlink()
+    assert made.index.search(SearchQuery(text="walrus")).hits[0].sections == ()
+
+
+def test_words_that_come_and_go_are_known_to_the_next_search(base: MakeBase) -> None:
+    made = base({"a.md": "# A\n\nwalrusses\n", "b.md": "# B\n\nsomething else\n"})
+    assert made.found("walrus") == ["a.md"]
+    made.write("b.md", "# B\n\na walrussian tale\n")
+    made.index.update([Address("b.md")])
+    assert sorted(made.found("walrus")) == ["a.md", "b.md"]
+    (made.folder / "a.md").unlink()
+    made.index.update([Address("a.md")])
+    assert made.found("walrus") == ["b.md"]
 
 
 def test_totals_are_true_whatever_the_limit(base: MakeBase) -> None:
@@ -233,6 +247,19 @@ def test_pages_of_an_answer_neither_overlap_nor_leave_anything_out(base: MakeBas
     made = base(files)
     whole = made.found("equal extra", limit=90)
     pages = [path for offset in range(0, 90, 11) for path in made.found("equal extra", limit=11, offset=offset)]
+    assert pages == whole
+    assert sorted(whole) == sorted(files)
+
+
+def test_pages_of_more_alike_documents_than_are_put_in_order_neither_overlap_nor_leave_anything_out(
+    base: MakeBase,
+) -> None:
+    files = {f"n{number:03}.md": "# Same\n\nequal text\n" for number in range(2 * ALIKE + 25)}
+    made = base(files)
+    made.write("n007.md", "# Same\n\nequal text\n\n")
+    made.index.update([Address("n007.md")])
+    whole = made.found("equal", limit=len(files))
+    pages = [path for offset in range(0, len(files), 10) for path in made.found("equal", limit=10, offset=offset)]
     assert pages == whole
     assert sorted(whole) == sorted(files)
 
