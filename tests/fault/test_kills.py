@@ -6,6 +6,7 @@ import itertools
 import json
 import random
 import threading
+import time
 
 import pytest
 
@@ -26,10 +27,7 @@ def test_no_acknowledged_write_is_lost_by_a_kill(git_repo: MakeRepo, amount: Amo
         with wire("mcp", repo.path, "--tier", "write", "--commit", "auto") as server:
             server.initialize()
             assert server.call("kb_list") is not None
-            killer = threading.Timer(chance.uniform(0.0, 0.25), server.process.kill)
-            killer.start()
             acknowledged += _write_until_killed(server, round_number, chance)
-            killer.join()
     with wire("mcp", repo.path, "--tier", "write", "--commit", "auto") as server:
         server.initialize()
         stats = server.call("kb_stats")
@@ -43,9 +41,17 @@ def test_no_acknowledged_write_is_lost_by_a_kill(git_repo: MakeRepo, amount: Amo
 
 
 def _write_until_killed(server: Wire, round_number: int, chance: random.Random) -> list[tuple[str, str]]:
-    """Create and update pages until the process is gone; path and revision of each acknowledged write."""
+    """Create and update pages until the process is gone; path and revision of each acknowledged write.
+
+    It is killed some time after some writes, anywhere in one that takes as long as those before did.
+    """
     done: list[tuple[str, str]] = []
+    last, began, killer = chance.randrange(1, 7), time.monotonic(), None
     for step in itertools.count():
+        if step == last:
+            each = (time.monotonic() - began) / last
+            killer = threading.Timer(chance.uniform(0.0, 1.2) * each, server.process.kill)
+            killer.start()
         body = f"round {round_number} step {step} {'x' * chance.randrange(2_000)}"
         try:
             if chance.random() < 0.3:
@@ -61,6 +67,8 @@ def _write_until_killed(server: Wire, round_number: int, chance: random.Random) 
         shown = json.loads(result["content"][0]["text"])
         assert not result.get("isError"), shown
         done.append((shown["file_path"], shown["revision"]))
+    if killer:
+        killer.join()
     return done
 
 
