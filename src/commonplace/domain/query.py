@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Revision
 from commonplace.domain.documents import Finding, Link
 from commonplace.domain.json import Json
-from commonplace.domain.nearness import Nearness
-from commonplace.domain.snippets import Wanted
+
+if TYPE_CHECKING:  # a server answers its client before anything is searched
+    from commonplace.domain.nearness import Nearness
+    from commonplace.domain.snippets import Wanted
 
 SortKey = Literal["path", "title", "type", "date", "created", "updated", "updated_day", "score"]
 """`updated_day` counts days alone, so that documents of one day stand by path."""

@@ -6,30 +6,24 @@ Nine of ten real blocks are such, and cost a quarter so. Whatever is not certain
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from commonplace.domain.json import Json
 from commonplace.domain.yamlblock.scalars import plain_value
 
 _QUOTED = r"[ !#-\[\]-~\u00a1-\u1fff\u3000-\ud7ff]*+"
 """Between double quotation marks: nothing escaped, nothing that YAML takes for a line break or refuses."""
-_LINE = re.compile(
-    r"(?P<key>[A-Za-z_](?:[A-Za-z0-9_.\-]| (?=[A-Za-z0-9])){0,100}): +(?:"
-    # A colon before a blank and a mark of a comment behind one end a plain text.
-    r"(?P<plain>[A-Za-z0-9\u00c0-\u1fff\u3040-\ud7ff]"
-    r"(?:[!\"$-9;-~\u00a1-\u1fff\u3000-\ud7ff]|:(?! |\Z)|(?<! )\#| (?! |\Z))*+)"
-    rf'|"(?P<quoted>{_QUOTED})"'
-    rf'|\["(?P<list>{_QUOTED}(?:", "{_QUOTED})*+)"\])'
-)
 
 
 def read_plain(text: str) -> dict[str, Json] | None:
     """What a block says whose lines all are a key and a text, number, word or list of quoted texts; None for others."""
     values: dict[str, Json] = {}
+    understood = _line().fullmatch
     for line in text.split("\n"):
         stripped = line.rstrip(" \r")
         if not stripped:
             continue
-        found = _LINE.fullmatch(stripped)
+        found = understood(stripped)
         if not found:
             return None
         key, plain, quoted, listed = found.groups()
@@ -40,3 +34,16 @@ def read_plain(text: str) -> dict[str, Json] | None:
         else:
             values[key] = listed.split('", "') if quoted is None else quoted
     return values or None
+
+
+@cache
+def _line() -> re.Pattern[str]:
+    """A line that is understood; made when the first is read, as it takes as long as a start may not."""
+    return re.compile(
+        r"(?P<key>[A-Za-z_](?:[A-Za-z0-9_.\-]| (?=[A-Za-z0-9])){0,100}): +(?:"
+        # A colon before a blank and a mark of a comment behind one end a plain text.
+        r"(?P<plain>[A-Za-z0-9\u00c0-\u1fff\u3040-\ud7ff]"
+        r"(?:[!\"$-9;-~\u00a1-\u1fff\u3000-\ud7ff]|:(?! |\Z)|(?<! )\#| (?! |\Z))*+)"
+        rf'|"(?P<quoted>{_QUOTED})"'
+        rf'|\["(?P<list>{_QUOTED}(?:", "{_QUOTED})*+)"\])'
+    )
