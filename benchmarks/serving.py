@@ -23,6 +23,8 @@ FILES = 10_000
 PROCESSES = 4
 WRITES = 50
 """Writes of each process."""
+BY_WORDS = ("--no-embed",)
+"""Searching by meaning is measured apart."""
 COMMITTED = ("--tier", "write", "--commit", "auto")
 
 
@@ -54,7 +56,7 @@ def _committed(folder: Path) -> None:
 def _first_start(tree: Tree) -> Row:
     """A folder that was never indexed: from the spawn to the first answer."""
     began = time.perf_counter()
-    with StdioServer(tree.folder) as server:
+    with StdioServer(tree.folder, *BY_WORDS) as server:
         initialized = time.perf_counter() - began
         server.call("kb_search", query="a word", limit=1)
         total = time.perf_counter() - began
@@ -68,11 +70,13 @@ def _first_start(tree: Tree) -> Row:
 def _reading(tree: Tree, work: Work) -> Iterator[Row]:
     firsts: list[float] = []
     for _ in range(work.runs):
-        with StdioServer(tree.folder) as server:
-            firsts += milliseconds([partial(server.call, "kb_search", query=tree.questions[0], limit=10)])
+        with StdioServer(tree.folder, *BY_WORDS) as server:
+            firsts += milliseconds(
+                [partial(server.call, "kb_search", query=tree.questions[0], mode="keyword", limit=10)]
+            )
     name = f"first search after initialize, nothing changed, {tree.name}"
     yield Row(PART, name, percentile(sorted(firsts), 50), "ms", "< 500")
-    with StdioServer(tree.folder) as server:
+    with StdioServer(tree.folder, *BY_WORDS) as server:
         server.call("kb_list")
         for what, calls, reach in _questions(server, tree):
             cpu = server.cpu()
@@ -87,7 +91,7 @@ def _reading(tree: Tree, work: Work) -> Iterator[Row]:
 
 def _questions(server: StdioServer, tree: Tree) -> Iterator[tuple[str, Sequence[Callable[[], object]], str]]:
     """What is asked, the calls that ask it, and the figure to reach."""
-    asked = [partial(server.call, "kb_search", query=text, limit=10) for text in tree.questions]
+    asked = [partial(server.call, "kb_search", query=text, mode="keyword", limit=10) for text in tree.questions]
     yield "search, ten hits with snippets", asked * 3, "p50 < 5, p99 < 20"
     base = tree.folder.name
     names = [str(entry["id"]) for entry in server.call("kb_list_entries", limit=100)["structuredContent"]["entries"]]
@@ -100,7 +104,7 @@ def _questions(server: StdioServer, tree: Tree) -> Iterator[tuple[str, Sequence[
 def _answer_size(server: StdioServer, questions: Sequence[str]) -> Row:
     sizes: list[int] = []
     for text in questions[:100]:
-        content = server.call("kb_search", query=text, limit=10)["content"]
+        content = server.call("kb_search", query=text, mode="keyword", limit=10)["content"]
         sizes.append(sum(len(str(block["text"])) for block in content) // 4)
     sizes.sort()
     return Row(
@@ -128,7 +132,7 @@ def _fsync(folder: Path) -> Row:
 
 def _writing(tree: Tree) -> Iterator[Row]:
     chance = random.Random(4)
-    with StdioServer(tree.folder, *COMMITTED) as server:
+    with StdioServer(tree.folder, *BY_WORDS, *COMMITTED) as server:
         server.call("kb_list")
         base = tree.folder.name
         kinds = {
@@ -160,7 +164,7 @@ def _writing_at_once(work: Work) -> Row:
     folder.mkdir()
     (folder / "first.md").write_text("# First\n", encoding="utf-8")
     _committed(folder)
-    servers = [StdioServer(folder, *COMMITTED) for _ in range(PROCESSES)]
+    servers = [StdioServer(folder, *BY_WORDS, *COMMITTED) for _ in range(PROCESSES)]
     for server in servers:
         server.call("kb_list")
     threads = [threading.Thread(target=_load, args=(server, number)) for number, server in enumerate(servers)]
