@@ -198,7 +198,7 @@ class LocalIndex:
 
     def links(self) -> list[tuple[Address, Address]]:
         """Every pair of documents that a link joins."""
-        return self._ask(lambda view: linking.edges(view.connection))
+        return list(self._ask(lambda view: view.once("links", linking.edges)))
 
     def orphans(self) -> list[Record]:
         """Documents that no other document links to."""
