@@ -67,10 +67,6 @@ def _parse_error() -> SessionMessage:
     return SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=None, error=problem))
 
 
-HEAD_START_SECONDS = 0.02
-"""What the first answer has for being written: opening and indexing take the interpreter from it."""
-
-
 class _StartAfterFirstAnswer:
     """SDK middleware that starts the rest of the process when the first request has been answered."""
 
@@ -80,9 +76,7 @@ class _StartAfterFirstAnswer:
     async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         result = await call_next(ctx)
         if self._start is not None and ctx.request_id is not None:
-            start = threading.Timer(HEAD_START_SECONDS, self._start)
-            start.name, start.daemon = "start", True
-            start.start()
+            threading.Thread(target=self._start, name="start", daemon=True).start()
             self._start = None
         return result
 
