@@ -226,6 +226,7 @@ def test_the_page_of_a_piped_link_stands_where_the_wiki_says(where: Where, tmp_p
     with assistant(where, repo.path, WIKILINK_STYLE="TITLELINK") as wiki:
         assert wiki.text("get_links", path="A").startswith("Links for A:\n\nLinks to (1):\n  - B\n")
         wiki.text("rename_note", path="B", new_path="C/D")
+        eventually(lambda: wiki.text("get_links", path="A").count("C/D") == 2)  # to it, and from it
         wiki.text("rename_note", path="A", new_path="E")
     assert repo.git("show", "HEAD:E.md") == notes["A.md"].replace("B", "D").rstrip("\n")
     assert repo.git("show", "HEAD:C/D.md") == "![[E|30]] [[ünî|E]]"

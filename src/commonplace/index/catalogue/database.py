@@ -83,7 +83,7 @@ class Catalogue:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._idle: list[sqlite3.Connection] = []
-        self._all: list[sqlite3.Connection] = []
+        self._closed = False
         self._lock = threading.Lock()
         self._writing = threading.Lock()
         with self.reading() as connection:
@@ -114,27 +114,27 @@ class Catalogue:
                 self._returned(connection)
 
     def close(self) -> None:
-        """Close every connection."""
+        """Close every connection; one that is at work in another thread, which would crash, when it is given back."""
         with self._lock:
-            for connection in self._all:
+            self._closed = True
+            for connection in self._idle:
                 connection.close()
-            self._all.clear()
             self._idle.clear()
 
     def _taken(self) -> sqlite3.Connection:
         with self._lock:
             if self._idle:
                 return self._idle.pop()
-        connection = _connected(self._path)
-        with self._lock:
-            self._all.append(connection)
-        return connection
+        return _connected(self._path)
 
     def _returned(self, connection: sqlite3.Connection) -> None:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         with self._lock:
-            self._idle.append(connection)
+            if self._closed:
+                connection.close()
+            else:
+                self._idle.append(connection)
 
 
 def create_catalogue(path: Path) -> None:
