@@ -216,6 +216,16 @@ def test_uncommitted_bytes_have_a_revision_of_their_own(used: Site) -> None:
     assert wiki.text("read_note", path="Another", revision=begin[:7]).endswith("---\nCommitted.\n")
 
 
+def test_a_link_that_an_editor_saved_a_moment_ago_follows_a_rename(used: Site) -> None:
+    wiki, repo = used
+    committed(wiki, repo, {"Moving.md": "Moving.\n", "Fresh.md": "Fresh.\n"})
+    repo.write("Fresh.md", "Fresh [[Moving]].\n")
+    repo.write("Fresher.md", "[it](Moving.md)\n")
+    wiki.text("rename_note", path="Moving", new_path="Moved")
+    assert (repo.path / "Fresh.md").read_text() == "Fresh [[Moved]].\n"
+    assert (repo.path / "Fresher.md").read_text() == "[it](Moved.md)\n"
+
+
 @pytest.mark.parametrize("where", PLACES)
 def test_the_page_of_a_piped_link_stands_where_the_wiki_says(where: Where, tmp_path: Path) -> None:
     notes = {
@@ -226,7 +236,6 @@ def test_the_page_of_a_piped_link_stands_where_the_wiki_says(where: Where, tmp_p
     with assistant(where, repo.path, WIKILINK_STYLE="TITLELINK") as wiki:
         assert wiki.text("get_links", path="A").startswith("Links for A:\n\nLinks to (1):\n  - B\n")
         wiki.text("rename_note", path="B", new_path="C/D")
-        eventually(lambda: wiki.text("get_links", path="A").count("C/D") == 2)  # to it, and from it
         wiki.text("rename_note", path="A", new_path="E")
     assert repo.git("show", "HEAD:E.md") == notes["A.md"].replace("B", "D").rstrip("\n")
     assert repo.git("show", "HEAD:C/D.md") == "![[E|30]] [[ünî|E]]"

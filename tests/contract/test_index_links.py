@@ -190,3 +190,12 @@ def test_links_after_many_changes_are_those_of_a_new_index(tmp_path: Path) -> No
                 assert ends(base.index.links_from(address)) == ends(new.index.links_from(address)), name
                 assert ends(base.index.links_to(address)) == ends(new.index.links_to(address)), name
             assert base.index.links() == new.index.links()
+
+
+def test_links_hold_when_their_target_changes_in_the_same_round_before_them(tmp_path: Path) -> None:
+    with Indexed(tmp_path, {"a.md": "# A", "b.md": "# B"}) as made:
+        made.write("a.md", "# A\n\nchanged")
+        made.write("b.md", "# B\n\n[[a]]")
+        made.write("c.md", "# C\n\n[to it](a.md)")
+        made.index.update([Address("a.md"), Address("b.md"), Address("c.md")])
+        assert [one.source.path for one in made.index.links_to(Address("a.md"))] == ["b.md", "c.md"]

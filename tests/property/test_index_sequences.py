@@ -131,6 +131,20 @@ class Folder(RuleBasedStateMachine):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(text)
 
+    @rule(address=addresses, other=addresses)
+    def a_page_grows_while_another_begins_to_link_to_it(self, address: Address, other: Address) -> None:
+        for place, added in ((address, "\nmore\n"), (other, f"\n[{address.stem}](/{address.path})\n")):
+            file = self.repo.path / place.path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with file.open("a", encoding="utf-8") as growing:
+                growing.write(f"{added}[[{address.id}]]\n")
+
+    @rule(address=addresses)
+    def a_file_is_touched(self, address: Address) -> None:
+        file = self.repo.path / address.path
+        if file.exists():
+            os.utime(file, (1_600_000_000, 1_600_000_000))
+
     @rule(address=addresses, text=texts())
     def a_tool_replaces_a_file_and_keeps_its_times(self, address: Address, text: bytes) -> None:
         file = self.repo.path / address.path

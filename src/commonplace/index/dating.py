@@ -113,15 +113,15 @@ def date_documents(store: Store, catalogue: Catalogue) -> int:
         if (change := _change(row, new, is_newer=Address(row[0]) in newer))
     ]
     with catalogue.writing() as connection:
-        # A document that changed since it was looked at waits for the next round.
+        # A document that changed since it was looked at, or whose file was touched, waits for the next round.
         connection.executemany(
             "UPDATE files SET created = ?, created_day = ?, updated = ?, updated_day = ?, dated = ?"
-            " WHERE path = ? AND revision = ?",
+            " WHERE path = ? AND revision = ? AND mtime_ns = ?",
             changes,
         )
         write_meta(connection, "dated", head)
         times = {(path, created, updated) for path, created, updated, *_ in rows}
-        moved = sum((path, created, updated) not in times for created, _, updated, _, _, path, _ in changes)
+        moved = sum((path, created, updated) not in times for created, _, updated, _, _, path, *_ in changes)
         if moved:
             grow(connection, "generation")
     return moved
@@ -131,16 +131,17 @@ _Row = tuple[str, str, str, int, int, str, int]
 
 
 def _dated(row: _Row, commits: tuple[Commit, Commit] | None) -> tuple[str, str]:
-    """When a document was made and last changed, as its commits have it where its frontmatter says nothing."""
-    _, created, updated, given, *_ = row
-    if commits is None:
-        return created, updated
-    first, last = (moment_of(commit.when) for commit in commits)
+    """When a document was made and last changed: as its frontmatter says, else its commits, else its file."""
+    _, created, updated, given, _, _, mtime_ns = row
+    first, last = (moment_of(commit.when) for commit in commits) if commits else [moment_of(mtime_ns / 1e9)] * 2
     return created if given & GIVEN_CREATED else first, updated if given & GIVEN_UPDATED else last
 
 
-def _change(row: _Row, dated: tuple[str, str], *, is_newer: bool) -> tuple[str, int, str, int, int, str, str] | None:
-    """The new columns of a document, None when they are right."""
+_Change = tuple[str, int, str, int, int, str, str, int]
+
+
+def _change(row: _Row, dated: tuple[str, str], *, is_newer: bool) -> _Change | None:
+    """The new columns of a document and what it is known by, None when they are right."""
     path, created, updated, given, before, revision, mtime_ns = row
     first, last = dated
     if is_newer and not given & GIVEN_UPDATED:
@@ -148,4 +149,4 @@ def _change(row: _Row, dated: tuple[str, str], *, is_newer: bool) -> tuple[str, 
     state = UNCOMMITTED if is_newer else DATED
     if (first, last, state) == (created, updated, before):
         return None
-    return first, day_number(first), last, day_number(last), state, path, revision
+    return first, day_number(first), last, day_number(last), state, path, revision, mtime_ns

@@ -33,7 +33,7 @@ from commonplace.index.catalogue.database import (
     read_number,
     write_meta,
 )
-from commonplace.index.catalogue.entries import Entries, document_key, record_at, remove_entry, set_stat
+from commonplace.index.catalogue.entries import Entries, document_key, record_at, remove_entries, set_stat
 from commonplace.index.catalogue.linking import Linker, has_links, settle, unsettle
 from commonplace.index.catalogue.pending import begin_batch, left_pending, pending_paths
 from commonplace.index.locking import BatchLock
@@ -346,8 +346,8 @@ class _Taking:
     def _replace(
         self, address: Address, known: Record | None, record: Record | None, document: Document | None, *, new: bool
     ) -> None:
-        if known:
-            remove_entry(self._connection, address)
+        if known and not document:
+            remove_entries(self._connection, [document_key(address.path)])
         if known or document:
             self._linker.change(known, record, document)
             self._outcome.changed.append(address)

@@ -244,6 +244,8 @@ def _rewritten(
     collection: Collection, transaction: Transaction, moved: Address, moves: Mapping[Address, Address]
 ) -> dict[Address, bytes]:
     """New bytes of each document in which a link must follow a move; the moved document under its new address."""
+    # Links written a moment ago count too, by an editor or by a process that has yet to take its own write in.
+    collection.index.sync()
     changed: dict[Address, bytes] = {}
     kept = _names_that_stay(collection, moved)
     index, new = collection.index, moves[moved]

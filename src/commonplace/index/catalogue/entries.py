@@ -63,8 +63,11 @@ def document_key(path: str) -> int:
 class Entries:
     """Puts documents into `files`, `details` and `tags`, all together in the order of these tables.
 
+    What the tables hold of a document stays there until then: links of other documents are resolved meanwhile, and
+    must find one that only changes.
+
     Args:
-        connection: The catalogue, inside a writing transaction, without the documents.
+        connection: The catalogue, inside a writing transaction.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -72,6 +75,7 @@ class Entries:
         self._files: list[tuple[int | str, ...]] = []
         self._details: list[tuple[int, str, str]] = []
         self._tags: list[tuple[str, int, str]] = []
+        self._replaced: list[int] = []
 
     def add(self, document: Document, record: Record, stat: FileStat, known: Record | None = None) -> None:
         """Take a document in; it is in the tables after `finish`.
@@ -83,12 +87,15 @@ class Entries:
             known: What the catalogue knew of it until now.
         """
         key = document_key(record.address.path)
+        if known:
+            self._replaced.append(key)
         self._files.append(_file_row(key, document, record, stat, known))
         self._details.append((key, _record_json(record), Outline.of(document.sections).stored()))
         self._tags += [(fold(tag), key, tag) for tag in record.tags]
 
     def finish(self) -> None:
         """Write what was taken in; to be called once."""
+        remove_entries(self._connection, self._replaced)
         # Paths come in order, so that their index grows at its end; the larger rows are put where they belong.
         self._connection.executemany(_INSERT_FILE, self._files)
         self._connection.executemany("INSERT INTO details VALUES (?, ?, ?)", sorted(self._details))
@@ -115,22 +122,23 @@ def _file_row(
 _INSERT_FILE = sql("INSERT INTO files VALUES (", ", ".join("?" * 25), ")")
 
 
-def remove_entry(connection: sqlite3.Connection, address: Address) -> None:
-    """Take a document out of the tables that `add_entry` fills."""
-    key = document_key(address.path)
+def remove_entries(connection: sqlite3.Connection, keys: Sequence[int]) -> None:
+    """Take documents out of the tables that `Entries` fills."""
+    rows = [(key,) for key in keys]
     for statement in (
         "DELETE FROM tags WHERE file = ?",
         "DELETE FROM details WHERE id = ?",
         "DELETE FROM files WHERE id = ?",
     ):
-        connection.execute(statement, (key,))
+        connection.executemany(statement, rows)
 
 
 def set_stat(connection: sqlite3.Connection, address: Address, stat: FileStat) -> None:
-    """Remember the new times of a file whose bytes are the same."""
+    """Remember the new times of a file whose bytes are the same; a document that no commit has is dated by them."""
     connection.execute(
-        "UPDATE files SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ? WHERE path = ?",
-        (stat.size, stat.mtime_ns, stat.ctime_ns, stat.inode, address.path),
+        "UPDATE files SET dated = CASE WHEN mtime_ns <> ?2 AND dated % 2 = 1 THEN ?6 ELSE dated END,"
+        " size = ?1, mtime_ns = ?2, ctime_ns = ?3, inode = ?4 WHERE path = ?5",
+        (stat.size, stat.mtime_ns, stat.ctime_ns, stat.inode, address.path, EDITED),
     )
 
 
