@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import cached_property, partial
 from pathlib import Path
@@ -24,6 +24,7 @@ from commonplace.spaces import Spaces, keep_current
 if TYPE_CHECKING:
     from commonplace.domain.cascade.manifest import LayerSpec
     from commonplace.domain.ports import ForeignGraph
+    from commonplace.domain.troubles import Trouble
     from commonplace.domain.wiki import Wiki
     from commonplace.embed import Embedding
     from commonplace.plugins.loading import Plugins
@@ -334,6 +335,20 @@ def install_model(settings: Settings, source: Path | None, anew: bool, say: Call
     if anew or source or not installed(settings.model_dir):
         install(settings.model_dir, source, say)
     return MODEL
+
+
+def git_command() -> Trouble:
+    """What there is to say of the git command."""
+    from commonplace.store import examining
+
+    return examining.git_command()
+
+
+def examine(folder: Path, settings: Settings) -> Iterator[Trouble]:
+    """What there is to say of one folder's repository and locks."""
+    from commonplace.store import examining
+
+    return examining.examine(folder, settings.state_dir)
 
 
 def is_remote(settings: Settings) -> bool:

@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    from commonplace.bootstrap import Workplace, install_model
+    from commonplace.bootstrap import Workplace, examine, git_command, install_model
     from commonplace.faces.cli.app import run
     from commonplace.faces.cli.session import Parts
 
@@ -60,6 +60,8 @@ def _run(arguments: Sequence[str]) -> int:
         serve=_serve,
         host=_host,
         install_model=install_model,
+        git_command=git_command,
+        examine=examine,
         commands=lambda: _plugins().commands(),
         set_aside=lambda: [(one.name, one.reason) for one in _plugins().set_aside],
     )

@@ -85,7 +85,7 @@ def test_a_preset_of_a_plugin_begins_a_schema_and_its_validator_judges_what_is_t
 
 
 def test_doctor_names_what_is_not_used_and_a_plugin_adds_a_command(scratch: Path, base: Path) -> None:
-    shell = Shell(base, {"PYTHONPATH": str(scratch)})
+    shell = Shell(base, {"PYTHONPATH": str(scratch), "COMMONPLACE_PORT": "0", "HOME": str(scratch)})
     found = shell("doctor", "--json")
     assert found.code == 1
     (finding,) = found.json["findings"]
@@ -101,8 +101,14 @@ def test_doctor_names_what_is_not_used_and_a_plugin_adds_a_command(scratch: Path
 
 
 def test_doctor_finds_nothing_where_nothing_is_wrong(base: Path) -> None:
-    assert Shell(base).ok("doctor", "--json").json == {"count": 0, "findings": []}
-    (finding,) = Shell(base)("doctor", "-C", "nowhere", "--json").json["findings"]
+    fine = Shell(base, {"COMMONPLACE_PORT": "0", "HOME": str(base)}).ok("doctor", "--json").json
+    assert (fine["count"], [one for one in fine["findings"] if one["severity"] != "info"]) == (0, [])
+    assert {"program", "git", "setting", "permissions", "disk", "index", "port"} <= {
+        one["check"] for one in fine["looked_at"]
+    }
+    (finding,) = Shell(base, {"COMMONPLACE_PORT": "0", "HOME": str(base)})("doctor", "-C", "nowhere", "--json").json[
+        "findings"
+    ]
     assert finding["check"] == "opening"
 
 

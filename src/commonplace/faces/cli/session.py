@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +15,7 @@ from commonplace.settings import CommitMode, Flags, Settings, load_settings
 
 if TYPE_CHECKING:  # a server starts through here, and answers before it loads them
     from commonplace.domain.ports import Progress
+    from commonplace.domain.troubles import Trouble
     from commonplace.services.collections import Collection, Collections
     from commonplace.services.layering.cascade import Cascade
     from commonplace.services.projects.home import Home
@@ -63,6 +64,10 @@ class Parts:
     """Serve `Settings.kb` over HTTP until a signal ends the process."""
     install_model: Callable[[Settings, Path | None, bool, Callable[[str], None]], str]
     """Install the model for searching by meaning, from a file, or anew even where it is; its name."""
+    git_command: Callable[[], Trouble]
+    """What there is to say of the git command."""
+    examine: Callable[[Path, Settings], Iterable[Trouble]]
+    """What there is to say of one folder's repository and locks."""
     commands: Callable[[], Mapping[str, Callable[..., object]]] = dict
     """Loads the plugins and gives the subcommands that they add, by name."""
     set_aside: Callable[[], Sequence[tuple[str, str]]] = tuple

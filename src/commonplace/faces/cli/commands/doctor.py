@@ -1,58 +1,110 @@
 """`commonplace doctor`: what is wrong with the installation and the folders.
 
-As JSON: `{"count", "findings": [{"check", "severity", "subject", "message", "hint"}]}`.
+As JSON: `{"count", "findings": [{"check", "severity", "subject", "message", "hint", "command"}], "looked_at": [..]}`;
+`count` is of errors and warnings, `findings` also has what is worth knowing (`info`), `looked_at` what is in order.
 """
 
 from __future__ import annotations
 
+import platform
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from commonplace import __version__
 from commonplace.domain.documents import Severity
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.json import Json
+from commonplace.domain.troubles import Trouble
 from commonplace.faces.cli.failures import FINDINGS
-from commonplace.faces.cli.output import BOLD, RED, one_line
+from commonplace.faces.cli.output import BOLD, FAINT, GREEN, RED, one_line
+from commonplace.faces.cli.progress import progress_bar
 from commonplace.faces.cli.session import Session
-from commonplace.services.diagnosing import Trouble, collection, opening, plugins
+from commonplace.services import diagnosing
 
 
-def command(session: Session) -> int:
+def command(
+    session: Session,
+    *,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Leave out what is in order.")] = False,
+) -> int:
     """Find out why something does not work.
 
     Examples:
         commonplace doctor
+        commonplace doctor --quiet
         commonplace doctor -C ~/notes --json
 
-    Found are plugins that are not used, a kb.yaml that is broken, and folders that cannot be opened or written. The
-    exit code is 1 when there is anything. Nothing is changed. What is wrong with the pages, `check` finds.
+    Looked at are Git and whether it flushes commits, permissions, free disk space, locks that a killed git left, every
+    page's bytes against the index, the settings and where each was given, kb.yaml, plugins, the port of serve, and the
+    entries of MCP clients. What mends a finding stands below it. The exit code is 1 when there is an error or a
+    warning. Nothing is changed but the index, which takes in what is new. What is wrong in pages, `check` finds.
     """
-    found = [*plugins(session.parts.set_aside())]
+    found = list(_looked_at(session))
+    _show(session, found, quiet=quiet)
+    return FINDINGS if any(one.counts for one in found) else 0
+
+
+def _looked_at(session: Session) -> Iterator[Trouble]:
+    from commonplace.faces.cli.examining import outside, places
+
+    yield Trouble("program", None, "commonplace", f"{__version__} on Python {platform.python_version()}.")
+    yield session.parts.git_command()
+    yield from places.settings(session.flags)
+    yield from places.places(session.settings)
+    yield from diagnosing.plugins(session.parts.set_aside())
+    yield from _folders(session)
+    yield outside.port(session.settings)
+    yield from outside.client_entries()
+
+
+def _folders(session: Session) -> Iterator[Trouble]:
+    for folder in session.settings.kb:
+        if folder.is_dir():
+            yield from session.parts.examine(folder, session.settings)
     try:
         with session.opened_as_is() as collections:
-            found += [trouble for one in collections for trouble in collection(one)]
+            for one in collections:
+                yield from diagnosing.collection(one)
+                with progress_bar(f"Comparing {one.name}", session.out.terminal) as progress:
+                    yield from diagnosing.index(one, progress)
     except KnowledgeError as error:
-        found.append(opening(error))
-    _show(session, found)
-    return FINDINGS if found else 0
+        yield diagnosing.opening(error)
 
 
-def _show(session: Session, found: list[Trouble]) -> None:
+def _show(session: Session, found: list[Trouble], *, quiet: bool) -> None:
     out = session.out
+    count = sum(one.counts for one in found)
     if out.as_json:
-        findings: list[Json] = [_json(one) for one in found]
-        out.json({"count": len(found), "findings": findings})
+        findings: list[Json] = [_json(one) for one in found if one.severity]
+        fine: list[Json] = [] if quiet else [_json(one) for one in found if not one.severity]
+        out.json({"count": count, "findings": findings, "looked_at": fine})
         return
     for one in found:
-        severity = out.styled(RED if one.severity is Severity.ERROR else BOLD, one.severity.value)
-        out.line(f"{out.styled(BOLD, one.subject)}: {severity}: {one_line(one.message)} [{one.check}]")
-        if one.hint:
-            out.line(f"    {one.hint}")
-    out.talk(f"{len(found):,} findings." if found else "Nothing is wrong.")
+        if one.severity or not quiet:
+            _show_one(session, one)
+    out.talk(f"{count:,} findings." if count else "Nothing is wrong.")
+
+
+def _show_one(session: Session, one: Trouble) -> None:
+    out = session.out
+    style = RED if one.severity is Severity.ERROR else BOLD if one.severity else GREEN
+    word = one.severity.value if one.severity else "ok"
+    check = out.styled(FAINT, f"[{one.check}]")
+    out.line(f"{out.styled(BOLD, one.subject)}: {out.styled(style, word)}: {one_line(one.message)} {check}")
+    if one.hint:
+        out.line(f"    {one_line(one.hint)}")
+    if one.command:
+        out.line(f"    $ {one_line(one.command)}")
 
 
 def _json(one: Trouble) -> dict[str, Json]:
     return {
         "check": one.check,
-        "severity": one.severity.value,
+        "severity": one.severity.value if one.severity else "ok",
         "subject": one.subject,
         "message": one.message,
         "hint": one.hint,
+        "command": one.command,
     }

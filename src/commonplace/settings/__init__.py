@@ -11,10 +11,10 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
-from types import UnionType
-from typing import Annotated, Literal, TypeAlias, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Literal, TypeAlias, get_args, get_type_hints
 
 from commonplace.domain.errors import ConfigError
+from commonplace.settings.values import reader, written
 
 CommitMode: TypeAlias = Literal["auto", "manual"]
 Tier: TypeAlias = Literal["read", "write", "admin"]
@@ -25,7 +25,6 @@ Flags: TypeAlias = Mapping[str, str | Sequence[str] | None]
 
 PREFIX = "COMMONPLACE_"
 CONFIG_VARIABLE = "COMMONPLACE_CONFIG"
-MAX_NUMBER = 65_535
 MAX_SHOWN = 60
 """Characters of a wrong value that an error repeats."""
 
@@ -208,6 +207,34 @@ def load_settings(environment: Environment = os.environ, flags: Flags | None = N
     Raises:
         ConfigError: an unknown key in the file, a wrong value anywhere, or a file that cannot be read.
     """
+    given = _given(environment, flags)
+    return replace(default_settings(environment), **{name: _KINDS[name].read(one) for name, one in given.items()})
+
+
+def origins(environment: Environment = os.environ, flags: Flags | None = None) -> list[tuple[str, str, str]]:
+    """Every setting that is not at its default: name, value as text ("…" for a secret), and where it was given.
+
+    Raises:
+        ConfigError: as `load_settings` does.
+    """
+    found = _given(environment, flags)
+    told: list[tuple[str, str, str]] = []
+    for name, kind in _KINDS.items():
+        if name in found:
+            value = kind.read(found[name])
+            told.append((name, "…" if kind.about.secret else written(value), found[name].where))
+    return told
+
+
+def config_file(environment: Environment = os.environ) -> tuple[Path, bool]:
+    """The settings file, there or not, and whether the environment names it."""
+    named = environment.get(CONFIG_VARIABLE)
+    folder = Path(environment.get("XDG_CONFIG_HOME") or Path(environment.get("HOME") or Path.home()) / ".config")
+    return (Path(named), True) if named else (folder / "commonplace" / "config.toml", False)
+
+
+def _given(environment: Environment, flags: Flags | None) -> dict[str, _Given]:
+    """What somebody gave, the last word for each setting."""
     given = dict(_from_file(environment))
     for name in _KINDS:
         for variable in filter(None, (_KINDS[name].about.also, PREFIX + name.upper())):
@@ -216,7 +243,7 @@ def load_settings(environment: Environment = os.environ, flags: Flags | None = N
     for name, flag in (flags or {}).items():
         if flag is not None:
             given[name] = _Given(flag, f"--{name.replace('_', '-')}")
-    return replace(default_settings(environment), **{name: _KINDS[name].read(one) for name, one in given.items()})
+    return given
 
 
 def default_settings(environment: Environment = os.environ) -> Settings:
@@ -247,10 +274,8 @@ def about(name: str) -> str:
 
 
 def _from_file(environment: Environment) -> Iterator[tuple[str, _Given]]:
-    named = environment.get(CONFIG_VARIABLE)
-    folder = Path(environment.get("XDG_CONFIG_HOME") or Path(environment.get("HOME") or Path.home()) / ".config")
-    path = Path(named) if named else folder / "commonplace" / "config.toml"
-    for name, value in _table(path, required=bool(named)).items():
+    path, named = config_file(environment)
+    for name, value in _table(path, required=named).items():
         if name not in _KINDS:
             raise _unknown(name, path.name)
         yield name, _Given(value, f"{name} in {path.name}")
@@ -323,77 +348,10 @@ def _kinds() -> dict[str, _Kind]:
     kinds: dict[str, _Kind] = {}
     for field in fields(Settings):
         type_, about_it = get_args(hints[field.name])
-        valid, convert = _reader(type_)
-        default = "" if field.default in {MISSING, None} else _written(field.default)
+        valid, convert = reader(type_)
+        default = "" if field.default in {MISSING, None} else written(field.default)
         kinds[field.name] = _Kind(about_it, valid, about_it.default or default, convert)
     return kinds
-
-
-def _written(default: object) -> str:
-    """A default as a person would write it."""
-    return str(default).lower() if isinstance(default, bool) else str(default)
-
-
-def _reader(type_: object) -> tuple[str, Callable[[object], object]]:
-    """What a type takes, in words, and how a value becomes one."""
-    if get_origin(type_) in {Union, UnionType}:
-        type_ = next(option for option in get_args(type_) if option is not type(None))
-    if get_origin(type_) is Literal:
-        choices = cast("tuple[str, ...]", get_args(type_))
-        return f"one of {', '.join(choices)}", lambda value: _choice(value, choices)
-    readers: dict[object, tuple[str, Callable[[object], object]]] = {
-        str: ("text", _text),
-        int: ("a whole number, 0 to 65535", _number),
-        bool: ("true or false", _bool),
-        Path: ("the path of a folder", _path),
-        tuple[Path, ...]: ("paths of folders", _paths),
-    }
-    return readers[type_]
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError
-    return value.strip()
-
-
-def _choice(value: object, choices: tuple[str, ...]) -> str:
-    text = _text(value)
-    found = text if text in choices else text.lower()
-    if found not in choices:
-        raise ValueError
-    return found
-
-
-def _number(value: object) -> int:
-    number = int(value) if isinstance(value, str | int) and not isinstance(value, bool) else -1
-    if not 0 <= number <= MAX_NUMBER:
-        raise ValueError
-    return number
-
-
-def _bool(value: object) -> bool:
-    words = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
-    if isinstance(value, bool):
-        return value
-    word = _text(value).casefold()
-    if word not in words:
-        raise ValueError
-    return words[word]
-
-
-def _path(value: object) -> Path:
-    try:
-        return Path(_text(value)).expanduser()
-    except RuntimeError as error:  # `~name` of a user who is not known here
-        raise ValueError from error
-
-
-def _paths(value: object) -> tuple[Path, ...]:
-    parts = value.split(os.pathsep) if isinstance(value, str) else value
-    if not isinstance(parts, list) or not parts:
-        raise ValueError
-    return tuple(_path(part) for part in cast("list[object]", parts))
 
 
 _KINDS = _kinds()

@@ -1,0 +1,80 @@
+"""What the values of settings may be: each type with the words that describe it and what makes a value of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from types import UnionType
+from typing import Literal, Union, cast, get_args, get_origin
+
+MAX_NUMBER = 65_535
+
+
+def written(value: object) -> str:
+    """A value as a person would write it."""
+    if isinstance(value, tuple):
+        return os.pathsep.join(map(str, cast("tuple[object, ...]", value)))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def reader(type_: object) -> tuple[str, Callable[[object], object]]:
+    """What a type takes, in words, and how a value becomes one."""
+    if get_origin(type_) in {Union, UnionType}:
+        type_ = next(option for option in get_args(type_) if option is not type(None))
+    if get_origin(type_) is Literal:
+        choices = cast("tuple[str, ...]", get_args(type_))
+        return f"one of {', '.join(choices)}", lambda value: _choice(value, choices)
+    readers: dict[object, tuple[str, Callable[[object], object]]] = {
+        str: ("text", _text),
+        int: ("a whole number, 0 to 65535", _number),
+        bool: ("true or false", _bool),
+        Path: ("the path of a folder", _path),
+        tuple[Path, ...]: ("paths of folders", _paths),
+    }
+    return readers[type_]
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError
+    return value.strip()
+
+
+def _choice(value: object, choices: tuple[str, ...]) -> str:
+    text = _text(value)
+    found = text if text in choices else text.lower()
+    if found not in choices:
+        raise ValueError
+    return found
+
+
+def _number(value: object) -> int:
+    number = int(value) if isinstance(value, str | int) and not isinstance(value, bool) else -1
+    if not 0 <= number <= MAX_NUMBER:
+        raise ValueError
+    return number
+
+
+def _bool(value: object) -> bool:
+    words = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
+    if isinstance(value, bool):
+        return value
+    word = _text(value).casefold()
+    if word not in words:
+        raise ValueError
+    return words[word]
+
+
+def _path(value: object) -> Path:
+    try:
+        return Path(_text(value)).expanduser()
+    except RuntimeError as error:  # `~name` of a user who is not known here
+        raise ValueError from error
+
+
+def _paths(value: object) -> tuple[Path, ...]:
+    parts = value.split(os.pathsep) if isinstance(value, str) else value
+    if not isinstance(parts, list) or not parts:
+        raise ValueError
+    return tuple(_path(part) for part in cast("list[object]", parts))
