@@ -10,8 +10,8 @@ from commonplace.domain.documents import Document
 from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, NotFoundError
 from commonplace.domain.ports import Transaction
 from commonplace.domain.projects import limits
+from commonplace.domain.projects.finding.matching import Answer, find
 from commonplace.domain.projects.knowledge import Metadata, metadata_of, new_document, now_text
-from commonplace.domain.projects.matching import Answer, find
 from commonplace.domain.projects.naming import SUFFIX, file_slug
 from commonplace.domain.reading import read_document
 from commonplace.services.projects.home import Home

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,11 +11,14 @@ from threading import Lock
 from commonplace.domain.addresses import Address, parse_address
 from commonplace.domain.changes import FileStat
 from commonplace.domain.errors import InvalidInputError, NotFoundError
-from commonplace.domain.projects.matching import Text, Texts, searchable
+from commonplace.domain.projects.finding.texts import NO_TEXTS, Text, Texts, searchable
 from commonplace.domain.reading import read_document
 
 MAX_FOLDERS = 64
 """Projects that are kept, the last ones searched."""
+SETTLED_NS = 50_000_000
+"""A file that was written so shortly before it was read is read again by the next search: within one tick of the
+file system's clock a second change of the same length would leave no trace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +26,11 @@ class _Kept:
     """The documents of a folder, as they were."""
 
     files: Mapping[str, FileStat]
-    by_name: Mapping[str, Text]
+    """As they were when they were read; without those that are to be read again."""
     texts: Texts
 
 
-_NOTHING = _Kept({}, {}, Texts(()))
+_NOTHING = _Kept({}, NO_TEXTS)
 
 
 class Remembered:
@@ -53,15 +57,17 @@ class Remembered:
 
 
 def _kept(folder: str, files: Mapping[str, FileStat], known: _Kept, read: Callable[[Address], bytes]) -> _Kept:
-    by_name: dict[str, Text] = {}
-    for name, stat in files.items():
-        text = known.by_name.get(name) if known.files.get(name) == stat else None
+    there = dict(files)
+    before = known.files
+    differing = [name for name, stat in files.items() if before.get(name) != stat]
+    changed: list[Text] = []
+    for name in differing:
         try:
-            if text is None:
-                address = parse_address(f"{folder}/{name}")
-                text = searchable(name, read_document(address, read(address)))
+            address = parse_address(f"{folder}/{name}")
+            changed.append(searchable(name, read_document(address, read(address))))
         except (NotFoundError, InvalidInputError):
+            there.pop(name)
             continue
-        by_name[name] = text
-    there = {name: stat for name, stat in files.items() if name in by_name}
-    return _Kept(there, by_name, Texts(tuple(by_name.values())))
+        if time.time_ns() - files[name].mtime_ns < SETTLED_NS:
+            there.pop(name)
+    return _Kept(there, known.texts.updated({*differing, *(before.keys() - files.keys())}, changed))

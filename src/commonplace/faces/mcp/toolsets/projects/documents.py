@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.projects.chapters import TOP_LEVEL, Chapter, introduction_of, read_chapters
+from commonplace.domain.projects.finding.matching import Match
 from commonplace.domain.projects.knowledge import Metadata, metadata_of
-from commonplace.domain.projects.matching import Match
 from commonplace.faces.mcp.toolsets.projects import parameters
 from commonplace.services.projects import chapters, knowledge
 from commonplace.services.projects.chapters import Reading, Which

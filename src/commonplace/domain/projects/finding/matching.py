@@ -1,0 +1,140 @@
+"""Search by substrings, so that `C++`, `$x`, `中文` and a single letter are found as they are typed.
+
+Every word of a question that occurs anywhere in a document makes the document a result; the order is decided by how
+many words occur whole, how many occur, and where.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from commonplace.domain.addresses import fold
+from commonplace.domain.projects.finding.texts import Part, Shelf, Text, Texts
+
+MAX_EXCERPTS = 2
+"""Of one keyword in one chapter."""
+MANY_KEYWORDS = 4
+"""Where more of them stand in a chapter, one excerpt of each says enough."""
+MAX_PARTS = 50
+"""Chapters of one document that are shown; `Match.matching` counts all."""
+EXCERPT = 100
+"""Characters of an excerpt, about."""
+OF_CHAPTERS = 2**20 - 1
+"""Matching chapters of a document that count for the order."""
+PLACES = tuple(worth << 20 for worth in (8, 6, 4))
+"""What a word in the title, in the keywords, in a heading is worth; so that no number of chapters outweighs it."""
+OCCURRING = 1 << 30
+"""What a word is worth for occurring, more than all places of 20 words together."""
+WHOLE = 1 << 36
+"""What it is worth for occurring whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatchingPart:
+    """A chapter with keywords in it."""
+
+    chapter: str
+    keywords: tuple[str, ...]
+    excerpts: dict[str, list[str]]
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A document that answers."""
+
+    text: Text
+    keywords: tuple[str, ...]
+    """Those found anywhere in it."""
+    parts: tuple[MatchingPart, ...]
+    """The first of them."""
+    matching: int
+    """How many chapters match."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The best documents, and how many there are in all."""
+
+    matches: tuple[Match, ...]
+    total_documents: int
+    total_matches: int
+    """Matching chapters of all documents."""
+
+
+def find(texts: Texts, words: Sequence[str], limit: int) -> Answer:
+    """The documents in which any of the words occurs, best first.
+
+    Args:
+        texts: Where to look.
+        words: Of the query, as typed.
+        limit: Documents to show.
+    """
+    wanted = {word: fold(word) for word in words}
+    ranked = [one for shelf, gone in texts.shelves for one in _ranked(shelf, gone, list(wanted.values()))]
+    best = heapq.nsmallest(limit, ranked)
+    matches = tuple(_match(one.shelf.texts[one.number], wanted, one.chapters) for one in best)
+    return Answer(matches, len(ranked), sum(one.chapters for one in ranked))
+
+
+class _Ranked(NamedTuple):
+    """A document that answers; in their order the best is the least."""
+
+    order: int
+    filename: str
+    number: int
+    chapters: int
+    """How many match."""
+    shelf: Shelf
+
+
+def _ranked(shelf: Shelf, gone: frozenset[int], words: Sequence[str]) -> list[_Ranked]:
+    """The documents of a shelf in which any of the words occurs, in no particular order."""
+    worth = [0] * len(shelf.texts)
+    parts: set[int] = set()
+    answering: set[int] = set()
+    for word in words:
+        found = shelf.find(word)
+        fields = zip(found.fields, PLACES, strict=True)
+        for numbers, one in ((found.whole, WHOLE), (found.documents, OCCURRING), *fields):
+            for number in numbers:
+                worth[number] -= one
+        parts.update(found.parts)
+        answering |= found.documents
+    chapters, texts = shelf.counted(parts), shelf.texts
+    return [
+        _Ranked(worth[n] - min(chapters[n], OF_CHAPTERS), texts[n].filename, n, chapters[n], shelf)
+        for n in answering - gone
+    ]
+
+
+def _match(text: Text, wanted: dict[str, str], matching: int) -> Match:
+    parts: list[MatchingPart] = []
+    for part in text.parts:
+        if len(parts) == MAX_PARTS:
+            break
+        found = tuple(word for word, folded in wanted.items() if folded in part.folded)
+        if found:
+            most = MAX_EXCERPTS if len(found) <= MANY_KEYWORDS else 1
+            excerpts = {word: _excerpts(part, wanted[word], most) for word in found}
+            parts.append(MatchingPart(part.title, found, excerpts, part.summary))
+    held = [*text.fields, *(part.folded for part in text.parts)]
+    keywords = tuple(word for word, folded in wanted.items() if any(folded in one for one in held))
+    return Match(text, keywords, tuple(parts), matching)
+
+
+def _excerpts(part: Part, folded: str, most: int) -> list[str]:
+    """Pieces of the chapter round the first places of a keyword, on one line each."""
+    source = part.source
+    excerpts: list[str] = []
+    at = part.folded.find(folded)
+    while at >= 0 and len(excerpts) < most:
+        start = max(0, at - EXCERPT // 2)
+        end = min(len(source), max(at + len(folded), start + EXCERPT))
+        piece = " ".join(source[start:end].split())
+        excerpts.append(f"{'...' if start else ''}{piece}{'...' if end < len(source) else ''}")
+        at = part.folded.find(folded, end)
+    return excerpts

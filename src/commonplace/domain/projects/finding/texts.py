@@ -1,0 +1,171 @@
+"""The documents of a project as they are searched: folded once and kept, until their files change."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from commonplace.domain.addresses import fold
+from commonplace.domain.documents import Document
+from commonplace.domain.projects.chapters import first_paragraph, introduction_of, read_chapters
+from commonplace.domain.projects.finding.haystack import Haystack
+from commonplace.domain.projects.knowledge import Metadata, metadata_of
+
+INTRODUCTION = "(Document Introduction)"
+"""What the text before the first chapter is called in results."""
+MIN_CHANGED = 32
+"""Documents that may have changed before all are made ready anew; of large projects an eighth."""
+FIELDS = 3
+"""Title, keywords and headings: what is searched of a document beside its parts."""
+_MAX_WHOLE_LOOKS = 50
+"""Places of a keyword with signs that are looked at for one that stands alone."""
+MAX_REMEMBERED = 64
+"""Words of questions: those of one question and the ones that every question has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A chapter, or the introduction, as it is searched."""
+
+    title: str
+    folded: str
+    """Heading and text."""
+    source: str
+    """What `folded` was made of, character by character; `folded` itself where folding changed the length."""
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A document as it is searched."""
+
+    filename: str
+    metadata: Metadata
+    fields: tuple[str, str, str]
+    """Title, keywords and headings, folded."""
+    parts: tuple[Part, ...]
+
+
+class Found(NamedTuple):
+    """Where a word occurs, by the numbers that a `Shelf` gives its documents and their parts."""
+
+    fields: tuple[Sequence[int], ...]
+    """The documents that hold it in their title, in their keywords, in a heading."""
+    parts: Sequence[int]
+    documents: set[int]
+    """Those that hold it anywhere."""
+    whole: set[int]
+    """Those that hold it as a word of its own."""
+
+
+class Shelf:
+    """Documents that were made ready together.
+
+    Args:
+        texts: In any order.
+    """
+
+    def __init__(self, texts: Sequence[Text]) -> None:
+        self.find = lru_cache(MAX_REMEMBERED)(self._find)
+        """Where a word of a question occurs, folded; what was found of the last words is kept."""
+        self.texts = tuple(texts)
+        self.numbers = {text.filename: number for number, text in enumerate(texts)}
+        """Of the documents by file name."""
+        self._owners = [*range(len(texts))] * FIELDS
+        self._owners += [number for number, text in enumerate(texts) for _ in text.parts]
+        self._held = [text.fields[field] for field in range(FIELDS) for text in texts]
+        self._held += [part.folded for text in texts for part in text.parts]
+        self._haystack = Haystack(self._held)
+
+    def _find(self, folded: str) -> Found:
+        held, size = sorted(self._haystack.holding(folded)), len(self.texts)
+        ends = [0, *(bisect_left(held, size * field) for field in range(1, FIELDS + 1))]
+        fields = [[n - size * field for n in held[ends[field] : ends[field + 1]]] for field in range(FIELDS)]
+        whole = self._haystack.whole(folded)
+        if whole is None:
+            whole = [number for number in held if _stands_alone(self._held[number], folded)]
+        return Found(tuple(fields), held[ends[-1] :], self._owned(held), self._owned(whole))
+
+    def counted(self, parts: Iterable[int]) -> Counter[int]:
+        """How many of these parts each document has."""
+        return Counter(map(self._owners.__getitem__, parts))
+
+    def _owned(self, numbers: Iterable[int]) -> set[int]:
+        return set(map(self._owners.__getitem__, numbers))
+
+
+class Texts:
+    """The documents of a project: most of them made ready long ago, those that changed since beside them.
+
+    Args:
+        shelf: Most of them.
+        gone: The numbers of those there that are no longer or have changed.
+        changed: What has changed since.
+    """
+
+    def __init__(self, shelf: Shelf, gone: frozenset[int] = frozenset(), changed: Shelf | None = None) -> None:
+        self.shelves = ((shelf, gone), *([(changed, frozenset[int]())] if changed else []))
+        """With the numbers of the documents that no longer count."""
+
+    @property
+    def all(self) -> list[Text]:
+        """Every document that counts, in no particular order."""
+        return [text for shelf, gone in self.shelves for number, text in enumerate(shelf.texts) if number not in gone]
+
+    def updated(self, gone: Collection[str], changed: Sequence[Text]) -> Texts:
+        """The documents after a change.
+
+        Args:
+            gone: File names of those that are no longer as they were.
+            changed: Those that are new or have changed.
+        """
+        shelf, before = self.shelves[0]
+        dead = before.union(shelf.numbers[name] for name in gone if name in shelf.numbers)
+        beside = [text for one, _ in self.shelves[1:] for text in one.texts if text.filename not in gone]
+        beside += changed
+        if max(len(dead), len(beside)) > max(MIN_CHANGED, len(shelf.texts) // 8):
+            kept = [text for number, text in enumerate(shelf.texts) if number not in dead]
+            return Texts(Shelf([*kept, *beside]))
+        return Texts(shelf, dead, Shelf(beside) if beside else None)
+
+
+NO_TEXTS = Texts(Shelf(()))
+
+
+def searchable(filename: str, document: Document) -> Text:
+    """A document made ready for searching."""
+    metadata = metadata_of(document)
+    introduction = introduction_of(document)
+    chapters = read_chapters(document)
+    parts = [_part(INTRODUCTION, "", introduction)] if introduction else []
+    parts += [_part(chapter.title, chapter.title, chapter.text) for chapter in chapters]
+    headings = fold("\n".join(chapter.title for chapter in chapters))
+    fields = (fold(metadata.title), fold("\n".join(metadata.keywords)), headings)
+    return Text(filename, metadata, fields, tuple(parts))
+
+
+def _part(title: str, heading: str, text: str) -> Part:
+    source = f"{heading}\n{text}" if heading else text
+    folded = fold(source)
+    return Part(title, folded, source if len(source) == len(folded) else folded, first_paragraph(text))
+
+
+def _stands_alone(text: str, folded: str) -> bool:
+    """Whether a text has a word where no letter or digit joins on to one of its own."""
+    at, end = -1, len(folded)
+    for _ in range(_MAX_WHOLE_LOOKS):
+        at = text.find(folded, at + 1)
+        if at < 0:
+            return False
+        if not _joined(text, at - 1, folded[0]) and not _joined(text, at + end, folded[-1]):
+            return True
+    return False
+
+
+def _joined(text: str, at: int, edge: str) -> bool:
+    """Whether a keyword's edge and the character beside it are of one word."""
+    return 0 <= at < len(text) and edge.isalnum() and text[at].isalnum()
