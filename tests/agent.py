@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -13,6 +14,7 @@ from typing import Any, Literal
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp.shared.dispatcher import ProgressFnT
 from mcp_types import CallToolResult, TextContent, Tool
 
 TIMEOUT = 60.0
@@ -37,12 +39,13 @@ class Agent:
     """A connected client whose calls return what a tool answered."""
 
     def __init__(self, portal: BlockingPortal, client: Client) -> None:
-        self._portal = portal
+        self.portal = portal
+        """The loop in which the client lives, in a thread of its own."""
         self._client = client
 
     def raw(self, tool: str, /, **arguments: Any) -> CallToolResult:
         """The whole result of a call."""
-        result = self._portal.call(lambda: self._client.call_tool(tool, arguments, read_timeout_seconds=TIMEOUT))
+        result = self.portal.call(lambda: self._client.call_tool(tool, arguments, read_timeout_seconds=TIMEOUT))
         assert isinstance(result, CallToolResult)
         return result
 
@@ -85,7 +88,7 @@ class Agent:
 
     def tools(self) -> dict[str, Tool]:
         """The listed tools by name, in order."""
-        return {tool.name: tool for tool in self._portal.call(self._client.list_tools).tools}
+        return {tool.name: tool for tool in self.portal.call(self._client.list_tools).tools}
 
     @property
     def client(self) -> Client:
@@ -94,7 +97,7 @@ class Agent:
 
     def run(self, function: Any, /, *arguments: Any) -> Any:
         """Await a client's method from this thread."""
-        return self._portal.call(function, *arguments)
+        return self.portal.call(function, *arguments)
 
 
 @contextmanager
@@ -127,6 +130,29 @@ def agent(
                 ) as client,
             ):
                 yield Agent(portal, client)
+
+
+def start(client: Agent, tool: str, /, progress: ProgressFnT | None = None, **arguments: Any) -> Future[CallToolResult]:
+    """Begin a call and go on; to cancel what comes back is to cancel the call, as programs do."""
+
+    async def call() -> CallToolResult:
+        result = await client.client.call_tool(
+            tool, arguments, read_timeout_seconds=TIMEOUT, progress_callback=progress
+        )
+        assert isinstance(result, CallToolResult)
+        return result
+
+    return client.portal.start_task_soon(call)
+
+
+@contextmanager
+def online(url: str, *, mode: Mode = "auto", **more: Any) -> Iterator[Agent]:
+    """A client on a running server, such as one at `http://127.0.0.1:1234/mcp/kb`; `more` is the client's."""
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(Client(url, mode=mode, **more)) as client,
+    ):
+        yield Agent(portal, client)
 
 
 def text_of(result: CallToolResult) -> str:

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import quote
 
+from wire import INITIALIZE
+
 TIMEOUT = 60.0
 """Seconds for the start and for any one answer."""
 
@@ -110,6 +112,31 @@ class Server:
         """Ask it to end; its exit code."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(seconds)
+
+
+class RawSession:
+    """A session of the older era over HTTP, whose client chooses the ids of its requests."""
+
+    def __init__(self, server: Server, toolset: str = "kb") -> None:
+        self._server = server
+        self._path = f"/mcp/{toolset}"
+        self._headers = {"Accept": "application/json, text/event-stream"}
+        opened = self._send({"id": 0, "method": "initialize", "params": INITIALIZE})
+        self._headers["Mcp-Session-Id"] = opened.headers["mcp-session-id"]
+        assert self.tell("notifications/initialized", {}) == 202
+
+    def ask(self, identifier: int | str, method: str, params: Mapping[str, Any]) -> Any:
+        """Send a request; the message that answers it."""
+        answer = self._send({"id": identifier, "method": method, "params": params})
+        messages = [json.loads(line[5:]) for line in answer.body.decode().splitlines() if line.startswith("data: {")]
+        return next(one for one in messages if one.get("id") == identifier)
+
+    def tell(self, method: str, params: Mapping[str, Any]) -> int:
+        """Send a notification; the status of the answer."""
+        return self._send({"method": method, "params": params}).status
+
+    def _send(self, message: Mapping[str, Any]) -> Answer:
+        return self._server.ask("POST", self._path, {"jsonrpc": "2.0", **message}, headers=self._headers)
 
 
 def rpc_request(method: str, params: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, Any]]:

@@ -15,6 +15,7 @@ INITIALIZE = {
     "capabilities": {},
     "clientInfo": {"name": "wire", "version": "0"},
 }
+"""How a client of the older era begins."""
 
 
 class Wire:

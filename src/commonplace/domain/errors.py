@@ -46,6 +46,10 @@ class KnowledgeError(Exception):
         self.context = context
 
 
+class Stopped(BaseException):
+    """Ends work for which nobody waits any longer; no error, so nothing that handles those sees it."""
+
+
 class NotFoundError(KnowledgeError):
     """No such thing, in any collection that the caller may read."""
 

@@ -30,7 +30,11 @@ if TYPE_CHECKING:
     from commonplace.domain.cascade.foreign import ForeignNode
 
 Progress = Callable[[int, int], None]
-"""Called with steps done and steps in all; must not raise and must return at once."""
+"""Called with steps done and steps in all; returns at once.
+
+Raises:
+    Stopped: nobody waits for the work any longer. It is called where work may end: nothing is left half done.
+"""
 
 
 class Transaction(Protocol):

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import TypeVar
 
 import anyio.to_thread
-from anyio.lowlevel import RunVar
+from anyio.lowlevel import RunVar, checkpoint_if_cancelled
+
+from commonplace.domain.errors import KnowledgeError, Stopped
 
 WRITERS = 16
 """Calls that write, at once. They take turns under the folder's lock: more would only wait, in the way of readers."""
@@ -23,7 +25,8 @@ async def in_thread(function: Callable[[], T], *, reads: bool) -> T:
     Args:
         function: What to do.
         reads: Whether it changes nothing. Such a call is left behind when the caller goes away, and its place is free
-            at once; a writer always finishes, so that its answer is true.
+            at once; it ends where it next says how far it is. A writer finishes, so that its answer is true, unless
+            it says how far it is before it has written anything.
     """
     try:
         readers, writers = _LIMITERS.get()
@@ -31,4 +34,8 @@ async def in_thread(function: Callable[[], T], *, reads: bool) -> T:
         readers, writers = anyio.CapacityLimiter(READERS), anyio.CapacityLimiter(WRITERS)
         _LIMITERS.set((readers, writers))
     limiter = readers if reads else writers
-    return await anyio.to_thread.run_sync(function, abandon_on_cancel=reads, limiter=limiter)
+    try:
+        return await anyio.to_thread.run_sync(function, abandon_on_cancel=reads, limiter=limiter)
+    except Stopped:
+        await checkpoint_if_cancelled()  # which ends this task: nobody waits for it
+        raise KnowledgeError("The work ended before it was done.", hint="Call again.") from None

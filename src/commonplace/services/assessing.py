@@ -11,6 +11,7 @@ from commonplace.domain.addresses import parse_address
 from commonplace.domain.documents import Severity
 from commonplace.domain.frontmatter import set_fields
 from commonplace.domain.json import Json
+from commonplace.domain.ports import Progress
 from commonplace.domain.query import Filter, ListQuery, Record
 from commonplace.domain.slugs import slug
 from commonplace.services import quality, writing
@@ -46,7 +47,11 @@ class Coverage:
 
 
 def assess(
-    collections: Collections, collection: Collection, targets: Sequence[Record], max_age_hours: float
+    collections: Collections,
+    collection: Collection,
+    targets: Sequence[Record],
+    max_age_hours: float,
+    progress: Progress = lambda _done, _total: None,
 ) -> list[Assessment]:
     """Check entries and keep the results, in one step; those assessed not long ago and unchanged since are left out.
 
@@ -55,10 +60,14 @@ def assess(
         collection: Where the entries are.
         targets: The entries.
         max_age_hours: How old an assessment may be to count.
+        progress: Told how many entries are checked, before the results are written.
     """
     fresh = _fresh(collection, max_age_hours)
     due = [target for target in targets if fresh.get(target.id) != target.revision]
-    results = [_assessment(collections, collection, target) for target in due]
+    results: list[Assessment] = []
+    for number, target in enumerate(due):
+        progress(number, len(due))
+        results.append(_assessment(collections, collection, target))
     writing.put_all(collection, [_draft(collection, result) for result in results], writing.Intent(message="Assess"))
     return results
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 from commonplace.domain.addresses import fold
 from commonplace.domain.documents import Severity
+from commonplace.domain.ports import Progress
 from commonplace.domain.query import Record
 from commonplace.domain.rubric import meets
 from commonplace.domain.schema import Schema
@@ -23,6 +24,8 @@ SEVERITIES: tuple[Severity, ...] = (Severity.ERROR, Severity.WARNING, Severity.I
 """From the gravest to the lightest."""
 IMPORTANCE = range(1, 11)
 """Valid values of `importance`."""
+STEP = 50
+"""Entries between two reports."""
 DATE_FIELDS = ("date", "created_at", "updated_at", "last_updated")
 
 
@@ -47,11 +50,24 @@ def check_entry(collections: Collections, collection: Collection, record: Record
     return _sorted(issues)
 
 
-def check_collection(collections: Collections, collection: Collection) -> list[Issue]:
-    """What is wrong in a collection, gravest first, then by entry."""
+def check_collection(
+    collections: Collections, collection: Collection, progress: Progress = lambda _done, _total: None
+) -> list[Issue]:
+    """What is wrong in a collection, gravest first, then by entry.
+
+    Args:
+        collections: All that is open, for links between collections.
+        collection: Which.
+        progress: Told how many entries are checked.
+    """
     schema = schema_of(collection)
     records = [record for record in every_document(collection) if record.type != ASSESSMENT_TYPE]
-    issues = [issue for record in records for issue in _of_record(collection, schema, record)]
+    issues: list[Issue] = []
+    for number, record in enumerate(records):
+        if number % STEP == 0:
+            progress(number, len(records))
+        issues += _of_record(collection, schema, record)
+    progress(len(records), len(records))
     issues += _broken_links(collections, collection, records)
     issues += (
         _issue(collection, record, "orphan_entry", Severity.INFO, "No other entry links to this one.")

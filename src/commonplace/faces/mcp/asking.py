@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
 import json
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import cast
 
@@ -13,12 +15,14 @@ import anyio.from_thread
 import mcp_types as types
 from mcp import MCPError
 from mcp.server.connection import allowed_log_levels
+from mcp.shared.jsonrpc_dispatcher import progress_token_from_params
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter
 
-from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.errors import InvalidInputError, Stopped
 from commonplace.domain.json import JsonObject
+from commonplace.faces.mcp.metering import Meter
 from commonplace.faces.mcp.peers import LEVELS, InputNeeded, Level, UnableError
 from commonplace.faces.mcp.sdk import Context, session_of
 
@@ -66,6 +70,7 @@ class ConnectedPeer:
 
     context: Context
     levels: LogLevels
+    meter: Meter = field(default_factory=Meter)
 
     def can(self, capability: str) -> bool:
         """Whether it declared a capability."""
@@ -93,7 +98,28 @@ class ConnectedPeer:
 
     def progress(self, done: int, total: int) -> None:
         """Tell how far the call is, if the client wants to know."""
-        anyio.from_thread.run(self.context.session.report_progress, done, total or None)
+        _go_on()
+        if self._wants_progress:
+            self._tell(self.meter.counted(done, total))
+
+    def step(self, done: int, total: int) -> None:
+        """The same for what counts fast: only so many reports a second are sent."""
+        _go_on()
+        if self._wants_progress:
+            self._tell(self.meter.sampled(done, total))
+
+    @property
+    def _wants_progress(self) -> bool:
+        return progress_token_from_params(self.context.params) is not None
+
+    def _tell(self, count: tuple[int, int] | None) -> None:
+        if count is None:
+            return
+        done, total = count
+        try:
+            anyio.from_thread.run(self.context.session.report_progress, done, total or None)
+        except concurrent.futures.CancelledError:
+            raise Stopped("the client has cancelled the call") from None
 
     async def _sent(self, request: JsonObject) -> JsonObject:
         parsed = _REQUEST.validate_python(request)
@@ -112,6 +138,18 @@ class ConnectedPeer:
         params = types.LoggingMessageNotificationParams(level=level, data=text)
         message = types.LoggingMessageNotification(params=params)
         await self.context.session.send_notification(message, related_request_id=self.context.request_id)
+
+
+def _go_on() -> None:
+    """Nothing, while somebody waits for the call that this thread serves.
+
+    Raises:
+        Stopped: the client has cancelled it, or has gone.
+    """
+    try:
+        anyio.from_thread.check_cancelled()
+    except asyncio.CancelledError:
+        raise Stopped("the client has cancelled the call") from None
 
 
 def is_modern(context: Context) -> bool:

@@ -47,7 +47,7 @@ class Runner:
         services = self.services.only(caller.collections) if caller else self.services
         client = session_of(context) or caller.id if caller else ""
         peer = ConnectedPeer(context, self.levels)
-        call = Call(services=services, tier=self.tier, progress=peer.progress, client=client, peer=peer)
+        call = Call(services=services, tier=self.tier, progress=peer.step, client=client, peer=peer)
         return await in_thread(partial(_run, verb, context.params, function, call), reads=reads)
 
 

@@ -197,4 +197,6 @@ def _show_counts(counted: Counter[str]) -> list[Json]:
 
 def _all_issues(call: Call, chosen: Sequence[Collection]) -> list[Issue]:
     collections = call.services.collections
-    return [issue for collection in chosen for issue in quality.check_collection(collections, collection)]
+    return [
+        issue for collection in chosen for issue in quality.check_collection(collections, collection, call.progress)
+    ]

@@ -97,7 +97,7 @@ def kb_qa_assess(call: Call, given: KbQaAssess) -> Shown:
         return _show_assessment(found.collection, result)
     collection = collections.get(given.kb_name)
     targets = assessing.assessable(collection)
-    results = assessing.assess(collections, collection, targets, given.max_age_hours)
+    results = assessing.assess(collections, collection, targets, given.max_age_hours, call.progress)
     return {
         "kb_name": collection.name,
         "assessed": len(results),

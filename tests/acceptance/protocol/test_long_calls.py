@@ -1,0 +1,142 @@
+"""Calls that take long: they say how far they are to who asks, and end where their client cancels them."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Iterator
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from agent import Agent, Mode, agent, start, text_of
+from serving import RawSession, rpc_request
+from support import eventually
+from ways import ENTRIES, Site, Way
+
+STEP = 50
+"""Entries that a check looks at between two reports."""
+
+
+class Told:
+    """What a client was told of one call."""
+
+    def __init__(self) -> None:
+        self.counts: list[tuple[float, float | None]] = []
+
+    async def __call__(self, done: float, total: float | None, message: str | None) -> None:
+        del message
+        self.counts.append((done, total))
+
+    @property
+    def is_growing(self) -> bool:
+        """Whether every count is more than the one before, as the protocol asks, and none is past its total."""
+        done = [count for count, _ in self.counts]
+        return done == sorted(set(done)) and all(total is None or count <= total for count, total in self.counts)
+
+
+@pytest.mark.parametrize("tool", ["kb_qa_validate", "kb_qa_status"])
+def test_a_check_of_all_says_how_far_it_is(tool: str, client: Agent) -> None:
+    told = Told()
+    assert start(client, tool, told).result().is_error is False
+    assert told.is_growing
+    assert told.counts[-1] == (ENTRIES, ENTRIES)
+
+
+def test_bringing_the_index_up_to_date_says_how_far_it_is(client: Agent, site: Site) -> None:
+    for number in range(70):
+        site.repo.write(f"late/n{number}.md", f"# Late {number}\n")
+    told = Told()
+    synced = start(client, "kb_index_sync", told).result()
+    assert '"synced":true' in text_of(synced)
+    for file in (site.repo.path / "late").iterdir():
+        file.unlink()
+    assert client.call("kb_index_sync")["synced"]
+    assert told.is_growing
+
+
+def test_who_does_not_ask_is_not_told(client: Agent) -> None:
+    assert client.call("kb_qa_status")["total_entries"] >= ENTRIES
+
+
+def test_a_cancelled_call_ends_its_work(way: Way, client: Agent) -> None:
+    ended = way.logged().count("kb_qa_status Stopped")
+    with way.gate.closed():
+        call = start(client, "kb_qa_status", Told())
+        way.gate.reached()
+        call.cancel()
+        with pytest.raises(CancelledError):
+            call.result()
+        assert client.call("kb_list")["knowledge_bases"], "others are served meanwhile"
+        way.gate.open()
+        eventually(lambda: way.logged().count("kb_qa_status Stopped") == ended + 1)
+        assert way.gate.seen() <= STEP
+    assert client.call("kb_qa_status")["total_entries"] >= ENTRIES
+
+
+def test_a_cancelled_write_that_has_not_begun_to_write_changes_nothing(way: Way, client: Agent, site: Site) -> None:
+    ended = way.logged().count("kb_qa_assess Stopped")
+    with way.gate.closed():
+        call = start(client, "kb_qa_assess", kb_name="notes")
+        way.gate.reached()
+        call.cancel()
+        assert client.call("kb_list")["knowledge_bases"]
+        way.gate.open()
+        eventually(lambda: way.logged().count("kb_qa_assess Stopped") == ended + 1)
+    assert not (site.repo.path / "qa_assessments").exists()
+
+
+@contextmanager
+def busy(cache: Path) -> Iterator[None]:
+    """Another process is indexing, as far as a server can tell, for the length of the block."""
+    (catalogue,) = cache.rglob("catalogue.sqlite3")
+    with catalogue.with_name("lock").open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@pytest.mark.parametrize("era", ["legacy", "auto"])
+def test_waiting_for_the_first_index_is_told_and_can_be_cancelled(era: Mode, tmp_path: Path) -> None:
+    folder, cache, log = tmp_path / "notes", tmp_path / "cache", tmp_path / "log"
+    folder.mkdir()
+    (folder / "a.md").write_text("# A\n\nalpha\n")
+    arguments = {"env": {"XDG_CACHE_HOME": str(cache)}, "mode": era}
+    with agent("mcp", folder, **arguments) as client:
+        assert client.call("kb_stats")["total_entries"] == 1
+    for number in range(80):
+        (folder / f"n{number}.md").write_text(f"# N{number}\n")
+    with ExitStack() as stack:
+        with busy(cache):
+            client = stack.enter_context(agent("mcp", folder, "--log-level", "info", log=log, **arguments))
+            told = Told()
+            left = start(client, "kb_stats")
+            waiting = start(client, "kb_search", told, query="alpha")
+            eventually(lambda: len(told.counts) > 0)
+            left.cancel()
+            eventually(lambda: "kb_stats Stopped" in log.read_text())
+            assert not waiting.done()
+        assert waiting.result().is_error is False
+        assert told.is_growing
+        assert client.call("kb_stats")["total_entries"] == 81
+
+
+def test_two_clients_that_use_the_same_ids_cancel_their_own_calls_alone(site: Site) -> None:
+    way = site.ways["http", "legacy"]
+    assert way.server is not None
+    ended = way.logged().count("kb_qa_status Stopped")
+    first, second = RawSession(way.server), RawSession(way.server)
+    call = {"name": "kb_qa_status", "arguments": {}}
+    with way.gate.closed(), ThreadPoolExecutor(2) as threads:
+        kept = threads.submit(first.ask, 7, "tools/call", call)
+        way.gate.reached()
+        dropped = threads.submit(second.ask, 7, "tools/call", call)
+        eventually(lambda: way.gate.seen() == 2)
+        assert second.tell("notifications/cancelled", {"requestId": 7}) == 202
+        headers, body = rpc_request("notifications/cancelled", {"requestId": 7})
+        del body["id"]
+        assert way.server.ask("POST", "/mcp/kb", body, headers=headers).status == 202
+        way.gate.open()
+        assert kept.result()["result"]["structuredContent"]["total_entries"] >= ENTRIES
+        assert "error" in dropped.result()
+    eventually(lambda: way.logged().count("kb_qa_status Stopped") == ended + 1)

@@ -1,0 +1,74 @@
+"""One base behind three processes, as the tests of the protocol see it: ways to it, and what holds up its checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent import Agent, Mode
+from serving import Server
+from support import GitRepo, eventually
+
+ENTRIES = 200
+ERAS: tuple[Mode, ...] = ("legacy", "auto")
+"""How the official client connects: with a handshake, or as the newest revision has it."""
+WAYS = tuple((transport, era) for transport in ("stdio", "http") for era in ERAS)
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What holds up the checks of one process."""
+
+    folder: Path
+
+    @contextmanager
+    def closed(self) -> Iterator[None]:
+        """A check that begins in this block waits at its first entry until `open` is called, or the block ends."""
+        for name in ("seen", "open"):
+            (self.folder / name).unlink(missing_ok=True)
+        (self.folder / "armed").touch()
+        try:
+            yield
+        finally:
+            self.open()
+            (self.folder / "armed").unlink()
+
+    def open(self) -> None:
+        """Let checks go on."""
+        (self.folder / "open").touch()
+
+    def seen(self) -> int:
+        """How many entries were checked since the gate was closed."""
+        noted = self.folder / "seen"
+        return len(noted.read_text().splitlines()) if noted.exists() else 0
+
+    def reached(self) -> None:
+        """Return once a check waits."""
+        eventually(lambda: self.seen() > 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way to the base."""
+
+    transport: str
+    era: Mode
+    gate: Gate
+    log: Path
+    """What the process writes on standard error."""
+    server: Server | None = None
+
+    def logged(self) -> str:
+        """What it wrote so far."""
+        return "\n".join(self.server.lines) if self.server else self.log.read_text()
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The base and the ways to it."""
+
+    repo: GitRepo
+    ways: dict[tuple[str, str], Way]
+    agents: dict[tuple[str, str], Agent]
