@@ -130,7 +130,7 @@ def test_the_markdown_reads_back_as_what_counts(stack: list[Contribution]) -> No
     shown = shown_sections(resolved)
     assert [one.key for one in back.sections] == [one.key for one in shown]
     for read, stated in zip(back.sections, shown, strict=True):
-        assert read.content in {stated.content, closed(stated.content)}
+        assert read.content in {stated.content, closed(stated.text)}
         assert read.heading == stated.heading or heading_key((read.heading or "").lstrip("# ")) == stated.key
 
 

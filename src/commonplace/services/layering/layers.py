@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Protocol
 
+from commonplace.domain.addresses import Address
 from commonplace.domain.cascade.concepts import address_of, id_at, read_concept
 from commonplace.domain.cascade.linking import counts
 from commonplace.domain.cascade.values import Concept, Rank
-from commonplace.domain.changes import FileStat
+from commonplace.domain.changes import FileStat, Revision
 from commonplace.domain.documents import Finding, Link, Severity
 from commonplace.domain.errors import NotFoundError, StorageError
 from commonplace.domain.json import Json
@@ -32,6 +33,8 @@ MAX_KEPT_BYTES = 32_000
 """How many read concepts a layer keeps, and how large a file of one may be."""
 SETTLED_NS = 100_000_000
 """A file changed less than this ago may change again without its times showing it."""
+FEW = 200
+"""Changed documents that are looked up one by one; of more, all are listed."""
 SLACK = 200
 """How many documents that are no concepts a search makes room for."""
 
@@ -53,6 +56,21 @@ class StoredLink:
     link: Link
     written: Callable[[], str]
     """Gives the whole link as written."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Catalogued:
+    """What the catalogue of a layer said at one generation."""
+
+    generation: int
+    revisions: Mapping[str, Revision]
+    """Of every document, by path."""
+    summaries: Summaries
+
+    @property
+    def others(self) -> int:
+        """Documents that are no concepts."""
+        return len(self.revisions) - len(self.summaries)
 
 
 class Layer(Protocol):
@@ -92,9 +110,7 @@ class FolderLayer:
         self._rank = rank
         self._opened = opened
         self._lock = Lock()
-        self._generation = -1
-        self._summaries: Summaries = {}
-        self._others = 0
+        self._catalogued = _Catalogued(-1, {}, _NOTHING)
         self._kept: dict[str, tuple[FileStat, Concept]] = {}
 
     @property
@@ -129,26 +145,22 @@ class FolderLayer:
                 del self._kept[next(iter(self._kept))]
 
     def summaries(self) -> Summaries:
-        """From the catalogue, read anew when it has changed."""
+        """From the catalogue; what has changed there is read anew."""
         collection = self._opened()
         if collection is None:
             return _NOTHING
         generation = collection.index.generation
         with self._lock:
-            if generation != self._generation:
-                records = list(every_document(collection))
-                found = {id_at(record.address): record.frontmatter for record in records}
-                self._summaries = {id_: values for id_, values in found.items() if id_ is not None}
-                self._others = len(records) - len(self._summaries)
-                self._generation = generation
-            return self._summaries
+            if generation != self._catalogued.generation:
+                self._catalogued = _catalogued(collection, generation, self._catalogued)
+            return self._catalogued.summaries
 
     def search(self, text: str, limit: int) -> Sequence[Match]:
         """From the full text."""
         collection = self._opened()
         if collection is None or not self.summaries():
             return ()
-        query = SearchQuery(text=text, limit=limit + min(self._others, SLACK), sections=0)
+        query = SearchQuery(text=text, limit=limit + min(self._catalogued.others, SLACK), sections=0)
         found = [(id_at(hit.record.address), hit.score) for hit in collection.index.search(query).hits]
         return [Match(identifier, score) for identifier, score in found if identifier is not None][:limit]
 
@@ -161,6 +173,27 @@ class FolderLayer:
             source = id_at(found.source)
             if source is not None and counts(found.link):
                 yield StoredLink(source, found.link, _Written(collection, source, found.link))
+
+
+def _catalogued(collection: Collection, generation: int, before: _Catalogued) -> _Catalogued:
+    """What the catalogue says now; a document that has changed meanwhile is looked at again the next time."""
+    revisions = {address.path: revision for address, revision in collection.index.revisions().items()}
+    known = before.revisions
+    differing = [path for path, revision in revisions.items() if known.get(path) != revision]
+    if len(differing) > FEW:
+        records = {record.address.path: record for record in every_document(collection)}
+    else:
+        asked = ((path, collection.index.record(Address(path))) for path in differing)
+        records = {path: record for path, record in asked if record is not None}
+    for path in differing:
+        del revisions[path]
+    revisions |= {path: record.revision for path, record in records.items()}
+    summaries = dict(before.summaries)
+    for path in known.keys() - revisions.keys():
+        summaries.pop(id_at(Address(path)) or "", None)
+    said = ((id_at(record.address), record.frontmatter) for record in records.values())
+    summaries.update((identifier, values) for identifier, values in said if identifier is not None)
+    return _Catalogued(generation, revisions, summaries)
 
 
 def is_settled(stat: FileStat) -> bool:
