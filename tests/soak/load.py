@@ -22,6 +22,7 @@ from mcp_types import EmptyResult, SubscribeRequest, SubscribeRequestParams
 from agent import agent
 from serving import Server, rpc_request
 from soak.folder import QUESTIONS, SharedFolder
+from support import eventually
 from wire import Wire
 
 PAGES = 40
@@ -141,14 +142,14 @@ class Reader(Actor):
             connection.sendall(whole[:cut])
 
     def listen(self) -> None:
-        """A stream of news that its client leaves without a word."""
+        """A stream of news, where the toolset has one, that its client leaves without a word."""
         headers, body = rpc_request("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
         raw = json.dumps(body).encode()
         lines = ["POST /mcp/kb HTTP/1.1", "Host: localhost", f"Content-Length: {len(raw)}"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
         with self._server.connect() as connection:
             connection.sendall("\r\n".join([*lines, "", ""]).encode() + raw)
-            assert connection.recv(100).startswith(b"HTTP/1.1 200"), "no stream of news"
+            assert connection.recv(100).startswith((b"HTTP/1.1 200", b"HTTP/1.1 404"))
 
     def visit(self) -> None:
         """A whole client of the older era comes, looks around, follows a resource where it may, and just leaves."""
@@ -308,8 +309,14 @@ class Writer(Actor):
             self._folder.move()
 
     def switch_branch(self) -> None:
+        """Also done when the server has seen it, which its watcher tells it a moment later."""
         with self._folder.turn:
             self._folder.switch()
+            eventually(self._sees_the_branch)
+
+    def _sees_the_branch(self) -> bool:
+        listed = self._done(self._server.ask("GET", "/api/v1/pages?prefix=soak/"), {200})
+        return {page["path"] for page in listed["pages"]} == self._folder.pages.keys()
 
     def _any(self) -> str | None:
         pages = sorted(self._folder.pages)
