@@ -25,7 +25,7 @@ EVERY = 60.0 if SOAK else 1.0
 """Seconds between two samples."""
 WARM = 10
 """Samples at the beginning that are not judged: the index is built, pages are embedded, memory is filled."""
-GROWTH = 0.05
+GROWTH = 0.1
 """Of what a process held after the warm-up, what it may hold more after another hour: the line through its samples."""
 READS = ("search_rest", "search_mcp", "read_rest", "read_mcp", "list_rest", "search_piped", "read_piped", "list_piped")
 WRITES = ("put", "patch", "rename", "delete", "attach", "write_piped")
@@ -108,7 +108,7 @@ def _times(minutes: Sequence[Mapping[str, list[float]]], kinds: Sequence[str]) -
 
 
 def _assert_level(name: str, samples: Sequence[Sample]) -> None:
-    for what, spare in (("memory", 4.0), ("resident", 4.0), ("files", 2.0), ("threads", 1.0)):
+    for what, spare in (("memory", 8.0), ("resident", 8.0), ("files", 2.0), ("threads", 1.0)):
         points = [(one.minute, float(getattr(one, what))) for one in samples]
         held = statistics.median(value for _, value in points[:5])
         growth = slope(points) * 60
