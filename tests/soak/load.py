@@ -74,7 +74,7 @@ class Actor:
                 act = self.chance.choices(acts, weights)[0]
                 began = time.monotonic()
                 act()
-                self.noted.add(act.__name__, time.monotonic() - began)
+                self.noted.add(act.__name__[1:], time.monotonic() - began)
         except BaseException as error:  # noqa: BLE001 - whatever it is, the test's own thread raises it
             self.noted.failures.append(error)
             stop.set()
@@ -94,41 +94,41 @@ class Reader(Actor):
 
     def acts(self) -> Mapping[Act, int]:
         return {
-            self.search_rest: 20, self.search_mcp: 20, self.read_rest: 15, self.read_mcp: 15, self.list_rest: 8,
-            self.links_rest: 6, self.history_rest: 4, self.overview_mcp: 4, self.vanish: 8, self.listen: 2,
-            self.visit: 1,
+            self._search_rest: 20, self._search_mcp: 20, self._read_rest: 15, self._read_mcp: 15, self._list_rest: 8,
+            self._links_rest: 6, self._history_rest: 4, self._overview_mcp: 4, self._vanish: 8, self._listen: 2,
+            self._visit: 1,
         }  # fmt: skip
 
-    def search_rest(self) -> None:
+    def _search_rest(self) -> None:
         hits = self._get(f"search?q={quote(self.words())}")
         assert hits["results"], hits
 
-    def search_mcp(self) -> None:
+    def _search_mcp(self) -> None:
         shown = self._call("kb", "kb_search", {"query": self.words(), "limit": 10})
         assert shown["total"] > 0, shown
 
-    def read_rest(self) -> None:
+    def _read_rest(self) -> None:
         answer = self._server.page("GET", self._file())
         assert answer.status in {200, 404}, answer.body[:500]
 
-    def read_mcp(self) -> None:
+    def _read_mcp(self) -> None:
         self._call("kb", "kb_get", {"entry_id": self._file(), "body_limit": 4000}, missing=True)
 
-    def list_rest(self) -> None:
+    def _list_rest(self) -> None:
         assert self._get(f"pages?prefix=cpp-docs&limit=50&offset={self.chance.randrange(100)}")["total"] > 0
 
-    def links_rest(self) -> None:
+    def _links_rest(self) -> None:
         answer = self._server.ask("GET", f"/api/v1/links/{quote(self._file(), safe='')}")
         assert answer.status in {200, 404}, answer.body[:500]
 
-    def history_rest(self) -> None:
+    def _history_rest(self) -> None:
         self._get("changelog?limit=10")
 
-    def overview_mcp(self) -> None:
+    def _overview_mcp(self) -> None:
         tool = self.chance.choice(("kb_stats", "kb_tags", "kb_recent", "kb_list_entries"))
         self._call("kb", tool, {})
 
-    def vanish(self) -> None:
+    def _vanish(self) -> None:
         """A request that is half sent, or whole and never read."""
         host = "HTTP/1.1\r\nHost: localhost\r\n"
         wholes = (
@@ -141,7 +141,7 @@ class Reader(Actor):
         with self._server.connect() as connection:
             connection.sendall(whole[:cut])
 
-    def listen(self) -> None:
+    def _listen(self) -> None:
         """A stream of news, where the toolset has one, that its client leaves without a word."""
         headers, body = rpc_request("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
         raw = json.dumps(body).encode()
@@ -151,7 +151,7 @@ class Reader(Actor):
             connection.sendall("\r\n".join([*lines, "", ""]).encode() + raw)
             assert connection.recv(100).startswith((b"HTTP/1.1 200", b"HTTP/1.1 404"))
 
-    def visit(self) -> None:
+    def _visit(self) -> None:
         """A whole client of the older era comes, looks around, follows a resource where it may, and just leaves."""
 
         async def talk() -> None:
@@ -195,22 +195,28 @@ class Piped(Actor):
         self._made = 0
 
     def acts(self) -> Mapping[Act, int]:
-        return {self.search_piped: 20, self.read_piped: 15, self.list_piped: 6, self.cancel: 10, self.write_piped: 8}
+        return {
+            self._search_piped: 20,
+            self._read_piped: 15,
+            self._list_piped: 6,
+            self._cancel: 10,
+            self._write_piped: 8,
+        }
 
-    def search_piped(self) -> None:
+    def _search_piped(self) -> None:
         assert self._call("kb_search", query=self.words(), limit=10)["total"] > 0
 
-    def read_piped(self) -> None:
+    def _read_piped(self) -> None:
         name = self.chance.choice(self._folder.files).removesuffix(".md")
         shown = self._call("kb_get", entry_id=name, body_limit=4000)
         assert "entry" in shown or shown["error_code"] == MISSING, shown
 
-    def list_piped(self) -> None:
+    def _list_piped(self) -> None:
         assert self._call("kb_list_entries", limit=50, offset=self.chance.randrange(len(self._folder.files) // 2))[
             "entries"
         ]
 
-    def cancel(self) -> None:
+    def _cancel(self) -> None:
         """A call is taken back at once; the next is answered all the same."""
         arguments = {"name": "kb_search", "arguments": {"query": self.words(), "include_body": True, "limit": 50}}
         asked = self._server.ask("tools/call", arguments)
@@ -218,7 +224,7 @@ class Piped(Actor):
         self._server.send(json.dumps(note).encode())
         assert self._call("kb_stats")["total_entries"] > 0
 
-    def write_piped(self) -> None:
+    def _write_piped(self) -> None:
         """An entry is made, changed, linked and deleted."""
         with self._folder.turn:
             self._made += 1
@@ -250,11 +256,11 @@ class Writer(Actor):
 
     def acts(self) -> Mapping[Act, int]:
         return {
-            self.put: 14, self.patch: 8, self.rename: 4, self.delete: 4, self.attach: 2, self.save_outside: 14,
-            self.move_outside: 4, self.switch_branch: 1,
+            self._put: 14, self._patch: 8, self._rename: 4, self._delete: 4, self._attach: 2, self._save_outside: 14,
+            self._move_outside: 4, self._switch_branch: 1,
         }  # fmt: skip
 
-    def put(self) -> None:
+    def _put(self) -> None:
         with self._folder.turn:
             page = f"soak/page-{self.chance.randrange(PAGES)}"
             content = f"# {page}\n\n{self.words()} {self.chance.random()} [[note-{self.chance.randrange(PAGES)}]]\n"
@@ -265,7 +271,7 @@ class Writer(Actor):
             self._folder.pages[page] = content
             assert self._read(page)["content"].strip() == content.strip(), "what was written is not what is read"
 
-    def patch(self) -> None:
+    def _patch(self) -> None:
         with self._folder.turn:
             if page := self._any():
                 content = self._folder.pages[page]
@@ -275,7 +281,7 @@ class Writer(Actor):
                 self._done(self._server.page("PATCH", page, body), {200})
                 self._folder.pages[page] = content.replace(old, new, 1)
 
-    def rename(self) -> None:
+    def _rename(self) -> None:
         """To a name that no link bears, and back, so that links to it are as they were."""
         with self._folder.turn:
             if page := self._any():
@@ -283,14 +289,14 @@ class Writer(Actor):
                 self._done(self._server.page("POST", page, {"new_path": other}, below="/rename"), {200})
                 self._done(self._server.page("POST", other, {"new_path": page}, below="/rename"), {200})
 
-    def delete(self) -> None:
+    def _delete(self) -> None:
         with self._folder.turn:
             if page := self._any():
                 self._done(self._server.page("DELETE", page), {200})
                 del self._folder.pages[page]
                 assert self._server.page("GET", page).status == 404
 
-    def attach(self) -> None:
+    def _attach(self) -> None:
         with self._folder.turn:
             if page := self._any():
                 content = self.chance.randbytes(20_000)
@@ -300,15 +306,15 @@ class Writer(Actor):
                 assert base64.b64decode(shown.json["content"]) == content
                 self._done(self._server.page("DELETE", page, below="/attachments/data.bin"), {200})
 
-    def save_outside(self) -> None:
+    def _save_outside(self) -> None:
         with self._folder.turn:
             self._folder.save()
 
-    def move_outside(self) -> None:
+    def _move_outside(self) -> None:
         with self._folder.turn:
             self._folder.move()
 
-    def switch_branch(self) -> None:
+    def _switch_branch(self) -> None:
         """Also done when the server has seen it, which its watcher tells it a moment later."""
         with self._folder.turn:
             self._folder.switch()

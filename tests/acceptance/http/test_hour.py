@@ -37,7 +37,7 @@ MEDIAN, SLOWEST = 0.5, 10.0
 def test_an_hour_of_mixed_load_grows_nothing_and_loses_nothing(
     tmp_path: Path, cache_dir: Path, corpora: Corpora, amount: Amount, record_property: Record
 ) -> None:
-    seconds, files = amount(4, 3600), 2000 if SOAK else 60
+    seconds, files = amount(2, 3600), 2000 if SOAK else 60
     assert cache_dir.is_dir()
     chance = random.Random(20261121)
     folder = shared_folder(tmp_path / "kb", corpora, files, chance)
