@@ -62,8 +62,10 @@ dups: setup-dev ## duplicated lines
 text: setup-dev ## no machine paths, registry hosts or unfinished work in tracked files
 	@$(BIN)/python tools/check_text.py
 
-tables: setup-dev ## docs/tools.md says what the toolsets say (python tools/list_tools.py makes it)
+tables: setup-dev ## the pages of tools, commands, settings and errors say what the code says (tools/list_*.py make them)
 	@$(BIN)/python tools/list_tools.py --check
+	@$(BIN)/python tools/list_commands.py --check
+	@$(BIN)/python tools/list_settings.py --check
 
 bench: setup-dev model ## every figure of the README: benchmarks/results.json and a table
 	@$(BIN)/python -m benchmarks $(ARGS)

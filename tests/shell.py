@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -95,6 +96,48 @@ class Shell:
             shown = _everything(screen, process, interrupt_at.encode())
         os.close(screen)
         return process.returncode, shown.decode().replace("\r\n", "\n")
+
+
+HEX = re.compile(r"\b[0-9a-f]{10}\b")
+MOMENT = re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d\b")
+
+
+def transcript(text: str) -> list[tuple[str, str]]:
+    """The commands of a transcript, each behind `$ `, with what they should say, in order."""
+    steps = [step.partition("\n") for step in text.removeprefix("$ ").split("\n$ ")]
+    return [(command, said.rstrip("\n")) for command, _, said in steps]
+
+
+def play(steps: list[tuple[str, str]], folder: Path, *, codes: bool = True) -> None:
+    """Run the commands of a transcript in a shell and compare what they say, on both streams.
+
+    In what is expected an ellipsis stands for anything, every id of ten digits for any other, and so does every moment.
+    Where codes are compared, too, a last line `[exit N]` is the exit code, 0 without one.
+    """
+    path = f"{Path(COMMAND[0]).parent}{os.pathsep}{os.environ['PATH']}"
+    for command, expected in steps:
+        done = subprocess.run(
+            ["bash", "-c", command],
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            env={**os.environ, "PATH": path, "COLUMNS": "80"},
+            timeout=TIMEOUT,
+            check=False,
+        )
+        said = done.stdout.rstrip("\n") + (f"\n[exit {done.returncode}]" if codes and done.returncode else "")
+        assert _pattern(expected).fullmatch(_steady(said).lstrip("\n")), f"$ {command}\n{said}"
+
+
+def _steady(text: str) -> str:
+    """The text without what differs from run to run."""
+    return MOMENT.sub("<moment>", HEX.sub("<id>", text))
+
+
+def _pattern(expected: str) -> re.Pattern[str]:
+    return re.compile(".*".join(map(re.escape, _steady(expected).rstrip("\n").split("…"))), re.DOTALL)
 
 
 def _everything(screen: int, process: subprocess.Popen[bytes], interrupt_at: bytes) -> bytes:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from functools import cache, partial
 from importlib import import_module
-from pathlib import Path
-from typing import TYPE_CHECKING, cast
 
 from commonplace import __version__
 
+TYPE_CHECKING = False  # as type checkers know it; `typing` would cost a shell that completes a third of its time
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
     from commonplace.faces.cli.session import Hosting
     from commonplace.faces.mcp.dialect import Dialect
     from commonplace.plugins.loading import Plugins
@@ -41,6 +42,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Needs nothing of the product, so that scripts may ask as often as they like.
         sys.stdout.write(f"commonplace {__version__}\n")
         return 0
+    if list(arguments[:1]) == ["__complete"]:
+        from commonplace.completing import answer
+
+        return answer(list(arguments[1:]))
     try:
         return _run(arguments)
     except KeyboardInterrupt:  # while loading; later ones end where the command runs
@@ -121,7 +126,8 @@ def _dialect(toolset: str) -> Dialect:
     if where is None:
         raise ConfigError(f"Unknown toolset {toolset!r}: expected one of {', '.join(TOOLSETS)}.", kind="toolset")
     module, _, name = where.partition(":")
-    return cast("Dialect", getattr(import_module(module), name))
+    dialect: Dialect = getattr(import_module(module), name)
+    return dialect
 
 
 if __name__ == "__main__":

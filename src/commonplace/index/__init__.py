@@ -5,6 +5,16 @@ Both may be deleted at any moment and are built again from the files.
 
 from __future__ import annotations
 
-from commonplace.index.opening import open_index
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
 
-__all__ = ["open_index"]
+    from commonplace.domain.ports import Store
+    from commonplace.index.local import LocalIndex
+
+
+def open_index(store: Store, cache_dir: Path) -> LocalIndex:
+    """The index of a store's folder, made when there is none."""
+    from commonplace.index.local import LocalIndex  # noqa: PLC0415 - a shell that asks for names needs none of it
+
+    return LocalIndex(store, cache_dir / store.identity)

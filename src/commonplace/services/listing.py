@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from commonplace.domain.frontmatter import text_items
+from commonplace.domain.json import Json
 from commonplace.domain.query import Filter, ListQuery, Record, SortKey
 from commonplace.services.collections import Collection, Found
 
@@ -58,6 +60,49 @@ def list_tags(
     for collection in collections:
         counts.update(dict(collection.index.tags(filter_ or Filter(), prefix)))
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """How documents divide by one of their properties."""
+
+    name: str
+    """`type`, `tags`, `folder`, `year`, or a key of the frontmatter."""
+    values: tuple[tuple[str, int], ...]
+    """Each value and how many documents have it, commonest first, then by name; "" stands for having none."""
+
+
+FACETS = ("type", "tags", "folder", "year")
+"""Properties that every document may have, besides the keys of its frontmatter."""
+
+
+def facets(records: Iterable[Record], names: Sequence[str]) -> list[Facet]:
+    """How these documents divide by each of the named properties; a document counts once for each of its values."""
+    counts: dict[str, Counter[str]] = {name: Counter() for name in names}
+    for record in records:
+        for name, counter in counts.items():
+            counter.update(set(property_values(record, name)) or {""})
+    return [Facet(name, tuple(sorted(counts[name].items(), key=lambda one: (-one[1], one[0])))) for name in names]
+
+
+def property_values(record: Record, name: str) -> Sequence[str]:
+    """The values that a document has of a property; none where it has none."""
+    match name:
+        case "type":
+            values: Sequence[str] = [record.type]
+        case "tags":
+            values = record.tags
+        case "folder":
+            values = [record.address.path.partition("/")[0] if record.address.folder else "."]
+        case "year":
+            values = [(record.date or record.created)[:4]]
+        case _:
+            values = text_items(_listed(record.frontmatter.get(name)))
+    return [value for value in values if value]
+
+
+def _listed(value: Json) -> Json:
+    return [value] if isinstance(value, str) else value
 
 
 def sort_value(record: Record, key: SortKey) -> tuple[str, str]:

@@ -187,6 +187,8 @@ class Setting:
     """What it takes, in words."""
     default: str
     unit: str
+    also: str = ""
+    """Another name in the environment, or ""."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +265,9 @@ def default_settings(environment: Environment = os.environ) -> Settings:
 def every_setting() -> list[Setting]:
     """All settings in the order of their declaration, for help texts and the documentation."""
     return [
-        Setting(name, PREFIX + name.upper(), kind.about.text, kind.valid, kind.default, kind.about.unit)
+        Setting(
+            name, PREFIX + name.upper(), kind.about.text, kind.valid, kind.default, kind.about.unit, kind.about.also
+        )
         for name, kind in _KINDS.items()
     ]
 

@@ -8,6 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from functools import wraps
 from importlib import import_module
 from typing import cast
@@ -32,6 +33,7 @@ COMMANDS = (
     "links",
     "related",
     "log",
+    "diff",
     "write",
     "restore",
     "check",
@@ -42,10 +44,13 @@ COMMANDS = (
     "conflicts",
     "projects",
     "connect",
+    "completion",
 )
 """In the order in which the help names them; each is a module of `commands`."""
 
 NAME = "commonplace"
+SHORT = 63
+"""Characters that the list of commands has room for behind a name."""
 
 log = logging.getLogger(__name__)
 
@@ -86,15 +91,14 @@ def run(argv: Sequence[str], parts: Parts) -> int:
 
 
 def _app(names: Sequence[str], parts: Parts) -> typer.Typer:
-    app = typer.Typer(
-        name=NAME, help=_help(SUMMARY), epilog=_epilog(), rich_markup_mode=None, add_completion=len(names) > 1
-    )
+    app = typer.Typer(name=NAME, help=_help(SUMMARY), epilog=_epilog(), rich_markup_mode=None, add_completion=False)
     app.callback()(_main)
     for name in names:
         module = import_module(f"commonplace.faces.cli.commands.{name}")
         command = cast("Command", module.command)
         _, _, shape = (module.__doc__ or "").partition("\n\n")
-        app.command(name, help=_help(inspect.getdoc(command) or ""), epilog=shape.replace("`", ""))(
+        text = inspect.getdoc(command) or ""
+        app.command(name, help=_help(text), short_help=_short(text), epilog=shape.replace("`", ""))(
             Bound(name, command, parts)
         )
     return app
@@ -144,15 +148,36 @@ def _help(text: str) -> str:
     return re.sub(r"(?m)^Examples:$", "\b\nExamples:", text)
 
 
+def _short(text: str) -> str:
+    """What a command does on one line of the list of commands, at 80 columns."""
+    sentence = text.partition("\n")[0].partition(": ")[0].partition("; ")[0].rstrip(".").replace("`", "")
+    return sentence if len(sentence) <= SHORT else sentence.partition(", ")[0].partition(", in ")[0]
+
+
 def _epilog() -> str:
     return "Exit codes: " + "; ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES) + "."
+
+
+def parsed_commands(parts: Parts) -> dict[str, object]:
+    """Every command of the product as the parser knows it, for the documentation and for completion."""
+    return dict(getattr(get_command(_app(COMMANDS, parts)), "commands"))  # noqa: B009 - it has no type
+
+
+def _said(error: typer.TyperException, hint: str) -> tuple[str, str]:
+    """What is wrong with a command line, and what may have been meant."""
+    message = error.format_message().replace("Value error, ", "")
+    possible = cast("list[str] | None", getattr(error, "possibilities", None))
+    if not possible:
+        return message, hint
+    near = get_close_matches(getattr(error, "option_name", ""), possible, 1, cutoff=0.0) or possible[:1]
+    return f"{message.partition(' (')[0]}. Did you mean {near[0]}?", hint
 
 
 def _misused(argv: Sequence[str], error: typer.TyperException) -> int:
     command = f"{NAME} {argv[0]}" if argv and argv[0] in COMMANDS else NAME
     hint = f"See {command} --help."
     out = Output(terminal(sys.stdout, sys.stderr, os.environ, no_color="--no-color" in argv), as_json="--json" in argv)
-    message = error.format_message()
+    message, hint = _said(error, hint)
     if out.as_json:
         out.talk(json_text({"error": error_json(ConfigError(message, hint=hint))}))
     else:

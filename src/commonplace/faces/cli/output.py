@@ -99,6 +99,15 @@ class Output:
         self.terminal.stdout.buffer.write(content)  # past the locale's encoding; nothing else writes there
 
 
+def show_diff(out: Output, text: str) -> None:
+    """Write a unified diff: coloured for a person, byte for byte for a program."""
+    if not out.terminal.interactive:
+        out.raw(text.encode("utf-8", "backslashreplace"))
+        return
+    for line in text.splitlines():
+        out.line(out.styled({"+": GREEN, "-": RED, "@": FAINT}.get(line[:1], ""), line))
+
+
 def _in(style: str, text: str) -> str:
     return f"{style}{text}{PLAIN}"
 

@@ -14,7 +14,7 @@ import typer
 
 from commonplace.domain.errors import ConfigError
 from commonplace.faces import clients
-from commonplace.faces.cli.output import FAINT, GREEN, RED
+from commonplace.faces.cli.output import show_diff
 from commonplace.faces.cli.session import Session
 from commonplace.settings import about
 
@@ -76,8 +76,7 @@ def command(
             }
         )
         return
-    for line in made.diff.splitlines():
-        out.line(out.styled({"+": GREEN, "-": RED, "@": FAINT}.get(line[:1], ""), line))
+    show_diff(out, made.diff)
     out.talk(_outcome(made, written=written))
 
 

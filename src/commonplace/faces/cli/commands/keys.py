@@ -18,7 +18,7 @@ Action: TypeAlias = Literal["create", "list", "revoke"]
 
 def command(
     session: Session,
-    action: Annotated[str, typer.Argument(metavar="ACTION", hidden=True)],
+    action: Annotated[Action, typer.Argument(metavar="create|list|revoke", hidden=True)],
     name: Annotated[str, typer.Argument(metavar="NAME", hidden=True)] = "",
     *,
     tier: Annotated[str, typer.Option(metavar="read|write|admin", help="What the key may do.")] = "read",
@@ -42,15 +42,9 @@ def command(
         _create(session, keys, name, tier, collection)
     elif action == "list":
         _list(session, keys)
-    elif action == "revoke":
+    else:
         key = keys.revoke(name)
         _say(session, {"revoked": _json(key)}, f"Revoked {key.name} ({key.id}).")
-    else:
-        raise InvalidInputError(
-            f"Unknown action {action!r}: expected one of create, list, revoke.",
-            kind="argument",
-            hint="See commonplace keys --help.",
-        )
 
 
 def _create(session: Session, keys: Keys, name: str, tier: str, collections: list[str] | None) -> None:

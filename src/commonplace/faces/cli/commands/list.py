@@ -14,6 +14,7 @@ from commonplace.domain.query import ListQuery
 from commonplace.faces.cli.filters import Filters, ListSort, Paging, newest_first
 from commonplace.faces.cli.pages import path_of, record_json, record_line
 from commonplace.faces.cli.session import Session
+from commonplace.faces.cli.suggesting import unknown_values
 from commonplace.services.listing import list_documents
 
 
@@ -51,4 +52,9 @@ def command(
             return
         for found in listing.found:
             out.line(record_line(out, path_of(collections, found.collection, found.record.address), found.record))
-        out.talk(paging.more(len(listing.found), listing.total) if listing.total else "No such pages.")
+        if listing.total:
+            out.talk(paging.more(len(listing.found), listing.total))
+        else:
+            out.talk("No such pages.")
+            for hint in unknown_values(collections.members, query.filter):
+                out.talk(hint)

@@ -16,7 +16,7 @@ from commonplace.domain.describing import moment_of
 from commonplace.domain.errors import ConfigError
 from commonplace.domain.json import Json
 from commonplace.faces.cli.options import MAX_LIMIT, MaybePage
-from commonplace.faces.cli.output import BOLD, FAINT, GREEN, RED, one_line
+from commonplace.faces.cli.output import BOLD, FAINT, one_line, show_diff
 from commonplace.faces.cli.pages import addressed
 from commonplace.faces.cli.session import Session
 from commonplace.services import history
@@ -55,7 +55,10 @@ def command(
             return
         chosen = [collection] if page else collections.members
         found = [(one, commit) for one in chosen for commit in history.log(one, address, limit=offset + limit)]
-        found.sort(key=lambda pair: -pair[1].when)
+        if len(chosen) > 1:  # one history has its own order, which holds even where a clock went backwards
+            found.sort(key=lambda pair: -pair[1].when)
+        if address and not found and not collection.index.record(address):
+            collections.locate(page or "")  # never there: the error names the nearest pages
         _show(session, address, found[offset : offset + limit])
 
 
@@ -80,12 +83,8 @@ def _show_diff(session: Session, collection: Collection, address: Address, revis
     text = history.diff(collection, address, old, new)
     if out.as_json:
         out.json({"path": address.path, "from": old, "to": new, "diff": text})
-    elif out.terminal.interactive:
-        for line in text.splitlines():
-            style = {"+": GREEN, "-": RED, "@": FAINT}.get(line[:1], "")
-            out.line(out.styled(style, line))
     else:
-        out.raw(text.encode("utf-8", "backslashreplace"))
+        show_diff(out, text)
 
 
 def _commit_json(collection: Collection, commit: Commit) -> dict[str, Json]:

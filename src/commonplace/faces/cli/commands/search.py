@@ -1,13 +1,15 @@
 """`commonplace search`: ranked pages with the section that answers.
 
 As JSON: `{"query", "total", "limit", "offset", "hits": [{"collection", "id", "path", "title", "revision", "type",
-"tags", "date", "score", "sections": [{"heading": [..], "anchor", "snippet"}]}]}`; with `--max-tokens` `{"query",
+"tags", "date", "score", "sections": [{"heading": [..], "anchor", "snippet"}]}]}`; with `--facets` also `"facets":
+[{"name", "values": [{"value", "count"}]}]`, the value "" counting pages that have none; with `--max-tokens` `{"query",
 "total", "sections": [{"collection", "id", "path", "title", "revision", "heading": [..], "anchor", "text"}]}`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, get_args
 
 import typer
@@ -20,11 +22,15 @@ from commonplace.faces.cli.highlighting import highlighter
 from commonplace.faces.cli.output import BOLD, FAINT, json_text, one_line, shown
 from commonplace.faces.cli.pages import path_of, place_json
 from commonplace.faces.cli.session import Session
+from commonplace.faces.cli.suggesting import unknown_values
 from commonplace.faces.cli.texts import read_text
 from commonplace.services.collections import Collections
 from commonplace.services.evidence import CHARACTERS, Evidence, fitted, gather
+from commonplace.services.listing import Facet, facets
 from commonplace.services.searching import Answer, FoundHit, search
 
+MOST_VALUES = 12
+"""Values of a facet that a person is shown; JSON has all."""
 ECHO = 100
 """Characters of a question that an answer within a budget repeats."""
 
@@ -41,6 +47,9 @@ class Asking:
         int | None,
         typer.Option("--max-tokens", metavar="N", min=200, help="Show the best sections, as many as fit, not a list."),
     ] = None
+    facets: Annotated[
+        str, typer.Option(metavar="NAME,..", help="Also count all pages found by type, tags, folder, year or any key.")
+    ] = ""
     mode: Annotated[Mode, typer.Option(metavar="|".join(MODES), help="By words, by meaning, or by both.")] = "hybrid"
 
 
@@ -59,6 +68,7 @@ def command(
         commonplace search how do I restore the database
         commonplace search '"exact phrase" -without'
         commonplace search invoice --type note --tag 2024 --sort date
+        commonplace search invoice --facets type,tags,status
         commonplace search vector -C ~/docs --prefix standard-library/ --json
         echo tea ceremony | commonplace search -
 
@@ -80,11 +90,44 @@ def command(
             _show_sections(session, collections, asked, asking)
             return
         answer = search(collections.members, asked, asking.mode)
+        divided = _facets(collections, asked, answer, asking)
         if session.out.as_json:
-            session.out.json(_json(asked, answer))
+            session.out.json(_json(asked, answer) | (_facets_json(divided) if asking.facets else {}))
+            return
+        _show(session, collections, asked, answer)
+        _show_facets(session, divided)
+        if answer.total:
+            session.out.talk(paging.more(len(answer.hits), answer.total))
         else:
-            _show(session, collections, asked, answer)
-            session.out.talk(paging.more(len(answer.hits), answer.total) if answer.total else "Nothing found.")
+            session.out.talk("Nothing found.")
+            for hint in unknown_values(collections.members, asked.filter):
+                session.out.talk(hint)
+
+
+def _facets(collections: Collections, asked: SearchQuery, answer: Answer, asking: Asking) -> list[Facet]:
+    """How all that was found divides, whatever part of it is shown."""
+    names = list(dict.fromkeys(name.strip() for name in asking.facets.split(",") if name.strip()))
+    if not names or not answer.total:
+        return []
+    everything = search(collections.members, replace(asked, offset=0, limit=answer.total, sections=0), asking.mode)
+    return facets((found.hit.record for found in everything.hits), names)
+
+
+def _facets_json(divided: Sequence[Facet]) -> dict[str, Json]:
+    return {
+        "facets": [
+            {"name": one.name, "values": [{"value": value, "count": count} for value, count in one.values]}
+            for one in divided
+        ]
+    }
+
+
+def _show_facets(session: Session, divided: Sequence[Facet]) -> None:
+    out = session.out
+    for one in divided:
+        told = ", ".join(f"{one_line(value) or '(none)'} {count:,}" for value, count in one.values[:MOST_VALUES])
+        more = f", and {len(one.values) - MOST_VALUES:,} more" if len(one.values) > MOST_VALUES else ""
+        out.line(f"{out.styled(BOLD, one.name)}: {told}{more}")
 
 
 def _show_sections(session: Session, collections: Collections, asked: SearchQuery, asking: Asking) -> None:

@@ -2,7 +2,8 @@
 
 As JSON: `{"collection", "path", "id", "revision", "commit", "action", "updated": [PATH..]}`; `action` is `created`,
 `updated`, `unchanged`, `renamed`, `deleted` or, with `--dry-run`, `planned`; `revision` is "" after a deletion,
-`commit` "" when nothing was committed, and `updated` names the other pages whose links a rename rewrites.
+`commit` "" when nothing was committed, and `updated` names the other pages whose links a rename rewrites (with
+`--dry-run`, those whose links a deletion would break).
 """
 
 from __future__ import annotations
@@ -75,9 +76,9 @@ class Consent:
     force: Annotated[bool, typer.Option("--force", help="Overwrite or delete what you have not read.")] = False
     message: Annotated[str, typer.Option("--message", "-m", metavar="TEXT", help="The commit's message.")] = ""
     no_commit: Annotated[bool, typer.Option("--no-commit", help="Write the file and leave committing to you.")] = False
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="With --rename: only tell which pages would change.")] = (
-        False
-    )
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="With --rename or --delete: only tell what would change.")
+    ] = False
 
 
 TAKES_TEXT = frozenset({"", "--append", "--section"})
@@ -102,6 +103,7 @@ def command(
         commonplace write notes/idea --replace teh the
         echo text | commonplace write notes/idea --section "Set-up > Linux" --revision 1a2b3c4
         commonplace write notes/idea --rename archive/idea --dry-run
+        commonplace write notes/idea --delete --dry-run
         commonplace write notes/idea --delete --force
 
     PAGE is a path with or without .md, or an id. The text comes from FILE, or from standard input (-, the default). In
@@ -111,8 +113,10 @@ def command(
     way = how.way
     if way not in TAKES_TEXT and file is not None:
         raise ConfigError(f"{way} takes no FILE.", kind="option", hint="Leave it out.")
-    if consent.dry_run and way != "--rename":
-        raise ConfigError("--dry-run goes with --rename.", kind="option", hint="Only a rename changes several pages.")
+    if consent.dry_run and way not in {"--rename", "--delete"}:
+        raise ConfigError(
+            "--dry-run goes with --rename and --delete.", kind="option", hint="Only they concern several pages."
+        )
     text = read_text(file or "-", session.out) if way in TAKES_TEXT else b""
     intent = Intent(expected=consent.revision, message=consent.message)
     with session.opened_for_writing(commit=not consent.no_commit) as collections:
@@ -124,7 +128,7 @@ def command(
             _show(session, collection, written, "created")
             return
         record = collections.locate(reference).record
-        if way in TAKES_AWAY and not consent.revision and not consent.force:
+        if way in TAKES_AWAY and not (consent.revision or consent.force or consent.dry_run):
             raise _unseen(record, way)
         if consent.dry_run:
             _show_plan(session, collection, record, how)
@@ -181,8 +185,12 @@ def _action(way: str, record: Record, written: Written) -> str:
 
 
 def _show_plan(session: Session, collection: Collection, record: Record, how: How) -> None:
-    new, out = parse_document_address(how.rename or ""), session.out
-    others = [address.path for address in writing.rename_preview(collection, record.address, new)]
+    out, deleted = session.out, how.delete
+    new = record.address if deleted else parse_document_address(how.rename or "")
+    if deleted:
+        others = sorted({link.source.path for link in collection.index.links_to(record.address, sentences=False)})
+    else:
+        others = [address.path for address in writing.rename_preview(collection, record.address, new)]
     if out.as_json:
         out.json(
             {
@@ -196,9 +204,10 @@ def _show_plan(session: Session, collection: Collection, record: Record, how: Ho
             }
         )
         return
-    out.line(f"Would rename {out.styled(BOLD, record.address.path)} to {out.styled(BOLD, new.path)}")
+    old = out.styled(BOLD, record.address.path)
+    out.line(f"Would delete {old}" if deleted else f"Would rename {old} to {out.styled(BOLD, new.path)}")
     for path in others:
-        out.line(f"Would rewrite links in {out.styled(BOLD, path)}")
+        out.line(f"{'Would break' if deleted else 'Would rewrite'} links in {out.styled(BOLD, path)}")
 
 
 def _show(session: Session, collection: Collection, written: Written, action: str) -> None:

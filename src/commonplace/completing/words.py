@@ -1,0 +1,32 @@
+"""What can be typed behind `commonplace`: made from the commands by `python tools/list_commands.py`.
+
+For each command: what it does, the kind of each argument (the last with `*` when it repeats), and its options with the
+kind of their value ("" for none). Kinds: `page`, `folder`, `type`, `tag`, `files`, `text`, or words with `|` between.
+"""
+
+# fmt: off
+# ruff: noqa: E501
+
+COMMANDS: dict[str, tuple[str, tuple[str, ...], dict[str, str]]] = {
+    "mcp": ("Serve folders of Markdown to an MCP client", ("files*",), {"--manifest": "files", "--personal": "files", "--shared": "files", "--toolset": "text", "--tier": "read|write|admin", "--commit": "manual|auto", "--transport": "stdio|http|sse", "--host": "text", "--port": "text", "--no-embed": "", "--kb": "files", "-C": "files", "--json": "", "--no-color": "", "--log-level": "text", "--help": ""}),
+    "serve": ("Serve folders of Markdown over HTTP", ("files*",), {"--host": "text", "--port": "text", "--toolset": "text", "--tier": "read|write|admin", "--commit": "manual|auto", "--public-url": "text", "--oauth-issuer": "text", "--oauth-audience": "text", "--rate-limit": "text", "--sse": "", "--allow-anonymous": "", "--kb": "files", "-C": "files", "--json": "", "--no-color": "", "--log-level": "text", "--help": ""}),
+    "keys": ("Create, list and revoke access keys of commonplace serve", ("create|list|revoke", "text",), {"--tier": "read|write|admin", "--collection": "text", "--kb": "files", "-C": "files", "--json": "", "--no-color": "", "--log-level": "text", "--help": ""}),
+    "search": ("Search pages by words and meaning, best first", ("text*",), {"--reverse": "", "--type": "type", "-t": "type", "--tag": "tag", "--prefix": "folder", "-p": "folder", "--field": "text", "-f": "text", "--from": "text", "--to": "text", "--limit": "text", "-n": "text", "--offset": "text", "--sort": "score|path|title|type|date|created|updated", "--max-tokens": "text", "--facets": "text", "--mode": "keyword|semantic|hybrid", "--kb": "files", "-C": "files", "--json": "", "--no-color": "", "--log-level": "text", "--help": ""}),
+    "read": ("Read a page, or the part of it that you need", ("page",), {"--section": "text", "--lines": "text", "--at": "text", "--outline": "", "--kb": "files", "-C": "files", "--json": "", "--no-color": "", "--log-level": "text", "--help": ""}),
+    "list": ("List pages by path, type, tag, date or any field", (), {"--sort": "path|title|type|date|created|updated", "--reverse": "", "--type": "type", "-t": "type", "--tag": "tag", "--prefix": "folder", "-p": "folder", "--field": "text", "-f": "text", "--from": "text", "--to": "text", "--limit": "text", "-n": "text", "--offset": "text", "--kb": "files", "-C": "files", "--json": "", "--no-color": "", "--log-level": "text", "--help": ""}),
+    "links": ("Follow the links between pages, both ways", ("page",), {"--out": "", "--back": "", "--broken": "", "--orphans": "", "--kb": "files", "-C": "files", "--json": "", "--no-color": "", "--log-level": "text", "--help": ""}),
+    "related": ("Find the pages nearest to a page", ("page",), {"--limit": "text", "--kb": "files", "-C": "files", "--json": "", "--no-color": "", "--log-level": "text", "--help": ""}),
+    "log": ("See who changed a page when, and what", ("page",), {"--limit": "text", "-n": "text", "--offset": "text", "--diff": "text", "--kb": "files", "-C": "files", "--json": "", "--no-color": "", "--log-level": "text", "--help": ""}),
+    "diff": ("See what changed in a page", ("page",), {"--from": "text", "--to": "text", "--kb": "files", "-C": "files", "--json": "", "--no-color": "", "--log-level": "text", "--help": ""}),
+    "write": ("Create a page, or change one without touching its other bytes", ("page", "files",), {"--append": "", "--section": "text", "--replace": "text", "--set": "text", "--rename": "text", "--delete": "", "--revision": "text", "--force": "", "--message": "text", "-m": "text", "--no-commit": "", "--dry-run": "", "--kb": "files", "-C": "files", "--json": "", "--no-color": "", "--log-level": "text", "--help": ""}),
+    "restore": ("Bring a page back as it was at a commit, as a new commit", ("page",), {"--at": "text", "--message": "text", "-m": "text", "--force": "", "--kb": "files", "-C": "files", "--json": "", "--no-color": "", "--log-level": "text", "--help": ""}),
+    "check": ("Find what is wrong with the pages", (), {"--quiet": "", "-q": "", "--okf": "files", "--kb": "files", "-C": "files", "--json": "", "--no-color": "", "--log-level": "text", "--help": ""}),
+    "doctor": ("Find out why something does not work", (), {"--quiet": "", "-q": "", "--kb": "files", "-C": "files", "--json": "", "--no-color": "", "--log-level": "text", "--help": ""}),
+    "index": ("Bring the index up to date and tell what is in it", (), {"--rebuild": "", "--embed": "", "--status": "", "--kb": "files", "-C": "files", "--json": "", "--no-color": "", "--log-level": "text", "--help": ""}),
+    "model": ("Install the model for searching by meaning", ("install|status",), {"--from": "files", "--force": "", "--kb": "files", "-C": "files", "--json": "", "--no-color": "", "--log-level": "text", "--help": ""}),
+    "resolve": ("Resolve one concept over its layers", (), {"--concept": "text", "--manifest": "files", "--personal": "files", "--shared": "files", "--kb": "files", "-C": "files", "--json": "", "--no-color": "", "--log-level": "text", "--help": ""}),
+    "conflicts": ("List every section and key on which layers differ", (), {"--manifest": "files", "--personal": "files", "--shared": "files", "--kb": "files", "-C": "files", "--json": "", "--no-color": "", "--log-level": "text", "--help": ""}),
+    "projects": ("Look into the store of project knowledge", ("list|show|import|status|sync", "files*",), {"--project": "text", "--force": "", "--kb": "files", "-C": "files", "--json": "", "--no-color": "", "--log-level": "text", "--help": ""}),
+    "connect": ("Tell an MCP client of the folder", ("claude-code|claude-desktop|vscode|cursor",), {"--name": "text", "--file": "files", "--yes": "", "-y": "", "--toolset": "text", "--tier": "read|write|admin", "--commit": "manual|auto", "--kb": "files", "-C": "files", "--json": "", "--no-color": "", "--log-level": "text", "--help": ""}),
+    "completion": ("Let your shell complete commands, options, pages and tags", ("bash|zsh|fish",), {"--kb": "files", "-C": "files", "--json": "", "--no-color": "", "--log-level": "text", "--help": ""}),
+}

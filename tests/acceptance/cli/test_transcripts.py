@@ -1,0 +1,86 @@
+"""Transcripts of real commands in a copy of the example, each in `transcripts/`, and what a shell is offered."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from shell import COMMAND, Shell, play, transcript
+from support import ROOT, GitRepo
+
+TRANSCRIPTS = sorted((Path(__file__).parent / "transcripts").glob("*.txt"))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example as somebody's repository."""
+    copy = tmp_path_factory.mktemp("transcripts") / "kb"
+    shutil.copytree(ROOT / "examples" / "kb", copy)
+    repo = GitRepo(copy)
+    repo.git("init", "--quiet", "--initial-branch=main")
+    repo.git("config", "user.name", "Test Writer")
+    repo.git("config", "user.email", "writer@example.org")
+    repo.commit("Begin")
+    return copy
+
+
+@pytest.mark.parametrize("file", TRANSCRIPTS, ids=lambda file: file.stem)
+def test_commands_say_what_their_transcript_says(folder: Path, file: Path) -> None:
+    play(transcript(file.read_text(encoding="utf-8")), folder)
+
+
+def test_a_shell_is_offered_what_fits(folder: Path) -> None:
+    shell = Shell(folder)
+    shell.ok("index")
+
+    def offered(*words: str) -> list[str]:
+        return [line.partition("\t")[0] for line in shell.ok("__complete", *words).lines]
+
+    assert shell.ok("__complete", "se").lines[1] == "search\tSearch pages by words and meaning, best first"
+    assert offered("read", "runbooks/re") == [
+        "runbooks/renew-certificates.md", "runbooks/restore-database.md", "runbooks/restore-drill.md",
+    ]  # fmt: skip
+    assert offered("read", "-C", "..", "runbooks/re") == [], "a folder without an index"
+    assert offered("list", "--tag", "backup/") == ["backup/drill", "backup/restore"]
+    assert offered("list", "--type", "dec") == ["decision"]
+    assert offered("list", "--prefix", "ru") == ["runbooks/"]
+    assert offered("search", "--so") == ["--sort"]
+    assert offered("search", "tea", "--sort", "u") == ["updated"]
+    assert offered("connect", "v") == ["vscode"]
+    assert offered("check", "--okf", "") == [":files"]
+    assert offered("check", "x") == offered("nonsense", "x") == offered("read", "topics/backups", "x") == []
+
+
+def test_of_very_many_pages_a_shell_is_offered_the_folders(tmp_path: Path) -> None:
+    for number in range(250):
+        page = tmp_path / f"part {number % 5}" / f"{number}.md"
+        page.parent.mkdir(exist_ok=True)
+        page.write_text(f"# {number}\n")
+    shell = Shell(tmp_path)
+    shell.ok("index")
+    assert shell.ok("__complete", "read", "").lines == [f"part {number}/" for number in range(5)]
+    assert len(shell.ok("__complete", "read", "part 3/").lines) == 50
+    script = shell.ok("completion", "bash").text
+    asked = 'COMP_WORDS=(commonplace read "part 3/1"); COMP_CWORD=2; _commonplace; printf "%s\\n" "${COMPREPLY[@]}"'
+    done = subprocess.run(
+        ["bash", "-c", f"PATH={Path(COMMAND[0]).parent}:$PATH\n{script}\n{asked}"],
+        cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    assert done.stdout.splitlines()[:2] == ["part\\ 3/103.md", "part\\ 3/108.md"], done
+
+
+def test_completing_loads_neither_the_command_line_nor_the_index(folder: Path) -> None:
+    code = (
+        "import sys; from commonplace.main import main; main(['__complete', 'read', 'runbooks/re'])\n"
+        "heavy = {'typer', 'pathlib', 'typing', 'tantivy', 'dataclasses', 'commonplace.settings'}\n"
+        "sys.exit(', '.join(heavy & sys.modules.keys()) or 0)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("runbooks/")

@@ -1,0 +1,174 @@
+"""Writes docs/commands.md, and the words that shells complete, from the commands; `--check` compares both."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, cast, get_args, get_origin
+
+from sources import ROOT
+
+from commonplace.faces.cli.app import COMMANDS, parsed_commands
+from commonplace.faces.cli.options import Common
+from commonplace.faces.cli.session import Parts
+
+PAGE = ROOT / "docs" / "commands.md"
+WORDS = ROOT / "src" / "commonplace" / "completing" / "words.py"
+HEAD = """\
+# Commands
+
+Every command with its arguments and options, as `commonplace COMMAND --help` tells them. Every one of them also takes
+the options at the end of this page. What each is good for, with examples that run, stands in
+[The command line](command-line.md), what can be set for all of them in [Settings](settings.md), and what a failure
+means in [Errors](errors.md).
+
+This page is made by `python tools/list_commands.py`.
+"""
+WORDS_HEAD = '''\
+"""What can be typed behind `commonplace`: made from the commands by `python tools/list_commands.py`.
+
+For each command: what it does, the kind of each argument (the last with `*` when it repeats), and its options with the
+kind of their value ("" for none). Kinds: `page`, `folder`, `type`, `tag`, `files`, `text`, or words with `|` between.
+"""
+
+# fmt: off
+# ruff: noqa: E501
+
+COMMANDS: dict[str, tuple[str, tuple[str, ...], dict[str, str]]] = {
+'''
+KINDS = {"PAGE": "page", "TYPE": "type", "TAG": "tag", "DIR": "files", "FILE": "files", "PATH": "files"}
+"""What a metavar asks for."""
+
+Parameter = Any
+"""An argument or option of the parser, whose classes have no types."""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Write or check both files; 1 when one is not as the commands are."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="change nothing; 1 when a file is out of date")
+    parser.add_argument("--page", type=Path, default=PAGE, help="where the page is")
+    parser.add_argument("--words", type=Path, default=WORDS, help="where the words are")
+    given = parser.parse_args(argv)
+    stale = False
+    for file, made in ((given.page, page()), (given.words, words())):
+        if not given.check:
+            file.write_text(made, encoding="utf-8")
+        elif not file.exists() or file.read_text(encoding="utf-8") != made:
+            print(f"{file.name} is not as the commands are: run python tools/list_commands.py", file=sys.stderr)
+            stale = True
+    return int(stale)
+
+
+def page() -> str:
+    """The page as the commands are now."""
+    parts = [HEAD, *(line for name in COMMANDS for line in _command(name))]
+    return "\n".join([*parts, *_common()])
+
+
+def words() -> str:
+    """The module of what shells complete."""
+    rows: list[str] = []
+    for name, command in _parsed():
+        arguments = tuple(_kind(one) + ("*" if one.nargs == -1 else "") for one in _arguments(command))
+        options = {word: _kind(one) for one in _options(command) for word in one.opts} | {"--help": ""}
+        kinds = f"({''.join(json.dumps(kind) + ', ' for kind in arguments).rstrip(' ')})"
+        rows.append(f"    {json.dumps(name)}: ({json.dumps(command.short_help)}, {kinds}, {json.dumps(options)}),")
+    return f"{WORDS_HEAD}{chr(10).join(rows)}\n}}\n"
+
+
+def _nothing(*_: object) -> None:
+    return None
+
+
+@cache
+def _parsed() -> list[tuple[str, Parameter]]:
+    """Every command as the parser knows it; what the commands work with is not needed."""
+    lent = cast("Callable[..., Any]", _nothing)
+    return list(parsed_commands(Parts(lent, lent, lent, lent, lent, lent, lent)).items())
+
+
+def _arguments(command: Parameter) -> list[Parameter]:
+    return [one for one in command.params if type(one).__name__ == "TyperArgument"]
+
+
+def _options(command: Parameter) -> list[Parameter]:
+    return [one for one in command.params if type(one).__name__ == "TyperOption"]
+
+
+def _kind(one: Parameter) -> str:
+    """What kind of word a parameter takes, "" for a flag."""
+    if getattr(one, "is_flag", False):
+        return ""
+    choices = _choices(one.type_descriptor.annotation)
+    if choices:
+        return "|".join(choices)
+    metavar = str(one.metavar or "")
+    if "|" in metavar:
+        return metavar
+    if "--prefix" in one.opts:
+        return "folder"
+    return KINDS.get(metavar, "text")
+
+
+def _choices(annotation: object) -> tuple[str, ...]:
+    if get_origin(annotation) in {Union, UnionType}:
+        annotation = next(part for part in get_args(annotation) if part is not NoneType)
+    return get_args(annotation) if get_origin(annotation) is Literal else ()
+
+
+def _command(name: str) -> Iterator[str]:
+    command = dict(_parsed())[name]
+    module = import_module(f"commonplace.faces.cli.commands.{name}")
+    summary, examples, rest = _told(inspect.getdoc(module.command) or "")
+    usage = " ".join(["commonplace", name, *map(_usage, _arguments(command))])
+    yield f"## {name}\n\n{summary}\n\n```\n{usage} [OPTIONS]\n\n{examples}\n```\n"
+    if rest:
+        yield f"{rest}\n"
+    own = [one for one in _options(command) if one.name not in Common.__dataclass_fields__]
+    if own:
+        yield from _table(own)
+    shape = (module.__doc__ or "").partition("\n\n")[2].strip()
+    if shape:
+        yield f"{shape}\n"
+
+
+def _usage(one: Parameter) -> str:
+    word = str(one.metavar) + ("…" if one.nargs == -1 else "")
+    return word if one.required else f"[{word}]"
+
+
+def _told(text: str) -> tuple[str, str, str]:
+    """A command's help taken apart: what it does, examples, and the rest."""
+    summary, _, behind = text.partition("\n\nExamples:\n")
+    examples, _, rest = behind.partition("\n\n")
+    return summary, inspect.cleandoc(examples), rest.strip()
+
+
+def _table(options: Sequence[Parameter]) -> Iterator[str]:
+    yield "| option | what it does | default |"
+    yield "|---|---|---|"
+    for one in options:
+        metavar = "" if one.is_flag else " " + str(one.metavar or "").replace("|", r"\|")
+        shown = "" if one.default in (None, False, "", []) or not one.show_default else f"`{one.default}`"
+        default = "required" if one.required else shown
+        text = " ".join((one.help or "").split()).replace("|", r"\|")
+        yield f"| {', '.join(f'`{word}{metavar}`' for word in one.opts)} | {text} | {default} |"
+    yield ""
+
+
+def _common() -> Iterator[str]:
+    command = dict(_parsed())["check"]
+    yield "## What every command takes\n"
+    yield from _table([one for one in _options(command) if one.name in Common.__dataclass_fields__])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
