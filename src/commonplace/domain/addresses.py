@@ -93,7 +93,8 @@ def parse_document_address(text: str) -> Address:
 
 def fold(text: str) -> str:
     """The form in which names are compared when case, accents' encoding and width must not matter."""
-    return unicodedata.normalize("NFKC", text).casefold()
+    # Of plain ASCII the same, for a quarter of the cost.
+    return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
 
 
 def _without_suffix(path: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from hashlib import sha256
 
@@ -148,17 +148,17 @@ def _outer_tags(tag: str) -> Iterator[str]:
         yield "/".join(parts[:count])
 
 
-def _field_terms(key: str, value: Json, depth: int) -> Iterator[str]:
-    if isinstance(value, Mapping):
-        if depth:
-            for inner, item in value.items():
-                yield from _field_terms(f"{key}.{inner}", item, depth - 1)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            if not isinstance(item, (Mapping, list, tuple)):
-                yield _field_term(key, _scalar(item))
-    else:
-        yield _field_term(key, _scalar(value))
+def _field_terms(key: str, value: Json, depth: int) -> Sequence[str]:
+    if isinstance(value, str):
+        return (_field_term(key, value),)
+    if isinstance(value, (list, tuple)):
+        # Names of abstract types are asked last: such a question costs more than making the term.
+        plain = (item for item in value if isinstance(item, str) or not isinstance(item, (list, tuple, Mapping)))
+        return [_field_term(key, item if isinstance(item, str) else _scalar(item)) for item in plain]
+    if not isinstance(value, Mapping):
+        return (_field_term(key, _scalar(value)),)
+    inner = value.items() if depth else ()
+    return [term for name, item in inner for term in _field_terms(f"{key}.{name}", item, depth - 1)]
 
 
 def _type_term(type_: str) -> str:

@@ -19,7 +19,7 @@ is a target like any other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -110,8 +110,9 @@ def resolve_target(target: str, source: Address | None, lookup: Lookup, *, markd
     path = slashed(target).strip()
     if not path:
         return None
-    places = _places(path, source.folder if source else "", markdown=markdown)
-    for place in places:
+    places: list[str] = []
+    for place in _places(path, source.folder if source else "", markdown=markdown):
+        places.append(place)
         for form in place_files(place):
             found = lookup.at(form)
             if found:
@@ -133,16 +134,18 @@ def _as_written(text: str) -> str:
     return text
 
 
-def _places(path: str, folder: str, *, markdown: bool) -> list[str]:
-    """The paths from the root that a target can mean by rule 2, in their order."""
+def _places(path: str, folder: str, *, markdown: bool) -> Iterator[str]:
+    """The paths from the root that a target can mean by rule 2, in their order; mostly the first is it."""
     if path.startswith("/"):
         folders = [""]
     elif is_fixed(path):
         folders = [folder]
     else:
         folders = [folder, ""] if markdown else ["", folder]
-    places = [joined(base, path) for base in dict.fromkeys(folders)]
-    return [place for place in places if place is not None]
+    for base in dict.fromkeys(folders):
+        place = joined(base, path)
+        if place is not None:
+            yield place
 
 
 def _by_path(places: Sequence[str], named: Sequence[Named]) -> list[Named]:

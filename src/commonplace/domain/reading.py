@@ -20,6 +20,8 @@ from commonplace.domain.markdown.tags import body_tags
 from commonplace.domain.markdown.written import read_link
 
 _MARKERS = re.compile(r"^\s*#{1,6}\s+")
+_BLANK_OR_X = bytes(ord(" " if chr(code).isspace() else "x") for code in range(256))
+"""For each byte, whether it is a blank."""
 _MAX_NEAREST = 3
 _MAX_COMPARED = 500
 """Headings, and characters of one, that are compared to find the nearest."""
@@ -52,7 +54,7 @@ def read_document(address: Address, raw: bytes) -> Document:
         tags=_tags(source[base:], body, frontmatter, found),
         findings=(*findings, *frontmatter.findings),
         title=_title(address, frontmatter.values, sections),
-        words=len(body.split()),
+        words=_words(source[base:], body),
     )
 
 
@@ -153,6 +155,11 @@ def _links(source: bytes, base: int, body: str, events: Sequence[LinkEvent]) -> 
     definitions = cache(lambda: definition_spans(body))
     found = [read_link(source, base, event, definitions) for event in events]
     return tuple([link for link in found if link])
+
+
+def _words(source: bytes, text: str) -> int:
+    """How many words a text has; counting those of plain ASCII without making them takes a third of the time."""
+    return (b" " + source.translate(_BLANK_OR_X)).count(b" x") if source.isascii() else len(text.split())
 
 
 def _tags(body: bytes, text: str, frontmatter: Frontmatter, found: Structure) -> tuple[str, ...]:

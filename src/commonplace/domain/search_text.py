@@ -38,8 +38,8 @@ _TO_FOLD = re.compile("[\u0300-\u1cff\u1f00-\u1fff\u2100-\u214f\u2460-\u24ff\u30
 # `C++`, `C#`, `F#`: names whose sign matters. Each pattern begins with the sign itself, which is found at memory speed,
 # and looks at what stands before it after.
 _SIGNED = (
-    (re.compile(r"#(?:(?<=\b[A-Za-z]#)|(?<=\b[A-Za-z]{2}#))(?![A-Za-z_+#])"), "sharp"),
-    (re.compile(r"\+\+(?:(?<=\b[A-Za-z]\+\+)|(?<=\b[A-Za-z]{2}\+\+))(?![A-Za-z_+#])"), "plusplus"),
+    ("#", re.compile(r"#(?:(?<=\b[A-Za-z]#)|(?<=\b[A-Za-z]{2}#))(?![A-Za-z_+#])"), "sharp"),
+    ("++", re.compile(r"\+\+(?:(?<=\b[A-Za-z]\+\+)|(?<=\b[A-Za-z]{2}\+\+))(?![A-Za-z_+#])"), "plusplus"),
 )
 _OPERATORS = frozenset({"AND", "OR"})
 
@@ -128,8 +128,9 @@ def fold_text(text: str) -> str:
     Width and compatibility forms are unified and the accents of other scripts dropped; the letters of scripts whose
     vowels are marks (Devanagari, Thai) stay whole. `C++` and `C#` become words of their own.
     """
-    for signed, name in _SIGNED:
-        text = signed.sub(name, text)
+    for sign, signed, name in _SIGNED:
+        if sign in text:
+            text = signed.sub(name, text)
     if text.isascii() or not _TO_FOLD.search(text):
         return text
     bare = _MARKS.sub("", unicodedata.normalize("NFKD", text))

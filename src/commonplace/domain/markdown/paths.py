@@ -13,6 +13,9 @@ HTML_SUFFIXES = (".html", ".htm")
 """Suffixes of the pages that renderers make of documents; links of published trees are written with them."""
 
 
+_SUFFIXES = (*MARKDOWN_SUFFIXES, *HTML_SUFFIXES)
+
+
 def slashed(target: str) -> str:
     """The target with `/` for the separator of Windows."""
     return target.replace("\\", "/")
@@ -77,7 +80,6 @@ def relative_path(path: str, folder: str) -> str:
 def without_suffix(path: str) -> str:
     """The path without `.md`, `.markdown`, `.html` or `.htm`."""
     lowered = path.lower()
-    for suffix in (*MARKDOWN_SUFFIXES, *HTML_SUFFIXES):
-        if lowered.endswith(suffix):
-            return path[: -len(suffix)]
-    return path
+    if not lowered.endswith(_SUFFIXES):
+        return path
+    return path[: -next(len(suffix) for suffix in _SUFFIXES if lowered.endswith(suffix))]

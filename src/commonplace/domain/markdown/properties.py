@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from commonplace.domain.documents import Frontmatter, Link, LinkKind, Span
 from commonplace.domain.frontmatter import block_range
@@ -63,8 +63,7 @@ class _Block:
         begin = self.text.find(target.text, target.start, target.end)
         found = list(self._wikilinks(target)) or list(self._link(target.text, begin))
         for link in found:
-            yield replace(
-                link,
+            yield link._replace(
                 collection=link.collection or _text(fields, _COLLECTION_KEYS),
                 relation=_text(fields, _RELATION_KEYS),
                 note=_text(fields, ("note",)),
@@ -77,7 +76,7 @@ class _Block:
             at = max(at, begin + len(found[0]))
             inner, label, skipped = wiki_sides(found[1])
             for link in self._link(inner, begin + 2 + skipped if begin >= 0 else -1):
-                yield replace(link, label=label)
+                yield link._replace(label=label)
 
     def _link(self, inner: str, begin: int) -> Iterator[Link]:
         """The link that the inside of a wikilink says; `begin` is where that is written, or -1."""

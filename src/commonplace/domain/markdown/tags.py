@@ -24,18 +24,26 @@ def body_tags(
         hidden: Ranges without tags (code, links), not overlapping.
         definitions: Gives the ranges of link reference definitions; called only when there may be tags.
     """
-    candidates = list(_CANDIDATE.finditer(body))
-    if not candidates:
-        return
-    ranges = sorted([*hidden, *definitions()])
-    starts = [start for start, _ in ranges]
-    for found in candidates:
+    candidates = _outside(list(_CANDIDATE.finditer(body)), hidden)
+    # Most texts have none left, and to find the definitions costs more than all the rest.
+    for found in _outside(candidates, definitions()) if candidates else ():
         at = found.start()
-        before = bisect_right(starts, at) - 1
-        if before >= 0 and at < ranges[before][1]:
-            continue
         if body[at - 1 : at] == b"\x80" and not body.endswith(_WIDE_BLANK, 0, at):
             continue
         tag = _END.split(found[1].decode("utf-8", "replace"), maxsplit=1)[0].strip("/")
         if not all(c.isdigit() or c in "/-_" for c in tag):
             yield tag
+
+
+def _outside(candidates: list[re.Match[bytes]], hidden: Iterable[tuple[int, int]]) -> list[re.Match[bytes]]:
+    """Those that begin in none of these ranges, which do not overlap."""
+    if not candidates:
+        return []
+    ranges = sorted(hidden)
+    starts = [start for start, _ in ranges]
+    befores = [bisect_right(starts, found.start()) - 1 for found in candidates]
+    return [
+        found
+        for found, before in zip(candidates, befores, strict=True)
+        if before < 0 or found.start() >= ranges[before][1]
+    ]
