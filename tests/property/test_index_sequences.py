@@ -259,7 +259,8 @@ def dates(index: Index) -> dict[str, tuple[str, str]]:
 
 
 def _found(index: Index, word: str) -> object:
-    result = index.search(SearchQuery(text=f"{word} ", limit=1000))
+    # All sections: which of them ranks first depends on what an index has held before.
+    result = index.search(SearchQuery(text=f"{word} ", limit=1000, sections=100))
     hits = {hit.record.address.path: sorted(section.ordinal for section in hit.sections) for hit in result.hits}
     return result.total, hits
 
