@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,6 +40,20 @@ class Answer:
         """The body, which must be JSON and say so."""
         assert self.headers["content-type"] == "application/json", self.headers
         return json.loads(self.body)
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """Messages that a server sends as they come."""
+
+    response: http.client.HTTPResponse
+
+    def next(self) -> Any:
+        """The next message."""
+        while line := self.response.readline():
+            if line.startswith(b"data: {"):
+                return json.loads(line[6:])
+        raise AssertionError("the stream has ended")
 
 
 @dataclass(slots=True)
@@ -98,6 +112,20 @@ class Server:
         else:
             message = answer.json
         return message.get("result", message)
+
+    @contextmanager
+    def follow(self, toolset: str, uris: Sequence[str], *, key: str = "") -> Iterator[Stream]:
+        """A stream of the newer era on which the server tells of resources and of the list of them."""
+        wanted = {"resourcesListChanged": True, "resourceSubscriptions": list(uris)}
+        headers, body = rpc_request("subscriptions/listen", {"notifications": wanted})
+        if key:
+            headers["Authorization"] = f"Bearer {key}"
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT)
+        try:
+            connection.request("POST", f"/mcp/{toolset}", json.dumps(body).encode(), headers)
+            yield Stream(connection.getresponse())
+        finally:
+            connection.close()
 
     def connect(self, receive: int = 0) -> socket.socket:
         """A bare connection; `receive` is the size of its receive buffer in bytes, 0 for the usual."""

@@ -147,6 +147,7 @@ class Workplace:
             log.warning("%s: %s", store.name, repair)
         index = open_index(store, self._cache_dir())
         name = _unused(schema_in(store).name or store.name, opened)
+        index.listen(partial(self.services.notices.tell, name))
         meaning = self._embedding and self._embedding.of(index, self._settings.cache_dir / store.identity)
         return Collection(name, store, index, extensions, meaning)
 

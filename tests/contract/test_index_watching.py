@@ -168,3 +168,52 @@ def test_watching_ends_with_its_block(tmp_path: Path) -> None:
         with base.index.watch():
             pass
         assert eventually(lambda: threading.active_count() <= before)
+
+
+class Told:
+    """What a listener of one index was told: which documents, and whether some may have come or gone."""
+
+    def __init__(self) -> None:
+        self.changes: list[tuple[list[str], bool]] = []
+
+    def __call__(self, addresses: Sequence[Address], listing: bool) -> None:
+        self.changes.append((sorted(address.path for address in addresses), listing))
+
+
+def test_a_listener_is_told_once_of_every_change_whoever_made_it(base: Indexed, seen: Seen) -> None:
+    told = Told()
+    base.index.listen(told)
+    base.update("docs/n2.md", "# N2\n\nkangaroo\n")
+    base.update("docs/own.md", "# Own\n")
+    base.write("docs/n3.md", "# N3\n\nwallaby\n")
+    assert eventually(lambda: len(told.changes) == 3)
+    (base.folder / "docs" / "n4.md").unlink()
+    assert eventually(lambda: len(told.changes) == 4)
+    assert told.changes == [
+        (["docs/n2.md"], False),
+        (["docs/own.md"], True),
+        (["docs/n3.md"], False),
+        (["docs/n4.md"], True),
+    ]
+    assert eventually(lambda: sorted(seen.paths) == ["docs/n3.md", "docs/n4.md"])
+
+
+def test_a_listener_is_told_of_what_another_process_took_in(base: Indexed) -> None:
+    told, other = Told(), base.another()
+    base.index.listen(told)
+    other.update([base.write("docs/n4.md", "# N4\n\nkangaroo\n")])
+    assert eventually(lambda: told.changes == [(["docs/n4.md"], True)])
+    other.close()
+
+
+def test_a_sync_by_request_tells_what_it_found_and_the_first_one_nothing(tmp_path: Path) -> None:
+    with Indexed(tmp_path, FILES) as base:
+        again, told = base.another(), Told()
+        again.listen(told)
+        base.write("docs/n9.md", "# N9\n")
+        again.sync()
+        assert told.changes == []
+        base.write("docs/n8.md", "# N8\n")
+        again.sync()
+        assert told.changes == [(["docs/n8.md"], True)]
+        again.close()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from agent import Agent, Mode
 from serving import Server
@@ -59,6 +60,12 @@ class Way:
     log: Path
     """What the process writes on standard error."""
     server: Server | None = None
+    heard: list[Any] = field(default_factory=list[Any])
+    """Notifications of the older era, as they came."""
+
+    async def hear(self, message: Any) -> None:
+        """What the client does with a notification."""
+        self.heard.append(message)
 
     def logged(self) -> str:
         """What it wrote so far."""

@@ -254,6 +254,15 @@ class Index(Protocol):
         """While open, changes made outside are brought in as the file system reports them."""
         ...
 
+    def listen(self, listener: Callable[[Sequence[Address], bool], None]) -> None:
+        """Tell a listener, once the first full sync is over, of every change that this process learns of.
+
+        Args:
+            listener: Given the documents that changed, whoever changed them, and whether some may have come or gone;
+                called from any thread, after they are searchable.
+        """
+        ...
+
     def wait_ready(self, timeout: float) -> None:
         """Return once the first full sync is over.
 

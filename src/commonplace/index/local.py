@@ -68,6 +68,8 @@ class LocalIndex:
         self._ready = threading.Event()
         self._steps = (0, 0)
         self._own: dict[Address, str] = {}
+        self._knowing = threading.Lock()
+        self._listeners: list[Callable[[Sequence[Address], bool], None]] = []
 
     def sync(self, progress: Progress | None = None, *, afresh: bool = False) -> SyncReport:
         """Compare every file with the index, or with an empty one, and bring in what differs."""
@@ -75,7 +77,10 @@ class LocalIndex:
             with self._opening:
                 self._home.discard()
                 self._reopen(self._halves)
+        begun = self._ready.is_set()
         outcome = self._sync(progress)
+        if begun and self._listeners:
+            self._tell([address for address in outcome.changed if self._remember(address)], outcome)
         return SyncReport(
             added=outcome.added,
             updated=outcome.updated,
@@ -86,13 +91,20 @@ class LocalIndex:
     def update(self, addresses: Sequence[Address]) -> None:
         """Bring these files up to date; what cannot be taken in now is left to the next scan, and said in the log."""
         try:
-            self._with_halves(lambda halves: halves.intake.take_few([address.path for address in addresses]))
+            with self._knowing:
+                paths = [address.path for address in addresses]
+                outcome = self._with_halves(lambda halves: halves.intake.take_few(paths))
+                for address in addresses:
+                    self._remember(address)
         except (StorageError, UnavailableError):
             log.exception("%s: the index could not take in a change; the next scan will", self._store.name)
             return
-        for address in addresses:
-            self._remember(address)
         self._dating.poke()
+        self._tell(outcome.changed, outcome)
+
+    def listen(self, listener: Callable[[Sequence[Address], bool], None]) -> None:
+        """Tell a listener of every change from now on."""
+        self._listeners.append(listener)
 
     @contextmanager
     def watch(self, on_change: Callable[[Sequence[Address]], None] | None = None) -> Generator[None]:
@@ -256,20 +268,32 @@ class LocalIndex:
 
     def _take_in(self, changes: Changes, on_change: Callable[[Sequence[Address]], None] | None) -> None:
         documents, others = changes.documents, changes.others
+        outcome = Outcome()
         if (
             changes.scan
             or len(documents) > FEW_FILES
             or self._ask(lambda view: listing.any_below(view.connection, others))
         ):
-            documents = self._sync(None).changed
+            outcome = self._sync(None)
+            documents = list(dict.fromkeys([*documents, *outcome.changed]))
         elif documents:
-            self._with_halves(lambda halves: halves.intake.take_few([address.path for address in documents]))
+            outcome = self._with_halves(lambda halves: halves.intake.take_few([address.path for address in documents]))
             self._dating.poke()
         if others:
             self._with_halves(lambda halves: halves.intake.take_others(others))
-        foreign = [address for address in documents if self._remember(address)]
+        with self._knowing:
+            foreign = [address for address in documents if self._remember(address)]
         if on_change and foreign:
             on_change(foreign)
+        self._tell(list(dict.fromkeys([*foreign, *outcome.changed])), outcome)
+
+    def _tell(self, documents: Sequence[Address], outcome: Outcome) -> None:
+        """Tell the listeners; of what another process took in, nobody here knows whether it came, changed or went."""
+        if documents and self._listeners:
+            known = set(outcome.changed)
+            listing = bool(outcome.added or outcome.removed) or not known.issuperset(documents)
+            for listener in self._listeners:
+                listener(documents, listing)
 
     def _remember(self, address: Address) -> bool:
         """Whether a document is other than this process last knew or wrote it; from now on it is not."""

@@ -115,6 +115,7 @@ def _resources(own: Resources | None, plugins: Plugins) -> Resources | None:
         templates=(*(own.templates if own else ()), *templates),
         list=partial(_page, listed, own),
         read=partial(_read, added, own),
+        stands_for=own.stands_for if own else None,
         changes=partial(_listen, plugins, own),
     )
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.domain.errors import ForbiddenError, NotFoundError
 from commonplace.services.collections import Collection, Collections
+from commonplace.services.noticing import Notices
 from commonplace.services.wiki.seen import Seen
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ class Services:
     """The open collections and what serves them."""
 
     collections: Collections
+    notices: Notices = field(default_factory=Notices)
+    """Who wants to know that documents have changed."""
     cascade: Cascade | None = None
     """The layers, where a manifest names some."""
     wiki_of: Callable[[Collection], Wiki] | None = None

@@ -27,13 +27,15 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
             gate, env = _gate(tmp_path_factory, plugins)
             log = tmp_path_factory.mktemp("log") / "stderr"
             arguments = ("mcp", repo.path, "--tier", "admin", "--log-level", "info")
-            agents["stdio", era] = stack.enter_context(agent(*arguments, mode=era, env=env, log=log))
-            found["stdio", era] = Way("stdio", era, gate, log)
+            way = found["stdio", era] = Way("stdio", era, gate, log)
+            more = {"mode": era, "env": env, "log": log, "message_handler": way.hear}
+            agents["stdio", era] = stack.enter_context(agent(*arguments, **more))
         gate, env = _gate(tmp_path_factory, plugins)
         server = stack.enter_context(served(repo.path, "--tier", "admin", "--log-level", "info", env=env))
         for era in ERAS:
-            agents["http", era] = stack.enter_context(online(f"{server.url}/mcp/kb", mode=era))
-            found["http", era] = Way("http", era, gate, Path(), server)
+            way = found["http", era] = Way("http", era, gate, Path(), server)
+            url = f"{server.url}/mcp/kb"
+            agents["http", era] = stack.enter_context(online(url, mode=era, message_handler=way.hear))
         yield Site(repo, found, agents)
 
 

@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias, TypeVar, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from commonplace.domain.addresses import Address
 from commonplace.domain.errors import ConfigError, InvalidInputError, KnowledgeError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.ports import Progress
@@ -162,6 +163,16 @@ class Content:
     mime_type: str = "text/markdown"
 
 
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """What a resource is made of, so that it changes when that does."""
+
+    collection: str | None = None
+    """The name of a collection; None for all of them."""
+    address: Address | None = None
+    """One document of it; None for all."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resources:
     """The resources of a dialect."""
@@ -175,9 +186,16 @@ class Resources:
     Raises:
         NotFoundError: no such resource.
     """
+    stands_for: Callable[[Call, str], Followed | None] | None = None
+    """What a URI's resource is made of; None while it is made of no document."""
     changes: Callable[[Callable[[str], None]], None] | None = None
-    """Calls a listener with the URI of every resource that changes from now on, from any thread; None where nobody
-    notices, so that clients cannot subscribe."""
+    """Calls a listener with the URI of every resource made of no document that changes from now on, from any thread.
+    Where this and `stands_for` are both None, clients cannot follow resources."""
+
+    @property
+    def can_be_followed(self) -> bool:
+        """Whether anybody notices when one changes."""
+        return self.stands_for is not None or self.changes is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,7 +30,9 @@ class Runner:
     tier: Tier
     levels: LogLevels = field(default_factory=LogLevels)
 
-    async def run(self, context: Context, verb: str, function: Callable[[Call], T], *, reads: bool = True) -> T:
+    async def run(
+        self, context: Context, verb: str, function: Callable[[Call], T], *, reads: bool = True, ready: bool = True
+    ) -> T:
         """Call a function in a worker thread.
 
         Args:
@@ -38,6 +40,7 @@ class Runner:
             verb: What the log names it.
             function: Given who calls and on what.
             reads: Whether it changes nothing, so that it can be left behind when the client cancels.
+            ready: Whether to wait for the first index.
 
         Raises:
             InputNeeded: it cannot go on without the client's answers.
@@ -48,13 +51,14 @@ class Runner:
         client = session_of(context) or caller.id if caller else ""
         peer = ConnectedPeer(context, self.levels)
         call = Call(services=services, tier=self.tier, progress=peer.step, client=client, peer=peer)
-        return await in_thread(partial(_run, verb, context.params, function, call), reads=reads)
+        return await in_thread(partial(_run, verb, context.params, function, call, ready), reads=reads)
 
 
-def _run(verb: str, asked: object, function: Callable[[Call], T], call: Call) -> T:
+def _run(verb: str, asked: object, function: Callable[[Call], T], call: Call, ready: bool) -> T:
     with observed(verb) as trace:
         require_text(asked)
-        call.services.collections.wait_ready(READY_TIMEOUT, call.progress)
+        if ready:
+            call.services.collections.wait_ready(READY_TIMEOUT, call.progress)
         try:
             return function(replace(call, trace=trace.id))
         except InputNeeded as needed:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, cast
 
 from mcp.server import Server, ServerRequestContext
@@ -17,6 +17,14 @@ def scope_of(context: Context) -> Mapping[str, Any]:
     """The HTTP request's ASGI scope; empty on standard input and output."""
     request: object = context.request
     return cast("HTTPConnection[Any]", request).scope if isinstance(request, HTTPConnection) else {}
+
+
+def at_end(context: Context, callback: Callable[[], None]) -> None:
+    """Call something when the connection of a request ends.
+
+    The SDK keeps a stack for this on the connection, to which its request contexts lead no other way.
+    """
+    context.session._connection.exit_stack.callback(callback)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
 
 
 def session_of(context: Context) -> str:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import secrets
+from typing import Any
 
 import mcp_types as types
-from mcp.server import Server
+from mcp.server import InitializationOptions, NotificationOptions, Server
 from mcp.server.caching import CacheHint
 
 from commonplace import __version__
 from commonplace.faces.access.callers import caller_of
 from commonplace.faces.mcp.dialect import Dialect, Tier
+from commonplace.faces.mcp.following import Following
 from commonplace.faces.mcp.offers import Completions, PromptOffer, ResourceOffer
 from commonplace.faces.mcp.running import Runner
 from commonplace.faces.mcp.sdk import Context, McpServer, State, scope_of
-from commonplace.faces.mcp.subscribing import Subscriptions
 from commonplace.faces.mcp.tools import Tools
 from commonplace.services.services import Services
 
@@ -33,10 +34,11 @@ def build_server(dialect: Dialect, services: Services, tier: Tier) -> McpServer:
     resources = ResourceOffer(dialect.resources, runner) if dialect.resources else None
     prompts = PromptOffer(dialect.prompts, runner) if dialect.prompts else None
     completions = Completions(resources, prompts, runner) if resources or prompts else None
-    changes = dialect.resources.changes if dialect.resources else None
-    followed = Subscriptions(changes) if changes else None
+    following = (
+        Following(dialect.resources, runner) if dialect.resources and dialect.resources.can_be_followed else None
+    )
     lasting = CacheHint(LIST_FRESH_MS, "private")
-    server = Server[State](
+    server = _Server(
         dialect.server_name,
         version=__version__,
         instructions=dialect.instructions or None,
@@ -47,15 +49,34 @@ def build_server(dialect: Dialect, services: Services, tier: Tier) -> McpServer:
         on_list_resources=resources.list if resources else None,
         on_list_resource_templates=resources.templates if resources else None,
         on_read_resource=resources.read if resources else None,
-        on_subscribe_resource=followed.subscribe if followed else None,
-        on_unsubscribe_resource=followed.unsubscribe if followed else None,
+        on_subscribe_resource=following.subscribe if following else None,
+        on_unsubscribe_resource=following.unsubscribe if following else None,
+        on_subscriptions_listen=following.listen if following else None,
         on_list_prompts=prompts.list if prompts else None,
         on_get_prompt=prompts.get if prompts else None,
         on_completion=completions.complete if completions else None,
     )
+    if following:
+        server.add_notification_handler("notifications/initialized", types.NotificationParams, following.begin)
     if dialect.asks:
         _let_ask(server, runner)
     return server
+
+
+class _Server(Server[State]):
+    """The SDK's server, which says in the older era, too, that it tells when the list of resources changes."""
+
+    def create_initialization_options(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+    ) -> InitializationOptions:
+        """What the handshake answers."""
+        told = notification_options or NotificationOptions(
+            resources_changed=self.get_request_handler("resources/subscribe") is not None
+        )
+        return super().create_initialization_options(told, experimental_capabilities, extensions)
 
 
 def _let_ask(server: McpServer, runner: Runner) -> None:

@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote
 from commonplace.domain.errors import NotFoundError
 from commonplace.domain.json import Json
 from commonplace.domain.query import ListQuery
-from commonplace.faces.mcp.dialect import Call, Content, Resource, Resources, ResourceTemplate
+from commonplace.faces.mcp.dialect import Call, Content, Followed, Resource, Resources, ResourceTemplate
 from commonplace.faces.mcp.toolsets.kb.entries import whole_entry
 from commonplace.faces.mcp.toolsets.kb.overview import show_collection
 from commonplace.faces.mcp.toolsets.kb.prompts import complete_base, complete_entry
@@ -62,6 +62,29 @@ def read_resource(call: Call, uri: str) -> Content:
         case _:
             raise NotFoundError(f"There is no resource {uri[:200]!r}.", kind="resource")
     return Content(json.dumps(shown, ensure_ascii=False), JSON_TYPE)
+
+
+def stands_for(call: Call, uri: str) -> Followed | None:
+    """What a URI's resource is made of."""
+    scheme, _, rest = uri.partition("://")
+    if scheme not in SCHEMES:
+        return None
+    collections = call.services.collections
+    try:
+        match rest.split("/"):
+            case ["kbs"]:
+                return Followed()
+            case ["kbs", name, "entries"]:
+                return Followed(collections.get(unquote(name)).name)
+            case ["kbs", name, "entries", *parts] if parts:
+                found = collections.locate(unquote("/".join(parts)), unquote(name))
+            case ["entries", *parts] if parts:
+                found = collections.locate(unquote("/".join(parts)))
+            case _:
+                return None
+    except NotFoundError:
+        return None
+    return Followed(found.collection.name, found.record.address)
 
 
 def _entries_of(call: Call, name: str) -> Json:
@@ -121,4 +144,4 @@ def _templates() -> tuple[ResourceTemplate, ...]:
     )
 
 
-RESOURCES = Resources(templates=_templates(), list=list_resources, read=read_resource)
+RESOURCES = Resources(templates=_templates(), list=list_resources, read=read_resource, stands_for=stands_for)

@@ -1,0 +1,223 @@
+"""Telling clients that resources have changed: those that they follow, and which there are.
+
+In the older era a session follows single resources, and is told of the list in any case. In the newer a client opens a
+stream for what it wants to be told of; there may be several.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from threading import Lock
+
+import anyio
+import mcp_types as types
+from mcp import MCPError
+from mcp.server.session import ServerSession
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
+from mcp.shared.subscriptions import ResourcesListChanged, ResourceUpdated, ServerEvent
+
+from commonplace.faces.access.callers import caller_of
+from commonplace.faces.mcp.dialect import Call, Followed, Resources
+from commonplace.faces.mcp.running import Runner
+from commonplace.faces.mcp.sdk import Context, at_end, scope_of, session_of
+from commonplace.services.noticing import Notice
+
+MAX_FOLLOWERS = 2_000
+"""Sessions and streams at once."""
+MAX_FOLLOWED = 1_000
+"""Resources that one of them follows."""
+TELL_TIMEOUT = 5.0
+"""Seconds after which a client that does not read is told no more of one change."""
+
+
+@dataclass(slots=True)
+class _Follower:
+    """A session or a stream."""
+
+    deliver: Callable[[Sequence[ServerEvent]], None]
+    """Hands events over, from any thread; returns at once."""
+    sees: frozenset[str] | None
+    """The collections that its caller may use; None for all."""
+    listing: bool
+    """Whether it is told when resources come or go."""
+    uris: dict[str, Callable[[], Followed | None]] = field(default_factory=dict[str, Callable[[], Followed | None]])
+    """What finds out what stands behind each URI that it follows."""
+    known: dict[str, Followed] = field(default_factory=dict[str, Followed])
+    """What was found out; kept, so that the end of a document can be told."""
+
+
+class Following:
+    """Who follows what, and how they are told.
+
+    Args:
+        resources: What can be followed.
+        runner: Knows who may see what.
+    """
+
+    def __init__(self, resources: Resources, runner: Runner) -> None:
+        self._resources = resources
+        self._runner = runner
+        self._lock = Lock()
+        self._followers: dict[object, _Follower] = {}
+        runner.services.notices.listen(self._noticed)
+        if resources.changes is not None:
+            resources.changes(self._changed)
+
+    async def begin(self, context: Context, _: types.NotificationParams) -> None:
+        """A session of the older era is there."""
+        key = session_of(context)
+        loop = asyncio.get_running_loop()
+        told = partial(_hand_over, loop, context.session)
+        self._add(key, _Follower(told, _seen(context), listing=True))
+        at_end(context, partial(self._remove, key))
+
+    async def subscribe(self, context: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
+        """Tell this session of a resource from now on."""
+        key = session_of(context)
+        with self._lock:
+            missing = key not in self._followers
+        if missing:
+            await self.begin(context, types.NotificationParams())
+        with self._lock:
+            follower = self._followers[key]
+            if len(follower.uris) >= MAX_FOLLOWED and params.uri not in follower.uris:
+                raise _too_many()
+        await self._follow(context, follower, [params.uri])
+        return types.EmptyResult()
+
+    async def unsubscribe(self, context: Context, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
+        """Tell this session of a resource no longer."""
+        with self._lock:
+            follower = self._followers.get(session_of(context))
+            if follower is not None:
+                follower.uris.pop(params.uri, None)
+                follower.known.pop(params.uri, None)
+        return types.EmptyResult()
+
+    async def listen(
+        self, context: Context, params: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:
+        """A stream of the newer era, until its client ends it."""
+        wanted = params.notifications
+        uris = list(dict.fromkeys(wanted.resource_subscriptions or ()))
+        if len(uris) > MAX_FOLLOWED:
+            raise _too_many()
+        bus = InMemorySubscriptionBus()
+        told = partial(_publish, asyncio.get_running_loop(), bus)
+        follower = _Follower(told, _seen(context), listing=wanted.resources_list_changed is True)
+        async with self._member(follower):
+            await self._follow(context, follower, uris)
+            return await ListenHandler(bus)(context, params)
+
+    @asynccontextmanager
+    async def _member(self, follower: _Follower) -> AsyncGenerator[None]:
+        key = object()
+        self._add(key, follower)
+        try:
+            yield
+        finally:
+            self._remove(key)
+
+    def _add(self, key: object, follower: _Follower) -> None:
+        with self._lock:
+            if len(self._followers) >= MAX_FOLLOWERS and key not in self._followers:
+                raise MCPError(code=types.INTERNAL_ERROR, message="Too many clients follow resources; try again later.")
+            self._followers[key] = follower
+
+    def _remove(self, key: object) -> None:
+        with self._lock:
+            self._followers.pop(key, None)
+
+    async def _follow(self, context: Context, follower: _Follower, uris: Sequence[str]) -> None:
+        """Find out what stands behind URIs, as far as it can be known now; what comes later is looked up again."""
+
+        def look(call: Call) -> None:
+            for uri in uris:
+                with self._lock:
+                    follower.uris[uri] = partial(self._look, call, uri)
+                _find(follower, uri)
+
+        if uris:
+            await self._runner.run(context, "resources/follow", look, ready=False)
+
+    def _look(self, call: Call, uri: str) -> Followed | None:
+        return self._resources.stands_for(call, uri) if self._resources.stands_for else None
+
+    def _noticed(self, notice: Notice) -> None:
+        with self._lock:
+            followers = [one for one in self._followers.values() if one.sees is None or notice.collection in one.sees]
+        for follower in followers:
+            events: list[ServerEvent] = [
+                ResourceUpdated(uri) for uri in list(follower.uris) if _is_meant(follower, uri, notice)
+            ]
+            if notice.listing and follower.listing:
+                events.append(ResourcesListChanged())
+            if events:
+                follower.deliver(events)
+
+    def _changed(self, uri: str) -> None:
+        """A resource that is no document has changed."""
+        with self._lock:
+            followers = [one for one in self._followers.values() if uri in one.uris]
+        for follower in followers:
+            follower.deliver([ResourceUpdated(uri)])
+
+
+def _find(follower: _Follower, uri: str) -> Followed | None:
+    """What stands behind a URI, looked up unless it is known."""
+    known = follower.known.get(uri)
+    look = follower.uris.get(uri)
+    if known is None and look is not None:
+        known = look()
+        if known is not None:
+            follower.known[uri] = known
+    return known
+
+
+def _is_meant(follower: _Follower, uri: str, notice: Notice) -> bool:
+    found = _find(follower, uri)
+    if found is None or found.collection not in {None, notice.collection}:
+        return False
+    meant = found.address is None or found.address in notice.addresses
+    if meant:
+        # It may have moved, or be made of another document from now on.
+        follower.known.pop(uri, None)
+        _find(follower, uri)
+    return meant
+
+
+def _seen(context: Context) -> frozenset[str] | None:
+    scope = scope_of(context)
+    return caller_of(scope).collections if scope else None
+
+
+def _hand_over(loop: asyncio.AbstractEventLoop, session: ServerSession, events: Sequence[ServerEvent]) -> None:
+    if not loop.is_closed():
+        asyncio.run_coroutine_threadsafe(_send(session, events), loop)
+
+
+async def _send(session: ServerSession, events: Sequence[ServerEvent]) -> None:
+    with anyio.move_on_after(TELL_TIMEOUT):
+        for event in events:
+            if isinstance(event, ResourceUpdated):
+                await session.send_resource_updated(event.uri)
+            else:
+                await session.send_resource_list_changed()
+
+
+def _publish(loop: asyncio.AbstractEventLoop, bus: InMemorySubscriptionBus, events: Sequence[ServerEvent]) -> None:
+    if not loop.is_closed():
+        asyncio.run_coroutine_threadsafe(_spread(bus, events), loop)
+
+
+async def _spread(bus: InMemorySubscriptionBus, events: Sequence[ServerEvent]) -> None:
+    for event in events:
+        await bus.publish(event)
+
+
+def _too_many() -> MCPError:
+    return MCPError(code=types.INVALID_PARAMS, message=f"At most {MAX_FOLLOWED} resources can be followed at once.")

@@ -1,0 +1,173 @@
+"""Clients that follow resources are told of each change once, whoever made it: in the older era and in the newer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp.client.subscriptions import Subscription
+from mcp.shared.subscriptions import ResourceUpdated
+from mcp_types import ResourceListChangedNotification, ResourceUpdatedNotification
+
+from agent import Agent
+from serving import commonplace, served
+from support import eventually
+from ways import Site, Way
+
+pytestmark = pytest.mark.filterwarnings("ignore:resources/:mcp.shared.exceptions.MCPDeprecationWarning")
+
+LIST = "list"
+"""What stands for a change of the list of resources."""
+MARK = "commonplace://entries/mark"
+"""Changed behind the change that is looked at, so that what came until then is all that comes."""
+
+
+def uri(name: str) -> str:
+    return f"pyrite://kbs/notes/entries/followed%2F{name}"
+
+
+@contextmanager
+def followed(way: Way, client: Agent, uris: Sequence[str]) -> Iterator[Callable[[], list[str]]]:
+    """What a client that follows resources has heard since the block began: their URIs, and `list`."""
+    if way.era == "legacy":
+        begun = len(way.heard)
+        for one in uris:
+            client.run(client.client.subscribe_resource, one)
+        yield lambda: [_named(message) for message in way.heard[begun:]]
+        for one in uris:
+            client.run(client.client.unsubscribe_resource, one)
+        return
+    heard: list[str] = []
+    told = heard.append
+
+    async def collect(stream: Subscription) -> None:
+        async for event in stream:
+            told(event.uri if isinstance(event, ResourceUpdated) else LIST)
+
+    asked = client.client.listen(resources_list_changed=True, resource_subscriptions=uris)
+    with client.portal.wrap_async_context_manager(asked) as stream:
+        reading = client.portal.start_task_soon(collect, stream)
+        yield lambda: list(heard)
+        reading.cancel()
+
+
+def _named(message: Any) -> str:
+    if isinstance(message, ResourceUpdatedNotification):
+        return message.params.uri
+    return LIST if isinstance(message, ResourceListChangedNotification) else repr(message)
+
+
+def by_the_server(site: Site) -> None:
+    site.agents["stdio", "auto"].call("kb_update", kb_name="notes", entry_id="followed/edited", body="By a client.\n")
+
+
+def by_an_editor(site: Site) -> None:
+    beside = site.repo.write("followed/.edited.md.swp", "# Edited\n\nBy an editor.\n")
+    beside.rename(site.repo.path / "followed" / "edited.md")
+
+
+def by_deletion(site: Site) -> None:
+    (site.repo.path / "followed" / "edited.md").unlink()
+
+
+def by_creation(site: Site) -> None:
+    site.repo.write("followed/new.md", "# New\n")
+
+
+def by_rename(site: Site) -> None:
+    (site.repo.path / "followed" / "edited.md").rename(site.repo.path / "followed" / "new.md")
+
+
+def by_a_branch_switch(site: Site) -> None:
+    site.repo.git("switch", "--quiet", "side")
+
+
+CHANGES: Mapping[Callable[[Site], None], set[str]] = {
+    by_the_server: {uri("edited")},
+    by_an_editor: {uri("edited")},
+    by_deletion: {uri("edited"), LIST},
+    by_creation: {uri("new"), LIST},
+    by_rename: {uri("edited"), uri("new"), LIST},
+    by_a_branch_switch: {uri("edited"), uri("new"), uri("switched"), LIST},
+}
+"""What happens, and what each client is told, once."""
+
+
+@pytest.fixture
+def notes(site: Site) -> Iterator[Site]:
+    """The base with a branch `side` on which documents differ, are gone, and are new."""
+    repo = site.repo
+    repo.commit(
+        "Notes", **{f"followed/{name}.md": f"# {name}\n" for name in ("edited", "switched")}, **{"mark.md": "0"}
+    )
+    repo.git("switch", "--quiet", "--create", "side")
+    repo.git("rm", "--quiet", "followed/edited.md")
+    repo.commit("Side", **{"followed/switched.md": "# Other\n", "followed/new.md": "# New\n"})
+    repo.git("switch", "--quiet", "main")
+    for client in site.agents.values():
+        eventually(lambda client=client: _has(client, "followed/edited", "switched"))
+    yield site
+    repo.git("reset", "--quiet", "--hard")
+    repo.git("clean", "--quiet", "--force", "-d")
+    repo.git("switch", "--quiet", "main")
+    repo.git("branch", "--quiet", "-D", "side")
+
+
+def _has(client: Agent, identifier: str, title: str) -> bool:
+    found = client.call("kb_batch_read", entries=[{"entry_id": identifier}, {"entry_id": "followed/switched"}])
+    return [entry["title"] for entry in found["entries"]] == ["edited", title]
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+def test_each_change_is_told_once_to_every_client(change: Callable[[Site], None], notes: Site) -> None:
+    uris = [uri("edited"), uri("new"), uri("switched"), MARK]
+    with ExitStack() as stack:
+        heard = {key: stack.enter_context(followed(way, notes.agents[key], uris)) for key, way in notes.ways.items()}
+        # The first mark comes with what is left of the preparation, the second one alone.
+        for count in (1, 2):
+            mark(notes, heard.values(), count)
+        begun = {key: len(told()) for key, told in heard.items()}
+        change(notes)
+        for key, told in heard.items():
+            eventually(lambda key=key, told=told: CHANGES[change] <= set(told()[begun[key] :]))
+        mark(notes, heard.values(), 3)
+        once = sorted([*CHANGES[change], MARK])
+        assert {key: sorted(told()[begun[key] :]) for key, told in heard.items()} == dict.fromkeys(heard, once)
+
+
+def mark(notes: Site, clients: Iterable[Callable[[], list[str]]], count: int) -> None:
+    """Change one more document, and return when all clients have been told of it so many times."""
+    notes.repo.write("mark.md", f"mark {count}")
+    for told in clients:
+        eventually(lambda told=told: told().count(MARK) == count)
+
+
+def test_who_follows_the_entries_of_a_base_is_told_of_any_of_them(way: Way, client: Agent, notes: Site) -> None:
+    whole = ["pyrite://kbs", "pyrite://kbs/notes/entries"]
+    with followed(way, client, [*whole, MARK]) as told:
+        for count in (1, 2):
+            mark(notes, [told], count)
+        begun = len(told())
+        by_an_editor(notes)
+        eventually(lambda: sorted(told()[begun:]) == whole)
+
+
+def test_who_may_not_see_a_base_is_told_nothing_of_it(tmp_path: Path, cache_dir: Path) -> None:
+    assert cache_dir.is_dir()
+    for name in ("open", "closed"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "note.md").write_text(f"# {name}\n")
+    key = commonplace("keys", "create", "reader", "--collection", "open").stdout.strip()
+    uris = [f"pyrite://kbs/{name}/entries/note" for name in ("open", "closed")]
+    with served(tmp_path / "open", tmp_path / "closed") as server, server.follow("kb", uris, key=key) as stream:
+        assert stream.next()["method"] == "notifications/subscriptions/acknowledged"
+        (tmp_path / "closed" / "note.md").write_text("# changed\n")
+        (tmp_path / "closed" / "new.md").write_text("# new\n")
+        (tmp_path / "open" / "note.md").write_text("# changed\n")
+        told = stream.next()
+        assert (told["method"], told["params"]["uri"]) == ("notifications/resources/updated", uris[0])
+        (tmp_path / "open" / "new.md").write_text("# new\n")
+        assert stream.next()["method"] == "notifications/resources/list_changed"
