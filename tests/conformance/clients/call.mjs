@@ -1,0 +1,71 @@
+// The official TypeScript clients, of both major versions, list and call every tool of every toolset. Its arguments are
+// the folder of npm packages and a JSON object: toolset to `{url, command, args, env, base}`. It prints a JSON list.
+import { pathToFileURL } from "node:url";
+
+import { PLANS } from "./plans.mjs";
+
+const [packages, asked] = process.argv.slice(2);
+const servers = JSON.parse(asked);
+const load = (path) => import(pathToFileURL(`${packages}/@modelcontextprotocol/${path}`));
+const [one, oneHttp, oneStdio, two, twoStdio] = await Promise.all([
+  load("sdk/dist/esm/client/index.js"),
+  load("sdk/dist/esm/client/streamableHttp.js"),
+  load("sdk/dist/esm/client/stdio.js"),
+  load("client/dist/index.mjs"),
+  load("client/dist/stdio.mjs"),
+]);
+
+const info = { name: "typescript", version: "0" };
+const CLIENTS = {
+  v1: { make: () => new one.Client(info), http: oneHttp, stdio: oneStdio },
+  "v2 legacy": { make: () => new two.Client(info, negotiating("legacy")), http: two, stdio: twoStdio },
+  "v2 modern": { make: () => new two.Client(info, negotiating({ pin: "2026-07-28" })), http: two, stdio: twoStdio },
+};
+const MAY_FAIL = new Set(["semantic_search"]); // no model is installed: what it then says is a tool's error, too
+
+function negotiating(mode) {
+  return { versionNegotiation: { mode } };
+}
+
+function transport(kind, way, server) {
+  if (kind === "http") return new way.http.StreamableHTTPClientTransport(new URL(server.url));
+  const env = { ...process.env, ...server.env };
+  return new way.stdio.StdioClientTransport({ command: server.command, args: server.args, env, stderr: "ignore" });
+}
+
+async function walk(name, kind, toolset, number) {
+  const way = CLIENTS[name];
+  const server = servers[toolset];
+  const client = way.make();
+  const done = { client: name, transport: kind, toolset, listed: [], called: [] };
+  const result = async (tool, given = {}) => {
+    const answer = await client.callTool({ name: tool, arguments: given });
+    if (answer.isError && !MAY_FAIL.has(tool)) throw new Error(`${tool}: ${JSON.stringify(answer.content)}`);
+    done.called.push(tool);
+    return answer;
+  };
+  try {
+    await client.connect(transport(kind, way, server));
+    done.instructions = client.getInstructions() ?? "";
+    done.listed = (await client.listTools()).tools.map((tool) => tool.name);
+    const call = async (tool, given) => (await result(tool, given)).structuredContent;
+    const text = async (tool, given) => (await result(tool, given)).content.map((block) => block.text ?? "").join("\n");
+    await PLANS[toolset]({ call, text, run: `walk${number}`, base: server.base });
+  } catch (error) {
+    done.error = String(error?.stack ?? error);
+  } finally {
+    await client.close();
+  }
+  return done;
+}
+
+async function walks(toolset) {
+  const found = [];
+  for (const name of Object.keys(CLIENTS)) {
+    for (const kind of ["stdio", "http"]) found.push(await walk(name, kind, toolset, found.length));
+  }
+  return found;
+}
+
+console.log(JSON.stringify((await Promise.all(Object.keys(servers).map(walks))).flat()));
+process.exit(0);
