@@ -120,6 +120,8 @@ def try_git(
         )
     except FileNotFoundError as error:
         raise GitError("There is no git command.", kind="command", hint="Install git.") from error
+    except OSError as error:
+        raise GitError(f"The git command cannot be started: {error.strerror}.", kind="command") from error
     return _finished(process, options[0], timeout)
 
 

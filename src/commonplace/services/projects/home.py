@@ -10,7 +10,7 @@ from typing import TypeVar
 from commonplace.domain.addresses import Address, parse_address
 from commonplace.domain.changes import Author
 from commonplace.domain.documents import Document
-from commonplace.domain.errors import ConflictError, NotFoundError
+from commonplace.domain.errors import ConflictError, InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.ports import Store, Transaction
 from commonplace.domain.projects.limits import check_project_id
 from commonplace.domain.projects.naming import folder_slug
@@ -64,25 +64,30 @@ class Home:
         rebuilt = self._rebuilt()
         if rebuilt == EMPTY or self.store.read_only_reason:
             return rebuilt
-        return self.write("all projects", f"Rebuilt {INDEX_FILE}", self._mend)
+        try:
+            return self.write("all projects", f"Rebuilt {INDEX_FILE}", self._mend)
+        except KnowledgeError as error:  # what is there can be read all the same
+            log.warning("%s is damaged and cannot be rebuilt now: %s", INDEX_FILE, error)
+            return rebuilt
 
     def folder(self, project_id: str) -> str:
         """The folder of a project.
 
         Raises:
-            InvalidInputError: kind "project_id": it is no id.
+            InvalidInputError: kind "project_id": it is no id; kind "path": its folder has a name that none may have.
             NotFoundError: kind "project".
         """
         folder = self.registry().folders.get(check_project_id(project_id))
         if folder is None:
             raise unknown_project(project_id)
-        return f"{PROJECTS}/{folder}"
+        return _path(project_id, folder)
 
     def folder_for_writing(self, transaction: Transaction, project_id: str, *, create: bool = False) -> str:
         """The folder of a project inside a transaction, which with `create` makes the project.
 
         Raises:
             NotFoundError: kind "project".
+            InvalidInputError: kind "path": its folder has a name that no folder may have.
         """
         registry = self._mend(transaction)
         folder = registry.folders.get(check_project_id(project_id))
@@ -92,7 +97,7 @@ class Home:
             transaction.put(_INDEX, registry.with_project(project_id, folder).content)
         if folder is None:
             raise unknown_project(project_id)
-        return f"{PROJECTS}/{folder}"
+        return _path(project_id, folder)
 
     def remove(self, transaction: Transaction, project_id: str) -> None:
         """Take a project and all of its files away.
@@ -104,7 +109,7 @@ class Home:
         folder = registry.folders.get(check_project_id(project_id))
         if folder is None:
             raise unknown_project(project_id)
-        for path in self.folders.files(f"{PROJECTS}/{folder}"):
+        for path in self.folders.files(_path(project_id, folder)):
             transaction.remove(Address(path))
         transaction.put(_INDEX, registry.without(project_id).content)
 
@@ -158,6 +163,20 @@ def read_text(read: Callable[[Address], bytes], path: str) -> Document:
     """
     address = parse_address(path)
     return read_document(address, read(address))
+
+
+def _path(project_id: str, folder: str) -> str:
+    """Where a project lies; `index.json` may have been edited by hand."""
+    path = f"{PROJECTS}/{folder}"
+    try:
+        parse_address(path)
+    except InvalidInputError as error:
+        raise InvalidInputError(
+            f"The folder that {INDEX_FILE} gives project '{project_id}' cannot be served",
+            kind="path",
+            hint=f"Rename the folder, and put its new name into {INDEX_FILE}.",
+        ) from error
+    return path
 
 
 def unknown_project(project_id: str) -> NotFoundError:

@@ -12,7 +12,6 @@ from commonplace.domain.ports import Transaction
 from commonplace.domain.projects import instructions, limits
 from commonplace.domain.projects.chapters import Position
 from commonplace.domain.projects.headings import split_header
-from commonplace.domain.projects.registry import PROJECTS
 from commonplace.domain.reading import read_document
 from commonplace.services.projects.home import Home
 
@@ -42,11 +41,8 @@ END = Place()
 def get_main(home: Home, project_id: str) -> Main:
     """The instructions of a project; none for an unknown one."""
     limits.check_project_id(project_id)
-    folder = home.registry().folders.get(project_id)
-    if folder is None:
-        return Main("", exists=False)
     try:
-        raw = home.store.read(parse_address(f"{PROJECTS}/{folder}/{MAIN}"))
+        raw = home.store.read(parse_address(f"{home.folder(project_id)}/{MAIN}"))
     except NotFoundError:
         return Main("", exists=False)
     return Main(raw.decode("utf-8", "replace"), exists=True)

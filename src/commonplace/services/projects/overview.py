@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from commonplace.domain.addresses import parse_address
 from commonplace.domain.changes import FileStat
+from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.ports import Transaction
 from commonplace.domain.projects.knowledge import iso_text
 from commonplace.domain.projects.limits import check_project_id
@@ -29,12 +30,14 @@ class Project:
 
 
 def list_projects(home: Home) -> list[Project]:
-    """Every project by id; one whose folder was removed by hand has no files."""
+    """Every project by id; one whose folder was removed by hand, or cannot be served, has no files."""
     found: list[Project] = []
     for project_id, folder in sorted(home.registry().folders.items()):
-        path = f"{PROJECTS}/{folder}"
-        main = home.store.stat(parse_address(f"{path}/{MAIN}"))
-        stats = list(home.folders.documents(f"{path}/{KNOWLEDGE}").values())
+        try:
+            main = home.store.stat(parse_address(f"{PROJECTS}/{folder}/{MAIN}"))
+            stats = list(home.folders.documents(f"{PROJECTS}/{folder}/{KNOWLEDGE}").values())
+        except InvalidInputError:
+            main, stats = None, []
         newest = max((stat.mtime_ns for stat in [*stats, *([main] if main else [])]), default=0)
         updated = iso_text(datetime.fromtimestamp(newest / 1e9, UTC)) if newest else ""
         found.append(Project(project_id, main, len(stats), updated))

@@ -49,10 +49,10 @@ def _without_carriage_returns(handle: pygit2.Repository, path: str, content: byt
 def _refuse_programs(repository: GitRepository, handle: pygit2.Repository, path: str) -> None:
     driver = _attribute(handle, path, "filter")
     if isinstance(driver, str) and any(repository.setting(f"filter.{driver}.{way}") for way in ("clean", "process")):
-        raise _unsupported(path, f"goes through the program of the filter {driver!r} (gitattributes)")
+        raise _unsupported(path, f"goes through the program of the filter {driver!r} (gitattributes)", "command")
     encoding = _attribute(handle, path, "working-tree-encoding")
     if isinstance(encoding, str) and encoding.lower() not in {"utf-8", "utf8"}:
-        raise _unsupported(path, f"is kept in the encoding {encoding!r} (gitattributes)")
+        raise _unsupported(path, f"is kept in the encoding {encoding!r} (gitattributes)", "repository")
 
 
 def _attribute(handle: pygit2.Repository, path: str, name: str) -> bool | str | None:
@@ -79,10 +79,10 @@ def _unreadable_index(error: Exception) -> GitError:
     )
 
 
-def _unsupported(path: str, what: str) -> GitError:
+def _unsupported(path: str, what: str, kind: str) -> GitError:
     return GitError(
         f"{path} {what}, so it cannot be committed here. Nothing was changed.",
-        kind="repository",
+        kind=kind,
         hint="Serve the folder with --commit manual and commit this file with git.",
         path=path,
     )

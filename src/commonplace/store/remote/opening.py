@@ -12,7 +12,7 @@ import pygit2
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Author
-from commonplace.domain.errors import StorageError
+from commonplace.domain.errors import ConfigError, GitError, StorageError
 from commonplace.domain.ports import Store
 from commonplace.domain.projects.registry import EMPTY, INDEX_FILE
 from commonplace.store.disk.folder import Folder
@@ -20,7 +20,7 @@ from commonplace.store.disk.journal import Journal
 from commonplace.store.git.repository import GitRepository, guarded
 from commonplace.store.git.writing import GitWriter
 from commonplace.store.locking import WAIT_SECONDS, WriterLock
-from commonplace.store.opening import open_store
+from commonplace.store.opening import find_repository, open_store
 from commonplace.store.publishing import own_programs
 from commonplace.store.remote.activity import ActivityLog
 from commonplace.store.remote.folders import Subfolders
@@ -69,12 +69,14 @@ def open_home(path: Path, state_dir: Path, who: Author) -> Opened:
         who: Whom the commits name that nobody asked for.
 
     Raises:
+        ConfigError: the path lies inside a repository's own files.
         StorageError: it cannot be made.
         GitError: its repository is damaged.
     """
+    _refuse_inside(path)
     made = _made(path)
     root = path.resolve()
-    store = open_store(root, commit="auto", state_dir=state_dir)
+    store = _opened(root, state_dir)
     for repair in store.recover():
         log.warning("%s: %s", store.name, repair)
     repository = GitRepository(root / ".git", root)
@@ -87,6 +89,28 @@ def open_home(path: Path, state_dir: Path, who: Author) -> Opened:
         _exclude(repository)
     origin = Origin(tree, lambda: own_programs(repository))
     return Opened(root, store, Subfolders(root), origin, ActivityLog(root / ACTIVITY_FILE))
+
+
+def _refuse_inside(path: Path) -> None:
+    nearest = next((place for place in (path, *path.parents) if place.is_dir()), None)
+    found = find_repository(nearest.resolve()) if nearest else None
+    if found is not None and found.work_tree is None:
+        raise ConfigError(
+            f"{path.name} lies inside a Git repository's own files, so no store can be made there.",
+            hint="Give the folder of the store, not its .git.",
+        )
+
+
+def _opened(root: Path, state_dir: Path) -> Store:
+    try:
+        return open_store(root, commit="auto", state_dir=state_dir)
+    except ConfigError as error:
+        cause = error.__cause__
+        raise GitError(
+            str(cause) if isinstance(cause, GitError) else "The store's .git is no Git repository any more.",
+            kind="repository",
+            hint="Mend it, or move .git away: a new repository is made at the next start, and the files stay.",
+        ) from error
 
 
 def _made(path: Path) -> bool:

@@ -135,10 +135,8 @@ class Origin:
                     problem = act()
                 if problem:
                     log.warning("%s: %s", REMOTE, problem)
-        except KnowledgeError as error:
+        except (KnowledgeError, OSError) as error:  # the next write, or the next start, tries again
             log.warning("%s: %s", REMOTE, error)
-        except Exception:
-            log.exception("keeping in step with %s failed", REMOTE)
 
     def _standing(self, head: str) -> str:
         if not self._configured:
@@ -177,7 +175,7 @@ class Origin:
         dropped = any(only_here(repository, tip, [remote]) for tip in known if repository.holds(head, tip))
         if dropped or not repository.holds(head, remote):
             local = only_here(repository, head, [remote, *known])
-            result = replay(repository, local, remote)
+            result = guarded(lambda: replay(repository, local, remote))
             rescue = self._rescue(head, result.conflicts) if dropped or result.conflicts else ""
             try:
                 self._tree.move(result.tip)
@@ -200,6 +198,7 @@ class Origin:
 
     def _pushed(self) -> str:
         """Send what the remote lacks; why not, "" when it has everything."""
+        self._tree.require_committable()  # in the middle of a rebase the current commit is nobody's work yet
         for _ in range(PUSH_ATTEMPTS):
             head = self._repository.head
             if not head or head == self._repository.tip(_SYNCED) == self._repository.tip(_TRACKING):

@@ -11,7 +11,7 @@ from pygit2.enums import FileStatus
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Author, FileStat
-from commonplace.domain.errors import NotFoundError
+from commonplace.domain.errors import NotFoundError, ReadOnlyError
 from commonplace.domain.revisions import revision_of
 from commonplace.store.disk.folder import Folder
 from commonplace.store.disk.swapping import Change, Seen
@@ -59,8 +59,24 @@ class WorkTree:
         found = guarded(lambda: self.repository.handle.status(untracked_files="all", ignored=False))
         return [f"{_letters(flags)} {path}" for path, flags in sorted(found.items())]
 
+    def require_committable(self) -> None:
+        """Refuse while nothing may be committed or moved.
+
+        Raises:
+            ReadOnlyError: a merge or rebase is in progress, the repository is on no branch, or it may not be written.
+        """
+        if reason := self.git.refusal():
+            raise ReadOnlyError(
+                f"The store cannot be synchronised: {reason}.", kind="collection", hint="It can be read meanwhile."
+            )
+
     def commit_all(self) -> tuple[int, str]:
-        """Commit every file as it is now, and stop tracking what is now ignored; how many files, and the message."""
+        """Commit every file as it is now, and stop tracking what is now ignored; how many files, and the message.
+
+        Raises:
+            ReadOnlyError: as `require_committable`.
+        """
+        self.require_committable()
         contents = dict(self._edited())
         if not contents:
             return 0, ""
