@@ -122,6 +122,8 @@ class FolderStore:
             yield draft
             self._require_writable()
             changes = draft.changes(self._terms.prefix)
+            if self._terms.git:
+                self._terms.git.refuse_left_out([change.path for change in changes if change.before is None])
             plan = self._plan(changes, message, author)
             draft.acknowledge(self._writer.apply(changes, plan) if changes else "")
 

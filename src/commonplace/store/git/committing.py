@@ -113,7 +113,7 @@ class NewCommit:
         self._repository = repository
         self._objects = objects
         self._trees = trees
-        self._advance = Advance(repository.gitdir, objects.token, reference)
+        self._advance = Advance(repository.common, objects.token, reference)
         self.changed: Mapping[str, Entry | None] = {}
         """What it changes, by path."""
         self.before: Mapping[str, str] = {}
@@ -176,10 +176,11 @@ class NewCommit:
     def _record(self, words: Wording) -> None:
         """Tell the reflogs. They are a convenience: a commit stands without them."""
         wanted = self._repository.is_set("core.logallrefupdates", otherwise=True)
-        for name in (self.reference, "HEAD"):
+        repository = self._repository
+        for place, name in ((repository.common, self.reference), (repository.gitdir, "HEAD")):
             try:
                 line = _log_line(self._parent, self.commit, words)
-                append_to_log(self._repository.gitdir / "logs" / name, line, create=wanted)
+                append_to_log(place / "logs" / name, line, create=wanted)
             except OSError as error:
                 _log.warning("the reflog of %s could not be written: %s", name, error.strerror)
 

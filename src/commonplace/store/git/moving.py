@@ -36,7 +36,7 @@ class Move:
         self.before: Mapping[str, str] = {}
         self._repository = repository
         self._from = repository.tip(self.reference)
-        self._advance = Advance(repository.gitdir, token, self.reference)
+        self._advance = Advance(repository.common, token, self.reference)
 
     def write(self, unsynced: Unsynced) -> None:
         """Write the branch's new content under a temporary name."""
@@ -70,9 +70,10 @@ class Move:
         who = bytes(signature("committer", self._repository.setting))
         line = f"{self._from or '0' * 40} {self.commit} ".encode() + who + b"\tcommonplace: bring in the remote\n"
         wanted = self._repository.is_set("core.logallrefupdates", otherwise=True)
-        for name in (self.reference, "HEAD"):
+        repository = self._repository
+        for place, name in ((repository.common, self.reference), (repository.gitdir, "HEAD")):
             try:
-                append_to_log(self._repository.gitdir / "logs" / name, line, create=wanted)
+                append_to_log(place / "logs" / name, line, create=wanted)
             except OSError as error:
                 _log.warning("the reflog of %s could not be written: %s", name, error.strerror)
 

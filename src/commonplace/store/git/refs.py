@@ -23,11 +23,11 @@ _PAUSE = 0.005
 class Advance:
     """One move of one branch: `write`, make durable, `perform`."""
 
-    def __init__(self, gitdir: Path, token: str, reference: str) -> None:
+    def __init__(self, common: Path, token: str, reference: str) -> None:
         self._reference = reference
-        self._file = gitdir / reference
-        self._lock = gitdir / f"{reference}.lock"
-        self._beside = gitdir / temporary_name(token)
+        self._file = common / reference
+        self._lock = common / f"{reference}.lock"
+        self._beside = common / temporary_name(token)
 
     @property
     def folder(self) -> Path:

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar, cast
 
 import pygit2
-from pygit2.enums import ConfigLevel, Option
+from pygit2.enums import ConfigLevel, FileStatus, Option
 
 from commonplace.domain.errors import GitError
 from commonplace.store.git.objects import Entry
+from commonplace.store.git.staging.skipped import skipped_paths
 from commonplace.store.git_command import redacted
 
 # A folder of another user's can be read: nothing that a repository's configuration names is ever run by libgit2.
@@ -39,9 +40,12 @@ class GitRepository:
             GitError: it is damaged or of a kind that libgit2 cannot read.
         """
         self.gitdir = gitdir
+        """HEAD and the index are here; with a linked work tree, just those."""
+        self.common = common_folder(gitdir)
+        """Branches and objects are here, for all work trees of the repository."""
         self.root = work_tree or gitdir
         """The work tree, or the repository itself when it is bare."""
-        self.objects = gitdir / "objects"
+        self.objects = self.common / "objects"
         self._local = threading.local()
         self._rules: pygit2.Repository | None = None
         self._rules_lock = threading.Lock()
@@ -166,9 +170,23 @@ class GitRepository:
         """The names of the configured remotes."""
         return [str(name) for name in guarded(lambda: list(self.handle.remotes.names()))]
 
-    def dirty(self) -> list[str]:
-        """Paths that differ between work tree, index and last commit; untracked ones too, ignored ones not."""
-        return list(guarded(lambda: self.handle.status(untracked_files="all", ignored=False)))
+    def dirty(self) -> dict[str, int]:
+        """Paths that differ between work tree, index and last commit, with Git's flags for how.
+
+        Untracked ones too; ignored ones not, nor those that a sparse checkout leaves out (libgit2 has them deleted).
+        """
+        found = guarded(lambda: self.handle.status(untracked_files="all", ignored=False))
+        gone = FileStatus.WT_DELETED
+        left_out = self.left_out([path for path, flags in found.items() if flags & gone])
+        return {path: flags & ~gone for path, flags in found.items() if flags & ~gone or path not in left_out}
+
+    def left_out(self, paths: Iterable[str]) -> set[str]:
+        """Those of the paths that are in the repository and not in the work tree, because the checkout is sparse."""
+        asked = [path for path in paths if not os.path.lexists(self.root / path)]
+        if not asked or not self.is_set("core.sparsecheckout", otherwise=False):
+            return set()
+        skipped = skipped_paths(self.gitdir / "index")
+        return {path for path in asked if os.fsencode(path) in skipped}
 
     def changed_by(self, commit: str) -> list[str]:
         """Paths that a commit changed against its first parent."""
@@ -181,6 +199,15 @@ class GitRepository:
         """A yes-or-no value of Git's configuration."""
         text = self.setting(name).lower()
         return text in {"true", "yes", "on", "1"} if text else otherwise
+
+
+def common_folder(gitdir: Path) -> Path:
+    """Where a repository's branches and objects are: `gitdir` itself, but for a linked work tree."""
+    try:
+        named = (gitdir / "commondir").read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return gitdir
+    return (gitdir / named).resolve()
 
 
 def guarded(act: Callable[[], _Value]) -> _Value:

@@ -53,7 +53,7 @@ class GitWriter:
         repository = self.repository
         if reason := _kind_refusal(repository):
             return reason
-        if not os.access(repository.gitdir, os.W_OK | os.X_OK):
+        if not all(os.access(folder, os.W_OK | os.X_OK) for folder in (repository.gitdir, repository.common)):
             return "its .git folder may not be written by this user"
         if not repository.branch:
             return "its repository is on no branch (detached HEAD); run git switch"
@@ -88,6 +88,20 @@ class GitWriter:
         commit.before = before
         commit.prepare(changed, words)
         return commit
+
+    def refuse_left_out(self, paths: Sequence[str]) -> None:
+        """Refuse new files in the place of those that a sparse checkout leaves out: nobody has seen what these hold.
+
+        Raises:
+            ReadOnlyError: there is such a file.
+        """
+        for path in sorted(self.repository.left_out(paths)):
+            raise ReadOnlyError(
+                f"{path} cannot be written: it is in the repository, and this sparse checkout leaves it out.",
+                kind="document",
+                hint="Run git sparse-checkout add with its folder, and read it first.",
+                path=path,
+            )
 
     def update_index(
         self, token: str, commit: Publication, written: Mapping[str, FileStat], pending: Mapping[str, str]
@@ -127,14 +141,14 @@ class GitWriter:
 
     def discard_left_over(self, token: str, reference: str) -> list[str]:
         """Remove what a killed transaction left in the repository; one line for each lock removed."""
-        gitdir = self.repository.gitdir
+        gitdir, common = self.repository.gitdir, self.repository.common
         discard_unplaced(self.repository.objects, token)
         index = gitdir / entries.temporary_name(token)
         index.with_name(f"{index.name}.lock").unlink(missing_ok=True)
-        locks = [(index, "index.lock")]
+        locks = [(index, gitdir / "index.lock")]
         if reference:
-            locks.append((gitdir / refs.temporary_name(token), f"{reference}.lock"))
-        return [f"removed a stale {lock}" for file, lock in locks if refs.discard_left_over(file, gitdir / lock)]
+            locks.append((common / refs.temporary_name(token), common / f"{reference}.lock"))
+        return [f"removed a stale {_shown(lock, common)}" for file, lock in locks if refs.discard_left_over(file, lock)]
 
     def is_current(self, reference: str) -> bool:
         """Whether the work tree is on this branch."""
@@ -179,11 +193,14 @@ class GitWriter:
 def _kind_refusal(repository: GitRepository) -> str:
     if not repository.is_at_root:
         return "its repository's work tree is configured to lie elsewhere (core.worktree)"
-    if (repository.gitdir / "commondir").exists():
-        return "it is a linked work tree; serve the main one"
     if (repository.root / ".git").is_file() and repository.setting("core.worktree"):
         return "it is a submodule; serve its own clone"
     return ""
+
+
+def _shown(lock: Path, common: Path) -> str:
+    """A lock as a message names it; that of a linked work tree's index lies below `worktrees/`."""
+    return lock.name if lock.name == "index.lock" else lock.relative_to(common).as_posix()
 
 
 def _refuse_inner_repository(root: Path, path: str) -> None:

@@ -155,7 +155,7 @@ def _exclude(repository: GitRepository) -> None:
     """Keep the log out of Git in a store whose own `.gitignore` does not."""
     if guarded(lambda: repository.handle.path_is_ignored(ACTIVITY_FILE)):
         return
-    exclude = repository.gitdir / "info" / "exclude"
+    exclude = repository.common / "info" / "exclude"
     try:
         exclude.parent.mkdir(exist_ok=True)
         with exclude.open("a", encoding="utf-8") as file:

@@ -20,7 +20,7 @@ from commonplace.store.git.filters import is_ignored, stored_form
 from commonplace.store.git.moving import Move
 from commonplace.store.git.objects import EXECUTABLE, FILE, Entry
 from commonplace.store.git.past.trees import Trees
-from commonplace.store.git.repository import GitRepository, guarded
+from commonplace.store.git.repository import GitRepository
 from commonplace.store.git.writing import GitWriter
 from commonplace.store.writing import Writer
 
@@ -56,8 +56,7 @@ class WorkTree:
 
     def uncommitted(self) -> list[str]:
         """One line for each path that is not as the last commit has it, as `git status --short` shows it."""
-        found = guarded(lambda: self.repository.handle.status(untracked_files="all", ignored=False))
-        return [f"{_letters(flags)} {path}" for path, flags in sorted(found.items())]
+        return [f"{_letters(flags)} {path}" for path, flags in sorted(self.repository.dirty().items())]
 
     def require_committable(self) -> None:
         """Refuse while nothing may be committed or moved.
