@@ -1,24 +1,37 @@
-"""How messages reach a server: standard input and output, one JSON-RPC message a line."""
+"""How messages reach a server: standard input and output, one JSON-RPC message a line.
+
+The event loop itself reads and writes them. Worker threads for every line that comes or goes, as the SDK's own
+transport has them, cost more than all else in a small call.
+"""
 
 from __future__ import annotations
 
+import fcntl
 import logging
 import os
+import select
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import anyio
+import anyio.lowlevel
 import anyio.to_thread
 import mcp_types as types
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.server.context import CallNext, HandlerResult
-from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 
 from commonplace.faces.mcp.sdk import Context, McpServer
 
 log = logging.getLogger(__name__)
+
+_PIECE = 65_536
+"""Bytes that are read at once."""
+_LOWEST = 3
+"""Descriptors below are the standard ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,26 +53,48 @@ def serve_stdio(server: McpServer, lifetime: Lifetime) -> None:
 
 async def _serve_stdio(server: McpServer, lifetime: Lifetime) -> None:
     server.middleware.append(_StartAfterFirstAnswer(lifetime.start))
-    async with stdio_server() as (read, write), anyio.create_task_group() as tasks:
-        checked_send, checked = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-        answers = write.clone()
+    arrived, messages = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    answers, leaving = anyio.create_memory_object_stream[SessionMessage](0)
+    with standard_streams() as (source, sink):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_stop_on_signal, lifetime.stop)
+            async with anyio.create_task_group() as both_ways, answers:
+                both_ways.start_soon(_receive, source, arrived, answers.clone())
+                both_ways.start_soon(_send, sink, leaving)
+                await server.run(messages, answers, server.create_initialization_options())
+            # While signals are still taken: a client that closes our input and soon sends one must not cut it short.
+            await anyio.to_thread.run_sync(lifetime.stop)
+            tasks.cancel_scope.cancel()
 
-        async def pass_on() -> None:
-            """Pass messages on; what is no JSON-RPC message is answered, where the SDK would drop it without a word."""
-            async with read, checked_send, answers:
-                async for item in read:
-                    if isinstance(item, Exception):
-                        log.warning("a line of input is no JSON-RPC message")
-                        await answers.send(_parse_error())
-                    else:
-                        await checked_send.send(item)
 
-        tasks.start_soon(_stop_on_signal, lifetime.stop)
-        tasks.start_soon(pass_on)
-        await server.run(checked, write, server.create_initialization_options())
-        # While signals are still taken: a client that closes our input and soon sends one must not cut the end short.
-        await anyio.to_thread.run_sync(lifetime.stop)
-        tasks.cancel_scope.cancel()
+async def _receive(
+    source: int,
+    arrived: MemoryObjectSendStream[SessionMessage | Exception],
+    answers: MemoryObjectSendStream[SessionMessage],
+) -> None:
+    """Take lines apart; one that is no JSON-RPC message is answered, where the SDK would drop it without a word."""
+    async with arrived, answers:
+        async for line in read_lines(source):
+            try:
+                message = types.jsonrpc_message_adapter.validate_json(line.decode("utf-8", "replace"), by_name=False)
+            except ValueError:
+                log.warning("a line of input is no JSON-RPC message")
+                await answers.send(_parse_error())
+            else:
+                await arrived.send(SessionMessage(message))
+
+
+async def _send(sink: int, leaving: MemoryObjectReceiveStream[SessionMessage]) -> None:
+    """Write messages, until nobody is left to read them."""
+    read = True
+    async with leaving:
+        async for item in leaving:
+            if read:
+                text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+                try:
+                    await write_bytes(sink, f"{text}\n".encode())
+                except BrokenPipeError:
+                    read = False
 
 
 def _parse_error() -> SessionMessage:
@@ -85,5 +120,75 @@ async def _stop_on_signal(stop: Callable[[], None]) -> None:
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         async for _ in signals:
             stop()
-            # The thread that waits for a line of input cannot be woken; everything that matters is closed by now.
+            # Calls that are at work in their threads cannot be woken; everything that matters is closed by now.
             os._exit(0)
+
+
+@contextmanager
+def standard_streams() -> Generator[tuple[int, int]]:
+    """Descriptors of standard input and output, for nobody else as long as the block lasts.
+
+    What else in the process or its children reads from standard input finds its end, and what else is printed goes to
+    standard error, so that nothing gets between the messages.
+    """
+    source, sink = (fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _LOWEST) for descriptor in (0, 1))
+    nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        os.dup2(nothing, 0)
+        os.dup2(2 if _is_open(2) else nothing, 1)
+        yield source, sink
+    finally:
+        os.dup2(source, 0)
+        os.dup2(sink, 1)
+        for descriptor in (source, sink, nothing):
+            os.close(descriptor)
+
+
+async def read_lines(descriptor: int) -> AsyncGenerator[bytes]:
+    """Lines without their ends, as they come; what stands behind the last end is a line too."""
+    begun: list[bytes] = []
+    while piece := await _read(descriptor):
+        first, *further = piece.split(b"\n")
+        begun.append(first)
+        for part in further:
+            yield b"".join(begun)
+            begun = [part]
+    if last := b"".join(begun):
+        yield last
+
+
+async def write_bytes(descriptor: int, content: bytes) -> None:
+    """Write everything, while the loop goes on with other things wherever the reader is slow.
+
+    Raises:
+        BrokenPipeError: nobody reads any more.
+    """
+    poll = select.poll()
+    poll.register(descriptor, select.POLLOUT)
+    at = 0
+    while at < len(content):
+        if not poll.poll(0):
+            await _until(anyio.wait_writable, descriptor)
+        # So much never blocks where something can be written at all.
+        at += os.write(descriptor, content[at : at + select.PIPE_BUF])
+
+
+async def _read(descriptor: int) -> bytes:
+    """What has come, b"" at the end."""
+    await _until(anyio.wait_readable, descriptor)
+    return os.read(descriptor, _PIECE)
+
+
+async def _until(ready: Callable[[int], Awaitable[None]], descriptor: int) -> None:
+    try:
+        await ready(descriptor)
+    except PermissionError:  # a file, which is always ready and cannot be waited for
+        await anyio.lowlevel.checkpoint()
+
+
+def _is_open(descriptor: int) -> bool:
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        return False
+    return True
