@@ -21,6 +21,14 @@ STATUS = ["open", "Closed", "5", "true", "a=b", "long " * 60]
 DAYS = ["", "2023-12-31", "2024-01-01", "2024-01-01T23:59:00Z", "2024-06-30"]
 PLACES = [f"{folder}n{number:03}.md" for folder in FOLDERS for number in range(0, 150, 3)]
 """Some of the paths at which documents may lie."""
+STATED = {
+    "2024-01-01T10:00:00Z": 1_704_103_200,
+    "2024-01-01T12:00:00+02:00": 1_704_103_200,
+    "2024-01-01": 1_704_067_200,
+    "1969-12-31T23:59:59Z": -1,
+    "some day": None,
+}
+"""What documents state, and when that is in unix seconds."""
 SORTS: list[SortKey] = ["path", "title", "type", "date", "created", "updated"]
 
 
@@ -36,6 +44,8 @@ def documents(chance: random.Random, count: int) -> dict[str, str]:
         lines += [f"meta: {{place: {chance.choice(['Rome', 'rome', 'Oslo'])}}}"] if chance.random() < 0.5 else []
         for key in ("date", "created", "updated"):
             lines += [f"{key}: {day}" for day in [chance.choice(DAYS)] if day]
+        for key in ("created_at", "updated_at"):
+            lines += [f"{key}: '{moment}'" for moment in [chance.choice(["", *STATED])] if moment]
         words = " ".join(["word"] * chance.randrange(1, 4) + ["other"] * chance.randrange(3))
         path = f"{chance.choice(FOLDERS)}n{number:03}.md"
         made[path] = "---\n{}\n---\n{}\n".format("\n".join(lines), words)
@@ -44,6 +54,7 @@ def documents(chance: random.Random, count: int) -> dict[str, str]:
 
 def filters(chance: random.Random) -> Filter:
     """A filter with one to three parts."""
+    seconds = [-2, -1, 0, 1_704_067_200, 1_704_103_199, 1_704_103_200, 1_704_103_201]
     makers: list[Callable[[], dict[str, object]]] = [
         lambda: {"prefix": chance.choice([*FOLDERS, "no", "notes", "notes/n0", "Notes/d"])},
         lambda: {"types": tuple(chance.sample([*TYPES, "NOTE", "strasse", "none"], 2))},
@@ -53,6 +64,8 @@ def filters(chance: random.Random) -> Filter:
         lambda: {"created_from": chance.choice(DAYS)[:10], "created_to": chance.choice(DAYS)[:10]},
         lambda: {"updated_from": chance.choice(DAYS)[:10], "updated_to": chance.choice(DAYS)[:10]},
         lambda: {"fields": ((chance.choice(["status", "Status"]), chance.choice([*STATUS, "OPEN", "ope"])),)},
+        lambda: {"stated": (("created_at", chance.choice(seconds), None),)},
+        lambda: {"stated": (("updated_at", None, chance.choice(seconds)), ("created_at", -10, 1_704_103_200))},
         lambda: {"fields": (("people", chance.choice(["ANN", "bob", "zoë"])), ("meta.place", "ROME"))},
     ]
     some = tuple(Address(path) for path in PLACES)
@@ -80,6 +93,7 @@ def passes(record: Record, filter_: Filter) -> bool:
         and _between(record.created, filter_.created_from, filter_.created_to)
         and _between(record.updated, filter_.updated_from, filter_.updated_to)
         and all(_has(record.frontmatter, key, value) for key, value in filter_.fields)
+        and all(_states(record.frontmatter.get(key), first, last) for key, first, last in filter_.stated)
         and (filter_.among is None or record.address in filter_.among)
         and record.address not in filter_.without
     )
@@ -88,6 +102,11 @@ def passes(record: Record, filter_: Filter) -> bool:
 def _between(moment: str, first: str, last: str) -> bool:
     day = moment[:10]
     return not (first or last) or bool(day and (first or day) <= day <= (last or day))
+
+
+def _states(value: Json, first: int | None, last: int | None) -> bool:
+    moment = STATED.get(str(value))
+    return moment is not None and (first is None or moment >= first) and (last is None or moment <= last)
 
 
 def _has(values: Mapping[str, Json], key: str, value: str) -> bool:

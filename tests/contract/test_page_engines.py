@@ -92,6 +92,31 @@ def test_filters_keep_what_the_frontmatter_says(pages: Pages, space: SpaceFolder
     assert len(sizes) > 20
 
 
+def test_filters_keep_of_what_words_find_what_they_keep_of_all(
+    pages: Pages, space: SpaceFolder, kind: str, amount: Amount
+) -> None:
+    chance = random.Random(12)
+    words = ("gateway", "invoice", "database", "palette")
+    every = {word: set(found(pages, word)) for word in words}
+    assert all(5 < len(ids) < 100 for ids in every.values()), {word: len(ids) for word, ids in every.items()}
+    sizes: set[int] = set()
+    for _ in range(amount(60, 1000)):
+        word = chance.choice(words)
+        filter_, tests = _combination(chance)
+        expected = every[word] & kept(space.pages.values(), *tests)
+        answer = pages.search(PageQuery(text=word, filter=filter_, limit=100))
+        assert ({hit.page.id for hit in answer.hits}, answer.total) == (expected, len(expected)), (word, filter_)
+        sort: Sort = chance.choice(("created_at", "-updated_at"))
+        ordered = pages.search(PageQuery(text=word, filter=filter_, sort=sort, limit=100))
+        shown = [hit.page.created if sort == "created_at" else hit.page.updated for hit in ordered.hits]
+        dated = [moment for moment in shown if moment is not None]
+        assert {hit.page.id for hit in ordered.hits} == expected
+        if kind == "embedded":  # servers put words before dates
+            assert shown == sorted(dated, reverse=sort.startswith("-")) + [None] * (len(shown) - len(dated))
+        sizes.add(len(expected))
+    assert len(sizes) > 3
+
+
 Test = Callable[[Written], bool]
 
 

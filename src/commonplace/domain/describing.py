@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from hashlib import sha256
+from math import floor
 
 from commonplace.domain.addresses import fold
 from commonplace.domain.changes import Revision
@@ -17,6 +18,9 @@ CREATED_KEYS = ("created_at", "created", "date_created", "date")
 UPDATED_KEYS = ("updated_at", "updated", "last_updated", "lastmod", "last_modified", "modified", "date_modified")
 """Frontmatter keys that say when a document was made or last changed; the first that can be read counts."""
 
+STATED_KEYS = ("created_at", "updated_at")
+"""Frontmatter keys whose moments filters compare to the second, as they stand there."""
+
 LAST_DAY = 99991231
 """The highest `day_number`."""
 MAX_TERM_CHARS = 120
@@ -24,6 +28,7 @@ MAX_TERM_CHARS = 120
 MAX_FIELD_DEPTH = 4
 """How deep mappings are followed for `outer.inner` field names."""
 
+_DAY_CHARS = len("2024-05-31")
 _DAY = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
 
 
@@ -78,6 +83,20 @@ def normal_moment(value: Json) -> str:
     except OverflowError:
         return ""
     return _utc_text(utc)
+
+
+def seconds_of(value: Json) -> int | None:
+    """A date or date and time in unix seconds, None when the value is none."""
+    if isinstance(value, str) and len(value) > _DAY_CHARS and value[4] == value[7] == "-":
+        try:  # what programs write; everything else takes the longer way
+            when = datetime.fromisoformat(value)
+        except ValueError:
+            pass
+        else:
+            if when.tzinfo is UTC:
+                return floor(when.timestamp())
+    moment = normal_moment(value)
+    return int(datetime.fromisoformat(moment).timestamp()) if moment else None
 
 
 def moment_of(seconds: float) -> str:

@@ -41,6 +41,9 @@ class Filter:
     created_to: str = ""
     updated_from: str = ""
     updated_to: str = ""
+    stated: tuple[tuple[str, int | None, int | None], ...] = ()
+    """Frontmatter key (of `describing.STATED_KEYS`), and the first and last second, in unix seconds and None where that
+    is open, of the moment that it states; documents in which it states none are left out."""
     fields: tuple[tuple[str, str], ...] = ()
     """Frontmatter key and value; a list matches when one of its items does."""
     among: tuple[Address, ...] | None = None
@@ -142,6 +145,8 @@ class SearchResult:
     """How many documents match in all, whatever the limit."""
     wanted: Wanted | None = None
     """What was looked for, for callers who cut snippets themselves; None when nothing was."""
+    generation: int = -1
+    """That of the index which answered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

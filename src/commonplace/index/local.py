@@ -312,8 +312,9 @@ class LocalIndex:
             self._dating.wait(DATED_SECONDS)
 
     def _with_fields(self, view: View, filter_: Filter) -> list[int] | None:
-        """The documents that have the fields of a filter, None when it names none."""
-        return view.search().keys(Filter(fields=filter_.fields)) if filter_.fields else None
+        """The documents that pass what only the full text knows of a filter, None where that is nothing."""
+        asked = Filter(fields=filter_.fields, stated=filter_.stated)
+        return None if asked == Filter() else view.search().keys(asked)
 
     def _ask(self, question: Callable[[View], Given]) -> Given:
         def work(halves: Halves) -> Given:

@@ -6,11 +6,10 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import lru_cache
 
 from commonplace.domain.addresses import SKIPPED_FOLDERS, Address
-from commonplace.domain.describing import normal_moment
+from commonplace.domain.describing import seconds_of
 from commonplace.domain.frontmatter import block_end, read_frontmatter
 from commonplace.domain.json import Json, JsonObject
 
@@ -19,7 +18,6 @@ NO_PAGES = SKIPPED_FOLDERS | {"dist", "build", "coverage"}
 MAX_SHOWN = 60
 """Characters of a wrong id that a message repeats."""
 
-_DAY_CHARS = len("2024-05-31")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,511}")
 _TITLE_LINE = re.compile(r"\s*#[ \t]+([^\n]*)(?:\n|\Z)")
 
@@ -108,8 +106,8 @@ def page_from(address: Address, values: JsonObject, heading: str) -> Page | Unus
         author_email=text_of(values.get("author_email")),
         author_name=text_of(values.get("author_name")),
         last_modifier_email=text_of(values.get("last_modifier_email")),
-        created=_seconds(values.get("created_at")),
-        updated=_seconds(values.get("updated_at")),
+        created=seconds_of(values.get("created_at")),
+        updated=seconds_of(values.get("updated_at")),
         url=text_of(values.get("url")),
         parent_title=text_of(values.get("parent_title")),
     )
@@ -161,19 +159,6 @@ def _labels(value: Json) -> tuple[str, ...]:
     listed: Sequence[Json] = value if isinstance(value, Sequence) else [value]
     items = value.split(",") if isinstance(value, str) else listed
     return tuple(dict.fromkeys(text for text in map(text_of, items) if text))
-
-
-def _seconds(value: Json) -> int | None:
-    if isinstance(value, str) and len(value) > _DAY_CHARS and value[4] == value[7] == "-":
-        try:  # what a sync writes; everything else takes the longer way
-            when = datetime.fromisoformat(value)
-        except ValueError:
-            pass
-        else:
-            if when.tzinfo is UTC:
-                return int(when.timestamp())
-    moment = normal_moment(value)
-    return int(datetime.fromisoformat(moment).timestamp()) if moment else None
 
 
 def _shown(value: Json) -> str:

@@ -38,11 +38,11 @@ _INDEXED: dict[SortKey, bool] = {"title": False, "type": False, "date": True, "u
 
 
 class Condition:
-    """A filter as SQL over `files f`: all of it but the frontmatter fields, which only the full text knows.
+    """A filter as SQL over `files f`: all of it but fields and moments of the frontmatter, which the full text knows.
 
     Args:
         filter_: Which documents are meant.
-        keys: The documents that have the fields, None when the filter names none.
+        keys: The documents that have those, None when the filter names none.
     """
 
     def __init__(self, filter_: Filter, keys: Collection[int] | None = None) -> None:

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Revision
 from commonplace.domain.errors import NotFoundError, StorageError
-from commonplace.domain.pages.asking import PageAnswer, PageHit, PageQuery, Rebuilt
+from commonplace.domain.pages.asking import ANY_TIME, PageAnswer, PageFilter, PageHit, PageQuery, Rebuilt
 from commonplace.domain.pages.choosing import Chooser, first_of, moment_of
 from commonplace.domain.pages.excerpts import NOTHING, excerpt
 from commonplace.domain.pages.page import Page, Unusable, content_of, page_from, settled
 from commonplace.domain.pages.space import Space
 from commonplace.domain.ports import Index, Store
-from commonplace.domain.query import Filter, ListQuery, Record, SearchQuery, SearchResult, SortKey
+from commonplace.domain.query import Filter, ListQuery, Record, SearchQuery, SearchResult
 from commonplace.domain.snippets import Wanted
 from commonplace.index.engines.gathering import Gathering
 
@@ -27,6 +27,8 @@ READY_SECONDS = 45.0
 """How long a search waits for the first index."""
 TRIES = 3
 """How often a search is made again because the index changed under it."""
+EARLIEST = -62_135_596_800
+"""The first second of the year 1: every moment is later."""
 MANY = 500
 """Changed documents from which all of them are asked for at once."""
 
@@ -96,33 +98,46 @@ class EmbeddedEngine:
     def search(self, query: PageQuery) -> PageAnswer:
         """The best pages."""
         self._index.wait_ready(READY_SECONDS)
-        table = self._current()
-        answer = self._answered(query, table)
-        for _ in range(TRIES):
-            # What was taken in meanwhile could be missing from the answer, or be no page.
-            if self._index.generation == table.generation:
-                break
-            table = self._current()
-            answer = self._answered(query, table)
-        return answer
-
-    def _answered(self, query: PageQuery, table: Table) -> PageAnswer:
-        kept = table.chooser.chosen(query.filter)
         if not query.text.strip():
+            table = self._current()
+            kept = table.chooser.chosen(query.filter)
             best = first_of(kept, query.sort, query.limit)
             return PageAnswer(tuple(self._hit(page, NOTHING) for page in best), len(kept))
         if not any(letter.isalnum() for letter in query.text):
             return PageAnswer()
-        dated = kept if query.sort is None else [page for page in kept if moment_of(page, query.sort) is not None]
-        found = self._found(query, self._within(table, dated), query.limit, dated=True)
-        answer = self._answer(table, found)
-        if len(dated) == len(kept):
-            return answer
-        undated = [page for page in kept if query.sort is not None and moment_of(page, query.sort) is None]
-        rest = self._answer(
-            table, self._found(query, self._within(table, undated), query.limit - len(answer.hits), dated=False)
+        table = self._table
+        found: Sequence[SearchResult] = ()
+        for _ in range(TRIES):
+            found = self._by_words(query, table)
+            # What an index that has changed since the table was made has found could be no page.
+            if all(one.generation == table.generation for one in found):
+                break
+            table = self._current()
+        hits = [hit for one in found for hit in self._hits(one, table)]
+        return PageAnswer(tuple(hits), sum(one.total for one in found))
+
+    def _by_words(self, query: PageQuery, table: Table) -> Sequence[SearchResult]:
+        """What a search finds; one that is sorted by a date finds pages without it apart, behind the others."""
+        kept = table.chooser.chosen(PageFilter(labels=query.filter.labels, author=query.filter.author))
+        within = replace(self._within(table, kept), stated=_stated(query.filter))
+        asked = SearchQuery(text=query.text, filter=within, limit=query.limit, sections=0)
+        if query.sort is None:
+            return [self._index.search(asked)]
+        key = query.sort.removeprefix("-")
+        first = self._index.search(
+            replace(
+                asked,
+                filter=replace(within, stated=(*within.stated, (key, EARLIEST, None))),
+                sort="created" if key == "created_at" else "updated",
+                descending=query.sort.startswith("-"),
+            )
         )
-        return PageAnswer((*answer.hits, *rest.hits), answer.total + rest.total)
+        undated = [page for page in kept if moment_of(page, query.sort) is None]
+        if not undated:
+            return [first]
+        rest = replace(self._within(table, undated), stated=within.stated)
+        left = query.limit - len(first.hits)
+        return [first, self._index.search(replace(asked, filter=rest, sort="path", descending=False, limit=left))]
 
     def path_of(self, identifier: str) -> str | None:
         """Where the page of this id lies."""
@@ -132,18 +147,9 @@ class EmbeddedEngine:
     def close(self) -> None:
         """Nothing here is its own."""
 
-    def _found(self, query: PageQuery, within: Filter, limit: int, *, dated: bool) -> SearchResult:
-        sort: SortKey = "score"
-        if query.sort is not None:
-            sort = ("created" if query.sort.endswith("created_at") else "updated") if dated else "path"
-        descending = query.sort is None or (dated and query.sort.startswith("-"))
-        return self._index.search(
-            SearchQuery(text=query.text, filter=within, sort=sort, descending=descending, limit=limit, sections=0)
-        )
-
-    def _answer(self, table: Table, found: SearchResult) -> PageAnswer:
+    def _hits(self, found: SearchResult, table: Table) -> list[PageHit]:
         pages = [page for hit in found.hits if (page := table.by_address.get(hit.record.address))]
-        return PageAnswer(tuple(self._hit(page, found.wanted or NOTHING) for page in pages), found.total)
+        return [self._hit(page, found.wanted or NOTHING) for page in pages]
 
     def _hit(self, page: Page, wanted: Wanted) -> PageHit:
         try:
@@ -200,3 +206,13 @@ class EmbeddedEngine:
             return
         for offset in range(0, documents + MANY, MANY):
             yield from self._index.list(ListQuery(offset=offset, limit=MANY)).records
+
+
+def _stated(filter_: PageFilter) -> tuple[tuple[str, int | None, int | None], ...]:
+    """The times of a filter, as the index compares what pages state."""
+    asked = (("created_at", filter_.created), ("updated_at", filter_.updated))
+    return tuple(
+        (key, bounds.first, None if bounds.before is None else bounds.before - 1)
+        for key, bounds in asked
+        if bounds != ANY_TIME
+    )

@@ -119,9 +119,9 @@ def _all_of(schema: tantivy.Schema, phrase: Phrase) -> Query:
 
 def _within(schema: tantivy.Schema, scope: Scope) -> list[Query]:
     queries = [_any_of(schema, ft.TERMS, sorted(group)) for group in scope.groups]
-    if scope.days:
-        first, last = scope.days
-        queries.append(Query.range_query(schema, ft.DAY, tantivy.FieldType.Unsigned, first, last))
+    queries += (
+        Query.range_query(schema, name, tantivy.FieldType.Integer, least, most) for name, least, most in scope.ranges
+    )
     if scope.keys is not None:
         queries.append(_any_of(schema, ft.KEY, sorted(scope.keys)))
     return queries

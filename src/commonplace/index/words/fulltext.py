@@ -17,13 +17,13 @@ from pathlib import Path
 
 import tantivy
 
+from commonplace.domain.describing import STATED_KEYS
 from commonplace.domain.search_text import grams
-from commonplace.index.words.texts import DocumentText
+from commonplace.index.words.texts import DAY, DocumentText
 
 KEY = "key"
 ORDINAL = "ordinal"
 TERMS = "terms"
-DAY = "day"
 TITLE = "title"
 BODY = "body"
 GRAMS = "grams"
@@ -134,8 +134,8 @@ class FullTextWriter:
         document.add_integer(KEY, key)
         for term in text.terms:
             document.add_text(TERMS, term)
-        if text.day:
-            document.add_unsigned(DAY, text.day)
+        for name, number in text.numbers.items():
+            document.add_integer(name, number)
         document.add_text(TITLE, text.title)
         document.add_text(BODY, text.body)
         pairs = grams(text.body)
@@ -205,7 +205,8 @@ def _document_schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
     # An integer field: the library deletes by the terms of these, not by those of unsigned ones.
     builder.add_integer_field(KEY, indexed=True, fast=True)
-    builder.add_unsigned_field(DAY, indexed=True, fast=True)
+    for name in (DAY, *STATED_KEYS):
+        builder.add_integer_field(name, fast=True)
     builder.add_text_field(TERMS, tokenizer_name="raw", index_option="basic")
     for name in (TITLE, BODY):
         builder.add_text_field(name, tokenizer_name=_WORDS)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from commonplace.domain.describing import LAST_DAY, day_number, wanted_terms
 from commonplace.domain.query import Filter
 from commonplace.index.catalogue.entries import document_key
 from commonplace.index.catalogue.listing import matching_keys
-from commonplace.index.words.texts import FOLDER
+from commonplace.index.words.texts import DAY, FOLDER
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,18 +19,18 @@ class Scope:
 
     groups: tuple[frozenset[str], ...] = ()
     """A document must have at least one term of each."""
-    days: tuple[int, int] | None = None
-    """First and last day of the document's own date."""
+    ranges: tuple[tuple[str, int | None, int | None], ...] = ()
+    """One of a document's numbers, and the least and the most that it may be."""
     keys: frozenset[int] | None = None
     """The documents that pass what only the catalogue knows; None when nothing of that kind is asked."""
     without: frozenset[int] = frozenset()
     """Documents that are left out."""
 
-    def holds(self, key: int, terms: frozenset[str], day: int) -> bool:
+    def holds(self, key: int, terms: frozenset[str], numbers: Mapping[str, int]) -> bool:
         """Whether a document is meant."""
         return (
             all(not group.isdisjoint(terms) for group in self.groups)
-            and (self.days is None or self.days[0] <= day <= self.days[1])
+            and all(_within(numbers.get(name), least, most) for name, least, most in self.ranges)
             and (self.keys is None or key in self.keys)
             and key not in self.without
         )
@@ -56,11 +57,18 @@ def scope_of(connection: sqlite3.Connection, filter_: Filter) -> Scope:
     if filter_.among is not None:
         among = frozenset(document_key(address.path) for address in filter_.among)
         keys = among if keys is None else among & keys
+    ranges = filter_.stated
+    if filter_.date_from or filter_.date_to:
+        ranges = (*ranges, (DAY, day_number(filter_.date_from) or 1, day_number(filter_.date_to) or LAST_DAY))
     return Scope(
         groups=groups,
-        days=(day_number(filter_.date_from) or 1, day_number(filter_.date_to) or LAST_DAY)
-        if filter_.date_from or filter_.date_to
-        else None,
+        ranges=ranges,
         keys=keys,
         without=frozenset(document_key(address.path) for address in filter_.without),
     )
+
+
+def _within(number: int | None, least: int | None, most: int | None) -> bool:
+    if number is None:
+        return False
+    return (least is None or number >= least) and (most is None or number <= most)

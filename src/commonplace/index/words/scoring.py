@@ -106,7 +106,7 @@ class RecentScorer:
         scores = {
             key: self._score(document)
             for key, document in self._recent.documents.items()
-            if scope.holds(key, document.terms, document.text.day)
+            if scope.holds(key, document.terms, document.text.numbers)
         }
         return {key: score for key, score in scores.items() if score is not None}
 

@@ -54,14 +54,14 @@ class Search:
             )
         question = ask(query.text, self._fulltext.analyzer.analyze, prefix=query.prefix)
         if question.empty:
-            return SearchResult(hits=(), total=0)
+            return SearchResult(hits=(), total=0, generation=self._sight.generation)
         wishes = self._sight.dictionary.wishes(question)
         ranked = self._ranker(wishes).page(query, scope_of(self.connection, query.filter))
         entries = self._sight.documents.entries(self.connection, ranked.scores)
         wanted = self._wanted(wishes)
         if not query.sections:
             hits = tuple(Hit(record=entries[key].record, score=score) for key, score in ranked.scores.items())
-            return SearchResult(hits=hits, total=ranked.total, wanted=wanted)
+            return SearchResult(hits=hits, total=ranked.total, wanted=wanted, generation=self._sight.generation)
         show = _Show(self._sources, wanted, query.snippet)
         hits = tuple(
             Hit(
@@ -71,7 +71,7 @@ class Search:
             )
             for key, score in ranked.scores.items()
         )
-        return SearchResult(hits=hits, total=ranked.total, wanted=wanted)
+        return SearchResult(hits=hits, total=ranked.total, wanted=wanted, generation=self._sight.generation)
 
     def keys(self, filter_: Filter) -> list[int]:
         """The numbers of the documents that a filter keeps."""

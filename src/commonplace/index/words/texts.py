@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from commonplace.domain.describing import day_number, filter_terms
+from commonplace.domain.describing import STATED_KEYS, day_number, filter_terms, seconds_of
 from commonplace.domain.documents import Document, Section
 from commonplace.domain.query import Record
 from commonplace.domain.search_text import fold_text
 
+DAY = "day"
 FOLDER = "in:"
 """Begins the terms that say in which folders, at any depth, a document lies."""
 
@@ -21,8 +22,9 @@ class DocumentText:
 
     terms: tuple[str, ...]
     """What filters ask for."""
-    day: int
-    """The document's own date as `20240501`, 0 for none."""
+    numbers: Mapping[str, int]
+    """What filters compare, as far as it is known: the document's own `day` as `20240501`, and in unix seconds what it
+    states under the `STATED_KEYS`."""
     title: str
     """The title and the aliases."""
     body: str
@@ -44,7 +46,7 @@ def document_text(document: Document, record: Record) -> DocumentText:
     fold_part = fold_text if text != written else str
     return DocumentText(
         terms=(*filter_terms(record), *_folder_terms(record.address.folder)),
-        day=day_number(record.date),
+        numbers=_numbers(record),
         title=title,
         body=f"{about}\n{text}",
         sections=tuple(_section_texts(source, document.sections, fold_part)),
@@ -53,13 +55,20 @@ def document_text(document: Document, record: Record) -> DocumentText:
 
 def text_to_json(text: DocumentText) -> str:
     """The form in which the catalogue keeps it."""
-    return json.dumps((text.terms, text.day, text.title, text.body, text.sections))
+    return json.dumps((text.terms, text.numbers, text.title, text.body, text.sections))
 
 
 def text_from_json(stored: str) -> DocumentText:
     """The counterpart of `text_to_json`."""
-    terms, day, title, body, sections = json.loads(stored)
-    return DocumentText(tuple(terms), day, title, body, tuple((ordinal, words) for ordinal, words in sections))
+    terms, numbers, title, body, sections = json.loads(stored)
+    return DocumentText(tuple(terms), numbers, title, body, tuple((ordinal, words) for ordinal, words in sections))
+
+
+def _numbers(record: Record) -> dict[str, int]:
+    stated = {key: seconds_of(record.frontmatter[key]) for key in STATED_KEYS if key in record.frontmatter}
+    numbers = {key: seconds for key, seconds in stated.items() if seconds is not None}
+    day = day_number(record.date)
+    return numbers | {DAY: day} if day else numbers
 
 
 def _folder_terms(folder: str) -> Iterator[str]:
