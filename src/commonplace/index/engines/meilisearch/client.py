@@ -81,6 +81,10 @@ class Client:
             )
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise self._absent() from error
+        except RuntimeError as error:
+            if not self._http.is_closed:
+                raise
+            raise self._absent() from error  # a call that was still waiting for its turn when the process was ended
         return self._understood(response)
 
     def wait(self, task: JsonObject) -> JsonObject:
