@@ -1,4 +1,4 @@
-# ruff: noqa: RUF001 (the Russian words are meant to be Russian)
+# ruff: noqa: RUF001 (the Russian and Arabic words are meant to be that)
 """Languages as far as searching needs them: the words that carry no meaning, and which language a text is in.
 
 Words are in the folded form of the index: lower case, Latin letters without accents.
@@ -7,6 +7,8 @@ Words are in the folded form of the index: lower case, Latin letters without acc
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+
+from commonplace.domain.search_text import fold_text
 
 DEFAULT = "english"
 
@@ -79,8 +81,13 @@ _LISTS: Mapping[str, str] = {
         них но ну о об однако он она они оно от откуда очень по под после потому почему при про с сам свою себя сколько
         со так также такой там те тем то того тоже той только том тот ту ты у уже чего чей чем что чтобы чья эта эти
         это этого этой этом этот эту я""",
+    "arabic": """
+        اذا ال الا التي الذي الذين الى ان انا انت انه اي اين ايضا او بعد بعض بل بها به بين تحت تكون تلك تم ثم حتى حول
+        حيث خلال ذلك سوف على علي عليها عليه عن عند عندما غير فان فهو فوق في فيها فيه قبل قد كان كانت كل كم كما كيف كيفية
+        لا لان لقد لكن لم لماذا لن له لها لهم لو ليس ما ماذا متى مثل مع من منذ منها منه هذا هذه هل هم هنا هناك هو هي و
+        وهو وهي يتم يجب يكون يمكن""",
 }
-STOP_WORDS: Mapping[str, frozenset[str]] = {name: frozenset(words.split()) for name, words in _LISTS.items()}
+STOP_WORDS: Mapping[str, frozenset[str]] = {name: frozenset(fold_text(words).split()) for name, words in _LISTS.items()}
 
 _MARKERS: Mapping[str, tuple[str, ...]] = {
     "english": ("the", "and", "of"),
@@ -92,6 +99,7 @@ _MARKERS: Mapping[str, tuple[str, ...]] = {
     "dutch": ("het", "een", "van"),
     "swedish": ("och", "att", "som"),
     "russian": ("и", "на", "что"),
+    "arabic": ("في", "من", "علي"),
 }
 MAX_SHORT = 3
 """A search of this many words or fewer is taken word for word."""

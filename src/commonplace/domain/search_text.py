@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from commonplace.domain.words.scripts import fold_letters
+
 MAX_QUERY_CHARS = 2000
 """What is longer is cut: no question needs more, and every further word costs time."""
 
@@ -31,8 +33,12 @@ _ANY_RUN = re.compile(
     "[\u0e00-\u0fff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u2fd5\u3005-\u3007\u3021-\u3029\u3040-\u318e\u31f0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]"
 )
-# Marks that readers leave out when they search: accents, Hebrew points, Arabic vowel signs and the tatweel.
-_MARKS = re.compile("[\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]")
+# Marks that readers leave out when they search: accents, Hebrew points, Arabic vowel signs and the tatweel. The short
+# sign of the Cyrillic `и` is none: it makes another letter, which nobody leaves out.
+_MARKS = re.compile(
+    "[\u0300-\u0305\u0307-\u036f\u0483-\u0487\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]"
+    "|(?<![\u0418\u0438])\u0306"
+)
 # Text in which folding can change anything that the index's own folding of Latin letters does not.
 _TO_FOLD = re.compile("[\u0300-\u1cff\u1f00-\u1fff\u2100-\u214f\u2460-\u24ff\u3000-\u30ff\u3200-\u33ff\uf900-\uffef]")
 # `C++`, `C#`, `F#`: names whose sign matters. Each pattern begins with the sign itself, which is found at memory speed,
@@ -42,6 +48,11 @@ _SIGNED = (
     ("++", re.compile(r"\+\+(?:(?<=\b[A-Za-z]\+\+)|(?<=\b[A-Za-z]{2}\+\+))(?![A-Za-z_+#])"), "plusplus"),
 )
 _OPERATORS = frozenset({"AND", "OR"})
+_RUN_OF_WORD = re.compile(r"[^\W_]+")
+_INNER_EDGES = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])|(?<=[a-z])(?=[A-Z][a-z])")
+"""Where a word has an edge that is not written: `utf8`, `getName`."""
+MOST_INNER = 4
+"""Parts of a word with such edges; one with more is a number or a key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +71,8 @@ class Question:
     grams: tuple[str, ...] = ()
     compounds: tuple[tuple[str, ...], ...] = ()
     """Words that were written as one: `std::vector`, `foo_bar`."""
+    parted: tuple[tuple[str, ...], ...] = ()
+    """Words taken apart at edges that were not written: `utf8`, which elsewhere is `utf-8`; `getName`."""
     phrases: tuple[Phrase, ...] = ()
     excluded: tuple[Phrase, ...] = ()
     unfinished: frozenset[str] = frozenset()
@@ -96,6 +109,7 @@ def ask(text: str, analyze: Analyze, *, prefix: bool = True) -> Question:
     words: list[str] = []
     pairs: list[str] = []
     compounds: list[tuple[str, ...]] = []
+    parted: list[tuple[str, ...]] = []
     phrases: list[Phrase] = []
     excluded: list[Phrase] = []
     unfinished: set[str] = set()
@@ -109,12 +123,14 @@ def ask(text: str, analyze: Analyze, *, prefix: bool = True) -> Question:
             words += phrase.words
             pairs += phrase.grams
             compounds += [phrase.words] if len(phrase.words) > 1 else []
+            parted += _taken_apart(part, analyze)
             if part[-1] == "*" or (prefix and part[-1].isalnum() and straight.endswith(part)):
                 unfinished.update(phrase.words[-1:])
     return Question(
         tuple(words),
         tuple(pairs),
         tuple(compounds),
+        tuple(parted),
         tuple(phrases),
         tuple(excluded),
         frozenset(unfinished),
@@ -133,8 +149,8 @@ def fold_text(text: str) -> str:
             text = signed.sub(name, text)
     if text.isascii() or not _TO_FOLD.search(text):
         return text
-    bare = _MARKS.sub("", unicodedata.normalize("NFKD", text))
-    return unicodedata.normalize("NFC", bare)
+    bare = unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFKD", text)))
+    return fold_letters(bare)
 
 
 def grams(text: str) -> list[str]:
@@ -160,6 +176,17 @@ def without_grams(text: str) -> str:
 def counted(items: tuple[str, ...]) -> dict[str, int]:
     """How many times each was written, in the order of their first place."""
     return dict(Counter(items))
+
+
+def _taken_apart(text: str, analyze: Analyze) -> list[tuple[str, ...]]:
+    """The parts of words that have edges within, word by word."""
+    found: list[tuple[str, ...]] = []
+    for run in _RUN_OF_WORD.findall(text):
+        inner = _INNER_EDGES.sub(" ", run)
+        words = analyze(without_grams(fold_text(inner))) if inner != run else ()
+        if 1 < len(words) <= MOST_INNER:
+            found.append(tuple(words))
+    return found
 
 
 def _phrase(text: str, analyze: Analyze) -> Phrase:

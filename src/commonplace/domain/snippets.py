@@ -14,6 +14,8 @@ MAX_SOURCE_CHARS = 50_000
 """How much of a section is looked through."""
 MAX_PLACES = 10
 """How many places of each word are looked at."""
+MOST_ARTICLE = 3
+"""Letters that some languages write as one with a word before it."""
 
 SENTENCE_BYTES = 600
 """How far round a link its sentence is looked for."""
@@ -134,11 +136,12 @@ def _places_in(folded: str, text: str, wanted: Wanted) -> Iterator[Place]:
     for beginning, forms in wanted.words.items():
         at, count = folded.find(beginning), 0
         while at >= 0 and count < MAX_PLACES:
-            if at == 0 or not folded[at - 1].isalnum():
+            start = at if beginning.isascii() else _start_of_word(folded, at)
+            if at == 0 or start < at or not folded[at - 1].isalnum():
                 end = _end_of_word(folded, at + len(beginning))
-                word = folded[at:end]
-                if word in forms or (not word.isascii() and wanted.fold(text[at:end]) in forms):
-                    yield at, end, beginning
+                word = folded[start:end]
+                if word in forms or (not word.isascii() and wanted.fold(text[start:end]) in forms):
+                    yield start, end, beginning
                     count += 1
             at = folded.find(beginning, at + 1)
     for gram in wanted.grams:
@@ -147,6 +150,14 @@ def _places_in(folded: str, text: str, wanted: Wanted) -> Iterator[Place]:
             yield at, at + len(gram), gram
             count += 1
             at = folded.find(gram, at + 1)
+
+
+def _start_of_word(text: str, at: int) -> int:
+    """Where a word may begin that is found by what follows its article."""
+    start = at
+    while start and at - start < MOST_ARTICLE and text[start - 1].isalnum():
+        start -= 1
+    return start
 
 
 def _end_of_word(text: str, at: int) -> int:

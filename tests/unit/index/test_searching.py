@@ -71,6 +71,27 @@ def test_scripts_without_blanks_are_found_by_any_part(base: MakeBase, text: str,
     assert base({"a.md": f"# A\n\n{text}", "b.md": "# B\n\n数据 データ 한국"}).found(asked)[0] == "a.md"
 
 
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("the colour of it", "colors"),
+        ("encoded as UTF-8", "utf8"),
+        ("encoded as utf8", "UTF-8"),
+        ("call get_user_name now", "getUserName"),
+        ("send an email", "e-mail"),
+        ("русский язык", "русские языки"),
+        ("تحتوي المكتبة على كتب", "مكتبات"),
+        ("في القرن ١٩", "القرن 19"),
+    ],
+)
+def test_what_is_written_otherwise_is_found_and_shown(base: MakeBase, text: str, asked: str) -> None:
+    rest = "\n\nOther lines.\n" * 40
+    files = {"a.md": f"# A\n\n{rest}\n\n{text}\n", "b.md": "# B\n\nother\n"}
+    (hit,) = base(files).index.search(SearchQuery(text=asked)).hits
+    assert hit.record.address.path == "a.md"
+    assert text.split()[-2] in hit.sections[0].snippet
+
+
 def test_a_phrase_must_stand_there_as_it_is(base: MakeBase) -> None:
     files = {"a.md": "# A\n\nthe move constructor runs", "b.md": "# B\n\nthe constructor can move"}
     assert base(files).found('"move constructor"') == ["a.md"]

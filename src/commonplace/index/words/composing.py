@@ -35,8 +35,8 @@ FIELD_WEIGHTS: Mapping[str, FieldWeight] = {ft.BODY: FieldWeight(1.0), ft.TITLE:
 """Whole documents; the body holds the title once more."""
 FEW_TERMS = 64
 """Up to so many terms are looked up one by one; the library makes an automaton of a set, which pays for more."""
-COMPOUND_WEIGHT = 1.0
-"""What the parts of `std::vector` count once more when they stand together."""
+COMPOUND_WEIGHT = 1.5
+"""What the parts of `std::vector` count once more when they stand together, and those of `utf8` when they do."""
 
 
 class Composer:
@@ -79,7 +79,8 @@ class Composer:
         """Sections of these documents that hold something of what is searched, or all words of a phrase."""
         schema = self._sections
         parts = list(self._parts(schema, {ft.BODY: CLOSE}))
-        parts += ((Occur.Should, _all_of(schema, phrase)) for phrase in self._wishes.phrases)
+        together = (*self._wishes.phrases, *map(Phrase, self._wishes.parted))
+        parts += ((Occur.Should, _all_of(schema, phrase)) for phrase in together)
         within = _silent(_any_of(schema, ft.KEY, keys))
         return Query.boolean_query([(Occur.Must, within), (Occur.Must, Query.boolean_query(parts))])
 
@@ -91,7 +92,7 @@ class Composer:
         for gram, count in self._wishes.grams.items():
             yield Occur.Should, _weighted(_term(schema, ft.GRAMS, gram), count)
         if schema is self._documents:
-            for compound in self._wishes.compounds:
+            for compound in (*self._wishes.compounds, *self._wishes.parted):
                 yield Occur.Should, _weighted(Query.phrase_query(schema, ft.BODY, list(compound)), COMPOUND_WEIGHT)
 
 

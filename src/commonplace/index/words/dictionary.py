@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -11,11 +11,15 @@ import tantivy
 from commonplace.domain.languages import DEFAULT, content_words, language_of
 from commonplace.domain.ranking import best_forms, typos_between
 from commonplace.domain.search_text import Phrase, Question, counted
+from commonplace.domain.words.scripts import language_of_script
+from commonplace.domain.words.spellings import spellings
 from commonplace.index.words import fulltext as ft
 from commonplace.index.words.recent import Recent
 
 STEM_WEIGHT = 0.5
 """What another form of a word (`restored` for `restore`) counts, against the word itself."""
+SPELLING_WEIGHT = 0.8
+"""What another spelling of it (`colour` for `color`) counts."""
 PREFIX_WEIGHT = 0.3
 """What a longer word that begins with it counts."""
 TYPO_WEIGHT = 0.8
@@ -30,6 +34,8 @@ SHORTEST_TYPO = 5
 SHORTEST_TWO_TYPOS = 9
 """Letters of an unknown word from which one or two typos are looked for."""
 
+SHORTEST_JOINED = 4
+"""Letters and digits of a word that two others make together."""
 SHORTEST_STEM = 3
 MAX_STEMMED = 300
 MAX_CONTINUED = 20
@@ -57,6 +63,9 @@ class Wishes:
     grams: Mapping[str, int]
     """How often each was written."""
     compounds: tuple[tuple[str, ...], ...]
+    """Words that were written as one."""
+    parted: tuple[tuple[str, ...], ...]
+    """Words taken apart where they may be written so elsewhere."""
     phrases: tuple[Phrase, ...]
     excluded: tuple[Phrase, ...]
 
@@ -84,13 +93,15 @@ class Dictionary:
         """Every word of a question with its forms."""
         language = language_of(set(question.words), self._share)
         words = content_words(list(question.words), language)
+        forms = [
+            Word(count, self._forms(word, language_of_script(word) or language, self._least(word, question)))
+            for word, count in counted(tuple(words)).items()
+        ]
         return Wishes(
-            words=tuple(
-                Word(count, self._forms(word, language, self._least_to_continue(word, question)))
-                for word, count in counted(tuple(words)).items()
-            ),
+            words=(*forms, *self._joined(question)),
             grams=self._known_grams(question),
             compounds=question.compounds,
+            parted=tuple(parts for parts in question.parted if all(map(self._holding, parts))),
             phrases=question.phrases,
             excluded=question.excluded,
         )
@@ -103,7 +114,14 @@ class Dictionary:
         total = self._searcher.num_docs + len(self._recent.documents)
         return self._holding(word) / total if total else 0.0
 
-    def _least_to_continue(self, word: str, question: Question) -> int:
+    def _joined(self, question: Question) -> Iterator[Word]:
+        """Compounds that are written without a sign between elsewhere: `email` for `e-mail`, not `its` for `it's`."""
+        for parts in question.compounds:
+            joined = "".join(parts)
+            if parts[-1] != "s" and len(joined) >= SHORTEST_JOINED and self._holding(joined):
+                yield Word(1, {joined: 1.0})
+
+    def _least(self, word: str, question: Question) -> int:
         """How many letters the word must have to find longer ones too."""
         if word in question.unfinished:
             return SHORTEST_UNFINISHED
@@ -130,9 +148,19 @@ class Dictionary:
             if other != word and _stem(language, other) == stem:
                 weights[other] = STEM_WEIGHT
                 holders[other] = count
+        for spelling in spellings(word, language):
+            for other, count in self._akin(spelling, language):
+                weights.setdefault(other, SPELLING_WEIGHT if other == spelling else SPELLING_WEIGHT * STEM_WEIGHT)
+                holders[other] = count
         if len(weights) == 1 and not self._holding(word):
             weights |= self._corrections(word)
         return best_forms(weights, holders, MAX_FORMS)
+
+    def _akin(self, word: str, language: str) -> list[tuple[str, int]]:
+        """A word and its other forms, those that there are."""
+        stem = _stem(language, word)
+        beginning = self._beginning(_stem_beginning(stem), MAX_CONTINUED)
+        return [(other, count) for other, count in beginning if _stem(language, other) == stem]
 
     def _corrections(self, word: str) -> dict[str, float]:
         """Known words that an unknown one may have been meant for."""

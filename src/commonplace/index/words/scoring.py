@@ -122,7 +122,7 @@ class RecentScorer:
             return None
         score = sum(self._words(self._documents, name, field, document.fields) for name, field in FIELD_WEIGHTS.items())
         score += self._pairs(self._documents, document.fields)
-        for compound in self._wishes.compounds:
+        for compound in (*self._wishes.compounds, *self._wishes.parted):
             score += COMPOUND_WEIGHT * self._documents.worth_of_run(ft.BODY, compound, document.fields[ft.BODY])
         for phrase in self._wishes.phrases:
             score += self._documents.worth_of_run(ft.BODY, phrase.words, document.fields[ft.BODY])
@@ -131,7 +131,7 @@ class RecentScorer:
 
     def _score_section(self, fields: Fields) -> float:
         score = self._words(self._sections, ft.BODY, CLOSE, fields) + self._pairs(self._sections, fields)
-        for phrase in self._wishes.phrases:
+        for phrase in (*self._wishes.phrases, *map(Phrase, self._wishes.parted)):
             parts = [(ft.BODY, word) for word in phrase.words] + [(ft.GRAMS, gram) for gram in phrase.grams]
             if all(fields[name].counts[word] for name, word in parts):
                 score += sum(self._sections.worth(name, word, fields[name]) for name, word in parts)

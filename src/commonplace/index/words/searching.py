@@ -21,9 +21,11 @@ from commonplace.index.words.scope import scope_of
 from commonplace.index.words.sight import Sight
 from commonplace.index.words.sources import Sources
 
-NOTHING = Wishes(words=(), grams={}, compounds=(), phrases=(), excluded=())
+NOTHING = Wishes(words=(), grams={}, compounds=(), parted=(), phrases=(), excluded=())
 """Asks for every document."""
 SHORTEST_BEGINNING = 3
+SHORTEST_PART = 2
+"""Letters of a part of a word that is worth showing by itself."""
 
 
 class Search:
@@ -86,7 +88,9 @@ class Search:
             asked = next(iter(word.forms))
             for form in word.forms:
                 words.setdefault(_beginning(asked, form), set()).add(form)
-        for word in (word for phrase in wishes.phrases for word in phrase.words):
+        said = [word for phrase in wishes.phrases for word in phrase.words]
+        said += [word for parts in wishes.parted for word in parts if len(word) >= SHORTEST_PART]
+        for word in said:
             words.setdefault(word, set()).add(word)
         grams = [*wishes.grams, *(gram for phrase in wishes.phrases for gram in phrase.grams)]
         return Wanted(

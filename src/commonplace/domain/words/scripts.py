@@ -1,0 +1,54 @@
+# ruff: noqa: RUF001 (the letters are meant to be what they are)
+"""What searching must know of single scripts: letters that are written in two ways, and words with their articles."""
+
+from __future__ import annotations
+
+import re
+
+# Arabic final forms that many write without their dots, Persian letters with the Arabic ones, and the last sigma.
+_LETTERS = {"ى": "ي", "ی": "ي", "ک": "ك", "ة": "ه", "ς": "σ"}
+_DIGITS = {chr(zero + digit): str(digit) for zero in (0x0660, 0x06F0) for digit in range(10)}
+_SAME = str.maketrans({**_LETTERS, **_DIGITS})
+_ANY = re.compile(f"[{''.join(_LETTERS)}\u0600-\u06ff]")
+_ARABIC = re.compile("[\u0620-\u064a\u0671-\u06d3]{4,}")
+_ARTICLES = ("وال", "بال", "كال", "فال", "ال", "لل")
+_ENDINGS = ("ها", "ان", "ات", "ون", "ين", "يه", "ه", "ي")
+SHORTEST_AND = 3
+"""Letters that must remain of an Arabic word without the `and` that is written as its first."""
+SHORTEST_WORD = 2
+"""Letters that must remain without an article or an ending."""
+
+_SCRIPTS = (
+    (re.compile("[\u0400-\u052f]"), "russian"),
+    (re.compile("[\u0370-\u03ff]"), "greek"),
+    (re.compile("[\u0b80-\u0bff]"), "tamil"),
+)
+
+
+def fold_letters(text: str) -> str:
+    """Text with one way of writing for each letter and digit, and Arabic words without articles and endings.
+
+    Those words are made as by Larkey, Ballesteros and Connell's *light10* (2002), which finds more than roots do.
+    """
+    if not _ANY.search(text):
+        return text
+    return _ARABIC.sub(_light, text.translate(_SAME))
+
+
+def language_of_script(word: str) -> str:
+    """The language by whose rules words of this script are taken for forms of each other; "" for Latin and others."""
+    return next((language for script, language in _SCRIPTS if script.match(word)), "")
+
+
+def _light(found: re.Match[str]) -> str:
+    word = found[0]
+    if word[0] == "و" and len(word) > SHORTEST_AND:
+        word = word[1:]
+    for article in _ARTICLES:
+        if word.startswith(article) and len(word) >= len(article) + SHORTEST_WORD:
+            word = word[len(article) :]
+            break
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) >= len(ending) + SHORTEST_WORD:
+            word = word[: -len(ending)]
+    return word

@@ -1,0 +1,64 @@
+"""Other spellings of a word: what one half of the world writes `colour` is `color` to the other.
+
+They are only tried: who asks takes those that stand in some text. So a rule may make words that do not exist, but must
+not turn one common word into another.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+SHORTEST = 5
+"""Letters of a word that has another spelling."""
+
+Rule = tuple[re.Pattern[str], str]
+
+_ENGLISH = (
+    # colour, organise, analyse, centre, catalogue, defence, programme, cancelled, ageing, judgement, sulphur
+    (r"(?<=\w{3})our", "or", r"(?<=\w{3})or", "our"),
+    (r"(?<=\w{3})is(?=e|ing|ation)", "iz", r"(?<=\w{3})iz(?=e|ing|ation)", "is"),
+    (r"(?<=\w{3})ys(?=e|ing)", "yz", r"(?<=\w{3})yz(?=e|ing)", "ys"),
+    (r"(?<=[bt])re(?=s?$)", "er", r"(?<=[bt])er(?=s?$)", "re"),
+    (r"ogue(?=s?$)", "og", r"og(?=s?$)", "ogue"),
+    (r"(?<=\w{3})ence(?=s?$)", "ense", r"(?<=\w{3})ense(?=s?$)", "ence"),
+    (r"amme(?=s?$)", "am", r"am(?=s?$)", "amme"),
+    (r"ll(?=ed$|ing$|er$)", "l", r"(?<=[a-z][aeiou])l(?=ed$|ing$|er$)", "ll"),
+    (r"geing$", "ging", r"ging$", "geing"),
+    (r"dgement", "dgment", r"dgment", "dgement"),
+    (r"sulph", "sulf", r"sulf", "sulph"),
+    # haematology, oestrogen; but not `shoes`
+    (r"ae", "e", r"(?<![aeo])e(?![ae])", "ae"),
+    (r"oe(?!s$)", "e", r"(?<![aeo])e(?![ae])", "oe"),
+)
+_GERMAN = tuple((f"{vowel}e", vowel, f"{vowel}(?!e)", f"{vowel}e") for vowel in "aou")
+"""Umlauts, of which the index has the bare vowels, written as two letters."""
+
+
+def _rules(pairs: Sequence[tuple[str, str, str, str]]) -> tuple[Rule, ...]:
+    return tuple(
+        (re.compile(pattern), other)
+        for one, two, three, four in pairs
+        for pattern, other in ((one, two), (three, four))
+    )
+
+
+_RULES: Mapping[str, tuple[Rule, ...]] = {"english": _rules(_ENGLISH), "german": _rules(_GERMAN)}
+
+
+def spellings(word: str, language: str) -> Iterator[str]:
+    """How the word may be spelt elsewhere, each possibility once.
+
+    Args:
+        word: In the folded form of the index.
+        language: As the Snowball stemmers call it.
+    """
+    if len(word) < SHORTEST or not (word.isascii() and word.isalpha()):
+        return
+    seen = {word}
+    for pattern, other in _RULES.get(language, ()):
+        for place in pattern.finditer(word):
+            changed = f"{word[: place.start()]}{other}{word[place.end() :]}"
+            if changed not in seen:
+                seen.add(changed)
+                yield changed
