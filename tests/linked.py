@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.links import Named, name_keys
+from commonplace.domain.links import Named, link_key, name_keys
 
 
 class Collection:
@@ -13,6 +13,7 @@ class Collection:
 
     def __init__(self, *named: Named, files: Sequence[str] = ()) -> None:
         self.paths = {one.address.path for one in named} | set(files)
+        self.others = [Address(path) for path in files]
         self.keys: dict[str, list[Named]] = {}
         for one in named:
             for key in name_keys(one):
@@ -23,3 +24,6 @@ class Collection:
 
     def named(self, key: str) -> Sequence[Named]:
         return self.keys.get(key, [])
+
+    def files(self, key: str) -> Sequence[Address]:
+        return [one for one in self.others if link_key(one.path) == key]

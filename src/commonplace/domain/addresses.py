@@ -21,6 +21,9 @@ MARKDOWN_SUFFIXES = (".md", ".markdown")
 SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})
 """Folders that never hold documents, whatever the collection."""
 
+IGNORE_FILES = (".commonplaceignore", ".gitignore")
+"""Files that name what is left out of a folder; the first has the last word."""
+
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u0085\u2028\u2029]")
 _DRIVE = re.compile(r"^[A-Za-z]:([/\\]|$)")
 _SHORT_GIT = re.compile(r"^git~\d+$")

@@ -14,9 +14,20 @@ from commonplace.domain.documents import Document
 from commonplace.domain.json import Json
 from commonplace.domain.query import Filter, Record
 
-CREATED_KEYS = ("created_at", "created", "date_created", "date")
-UPDATED_KEYS = ("updated_at", "updated", "last_updated", "lastmod", "last_modified", "modified", "date_modified")
+DATE_KEYS = ("date", "pubDate", "publishDate")
+CREATED_KEYS = ("created_at", "created", "date_created", *DATE_KEYS)
+UPDATED_KEYS = (
+    *("updated_at", "updated", "last_updated", "lastmod", "last_modified", "modified", "date_modified"),
+    *("last_modified_at", "updatedDate", "lastUpdated", "last_update.date"),
+)
 """Frontmatter keys that say when a document was made or last changed; the first that can be read counts."""
+TYPE_KEYS = ("type", "category", "categories")
+ALIAS_KEYS = ("aliases", "alias", "redirect_from")
+"""Keys with other names of a document: a list, or one text with commas between them."""
+LABEL_KEYS = ("sidebar_label", "linkTitle", "nav_title")
+"""What generators of sites call a page in their menus."""
+PLACE_KEYS = ("slug", "permalink", "url")
+"""Where generators of sites publish a page; links of the site name it."""
 
 STATED_KEYS = ("created_at", "updated_at")
 """Frontmatter keys whose moments filters compare to the second, as they stand there."""
@@ -39,11 +50,11 @@ def describe(document: Document, revision: Revision) -> Record:
         address=document.address,
         id=_scalar(values.get("id")) or document.address.id,
         title=document.title,
-        type=_scalar(values.get("type")) or _scalar(values.get("category")),
+        type=next(filter(None, (_first_scalar(values.get(key)) for key in TYPE_KEYS)), ""),
         tags=document.tags,
         aliases=aliases_of(values),
         description=_scalar(values.get("summary")) or _scalar(values.get("description")),
-        date=normal_date(values.get("date")),
+        date=next(filter(None, (normal_date(values.get(key)) for key in DATE_KEYS)), ""),
         created=_first_moment(values, CREATED_KEYS),
         updated=_first_moment(values, UPDATED_KEYS),
         words=document.words,
@@ -138,20 +149,36 @@ def wanted_terms(filter_: Filter) -> tuple[frozenset[str], ...]:
 
 
 def aliases_of(values: Mapping[str, Json]) -> tuple[str, ...]:
-    """Other names that a frontmatter gives its document: a list, or one text with commas between them."""
+    """Other names that a frontmatter gives its document: aliases, its name in menus, and where a site publishes it."""
     found: dict[str, None] = {}
-    for key in ("aliases", "alias"):
+    for key in ALIAS_KEYS:
         value = values.get(key)
         items = value.split(",") if isinstance(value, str) else value
         if isinstance(items, (list, tuple)):
             found.update((text, None) for text in map(_scalar, items) if text)
         else:
             found.update((text, None) for text in (_scalar(items),) if text)
+    labels = (_scalar(values.get(key)) for key in LABEL_KEYS)
+    places = (_scalar(values.get(key)).rstrip("/") for key in PLACE_KEYS)
+    found.update((text, None) for text in labels if text)
+    found.update((text, None) for text in places if text and "://" not in text)
     return tuple(found)
 
 
 def _first_moment(values: Mapping[str, Json], keys: Iterable[str]) -> str:
-    return next((moment for moment in (normal_moment(values.get(key)) for key in keys) if moment), "")
+    return next((moment for moment in (normal_moment(_inner(values, key)) for key in keys) if moment), "")
+
+
+def _inner(values: Mapping[str, Json], key: str) -> Json:
+    """The value of `outer.inner`, or of a plain key."""
+    outer, dot, inner = key.partition(".")
+    value = values.get(outer)
+    return value if not dot else value.get(inner) if isinstance(value, Mapping) else None
+
+
+def _first_scalar(value: Json) -> str:
+    """A scalar, or the first one of a list."""
+    return _scalar(value[0] if isinstance(value, (list, tuple)) and value else value)
 
 
 def _scalar(value: Json) -> str:

@@ -1,15 +1,19 @@
 """What a link's target means, how it is written after a move, and the relations of typed links.
 
 A target `T` in a document of the folder `F` is looked up by these rules in their order; the first that fits decides.
+docs/links.md has the same table with examples, and says where Obsidian does otherwise.
 
 1. Nothing but a fragment is the document itself.
 2. A path: in a wikilink, embed or frontmatter link from the root, then from `F`; in a Markdown link or image from `F`,
-   then from the root. `/T` is from the root only, `./T` and `../T` from `F` only, and of these only this rule holds.
+   then from the root. `/T` is from the root only, `./T` and `../T` from `F` only, and of these only this rule holds,
+   but that an alias may be `/T`: where a site publishes the document.
 3. A document's id.
-4. The end of a document's path (`idea` or `notes/idea` for `old/notes/idea.md`); of several, the one nearest to the
-   root.
-5. A document's title or alias.
-6. Rules 2 to 5 again without regard to case, width and the encoding of accents.
+4. Rule 2 without regard to case, width and the encoding of accents.
+5. The end of a document's path (`idea` or `notes/idea` for `old/notes/idea.md`), without regard to case; of several,
+   the shortest path; of several as long, the one that is written so.
+6. A document's title or alias.
+7. Rules 3 and 6 without regard to case, width and the encoding of accents.
+8. The end of another file's path (`plan.png` for `files/2024/plan.png`); of several, the shortest.
 
 A path fits as it is, with `.md` or `.markdown` added, with `.md` in place of `.html`, and, naming a folder, as the
 `index.md` or `README.md` in it. It never leads above the root. Where a rule fits several documents alike the link is
@@ -21,9 +25,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
-from commonplace.domain.addresses import Address, fold
+from commonplace.domain.addresses import MARKDOWN_SUFFIXES, Address, fold
 from commonplace.domain.documents import Link, LinkKind
 from commonplace.domain.markdown.paths import (
     INDEX_NAMES,
@@ -34,6 +38,8 @@ from commonplace.domain.markdown.paths import (
     slashed,
     without_suffix,
 )
+
+Found = TypeVar("Found")
 
 MARKDOWN_KINDS = (LinkKind.MARKDOWN, LinkKind.IMAGE)
 """Kinds whose paths begin at their document's folder; those of the others begin at the root."""
@@ -62,6 +68,10 @@ class Lookup(Protocol):
 
     def named(self, key: str) -> Sequence[Named]:
         """Every document that has this key among its `name_keys`."""
+        ...
+
+    def files(self, key: str) -> Sequence[Address]:
+        """Every file that is no document and has this `link_key`."""
         ...
 
 
@@ -119,10 +129,15 @@ def resolve_target(target: str, source: Address | None, lookup: Lookup, *, markd
                 return found
     named = lookup.named(link_key(path)) if places else ()
     if is_fixed(path):
-        fitting = _by_path(places, named)
-    else:
-        fitting = _by_name(path, named, _as_written) or _by_path(places, named) or _by_name(path, named, fold)
-    return fitting[0].address if len(fitting) == 1 else None
+        fitting = _by_path(places, named) or (_by_title(path.rstrip("/"), named, fold) if path.startswith("/") else [])
+        return fitting[0].address if len(fitting) == 1 else None
+    fitting = _by_id(path, named, _as_written) or _by_path(places, named) or _by_end(path, named)
+    fitting = (
+        fitting or _by_title(path, named, _as_written) or _by_id(path, named, fold) or _by_title(path, named, fold)
+    )
+    if fitting:
+        return fitting[0].address if len(fitting) == 1 else None
+    return _other_file(path, lookup) if places else None
 
 
 def inverse(relation: str) -> str:
@@ -158,19 +173,43 @@ def _by_path(places: Sequence[str], named: Sequence[Named]) -> list[Named]:
     return []
 
 
-def _by_name(path: str, named: Sequence[Named], form: Callable[[str], str]) -> list[Named]:
-    """Rules 3 to 5."""
+def _by_id(path: str, named: Sequence[Named], form: Callable[[str], str]) -> list[Named]:
+    """Rule 3."""
+    wanted = {form(path), form(without_suffix(path.rstrip("/")))}
+    return [one for one in named if form(one.id) in wanted]
+
+
+def _by_end(path: str, named: Sequence[Named]) -> list[Named]:
+    """Rule 5."""
+    bare = without_suffix(path.rstrip("/"))
+    folded = fold(bare)
+    shortest = _shortest([one for one in named if ends_path(folded, one.address, fold)], lambda one: one.address)
+    if len(shortest) > 1:
+        return [one for one in shortest if ends_path(bare, one.address, _as_written)] or shortest
+    return shortest
+
+
+def _by_title(path: str, named: Sequence[Named], form: Callable[[str], str]) -> list[Named]:
+    """Rule 6."""
     whole = form(path)
-    bare = form(without_suffix(path.rstrip("/")))
-    ids = [one for one in named if form(one.id) in {whole, bare}]
-    ends = [one for one in named if ends_path(bare, one.address, form)]
-    titles = [one for one in named if whole in {form(one.title), *map(form, one.aliases)}]
-    return ids or _nearest_to_root(ends) or titles
+    return [one for one in named if whole in {form(one.title), *map(form, one.aliases)}]
 
 
-def _nearest_to_root(named: Sequence[Named]) -> list[Named]:
-    depths = [one.address.path.count("/") for one in named]
-    return [one for one, depth in zip(named, depths, strict=True) if depth == min(depths)]
+def _other_file(path: str, lookup: Lookup) -> Address | None:
+    """Rule 8. What has no suffix is meant as a document."""
+    suffix = path.rpartition("/")[2].rpartition(".")[2].lower()
+    if "." not in path.rpartition("/")[2] or f".{suffix}" in MARKDOWN_SUFFIXES:
+        return None
+    folded = f"/{fold(path)}"
+    ends = [file for file in lookup.files(link_key(path)) if f"/{fold(file.path)}".endswith(folded)]
+    shortest = _shortest(ends, lambda file: file)
+    return shortest[0] if len(shortest) == 1 else None
+
+
+def _shortest(found: Sequence[Found], address: Callable[[Found], Address]) -> list[Found]:
+    """Those with the shortest path of all."""
+    length = min((len(address(one).path) for one in found), default=0)
+    return [one for one in found if len(address(one).path) == length]
 
 
 RELATIONS: tuple[tuple[str, str], ...] = (

@@ -22,6 +22,9 @@ from commonplace.domain.markdown.written import read_link
 _MARKERS = re.compile(r"^\s*#{1,6}\s+")
 _BLANK_OR_X = bytes(ord(" " if chr(code).isspace() else "x") for code in range(256))
 """For each byte, whether it is a blank."""
+_MARKED = re.compile(rb"(?m)(?:(?<=[ \t])|^)(\^[A-Za-z0-9-]+)[ \t]*\r?$")
+_ITEM = re.compile(rb"[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]")
+_BLANK = re.compile(rb"(?m)^[ \t]*\r?\n")
 _MAX_NEAREST = 3
 _MAX_COMPARED = 500
 """Headings, and characters of one, that are compared to find the nearest."""
@@ -92,6 +95,52 @@ def find_section(document: Document, path: Sequence[str]) -> Section:
         hint="Read the outline, and give a heading, a path of headings or an anchor from it.",
         nearest=_nearest(sections, wanted[-1]),
     )
+
+
+def find_fragment(document: Document, fragment: str) -> tuple[int, int, Section | None]:
+    """What the part of a link behind `#` means: where it begins and ends, and the section where it is one.
+
+    Args:
+        document: Where to look.
+        fragment: `Heading`, `Heading#Sub`, an anchor, or `^block`.
+
+    Raises:
+        NotFoundError, InvalidInputError: as for `find_section`; kind "block" where no block is marked so.
+    """
+    if not fragment.startswith("^"):
+        section = find_section(document, fragment.split("#"))
+        return section.start, section.tree_end, section
+    raw = document.raw if document.decodable else document.text.encode()
+    marked = re.compile(rb"(?m)(?:(?<=[ \t])|^)" + re.escape(fragment.encode()) + rb"[ \t]*\r?$")
+    found = next((one for one in marked.finditer(raw, document.body_start) if _is_text(document, one.start())), None)
+    if found is None:
+        blocks = [text.decode("utf-8", "replace") for text in _MARKED.findall(raw, document.body_start)]
+        raise NotFoundError(
+            f"The document has no block {fragment[:80]!r}.",
+            kind="block",
+            hint="Give one of its blocks, or a heading.",
+            nearest=get_close_matches(fragment, blocks[:_MAX_COMPARED], n=_MAX_NEAREST, cutoff=0.6),
+        )
+    first = max(section.content for section in document.sections if section.content <= found.start())
+    return *_block(raw, first, found.start()), None
+
+
+def _is_text(document: Document, at: int) -> bool:
+    """Whether a place is no part of a heading line: what stands there marks the section."""
+    return not any(section.start <= at < section.content for section in document.sections[1:])
+
+
+def _block(raw: bytes, first: int, at: int) -> tuple[int, int]:
+    """The lines of the block that a mark stands in or below: a list item alone, else all between blank lines."""
+    line = raw.rfind(b"\n", first, at) + 1 or first
+    end = raw.find(b"\n", at) + 1 or len(raw)
+    if not raw[line:at].strip():  # on a line of its own: it marks the block above
+        line = max(first, len(raw[first:line].rstrip()) + first)
+        line = raw.rfind(b"\n", first, line) + 1 or first
+    elif _ITEM.match(raw, line):
+        return line, end
+    blank = list(_BLANK.finditer(raw, first, line))
+    return (blank[-1].end() if blank else first), end
 
 
 def _by_heading(sections: Sequence[Section], wanted: Sequence[str], whole: str) -> list[Section]:

@@ -20,7 +20,8 @@ from commonplace.domain.errors import StorageError, UnavailableError
 from commonplace.domain.ports import Store
 from commonplace.index.catalogue.database import Catalogue, create_catalogue
 from commonplace.index.catalogue.keeping import Kept
-from commonplace.index.catalogue.linking import is_file
+from commonplace.index.catalogue.linking import CatalogueLookup, is_file
+from commonplace.index.catalogue.others import OtherFiles
 from commonplace.index.catalogue.presence import OnDisk, Presence
 from commonplace.index.intake import Intake
 from commonplace.index.locking import BatchLock
@@ -68,7 +69,8 @@ class Halves:
         self.presence = Presence(root, lambda path: is_file(store, Address(path)))
         self.sights = Sights(self.fulltext)
         self.sources = Sources(store)
-        self.intake = Intake(store, self.catalogue, self.fulltext, BatchLock(folder / LOCK))
+        self.others = OtherFiles(store)
+        self.intake = Intake(store, self.catalogue, self.fulltext, BatchLock(folder / LOCK), self.others)
 
     @property
     def current(self) -> bool:
@@ -103,10 +105,15 @@ class View:
         self.kept = halves.kept
         self.names = halves.names
         self.presence = halves.presence
+        self.others = halves.others
 
     def once(self, key: Hashable, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
         """An answer that is worked out once for every generation of the index; `Kept.get` says more."""
         return self.kept.get(self.connection, key, lambda: work(self.connection))
+
+    def lookup(self, store: Store) -> CatalogueLookup:
+        """What the rules of links ask."""
+        return CatalogueLookup(self.connection, store, self.others)
 
     def search(self) -> Search:
         """The full text with what is newer than it, as they belong to this view."""

@@ -35,6 +35,7 @@ from commonplace.index.catalogue.database import (
 )
 from commonplace.index.catalogue.entries import Entries, document_key, record_at, remove_entries, set_stat
 from commonplace.index.catalogue.linking import Linker, has_links, settle, unsettle
+from commonplace.index.catalogue.others import OtherFiles
 from commonplace.index.catalogue.pending import begin_batch, left_pending, pending_paths
 from commonplace.index.locking import BatchLock
 from commonplace.index.words.fulltext import FullText, FullTextWriter
@@ -74,13 +75,17 @@ class Intake:
         catalogue: One half.
         fulltext: The other.
         lock: Held by whoever writes to the full text.
+        others: Files that are no documents.
     """
 
-    def __init__(self, store: Store, catalogue: Catalogue, fulltext: FullText, lock: BatchLock) -> None:
+    def __init__(
+        self, store: Store, catalogue: Catalogue, fulltext: FullText, lock: BatchLock, others: OtherFiles
+    ) -> None:
         self._store = store
         self._catalogue = catalogue
         self._fulltext = fulltext
         self._lock = lock
+        self._others = others
 
     def take_few(self, paths: Sequence[str]) -> Outcome:
         """Take changed files into the catalogue, texts included; searchable by every process on return."""
@@ -92,7 +97,7 @@ class Intake:
                 (self._store.stat, self._store.read),
                 connection,
                 recent,
-                Linker(connection, self._store),
+                Linker(connection, self._store, self._others),
                 outcome,
                 again,
             )
@@ -100,7 +105,7 @@ class Intake:
                 taking.take(Address(path), None)
             taking.finish()
             connection.executemany("DELETE FROM pending WHERE path = ?", [(path,) for path in again])
-            settle(connection, self._store)
+            settle(connection, self._store, self._others)
             if recent.used:
                 grow(connection, "generation")
             full = recent.full
@@ -110,13 +115,14 @@ class Intake:
 
     def take_others(self, addresses: Sequence[Address]) -> None:
         """Resolve again what may lead to files that are no documents and have come or gone."""
+        self._others.changed(addresses)
         keys = {link_key(address.path) for address in addresses}
         with self._catalogue.reading() as connection:
             concerned = has_links(connection, keys)
         if concerned:
             with self._catalogue.writing() as connection:
                 unsettle(connection, keys)
-                settle(connection, self._store)
+                settle(connection, self._store, self._others)
                 grow(connection, "generation")
 
     def take_scanned(self, stats: Mapping[str, FileStat], progress: Progress | None) -> Outcome:
@@ -129,6 +135,7 @@ class Intake:
         Raises:
             UnavailableError: another process kept the lock for too long.
         """
+        self._others.forget()
         with self._catalogue.reading() as connection:
             rows = connection.execute("SELECT path, size, mtime_ns, ctime_ns, inode FROM files").fetchall()
             changed = {row[0]: None for row in connection.execute("SELECT path FROM pending")}
@@ -199,7 +206,7 @@ class Intake:
             first = read_meta(connection, "complete") is None
             if first:
                 drop_late_indexes(connection)
-            linker = Linker(connection, self._store, stats if first else None)
+            linker = Linker(connection, self._store, self._others, stats if first else None)
             bulk = len(waiting) > FEW_FILES
             with self._fulltext.writing(bulk=bulk) as writer, self._store.reading() as read:
                 taking = _Taking(
@@ -217,7 +224,7 @@ class Intake:
                 taking.finish()
             if done == len(waiting):
                 make_late_indexes(connection)
-                settle(connection, self._store)
+                settle(connection, self._store, self._others)
                 write_meta(connection, "complete", 1)
             connection.executemany("DELETE FROM pending WHERE path = ?", [(path,) for path, _ in begun[:done]])
             grow(connection, "fulltext")

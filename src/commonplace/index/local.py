@@ -184,7 +184,7 @@ class LocalIndex:
 
     def resolve(self, document: Document) -> list[ResolvedLink]:
         """Where the links of a document as given lead."""
-        return self._ask(lambda view: linking.resolve_all(view.connection, self._store, document))
+        return self._ask(lambda view: linking.resolve_all(view.lookup(self._store), document))
 
     def same_name(self, address: Address) -> Address | None:
         """Another document whose address differs only in case or Unicode form."""
@@ -219,7 +219,7 @@ class LocalIndex:
     def broken(self, address: Address | None = None) -> list[ResolvedLink]:
         """Links that lead nowhere."""
         if address is not None:
-            return self._ask(lambda view: linking.broken_links(view.connection, self._store, address))
+            return self._ask(lambda view: linking.broken_links(view.connection, view.lookup(self._store), address))
         return self._ask(self._broken)
 
     def findings(self) -> list[Record]:
@@ -250,7 +250,7 @@ class LocalIndex:
         self._home.close()
 
     def _broken(self, view: View) -> list[ResolvedLink]:
-        lost = view.once("lost", lambda connection: lost_links(connection, self._store))
+        lost = view.once("lost", lambda connection: lost_links(connection, self._store, view.others))
         # Other files come without the index being told.
         return lost.without(view.presence.among(lost.places))
 

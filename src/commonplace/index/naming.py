@@ -31,7 +31,7 @@ def find(connection: sqlite3.Connection, store: Store, reference: str, source: A
     """The document that a path, id, title or alias means, None when there is none or it is unclear."""
     if not reference.strip():
         return None
-    found = resolve_target(reference.strip(), source, CatalogueLookup(connection, store))
+    found = resolve_target(reference.strip(), source, CatalogueLookup(connection, store, None))
     return record_at(connection, found.path) if found and found.is_document else None
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
 
-from commonplace.domain.addresses import SKIPPED_FOLDERS, Address, parse_address
+from commonplace.domain.addresses import IGNORE_FILES, SKIPPED_FOLDERS, Address, parse_address
 from commonplace.domain.errors import InvalidInputError, KnowledgeError
 
 log = logging.getLogger(__name__)
@@ -125,6 +125,8 @@ class Watcher:
 def _changes(root: Path, events: set[tuple[int, str]]) -> Changes:
     changes = Changes(scan=len(events) > MANY_EVENTS)
     for kind, path in sorted(events, key=lambda event: event[1]):
+        if path.endswith(IGNORE_FILES):
+            changes.scan = True
         address = _address(root, path)
         if address is None:
             continue

@@ -8,7 +8,7 @@ from commonplace.domain.addresses import Address, parse_document_address
 from commonplace.domain.changes import Revision
 from commonplace.domain.documents import Document, Section
 from commonplace.domain.errors import InvalidInputError
-from commonplace.domain.reading import find_section, read_document
+from commonplace.domain.reading import find_fragment, find_section, read_document
 from commonplace.domain.revisions import revision_of
 from commonplace.services.collections import Collection
 
@@ -60,6 +60,17 @@ def section(collection: Collection, address: Address, heading: str, *, at: str =
     return _passage(document, found.start, found.tree_end, found)
 
 
+def fragment(collection: Collection, address: Address, name: str, *, at: str = "") -> Passage:
+    """What a link means by the part behind `#`: `Heading`, `Heading#Sub`, an anchor, or `^block`.
+
+    Raises:
+        NotFoundError: nothing in the document is called so; context holds `nearest`.
+    """
+    document = document_at(collection, address, at)
+    start, end, found = find_fragment(document, name)
+    return _passage(document, start, end, found)
+
+
 def outline(collection: Collection, address: Address) -> tuple[Section, ...]:
     """The headings of a document in order, without the text before the first."""
     return tuple(s for s in collection.index.document(address).sections if s.level)
@@ -102,7 +113,7 @@ def address_of(collection: Collection, reference: str) -> Address:
     return address
 
 
-def _passage(document: Document, start: int, end: int, found: Section) -> Passage:
+def _passage(document: Document, start: int, end: int, found: Section | None) -> Passage:
     raw = document.raw if document.decodable else document.text.encode()
     text = raw[start:end].decode("utf-8", errors="replace")
     return Passage(document, revision_of(document.raw), text, found, raw.count(b"\n", 0, start) + 1)

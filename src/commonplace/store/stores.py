@@ -11,9 +11,10 @@ from pathlib import Path
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Author, FileStat
-from commonplace.domain.errors import KnowledgeError, ReadOnlyError, UnavailableError
+from commonplace.domain.errors import InvalidInputError, KnowledgeError, ReadOnlyError, UnavailableError
 from commonplace.domain.ports import History, Repository, Transaction
 from commonplace.store.disk.folder import Folder
+from commonplace.store.disk.ignoring import IgnoreRules
 from commonplace.store.disk.scanning import Scan
 from commonplace.store.disk.swapping import Change
 from commonplace.store.git.committing import wording
@@ -44,6 +45,7 @@ class FolderStore:
         self._writer = writer
         self._history = history
         self._terms = terms
+        self._rules = IgnoreRules(folder.path)
         self._skipped: list[tuple[str, str]] = []
 
     @property
@@ -76,7 +78,7 @@ class FolderStore:
 
     def scan(self) -> Iterator[tuple[Address, FileStat]]:
         """Every servable Markdown file, in no particular order."""
-        scan = Scan(self._folder)
+        scan = Scan(self._folder, self._rules)
         yield from scan
         self._skipped = scan.skipped
 
@@ -85,8 +87,8 @@ class FolderStore:
         return list(self._skipped)
 
     def stat(self, address: Address) -> FileStat | None:
-        """Size and times of a regular file inside the folder, None when there is none."""
-        return self._folder.stat(address)
+        """Size and times of a regular file inside the folder, None when there is none or it is left out."""
+        return None if address.is_document and self._rules.hides(address) else self._folder.stat(address)
 
     def read(self, address: Address) -> bytes:
         """The bytes of a regular file inside the folder."""
@@ -124,6 +126,7 @@ class FolderStore:
             changes = draft.changes(self._terms.prefix)
             if self._terms.git:
                 self._terms.git.refuse_left_out([change.path for change in changes if change.before is None])
+            self._require_served(changes)
             plan = self._plan(changes, message, author)
             draft.acknowledge(self._writer.apply(changes, plan) if changes else "")
 
@@ -145,6 +148,17 @@ class FolderStore:
             return lambda _: None
         contents = {change.path: change.content for change in changes}
         return lambda token: git.plan(token, contents, wording(git.repository, message, author))
+
+    def _require_served(self, changes: Sequence[Change]) -> None:
+        """Refuse to write a document that nobody would find."""
+        for change in changes:
+            address = Address(change.shown)
+            if change.content is not None and address.is_document and self._rules.hides(address):
+                raise InvalidInputError(
+                    f"{address} is left out by an ignore file, so nobody would find it. Nothing was changed.",
+                    kind="document",
+                    hint=f"Choose another path, or bring it back with !/{address} in .commonplaceignore.",
+                )
 
     def _require_writable(self) -> None:
         if reason := self.read_only_reason:

@@ -126,3 +126,32 @@ def test_filters_compare_whole_values_without_regard_to_case(filter_: Filter, ex
         f"meta: {{place: Rome}}\nlong: {'x' * 500}\n---\n"
     )
     assert passes(made, filter_) is expected
+
+
+@pytest.mark.parametrize(
+    ("block", "known"),
+    [
+        # Docusaurus
+        ("id: intro\nslug: /\nsidebar_label: Start", {"id": "intro", "aliases": ("Start",)}),
+        (
+            "slug: /guide/setup\nlast_update: {date: 2024-05-01}",
+            {"aliases": ("/guide/setup",), "updated": "2024-05-01"},
+        ),
+        # Hugo
+        ("linkTitle: Short\nlastmod: 2024-05-02\ncategories: [News, Old]", {"type": "News", "updated": "2024-05-02"}),
+        ("aliases: [/old/path/, /older/]\npublishDate: 2024-01-02", {"date": "2024-01-02", "created": "2024-01-02"}),
+        # Jekyll
+        ("permalink: /about/\nredirect_from: [/us/]", {"aliases": ("/us/", "/about")}),
+        ("categories: news\nlast_modified_at: 2024-06-01", {"type": "news", "updated": "2024-06-01"}),
+        # MkDocs, VitePress, Astro
+        ("nav_title: Home\ndescription: All of it", {"aliases": ("Home",), "description": "All of it"}),
+        ("lastUpdated: true\noutline: deep", {"updated": ""}),
+        ("pubDate: 2023-03-04\nupdatedDate: 2023-04-05", {"date": "2023-03-04", "updated": "2023-04-05"}),
+        ("url: https://example.org/x", {"aliases": ()}),
+    ],
+)
+def test_the_keys_of_generators_are_known(block: str, known: dict[str, object]) -> None:
+    record = describe(read_document(Address("a.md"), f"---\n{block}\n---\n# A\n".encode()), "0" * 40)
+    for name, value in known.items():
+        found = getattr(record, name)
+        assert (found[:10] if name in {"updated", "created"} else found) == value

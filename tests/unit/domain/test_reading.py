@@ -7,7 +7,7 @@ import pytest
 from commonplace.domain.addresses import Address
 from commonplace.domain.documents import Severity
 from commonplace.domain.errors import InvalidInputError, NotFoundError
-from commonplace.domain.reading import find_section, read_document
+from commonplace.domain.reading import find_fragment, find_section, read_document
 from pages import page
 
 
@@ -158,3 +158,58 @@ def test_a_heading_that_is_there_twice_is_told_with_its_anchors(path: list[str])
     nearest = caught.value.context["nearest"]
     assert isinstance(nearest, list)
     assert len({find_section(OUTLINE, [anchor]).ordinal for anchor in nearest}) == 2
+
+
+BLOCKS = b"""---
+title: T ^not-here
+---
+# Trip ^no
+First line
+of a paragraph. ^para
+
+## Day 1
+
+- one ^item
+- two
+  > quoted ^37066d
+
+### Evening
+
+| a | b |
+|---|---|
+| 1 | 2 |
+
+^table
+
+## Day 2
+
+### Evening
+
+Late.
+"""
+
+
+@pytest.mark.parametrize(
+    ("fragment", "text"),
+    [
+        ("Day 1#Evening", "### Evening\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n^table\n\n"),
+        ("Day 2#Evening", "### Evening\n\nLate.\n"),
+        ("day-2", "## Day 2\n\n### Evening\n\nLate.\n"),
+        ("^para", "First line\nof a paragraph. ^para\n"),
+        ("^item", "- one ^item\n"),
+        ("^table", "| a | b |\n|---|---|\n| 1 | 2 |\n\n^table\n"),
+    ],
+)
+def test_the_part_behind_the_mark_of_a_link_is_found(fragment: str, text: str) -> None:
+    document = read_document(Address("trip.md"), BLOCKS)
+    start, end, section = find_fragment(document, fragment)
+    assert BLOCKS[start:end].decode() == text
+    assert (section is None) == fragment.startswith("^")
+
+
+@pytest.mark.parametrize("fragment", ["^gone", "^tabl", "^not-here"])
+def test_a_block_that_is_not_there_is_told_with_the_nearest(fragment: str) -> None:
+    with pytest.raises(NotFoundError) as told:
+        find_fragment(read_document(Address("trip.md"), BLOCKS), fragment)
+    assert told.value.kind == "block"
+    assert fragment != "^tabl" or told.value.context["nearest"] == ["^table"]

@@ -21,6 +21,7 @@ from commonplace.domain.query import Record, ResolvedLink
 from commonplace.domain.snippets import sentence_round
 from commonplace.index.catalogue.database import grow, sql
 from commonplace.index.catalogue.entries import aliases_from, document_key, encode, named, records_where
+from commonplace.index.catalogue.others import OtherFiles
 
 EVERYTHING = "*"
 """The key that stands for every unresolved link: after a first sync it costs less than all keys one by one.
@@ -39,13 +40,22 @@ class CatalogueLookup:
     Args:
         connection: The catalogue, inside a transaction.
         store: The files.
+        others: Those of them that are no documents; None where links to them are not wanted.
         paths: Every document there will be, while a first sync has taken in only a part of them; names are then not
             looked up yet.
     """
 
-    def __init__(self, connection: sqlite3.Connection, store: Store, paths: Collection[str] | None = None) -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        store: Store,
+        others: OtherFiles | None,
+        paths: Collection[str] | None = None,
+    ) -> None:
         self._connection = connection
         self._store = store
+        self.collection = store.name
+        self._others = others
         self._paths = paths
         self._folders = None if paths is None else {path.rpartition("/")[0] for path in paths}
         self._listings: dict[str, frozenset[str]] = {}
@@ -69,6 +79,10 @@ class CatalogueLookup:
         if not self._all_names and key not in self._names:
             self._names[key] = self._read_names("WHERE n.key = ?", (key,)).get(key, [])
         return self._names.get(key, [])
+
+    def files(self, key: str) -> Sequence[Address]:
+        """Other files with this key; while a first sync goes on, a document may yet come that is meant instead."""
+        return self._others.named(key) if self._others and self._paths is None else ()
 
     def read_all_names(self) -> None:
         """Answer `named` from memory from now on."""
@@ -122,13 +136,20 @@ class Linker:
     Args:
         connection: The catalogue, inside a writing transaction.
         store: The files.
+        others: Those of them that are no documents; None where links to them are not wanted.
         paths: See `CatalogueLookup`.
     """
 
-    def __init__(self, connection: sqlite3.Connection, store: Store, paths: Collection[str] | None = None) -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        store: Store,
+        others: OtherFiles | None,
+        paths: Collection[str] | None = None,
+    ) -> None:
         self._connection = connection
         self._collection = store.name
-        self._lookup = CatalogueLookup(connection, store, paths)
+        self._lookup = CatalogueLookup(connection, store, others, paths)
         self._first = paths is not None
         self._rows: list[_LinkRow] = []
         self._names: list[tuple[str, int]] = []
@@ -203,7 +224,7 @@ _Columns = tuple[str | None, int | None, str | None]
 _LinkRow = tuple[int, int, str | None, int | None, str | None, str, str]
 
 _UNRESOLVED = (
-    "(l.target IS NULL AND l.attachment IS NULL AND l.key IN (SELECT key FROM names))"
+    "(l.target IS NULL AND l.attachment IS NULL AND (l.key IN (SELECT key FROM names) OR l.key LIKE '%_.__%'))"
     " OR l.target NOT IN (SELECT id FROM files)"
 )
 
@@ -219,7 +240,7 @@ def has_links(connection: sqlite3.Connection, keys: Iterable[str]) -> bool:
     return connection.execute(query, (encode(list(keys)),)).fetchone() is not None
 
 
-def settle(connection: sqlite3.Connection, store: Store) -> None:
+def settle(connection: sqlite3.Connection, store: Store, others: OtherFiles | None) -> None:
     """Resolve every unsettled link again."""
     everything = connection.execute("SELECT 1 FROM unsettled WHERE key = ?", (EVERYTHING,)).fetchone()
     which = _UNRESOLVED if everything else "l.key IN (SELECT key FROM unsettled)"
@@ -233,7 +254,7 @@ def settle(connection: sqlite3.Connection, store: Store) -> None:
             )
         ).fetchall(),
     )
-    lookup = CatalogueLookup(connection, store)
+    lookup = CatalogueLookup(connection, store, others)
     if len(rows) > MANY_LINKS:
         lookup.read_all_names()
     changes: list[tuple[int | None, str | None, int, int]] = []
@@ -284,26 +305,22 @@ def unresolved_links(connection: sqlite3.Connection, source: Address | None = No
     return _resolved(connection, f"l.target IS NULL AND l.attachment IS NULL{where}", values)
 
 
-def broken_links(connection: sqlite3.Connection, store: Store, source: Address) -> list[ResolvedLink]:
+def broken_links(connection: sqlite3.Connection, lookup: CatalogueLookup, source: Address) -> list[ResolvedLink]:
     """Links of a document that lead nowhere, in order.
 
     Other files come without the index being told, so links that look broken are tried once more.
     """
-    lookup = CatalogueLookup(connection, store)
     found = unresolved_links(connection, source)
-    return [one for one in found if resolve(one.link, source, lookup, collection=store.name) is None]
+    return [one for one in found if resolve(one.link, source, lookup, collection=lookup.collection) is None]
 
 
-def resolve_all(connection: sqlite3.Connection, store: Store, document: Document) -> list[ResolvedLink]:
+def resolve_all(lookup: CatalogueLookup, document: Document) -> list[ResolvedLink]:
     """Where the links of a document as given lead, in order."""
-    lookup = CatalogueLookup(connection, store)
+    source, collection = document.address, lookup.collection
+    targets = [resolve(link, source, lookup, collection=collection) for link in document.links]
     return [
-        ResolvedLink(
-            source=document.address,
-            link=link,
-            target=resolve(link, document.address, lookup, collection=store.name),
-        )
-        for link in document.links
+        ResolvedLink(source=source, link=link, target=target)
+        for link, target in zip(document.links, targets, strict=True)
     ]
 
 

@@ -12,6 +12,7 @@ from commonplace.domain.links import MARKDOWN_KINDS, Named, resolve
 from commonplace.domain.ports import Store
 from commonplace.domain.query import ResolvedLink
 from commonplace.index.catalogue.linking import MANY_LINKS, CatalogueLookup, unresolved_links
+from commonplace.index.catalogue.others import OtherFiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +29,10 @@ class Lost:
         return [link for link, places in self.links if not files or files.isdisjoint(places)]
 
 
-def lost_links(connection: sqlite3.Connection, store: Store) -> Lost:
+def lost_links(connection: sqlite3.Connection, store: Store, others: OtherFiles) -> Lost:
     """The links of all documents that lead to no document."""
     found = unresolved_links(connection)
-    lookup = _Documents(connection, store, many=len(found) > MANY_LINKS)
+    lookup = _Documents(connection, CatalogueLookup(connection, store, others), many=len(found) > MANY_LINKS)
     leads: dict[tuple[str, str, str, bool], frozenset[str] | None] = {}
     links: list[tuple[ResolvedLink, frozenset[str]]] = []
     for one in found:
@@ -51,9 +52,9 @@ def lost_links(connection: sqlite3.Connection, store: Store) -> Lost:
 class _Documents:
     """What the rules of links ask, answered as if there were no other files; the paths where one was asked for."""
 
-    def __init__(self, connection: sqlite3.Connection, store: Store, *, many: bool) -> None:
+    def __init__(self, connection: sqlite3.Connection, lookup: CatalogueLookup, *, many: bool) -> None:
         self._paths = {path for (path,) in connection.execute("SELECT path FROM files")}
-        self._lookup = CatalogueLookup(connection, store)
+        self._lookup = lookup
         if many:
             self._lookup.read_all_names()
         self.places: set[str] = set()
@@ -67,6 +68,9 @@ class _Documents:
 
     def named(self, key: str) -> Sequence[Named]:
         return self._lookup.named(key)
+
+    def files(self, key: str) -> Sequence[Address]:
+        return self._lookup.files(key)
 
 
 def _is_address(path: str) -> bool:

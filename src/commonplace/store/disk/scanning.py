@@ -12,6 +12,7 @@ from commonplace.domain.addresses import MARKDOWN_SUFFIXES, SKIPPED_FOLDERS, Add
 from commonplace.domain.changes import FileStat
 from commonplace.domain.errors import InvalidInputError, StorageError
 from commonplace.store.disk.folder import Folder, file_stat, opened_folder
+from commonplace.store.disk.ignoring import IgnoreRules
 
 # What `parse_address` certainly takes, so that the slow rules are asked only about unusual names.
 _PLAIN_NAME = re.compile(
@@ -26,6 +27,8 @@ class Scan:
     """One pass over a folder. `skipped` is whole when the iteration has ended."""
 
     folder: Folder
+    rules: IgnoreRules
+    """What is left out without a word."""
     skipped: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     """Relative path and reason, for names that look like a document or hold some."""
 
@@ -47,9 +50,22 @@ class Scan:
                 continue
             try:  # `DirEntry` asks for facts through the descriptor, so it stays open for the whole folder
                 with os.scandir(descriptor) as listing:
-                    yield from self._documents(f"{path}/" if path else "", listing, pending)
+                    yield from self._served(path, listing, pending)
             finally:
                 os.close(descriptor)
+
+    def _served(
+        self, path: str, listing: Iterable[os.DirEntry[str]], pending: list[str]
+    ) -> Iterator[tuple[Address, FileStat]]:
+        """The documents of one folder, without what ignore files leave out; its folders are added to `pending`."""
+        known = len(pending)
+        found = self._documents(f"{path}/" if path else "", listing, pending)
+        rules = self.rules.at(path.split("/") if path else [])
+        if rules.nothing:
+            yield from found
+            return
+        yield from (one for one in found if not rules.hide(one[0].path.split("/"), is_folder=False))
+        pending[known:] = [folder for folder in pending[known:] if not rules.hide(folder.split("/"), is_folder=True)]
 
     def _documents(
         self, prefix: str, listing: Iterable[os.DirEntry[str]], pending: list[str]

@@ -11,13 +11,14 @@ from commonplace.domain.addresses import Address, parse_address
 from commonplace.domain.errors import StorageError
 from commonplace.store.disk import scanning
 from commonplace.store.disk.folder import Folder
+from commonplace.store.disk.ignoring import IgnoreRules
 from commonplace.store.disk.scanning import Scan
 from support import Corpora
 
 
 def scan(root: Path) -> tuple[set[str], dict[str, str]]:
     """Paths found and paths left out with their reasons."""
-    found = Scan(Folder(root.resolve()))
+    found = Scan(Folder(root.resolve()), IgnoreRules(root.resolve()))
     return {address.path for address, _ in found}, dict(found.skipped)
 
 

@@ -14,7 +14,7 @@ import typer
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.documents import Document, Section
-from commonplace.domain.errors import ConfigError
+from commonplace.domain.errors import ConfigError, KnowledgeError
 from commonplace.domain.json import Json
 from commonplace.domain.revisions import revision_of
 from commonplace.faces.cli.options import Page, alone
@@ -22,7 +22,7 @@ from commonplace.faces.cli.output import FAINT, one_line
 from commonplace.faces.cli.pages import addressed, located
 from commonplace.faces.cli.session import Session
 from commonplace.services import reading
-from commonplace.services.collections import Collection
+from commonplace.services.collections import Collection, Collections
 from commonplace.services.reading import Passage
 
 
@@ -41,25 +41,43 @@ def command(
         commonplace read notes/idea
         commonplace read "Getting started" --outline
         commonplace read notes/idea --section "Set-up > Linux"
+        commonplace read "notes/idea#Set-up"
         commonplace read notes/idea.md --at 1a2b3c4 > old.md
         commonplace read notes/idea --json
 
-    PAGE is a path with or without .md, an id, or a title; NAME:PAGE names the folder too where several are open. What
-    is written is byte for byte what the file holds. --json also gives the revision that `write --revision` asks for.
+    PAGE is a path with or without .md, an id, or a title; NAME:PAGE names the folder too where several are open. As in
+    a link, #Heading, #Heading#Sub or #^block behind it is a part of it. What is written is byte for byte what the file
+    holds. --json also gives the revision that `write --revision` asks for.
     """
     alone(**{"--section": section, "--lines": lines, "--outline": outline})
     alone(**{"--lines": lines, "--at": at})
     span = _range(lines) if lines is not None else None
     with session.opened() as collections:
-        if at:
-            collection, address = addressed(collections, page)
-        else:
-            found = located(collections, page)
-            collection, address = found.collection, found.record.address
+        collection, address, part = _named(collections, page, at)
         if outline:
             _show_outline(session, collection, reading.document_at(collection, address, at))
+        elif part and section is None and span is None:
+            _show(session, collection, reading.fragment(collection, address, part, at=at))
         else:
             _show(session, collection, _passage(collection, address, at, section=section, span=span))
+
+
+def _named(collections: Collections, page: str, at: str) -> tuple[Collection, Address, str]:
+    """The page, and the part of it that stands behind `#`, where no page has that in its name."""
+    whole, mark, part = page.partition("#")
+    try:
+        return *_found(collections, page), ""
+    except KnowledgeError:
+        if not (at or (whole and mark)):
+            raise
+    if not (whole and mark):
+        return *addressed(collections, page), ""
+    return *(addressed if at else _found)(collections, whole), part
+
+
+def _found(collections: Collections, page: str) -> tuple[Collection, Address]:
+    found = located(collections, page)
+    return found.collection, found.record.address
 
 
 def _passage(

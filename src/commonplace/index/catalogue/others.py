@@ -1,0 +1,80 @@
+"""The files of a collection that are no documents, by their names: what `![[plan.png]]` means wherever it lies.
+
+They are looked for when a link first needs one, and kept for as long as nothing says that some have come or gone.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from commonplace.domain.addresses import MARKDOWN_SUFFIXES, SKIPPED_FOLDERS, Address, parse_address
+from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.links import link_key
+from commonplace.domain.ports import Store
+from commonplace.index.catalogue.presence import OnDisk
+
+
+class OtherFiles:
+    """Names of other files, for the threads of one process.
+
+    Args:
+        store: The files; those of a store that is not on the disk have no names here.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._root = os.fspath(store.root) if isinstance(store, OnDisk) else None
+        self._lock = threading.Lock()
+        self._known: dict[str, dict[str, Address]] | None = None
+
+    def named(self, key: str) -> Sequence[Address]:
+        """Every such file with this `link_key`."""
+        with self._lock:
+            if self._known is None:
+                self._known = {}
+                for path in self._walk():
+                    self._add(path)
+            return tuple(self._known.get(key, {}).values())
+
+    def changed(self, addresses: Iterable[Address]) -> None:
+        """These files, or folders, may have come or gone."""
+        with self._lock:
+            if self._known is None or self._root is None:
+                return
+            for address in addresses:
+                if Path(self._root, address.path).is_file():
+                    self._add(address.path)
+                elif self._known.get(link_key(address.path), {}).pop(address.path, None) is None:
+                    self._known = None  # a folder: what was in it is gone, too
+                    return
+
+    def forget(self) -> None:
+        """Look again when a name is next asked for."""
+        with self._lock:
+            self._known = None
+
+    def _add(self, path: str) -> None:
+        try:
+            address = parse_address(path)
+        except InvalidInputError:
+            return
+        if self._known is not None:
+            self._known.setdefault(link_key(path), {})[path] = address
+
+    def _walk(self) -> Iterable[str]:
+        """Paths of regular files, hidden ones and links left out."""
+        pending = [""] if self._root is not None else []
+        while pending:
+            folder = pending.pop()
+            try:
+                with os.scandir(f"{self._root}/{folder}") as listing:
+                    entries = [entry for entry in listing if not entry.name.startswith(".")]
+            except OSError:
+                continue  # it cannot be listed, or is gone by now: what it holds is not served
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    pending += [f"{folder}{entry.name}/"] if entry.name not in SKIPPED_FOLDERS else []
+                elif entry.is_file(follow_symlinks=False) and not entry.name.lower().endswith(MARKDOWN_SUFFIXES):
+                    yield folder + entry.name

@@ -1,0 +1,229 @@
+"""Ignore files: which documents of a folder are left out, in the syntax of Git.
+
+`.gitignore` (and `.git/info/exclude`) counts where the folder lies in a Git work tree, from the top of that down;
+`.commonplaceignore` counts everywhere and has the last word. Patterns are those of gitignore(5): the last one that fits
+decides, `!` brings back, and of a folder that is left out everything is. Other than Git, this does not look whether a
+file is tracked all the same.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import translate
+from pathlib import Path
+
+from commonplace.domain.addresses import IGNORE_FILES, Address
+
+OWN, GITS = IGNORE_FILES
+MAX_BYTES = 1_000_000
+"""Of an ignore file; a longer one is no list of patterns."""
+
+_ESCAPED = re.compile(r"\\(.)")
+_Stamp = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """One line of an ignore file."""
+
+    hides: bool
+    """False with `!` in front."""
+    folders_only: bool
+    anchored: bool
+    """Whether it is about a path from the file's own folder, and not about a name anywhere below."""
+    parts: tuple[re.Pattern[str] | None, ...]
+    """Of the path; None for `**`."""
+
+    def fits(self, path: Sequence[str], *, is_folder: bool) -> bool:
+        """Whether it is about this path, given from the ignore file's folder."""
+        if self.folders_only and not is_folder:
+            return False
+        if not self.anchored:
+            (name,) = self.parts
+            return name is None or name.fullmatch(path[-1]) is not None
+        return _fits(self.parts, path)
+
+
+def parse_patterns(text: str) -> tuple[Pattern, ...]:
+    """The patterns of an ignore file, in order; a line that is none is skipped."""
+    return tuple(filter(None, map(_pattern, text.splitlines())))
+
+
+_Files = tuple[tuple[int, tuple[Pattern, ...]], ...]
+"""Ignore files that say something, the nearest first: how many parts of a path lie above each, and its patterns."""
+
+
+@dataclass(frozen=True, slots=True)
+class FolderRules:
+    """What counts for the entries of one folder."""
+
+    own: _Files
+    gits: _Files
+
+    @property
+    def nothing(self) -> bool:
+        """Whether nothing at all is left out."""
+        return not self.own and not self.gits
+
+    def hide(self, path: Sequence[str], *, is_folder: bool) -> bool:
+        """Whether an entry of the folder is left out.
+
+        Args:
+            path: The entry's parts, from the root.
+            is_folder: Whether it is a folder itself.
+        """
+        verdict = _verdict(self.own, path, is_folder=is_folder)
+        return bool(_verdict(self.gits, path, is_folder=is_folder) if verdict is None else verdict)
+
+
+class IgnoreRules:
+    """The ignore files of one folder and of those above it in the same Git work tree, read again when they change.
+
+    Args:
+        root: The folder, real and absolute.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._cache: dict[str, tuple[_Stamp, tuple[Pattern, ...]]] = {}
+        top = next((above for above in (root, *root.parents) if (above / ".git").exists()), None)
+        self._in_git = top is not None
+        self._above: list[tuple[Path, str]] = []
+        if top is not None:
+            # From the folder's parent up to the top of the work tree, and what only this clone leaves out.
+            parents = [above for above in root.parents if above == top or top in above.parents]
+            self._above = [(above / GITS, _below(above, root)) for above in parents]
+            self._above.append((top / ".git" / "info" / "exclude", _below(top, root)))
+
+    def hides(self, address: Address) -> bool:
+        """Whether a document, or a folder on the way to it, is left out."""
+        parts = address.path.split("/")
+        return any(
+            self.at(parts[: count - 1]).hide(parts[:count], is_folder=count < len(parts))
+            for count in range(1, len(parts) + 1)
+        )
+
+    def at(self, folder: Sequence[str]) -> FolderRules:
+        """What counts for the entries of a folder, given by its parts from the root."""
+        gits = (*self._files(folder, GITS), *self._from_above()) if self._in_git else ()
+        return FolderRules(tuple(self._files(folder, OWN)), gits)
+
+    def _files(self, folder: Sequence[str], name: str) -> Iterator[tuple[int, tuple[Pattern, ...]]]:
+        for depth in range(len(folder), -1, -1):
+            patterns = self._read("/".join([*folder[:depth], name]))
+            if patterns:
+                yield depth, patterns
+
+    def _from_above(self) -> Iterator[tuple[int, tuple[Pattern, ...]]]:
+        """Those of the folders above, unless they leave out this very folder: then who serves it knows better."""
+        for file, below in self._above:
+            patterns = self._read(str(file))
+            way = below.split("/") if below else []
+            if any(_verdict([(0, patterns)], way[:n], is_folder=True) for n in range(1, len(way) + 1)):
+                return
+            if patterns:
+                yield 0, tuple(_moved(patterns, way)) if way else patterns
+
+    def _read(self, path: str) -> tuple[Pattern, ...]:
+        file = os.path.join(self._root, path)  # noqa: PTH118 - asked for every file of a scan
+        try:
+            status = os.stat(file)  # noqa: PTH116
+        except OSError:
+            return ()
+        stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
+        known = self._cache.get(path)
+        if known is None or known[0] != stamp:
+            known = self._cache[path] = (stamp, _load(file))
+        return known[1]
+
+
+def _load(file: str) -> tuple[Pattern, ...]:
+    try:
+        with open(file, "rb") as opened:  # noqa: PTH123
+            raw = opened.read(MAX_BYTES + 1)
+    except OSError:
+        return ()
+    return parse_patterns(raw.decode("utf-8", "replace")) if len(raw) <= MAX_BYTES else ()
+
+
+def _verdict(files: Iterable[tuple[int, tuple[Pattern, ...]]], path: Sequence[str], *, is_folder: bool) -> bool | None:
+    """What the first file with a pattern that fits says; None where none does."""
+    for depth, patterns in files:
+        inside = path[depth:]
+        for pattern in reversed(patterns):
+            if pattern.fits(inside, is_folder=is_folder):
+                return pattern.hides
+    return None
+
+
+def _moved(patterns: Sequence[Pattern], way: Sequence[str]) -> Iterator[Pattern]:
+    """Patterns of a folder above as they are for paths that begin here; anchored ones that lead elsewhere are left."""
+    for pattern in patterns:
+        if not pattern.anchored:
+            yield pattern
+            continue
+        for parts in _rests(pattern.parts, way):
+            yield Pattern(pattern.hides, pattern.folders_only, anchored=True, parts=parts)
+
+
+def _rests(
+    parts: tuple[re.Pattern[str] | None, ...], way: Sequence[str]
+) -> Iterator[tuple[re.Pattern[str] | None, ...]]:
+    """What is left of a path pattern when its beginning has fitted a way."""
+    if not way:
+        if parts:
+            yield parts
+        return
+    if not parts:
+        return
+    first = parts[0]
+    if first is None:
+        yield from _rests(parts[1:], way)
+        yield from _rests(parts, way[1:])
+    elif first.fullmatch(way[0]):
+        yield from _rests(parts[1:], way[1:])
+
+
+def _fits(parts: Sequence[re.Pattern[str] | None], path: Sequence[str]) -> bool:
+    """Whether path parts fit those of a pattern, `**` standing for any number of them."""
+    reached = {0}
+    for number, part in enumerate(parts):
+        if part is None:
+            last = number == len(parts) - 1
+            reached = set(range(min(reached) + last, len(path) + 1)) if reached else reached
+        else:
+            reached = {at + 1 for at in reached if at < len(path) and part.fullmatch(path[at])}
+        if not reached:
+            return False
+    return len(path) in reached
+
+
+def _pattern(line: str) -> Pattern | None:
+    text = line.rstrip("\r\n")
+    while text.endswith(" ") and not text.endswith("\\ "):
+        text = text[:-1]
+    if not text or text.startswith("#"):
+        return None
+    hides = not text.startswith("!")
+    text = text if hides else text[1:]
+    folders_only = text.endswith("/")
+    text = text.rstrip("/") if folders_only else text
+    anchored = "/" in text
+    parts = [part for part in text.split("/") if part]
+    if not parts:
+        return None
+    return Pattern(hides, folders_only, anchored, tuple(_part(part) for part in parts))
+
+
+def _part(text: str) -> re.Pattern[str] | None:
+    if text == "**":
+        return None
+    escaped = _ESCAPED.sub(lambda found: f"[{found[1]}]" if found[1] != "^" else "^", text)
+    return re.compile(translate(escaped.replace("[^", "[!")))
+
+
+def _below(above: Path, folder: Path) -> str:
+    return "" if above == folder else folder.relative_to(above).as_posix()

@@ -1,0 +1,54 @@
+"""The table of links is true: each of its rows resolves as it says, in the folder that the page draws."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.links import Named, resolve
+from commonplace.domain.reading import read_document
+from linked import Collection
+from support import ROOT
+
+PAGE = (ROOT / "docs" / "links.md").read_text(encoding="utf-8")
+TABLE = PAGE[PAGE.index("<!-- rules -->") : PAGE.index("<!-- /rules -->")]
+ROWS = [
+    (written.replace("\\|", "|"), leads.strip("`"))
+    for written, leads in re.findall(r"^\|[^|]*\| `(.*?)` \| (.*?) \|", TABLE, re.MULTILINE)
+]
+
+
+def folder() -> Collection:
+    """The collection that the page draws."""
+    named: list[Named] = []
+    files: list[str] = []
+    for line in re.search(r"```text\n(.*?)```", PAGE, re.DOTALL)[1].splitlines():  # type: ignore[index]
+        path, _, about = line.partition("   ")
+        if not path.endswith((".md", ".markdown")):
+            files.append(path)
+            continue
+        address = Address(path)
+        given = dict(re.findall(r"(\w+): (\[.*?\]|[^,]+)", about.strip()))
+        aliases = tuple(given.get("aliases", "").strip("[]").split(", ")) if "aliases" in given else ()
+        aliases += (given["slug"],) if "slug" in given else ()
+        named.append(Named(address, given.get("id", address.id), given.get("title", address.stem), aliases))
+    return Collection(*named, files=files)
+
+
+def test_the_page_has_a_row_for_every_rule() -> None:
+    assert len(ROWS) >= 28
+    assert TABLE.count("\n| ") - 1 == len(ROWS)
+
+
+@pytest.mark.parametrize(("written", "leads"), ROWS, ids=[row[0] for row in ROWS])
+def test_a_row_resolves_as_it_says(written: str, leads: str) -> None:
+    text = f"| a |\n|---|\n| {written} |\n" if "\\|" in written else f"{written}\n"
+    document = read_document(Address("notes/page.md"), text.encode())
+    if leads == "not a link":
+        assert document.links == ()
+        return
+    (link,) = document.links
+    found = resolve(link, document.address, folder())
+    assert (found.path if found else "nowhere") == leads

@@ -1,0 +1,1 @@
+"""Vaults as Obsidian keeps them, written for tests."""
