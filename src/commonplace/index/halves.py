@@ -39,6 +39,9 @@ CATALOGUE = "catalogue.sqlite3"
 FULLTEXT = "fulltext"
 LOCK = "lock"
 
+_TOLD: set[str] = set()
+"""Cache folders of which was said that they cannot be used: once is enough for all that would lie in them."""
+
 DAMAGE = (sqlite3.DatabaseError, FullTextError, FileNotFoundError)
 """What a missing, damaged or foreign index raises."""
 
@@ -146,12 +149,14 @@ class Home:
         except (OSError, sqlite3.Error, FullTextError) as error:
             if self._temporary:
                 raise _unwritable() from error
-            log.warning(
-                "%s: the cache folder cannot be used (%s); the index is kept in memory or a temporary folder"
-                " and made again at every start",
-                self._store.name,
-                _reason(error),
-            )
+            if str(self._folder.parent) not in _TOLD:
+                _TOLD.add(str(self._folder.parent))
+                log.warning(
+                    "%s: the cache folder cannot be used (%s); indexes are kept in memory or a temporary folder"
+                    " and made again at every start",
+                    self._store.name,
+                    _reason(error),
+                )
             self._temporary = tempfile.TemporaryDirectory(prefix="commonplace-", ignore_cleanup_errors=True)
             self._folder = Path(self._temporary.name)
             return self.open()

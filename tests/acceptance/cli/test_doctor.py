@@ -88,7 +88,8 @@ def test_a_person_sees_each_check_on_a_line_with_its_command_below(repo: GitRepo
     blocked = tmp_path / "file"
     blocked.write_text("")
     shell = Shell(repo.path, {"HOME": str(tmp_path / "home"), "XDG_CACHE_HOME": str(blocked), "COMMONPLACE_PORT": "0"})
-    done = shell("doctor")
+    (tmp_path / "more").mkdir()
+    done = shell("doctor", "-C", repo.path, "-C", tmp_path / "more")
     assert done.code == 1
     assert done.stderr.count("the cache folder cannot be used") == 1, "said once"
     assert "notes: ok: The index knows all 4 pages as their files are. [index]" in done.lines, "from another place"
