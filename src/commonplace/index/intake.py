@@ -36,7 +36,7 @@ from commonplace.index.catalogue.database import (
 from commonplace.index.catalogue.entries import Entries, document_key, record_at, remove_entries, set_stat
 from commonplace.index.catalogue.linking import Linker, has_links, settle, unsettle
 from commonplace.index.catalogue.others import OtherFiles
-from commonplace.index.catalogue.pending import begin_batch, left_pending, pending_paths
+from commonplace.index.catalogue.pending import begin_batch, differing, left_pending, pending_paths
 from commonplace.index.locking import BatchLock
 from commonplace.index.words.fulltext import FullText, FullTextWriter
 from commonplace.index.words.texts import DocumentText, document_text, text_from_json, text_to_json
@@ -46,6 +46,8 @@ FEW_FILES = 64
 MOST_RECENT = 64
 RECENT_SHARE = 16
 """How many documents wait in the catalogue: one for every so many documents, and never more than the former."""
+TOO_MANY = 4
+"""So many times as many wait at the most, should they come faster than they are moved."""
 LARGE_TEXT = 1_000_000
 """Bytes of a document that does not wait: taking it apart for every process costs more than a commit."""
 BATCH_FILES = 2500
@@ -65,6 +67,8 @@ class Outcome:
     unreadable: dict[str, str] = field(default_factory=dict[str, str])
     changed: list[Address] = field(default_factory=list[Address])
     """Every document of the counts."""
+    full: bool = False
+    """Whether it is time for `flush`: nobody needs to wait for it."""
 
 
 class Intake:
@@ -108,10 +112,16 @@ class Intake:
             settle(connection, self._store, self._others)
             if recent.used:
                 grow(connection, "generation")
-            full = recent.full
-        if full:
+            outcome.full = recent.times_full >= 1
+            overfull = recent.times_full >= TOO_MANY
+        if overfull:
             self.flush()
         return outcome
+
+    def differing(self, paths: Sequence[str]) -> list[str]:
+        """Those of these files that are not as the index knows them; it is only read, so nobody has to wait."""
+        with self._catalogue.reading() as connection:
+            return differing(connection, self._store, paths)
 
     def take_others(self, addresses: Sequence[Address]) -> None:
         """Resolve again what may lead to files that are no documents and have come or gone."""
@@ -169,7 +179,7 @@ class Intake:
                 return outcome
 
     def flush(self) -> None:
-        """Move the texts that wait in the catalogue into the full text.
+        """Move the texts that wait in the catalogue into the full text, unless another process just has.
 
         Raises:
             UnavailableError: another process kept the lock for too long.
@@ -180,7 +190,8 @@ class Intake:
                     "list[tuple[int, int, str | None]]",
                     connection.execute("SELECT id, seq, text FROM recent").fetchall(),
                 )
-            if not rows:
+                full = _RecentTexts(connection).times_full >= 1
+            if not full and not any(len(text or "") > LARGE_TEXT for _, _, text in rows):
                 return
             with self._fulltext.writing(bulk=False) as writer:
                 for key, _, text in rows:
@@ -259,13 +270,13 @@ class _RecentTexts:
         self._connection.execute("INSERT OR REPLACE INTO recent VALUES (?, ?, ?, ?)", row)
 
     @property
-    def full(self) -> bool:
-        """Whether it is time to move them."""
+    def times_full(self) -> float:
+        """How many times as many wait as may; from 1 on it is time to move them."""
         waiting = self._connection.execute("SELECT count(*) FROM recent").fetchone()[0]
         documents = self._connection.execute(
             "SELECT count(*) FROM (SELECT 1 FROM files LIMIT ?)", (MOST_RECENT * RECENT_SHARE,)
         ).fetchone()[0]
-        return self._large or waiting > documents // RECENT_SHARE
+        return 1.0 if self._large else waiting / (documents // RECENT_SHARE + 1)
 
 
 class _FullTexts:

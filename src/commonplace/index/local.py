@@ -12,7 +12,7 @@ from typing import TypeVar
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Revision
 from commonplace.domain.documents import Document
-from commonplace.domain.errors import IndexingError, NotFoundError, StorageError, UnavailableError
+from commonplace.domain.errors import IndexingError, KnowledgeError, NotFoundError, StorageError, UnavailableError
 from commonplace.domain.ports import Progress, Store
 from commonplace.domain.query import (
     Counts,
@@ -35,6 +35,7 @@ from commonplace.index.catalogue.presence import OnDisk
 from commonplace.index.dating import Dating
 from commonplace.index.halves import DAMAGE, Halves, Home, View, refuse_unless_damaged, unusable
 from commonplace.index.intake import FEW_FILES, Outcome
+from commonplace.index.moving import Moving
 from commonplace.index.watching import Changes, Watcher
 from commonplace.index.words.fulltext import failures
 
@@ -65,6 +66,7 @@ class LocalIndex:
         self._opening = threading.RLock()
         self._halves = self._home.open()
         self._dating = Dating(store, self._catalogue)
+        self._moving = Moving(self._move)
         self._ready = threading.Event()
         self._steps = (0, 0)
         self._own: dict[Address, str] = {}
@@ -92,8 +94,7 @@ class LocalIndex:
         """Bring these files up to date; what cannot be taken in now is left to the next scan, and said in the log."""
         try:
             with self._knowing:
-                paths = [address.path for address in addresses]
-                outcome = self._with_halves(lambda halves: halves.intake.take_few(paths))
+                outcome = self._take_few([address.path for address in addresses])
                 for address in addresses:
                     self._remember(address)
         except (StorageError, UnavailableError):
@@ -246,6 +247,7 @@ class LocalIndex:
     def close(self) -> None:
         """Release everything."""
         self._dating.close()
+        self._moving.close()
         self._halves.close()
         self._home.close()
 
@@ -277,8 +279,12 @@ class LocalIndex:
             outcome = self._sync(None)
             documents = list(dict.fromkeys([*documents, *outcome.changed]))
         elif documents:
-            outcome = self._with_halves(lambda halves: halves.intake.take_few([address.path for address in documents]))
-            self._dating.poke()
+            # Mostly they are in already: whoever writes through a server indexes what it wrote.
+            paths = [address.path for address in documents]
+            differing = self._with_halves(lambda halves: halves.intake.differing(paths))
+            if differing:
+                outcome = self._take_few(differing)
+                self._dating.poke()
         if others:
             self._with_halves(lambda halves: halves.intake.take_others(others))
         with self._knowing:
@@ -294,6 +300,23 @@ class LocalIndex:
             listing = bool(outcome.added or outcome.removed) or not known.issuperset(documents)
             for listener in self._listeners:
                 listener(documents, listing)
+
+    def _take_few(self, paths: Sequence[str]) -> Outcome:
+        outcome = self._with_halves(lambda halves: halves.intake.take_few(paths))
+        if outcome.full:
+            self._moving.poke()
+        return outcome
+
+    def _move(self) -> None:
+        """Move what waits into the full text; what cannot be moved now stays where it is searched as well."""
+        with self._opening:
+            halves = self._halves
+        try:
+            if halves.current:
+                halves.intake.flush()
+        except (KnowledgeError, OSError, *DAMAGE):
+            if halves is self._halves and halves.current:
+                log.warning("%s: changed documents wait for the full text", self._store.name, exc_info=True)
 
     def _remember(self, address: Address) -> bool:
         """Whether a document is other than this process last knew or wrote it; from now on it is not."""

@@ -123,8 +123,11 @@ class Watcher:
 
 
 def _changes(root: Path, events: set[tuple[int, str]]) -> Changes:
+    # Git is busy in its own folder, and most events of a repository that is written to come from there.
+    git = f"{root}/.git/"
+    served = [event for event in events if not event[1].startswith(git)]
     changes = Changes(scan=len(events) > MANY_EVENTS)
-    for kind, path in sorted(events, key=lambda event: event[1]):
+    for kind, path in sorted(served, key=lambda event: event[1]):
         if path.endswith(IGNORE_FILES):
             changes.scan = True
         address = _address(root, path)

@@ -6,6 +6,10 @@ import sqlite3
 from collections.abc import Sequence
 from typing import cast
 
+from commonplace.domain.addresses import Address
+from commonplace.domain.errors import NotFoundError, StorageError
+from commonplace.domain.ports import Store
+from commonplace.domain.revisions import revision_of
 from commonplace.index.catalogue.entries import encode
 
 
@@ -15,6 +19,29 @@ def left_pending(connection: sqlite3.Connection, paths: Sequence[str]) -> frozen
         "SELECT path FROM pending WHERE path IN (SELECT value FROM json_each(?))", (encode(list(paths)),)
     )
     return frozenset(cast("str", row[0]) for row in rows)
+
+
+def differing(connection: sqlite3.Connection, store: Store, paths: Sequence[str]) -> list[str]:
+    """Those of these files that are not as the catalogue knows them, or of which a sync is to look again."""
+    asked = (encode(list(paths)),)
+    rows = connection.execute(
+        "SELECT path, revision FROM files WHERE path IN (SELECT value FROM json_each(?1))"
+        " UNION ALL SELECT path, NULL FROM unreadable WHERE path IN (SELECT value FROM json_each(?1))",
+        asked,
+    )
+    known = dict(cast("list[tuple[str, str | None]]", rows.fetchall()))
+    left = left_pending(connection, paths)
+    return [path for path in dict.fromkeys(paths) if path in left or known.get(path, "") != _revision(store, path)]
+
+
+def _revision(store: Store, path: str) -> str:
+    """The revision of a file as it is now; "" where there is none, and what no revision is where it cannot be read."""
+    try:
+        return revision_of(store.read(Address(path)))
+    except NotFoundError:
+        return ""
+    except StorageError:
+        return "unreadable"
 
 
 def begin_batch(connection: sqlite3.Connection, files: int) -> frozenset[str]:
