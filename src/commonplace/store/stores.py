@@ -18,6 +18,7 @@ from commonplace.store.disk.ignoring import IgnoreRules
 from commonplace.store.disk.scanning import Scan
 from commonplace.store.disk.swapping import Change
 from commonplace.store.git.committing import wording
+from commonplace.store.git.tracking import TrackedDocuments
 from commonplace.store.git.writing import GitWriter
 from commonplace.store.locking import WAIT_SECONDS
 from commonplace.store.publishing import Publisher
@@ -45,7 +46,9 @@ class FolderStore:
         self._writer = writer
         self._history = history
         self._terms = terms
-        self._rules = IgnoreRules(folder.path)
+        git = terms.git
+        tracked = TrackedDocuments(git.repository, terms.prefix) if git else frozenset[str]
+        self._rules = IgnoreRules(folder.path, tracked)
         self._skipped: list[tuple[str, str]] = []
 
     @property

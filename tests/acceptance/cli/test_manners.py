@@ -54,6 +54,7 @@ def test_every_command_shows_examples_that_are_no_mistakes(shell: Shell, command
     typed = (line[line.index("commonplace ") :] for line in shown.splitlines() if f"commonplace {command}" in line)
     examples = [list(takewhile(lambda word: word not in {"|", ">"}, shlex.split(line))) for line in typed]
     assert len(examples) >= 2
+    assert max(map(len, text.splitlines())) <= 80
     options = {word for words in examples for word in words if word.startswith("-") and word != "-"}
     assert {option for option in options if option not in text[text.index("Options:") :]} == set()
     assert not STYLE.search(text)

@@ -2,15 +2,14 @@
 
 `.gitignore` (and `.git/info/exclude`) counts where the folder lies in a Git work tree, from the top of that down;
 `.commonplaceignore` counts everywhere and has the last word. Patterns are those of gitignore(5): the last one that fits
-decides, `!` brings back, and of a folder that is left out everything is. Other than Git, this does not look whether a
-file is tracked all the same.
+decides, `!` brings back, and of a folder that is left out everything is. What Git tracks all the same stays.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import translate
 from pathlib import Path
@@ -20,6 +19,9 @@ from commonplace.domain.addresses import IGNORE_FILES, Address
 OWN, GITS = IGNORE_FILES
 MAX_BYTES = 1_000_000
 """Of an ignore file; a longer one is no list of patterns."""
+
+Tracked = Callable[[], frozenset[str] | None]
+"""Gives the paths of documents that Git tracks and of their folders; None when that cannot be told."""
 
 _ESCAPED = re.compile(r"\\(.)")
 _Stamp = tuple[int, int, int]
@@ -62,6 +64,9 @@ class FolderRules:
 
     own: _Files
     gits: _Files
+    tracked: Tracked
+    inside: bool = False
+    """Whether Git leaves out the folder itself, and only what it tracks in there is served."""
 
     @property
     def nothing(self) -> bool:
@@ -76,7 +81,12 @@ class FolderRules:
             is_folder: Whether it is a folder itself.
         """
         verdict = _verdict(self.own, path, is_folder=is_folder)
-        return bool(_verdict(self.gits, path, is_folder=is_folder) if verdict is None else verdict)
+        if verdict is not None:
+            return verdict
+        if not self.inside and not _verdict(self.gits, path, is_folder=is_folder):
+            return False
+        tracked = self.tracked()
+        return tracked is not None and "/".join(path) not in tracked
 
 
 class IgnoreRules:
@@ -84,10 +94,12 @@ class IgnoreRules:
 
     Args:
         root: The folder, real and absolute.
+        tracked: See `Tracked`.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, tracked: Tracked = frozenset) -> None:
         self._root = root
+        self._tracked = tracked
         self._cache: dict[str, tuple[_Stamp, tuple[Pattern, ...]]] = {}
         top = next((above for above in (root, *root.parents) if (above / ".git").exists()), None)
         self._in_git = top is not None
@@ -109,7 +121,8 @@ class IgnoreRules:
     def at(self, folder: Sequence[str]) -> FolderRules:
         """What counts for the entries of a folder, given by its parts from the root."""
         gits = (*self._files(folder, GITS), *self._from_above()) if self._in_git else ()
-        return FolderRules(tuple(self._files(folder, OWN)), gits)
+        own = tuple(self._files(folder, OWN))
+        return FolderRules(own, gits, self._tracked, inside=_is_inside(own, gits, folder))
 
     def _files(self, folder: Sequence[str], name: str) -> Iterator[tuple[int, tuple[Pattern, ...]]]:
         for depth in range(len(folder), -1, -1):
@@ -138,6 +151,16 @@ class IgnoreRules:
         if known is None or known[0] != stamp:
             known = self._cache[path] = (stamp, _load(file))
         return known[1]
+
+
+def _is_inside(own: _Files, gits: _Files, folder: Sequence[str]) -> bool:
+    """Whether Git leaves out a folder or one that it lies in, and nothing brings that back."""
+    for count in range(1, len(folder) + 1 if gits else 1):
+        above = [[(depth, patterns) for depth, patterns in files if depth < count] for files in (own, gits)]
+        mine, theirs = (_verdict(files, folder[:count], is_folder=True) for files in above)
+        if mine is None and theirs:
+            return True
+    return False
 
 
 def _load(file: str) -> tuple[Pattern, ...]:

@@ -76,6 +76,19 @@ def test_a_folder_of_a_repository_heeds_what_stands_above_it_unless_that_leaves_
     assert served(repo.path / "docs") == set()
 
 
+def test_what_git_tracks_stays_whatever_its_ignore_files_say(tmp_path: Path) -> None:
+    repo = new_repo(tmp_path / "repo", {"docs/build/how.md": "# How", "docs/a.md": "# A"})
+    repo.write(".gitignore", "build/\n")
+    repo.write("docs/build/made.md", "# Made")
+    repo.write("build/out.md", "# Out")
+    assert served(repo.path) == {"docs/a.md", "docs/build/how.md"}
+    assert served(repo.path / "docs") == {"a.md", "build/how.md"}
+    repo.git("add", "--force", "build/out.md")
+    assert served(repo.path) == {"docs/a.md", "docs/build/how.md", "build/out.md"}
+    repo.write(".commonplaceignore", "how.md\n")
+    assert served(repo.path) == {"docs/a.md", "build/out.md"}
+
+
 def test_what_is_left_out_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / ".commonplaceignore").write_text("drafts/\n")
     store = open_store(tmp_path, commit="manual", state_dir=tmp_path / "state")

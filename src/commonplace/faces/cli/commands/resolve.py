@@ -31,7 +31,7 @@ def command(
 
     Examples:
         commonplace resolve --manifest layers.json --concept systems/auth-service
-        commonplace resolve --personal ~/notes --shared ~/team --concept owner | jq -r .markdown
+        commonplace resolve --personal ~/notes --shared ~/team --concept owner
 
     What is printed is JSON: each section with the layer that it comes from and what other layers say otherwise. The
     exit code is 1 when no layer holds the concept.

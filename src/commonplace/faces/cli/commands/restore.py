@@ -31,7 +31,7 @@ def command(
     Examples:
         commonplace restore notes/idea --at 1a2b3c4
         commonplace restore notes/deleted.md --at 9f8e7d6
-        commonplace log notes/idea && commonplace restore notes/idea --at 5d6e7f8 -m "Take back the rewrite"
+        commonplace restore notes/idea --at 5d6e7f8 -m "Take back the rewrite"
 
     A page that was deleted is named by its path. Text that was never committed would be lost for good: then the
     command refuses, and --force says that it may go.

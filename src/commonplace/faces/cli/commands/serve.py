@@ -61,7 +61,7 @@ def command(
     Examples:
         commonplace serve ~/notes
         commonplace serve ~/notes --toolset wiki --port 8090
-        commonplace serve ~/notes --host 0.0.0.0 --public-url https://notes.example.org
+        commonplace serve ~/notes --public-url https://notes.example.org
 
     PATHs are the folders to serve, by default those of --kb. On 127.0.0.1 nobody needs a key until there is one; any
     other address needs one first: `commonplace keys create`.

@@ -101,7 +101,7 @@ def command(
         date | commonplace write journal/today --append
         commonplace write notes/idea --set status=done --set tags="[a, b]"
         commonplace write notes/idea --replace teh the
-        echo text | commonplace write notes/idea --section "Set-up > Linux" --revision 1a2b3c4
+        date | commonplace write notes/idea --section Linux --revision 1a2b3c4
         commonplace write notes/idea --rename archive/idea --dry-run
         commonplace write notes/idea --delete --dry-run
         commonplace write notes/idea --delete --force
