@@ -67,6 +67,7 @@ class Workplace:
         cascade = None if specs is None else self._cascade(specs, collections)
         self.services = Services(
             collections=collections,
+            credit=settings.commit_client,
             cascade=cascade,
             wiki_of=partial(_local_wiki, settings),
             remote_wiki=_remote_wiki(settings),
@@ -80,8 +81,8 @@ class Workplace:
             if self._settings.toolset == PROJECTS:
                 logging.getLogger("commonplace").setLevel(self._settings.knowledge_log_level.upper())
                 _ = self.services.projects
-            for collection in self.services.collections:
-                keep_current(collection, self._closing)
+            for collection, folder in zip(self.services.collections, self._folders, strict=True):
+                keep_current(collection, self._closing, folder, self._settings.sweep)
             if self._embedding:
                 self._embedding.serve()
         except KnowledgeError:
@@ -387,9 +388,7 @@ def _unused(name: str, opened: Sequence[Collection]) -> str:
 
 def _checked(folder: Path, settings: Settings) -> Path:
     if not folder.is_dir():
-        raise NotFoundError(
-            f"There is no folder {folder.name!r}.", kind="folder", hint="Give the path of an existing folder."
-        )
+        raise NotFoundError(f"There is no folder {folder.name!r}.", kind="folder", hint="Name one that exists.")
     real = folder.resolve()
     if settings.commit == "auto" and not any((parent / ".git").exists() for parent in (real, *real.parents)):
         raise ConfigError(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
     from commonplace.settings import Settings
 
 log = logging.getLogger(__name__)
+
+SWEEP_SECONDS = 5
+"""Between two looks through a folder whose file system does not tell of every change."""
+SWEEP_SHARE = 0.1
+"""Of the time that looking may take, so that a very large folder is looked through less often."""
 
 
 class SpacePlace:
@@ -41,6 +47,7 @@ class SpacePlace:
         from commonplace.services.pages.space_file import SpaceFile
         from commonplace.store import open_store
 
+        self._settings = settings
         store = open_store(_folder(settings), commit="manual", state_dir=settings.state_dir)
         self.space = SpaceFile(store)
         server = server_of(settings, self.space())
@@ -65,7 +72,7 @@ class SpacePlace:
     def start(self) -> None:
         """Bring the folder's own index up to date, if it has one, and keep it so; returns at once."""
         for collection in self._own:
-            keep_current(collection, self._closing)
+            keep_current(collection, self._closing, _folder(self._settings), self._settings.sweep)
 
     def sync(self) -> None:
         """Bring it up to date before a single command is answered."""
@@ -134,10 +141,37 @@ def server_of(settings: Settings, space: Space) -> Server | None:
     return server_for(Wish(settings.engine, settings.search_url, settings.search_key), space, Path.home())
 
 
-def keep_current(collection: Collection, closing: ExitStack) -> None:
-    """Watch a collection, and begin to take in what changed since it was last open; returns at once."""
+def keep_current(collection: Collection, closing: ExitStack, folder: Path, seconds: int | None) -> None:
+    """Watch a collection, and begin to take in what changed since it was last open; returns at once.
+
+    Where the system does not tell of every change, its files are also looked through again and again.
+
+    Args:
+        collection: Which one.
+        closing: Ends it.
+        folder: Where its files are.
+        seconds: Between two looks; 0 for never, None for as often as its file system needs it.
+    """
+    from commonplace.store.disk.mounts import reports_changes
+
     closing.enter_context(collection.index.watch())
     threading.Thread(target=_sync, args=(collection,), name="sync", daemon=True).start()
+    if seconds is None:
+        seconds = 0 if reports_changes(folder) else SWEEP_SECONDS
+    if seconds:
+        ending = threading.Event()
+        thread = threading.Thread(target=_sweep, args=(collection, seconds, ending), name="sweep", daemon=True)
+        thread.start()
+        closing.callback(thread.join)
+        closing.callback(ending.set)
+
+
+def _sweep(collection: Collection, seconds: float, ending: threading.Event) -> None:
+    took = 0.0
+    while not ending.wait(max(seconds, took / SWEEP_SHARE)):
+        began = time.monotonic()
+        _sync(collection)
+        took = time.monotonic() - began
 
 
 def _sync(collection: Collection) -> None:
@@ -146,7 +180,13 @@ def _sync(collection: Collection) -> None:
     except KnowledgeError:
         log.exception("%s: indexing failed", collection.name)
     else:
-        log.info("%s: %d added, %d updated, %d removed", collection.name, report.added, report.updated, report.removed)
+        told = (report.added, report.updated, report.removed)
+        log.log(
+            logging.INFO if any(told) else logging.DEBUG,
+            "%s: %d added, %d updated, %d removed",
+            collection.name,
+            *told,
+        )
 
 
 def _folder(settings: Settings) -> Path:

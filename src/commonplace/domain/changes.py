@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from commonplace.domain.addresses import Address
 
@@ -19,6 +20,23 @@ class Author:
     email: str
     commits: bool = False
     """Whether the committer is this one as well, whatever Git's configuration says."""
+
+
+Credit: TypeAlias = Literal["none", "co-author", "author"]
+"""How commits name the program that asked for them: not at all, in a `Co-authored-by` line, or as their author."""
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """The program through which a caller writes."""
+
+    name: str
+    """As it calls itself; nobody has checked that."""
+    credit: Credit = "none"
+
+
+CLIENT: ContextVar[Client | None] = ContextVar("client", default=None)
+"""Through which program the current thread's caller writes, where a face knows it."""
 
 
 class FileStat(NamedTuple):

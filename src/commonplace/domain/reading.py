@@ -28,6 +28,9 @@ _BLANK = re.compile(rb"(?m)^[ \t]*\r?\n")
 _MAX_NEAREST = 3
 _MAX_COMPARED = 500
 """Headings, and characters of one, that are compared to find the nearest."""
+LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\n"
+MAX_POINTER_BYTES = 1024
+"""How a pointer begins, and how long one can be, by Git LFS's own specification."""
 
 
 def read_document(address: Address, raw: bytes) -> Document:
@@ -55,10 +58,18 @@ def read_document(address: Address, raw: bytes) -> Document:
         sections=sections,
         links=(*read_properties(source, frontmatter), *_links(source, base, body, found.links)),
         tags=_tags(source[base:], body, frontmatter, found),
-        findings=(*findings, *frontmatter.findings),
+        findings=(*findings, *frontmatter.findings, *_pointer(raw)),
         title=_title(address, frontmatter.values, sections),
         words=_words(source[base:], body),
     )
+
+
+def _pointer(raw: bytes) -> Sequence[Finding]:
+    """A finding for a file of Git LFS that was not fetched: what lies here only says where its text is."""
+    if not raw.startswith(LFS_POINTER) or len(raw) > MAX_POINTER_BYTES:
+        return ()
+    message = "The file is a pointer of Git LFS; its text is not here. Run git lfs pull."
+    return (Finding("lfs_pointer", Severity.WARNING, message, line=1),)
 
 
 def find_section(document: Document, path: Sequence[str]) -> Section:

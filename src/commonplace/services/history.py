@@ -23,6 +23,23 @@ class Restored:
     action: Action
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The state of a collection that an answer came from."""
+
+    collection: str
+    commit: str
+    """The current one, "" without Git."""
+    generation: int
+    """Of the index: grows with every change that it took in."""
+
+
+def standing(collection: Collection) -> Standing:
+    """Where a collection stands now."""
+    history = collection.store.history
+    return Standing(collection.name, history.head() if history.available else "", collection.index.generation)
+
+
 def log(collection: Collection, address: Address | None, *, limit: int, offset: int = 0) -> list[Commit]:
     """Commits that touched a document (None: anything in the collection), newest first.
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from commonplace.domain.changes import Credit
 from commonplace.domain.errors import ForbiddenError, NotFoundError
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.noticing import Notices
@@ -25,6 +26,8 @@ class Services:
     collections: Collections
     notices: Notices = field(default_factory=Notices)
     """Who wants to know that documents have changed."""
+    credit: Credit = "none"
+    """How commits name the program through which a caller writes."""
     cascade: Cascade | None = None
     """The layers, where a manifest names some."""
     wiki_of: Callable[[Collection], Wiki] | None = None

@@ -13,6 +13,7 @@ from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias, get_args, get_type_hints
 
+from commonplace.domain.changes import Credit
 from commonplace.domain.errors import ConfigError
 from commonplace.settings.values import reader, written
 
@@ -95,6 +96,21 @@ class Settings:
         CommitMode,
         About("`auto`: each write through MCP is one commit; `manual`: writes are files until they are committed."),
     ] = "manual"
+    commit_client: Annotated[
+        Credit,
+        About(
+            "How commits name the program that asked for them over MCP: `none`, as `co-author`, or as `author` where "
+            "no other author is given."
+        ),
+    ] = "none"
+    sweep: Annotated[
+        int | None,
+        About(
+            "How often a folder is looked through for changes that the system does not report; 0 for never.",
+            unit="seconds",
+            default="5 on network and shared file systems, else 0",
+        ),
+    ] = None
     embed: Annotated[
         bool,
         About("Whether pages are embedded in the background and search goes by meaning too, where there is a model."),

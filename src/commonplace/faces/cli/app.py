@@ -39,6 +39,7 @@ COMMANDS = (
     "check",
     "doctor",
     "index",
+    "status",
     "model",
     "resolve",
     "conflicts",

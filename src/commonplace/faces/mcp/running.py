@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
+from commonplace.domain.changes import CLIENT, Client
 from commonplace.faces.access.callers import caller_of
 from commonplace.faces.mcp.asking import ConnectedPeer, LogLevels
 from commonplace.faces.mcp.dialect import Call, Tier, require_text
 from commonplace.faces.mcp.peers import InputNeeded
-from commonplace.faces.mcp.sdk import Context, scope_of, session_of
+from commonplace.faces.mcp.sdk import Context, client_name, scope_of, session_of
 from commonplace.faces.observe import observed
 from commonplace.faces.working import in_thread
 from commonplace.services.services import Services
@@ -51,7 +52,18 @@ class Runner:
         client = session_of(context) or caller.id if caller else ""
         peer = ConnectedPeer(context, self.levels)
         call = Call(services=services, tier=self.tier, progress=peer.step, client=client, peer=peer)
-        return await in_thread(partial(_run, verb, context.params, function, call, ready), reads=reads)
+        program = Client(client_name(context), services.credit)
+        run = partial(_run, verb, context.params, function, call, ready)
+        return await in_thread(partial(_as_client, program, run), reads=reads)
+
+
+def _as_client(program: Client, run: Callable[[], T]) -> T:
+    """Run a call so that its commits can name the program that asked for it."""
+    before = CLIENT.set(program)
+    try:
+        return run()
+    finally:
+        CLIENT.reset(before)
 
 
 def _run(verb: str, asked: object, function: Callable[[Call], T], call: Call, ready: bool) -> T:

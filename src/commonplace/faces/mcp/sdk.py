@@ -27,6 +27,12 @@ def at_end(context: Context, callback: Callable[[], None]) -> None:
     context.session._connection.exit_stack.callback(callback)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
 
 
+def client_name(context: Context) -> str:
+    """What the program at the other end calls itself, "" where it does not say."""
+    told = context.session.client_params
+    return (told.client_info.title or told.client_info.name) if told else ""
+
+
 def session_of(context: Context) -> str:
     """The session of the older era that a request belongs to, "" for none."""
     scope = scope_of(context)

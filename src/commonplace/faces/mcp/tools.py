@@ -11,14 +11,18 @@ from mcp import MCPError
 from pydantic import TypeAdapter
 
 from commonplace.domain.errors import KnowledgeError
-from commonplace.domain.json import JsonObject
+from commonplace.domain.json import Json, JsonObject
 from commonplace.faces.errors import FORMS
 from commonplace.faces.mcp.asking import input_required, is_modern, unable
-from commonplace.faces.mcp.dialect import Blob, Blocks, Dialect, Said, Shown, Tool, within
+from commonplace.faces.mcp.dialect import Blob, Blocks, Call, Dialect, Said, Shown, Tool, within
 from commonplace.faces.mcp.peers import InputNeeded, UnableError
 from commonplace.faces.mcp.running import Runner
 from commonplace.faces.mcp.sdk import Context
+from commonplace.services import history
+from commonplace.services.services import Services
 
+SOURCES = "commonplace/sources"
+"""Key in `_meta`: what an answer came from."""
 Result = types.CallToolResult | types.InputRequiredResult
 _BLOCK: TypeAdapter[types.ContentBlock] = TypeAdapter(types.ContentBlock)
 
@@ -51,7 +55,7 @@ class Tools:
             return await self._runner.run(
                 context,
                 row.name,
-                lambda call: _answered(self._dialect, row.bound.run(call, arguments)),
+                lambda call: self._answered(row, call, arguments),
                 reads=row.read_only,
             )
         except InputNeeded as needed:
@@ -62,6 +66,13 @@ class Tools:
             return _refused(self._dialect, error)
         except Exception:  # noqa: BLE001 - the face is where the unforeseen ends; `observed` has logged it
             return _refused(self._dialect, KnowledgeError("Internal error; the server's log has the details."))
+
+    def _answered(self, row: Tool, call: Call, arguments: JsonObject) -> types.CallToolResult:
+        """What a tool returned, with the state that it came from: a write's own is in it, a read's is at least that."""
+        before = _sources(call.services) if row.read_only else None
+        result = _answered(self._dialect, row.bound.run(call, arguments))
+        sources = _sources(call.services) if before is None else before
+        return result.model_copy(update={"meta": {SOURCES: sources}}) if sources else result
 
     def input_schema(self, name: str) -> Mapping[str, object] | None:
         """What one takes; None for one that is not there."""
@@ -92,6 +103,15 @@ def _wire(row: Tool) -> types.Tool:
             open_world_hint=False,
         ),
     )
+
+
+def _sources(services: Services) -> list[Json]:
+    """The commit and the generation of the index of every open collection; none where that cannot be told now."""
+    try:
+        found = [history.standing(collection) for collection in services.collections.opened]
+    except KnowledgeError:
+        return []
+    return [{"collection": one.collection, "commit": one.commit, "generation": one.generation} for one in found]
 
 
 def _answered(dialect: Dialect, shown: Shown) -> types.CallToolResult:

@@ -10,10 +10,10 @@ from typing import Protocol
 
 import pygit2
 
-from commonplace.domain.changes import Author
+from commonplace.domain.changes import CLIENT, Author
 from commonplace.domain.errors import GitError
 from commonplace.store.disk.durable import Unsynced
-from commonplace.store.git.identity import Signature, clean_message, signature, signed_off
+from commonplace.store.git.identity import Signature, clean_message, person_of, signature, with_trailer
 from commonplace.store.git.objects import EMPTY_TREE, Entry, KnownTrees, NewObjects, changed_tree
 from commonplace.store.git.refs import Advance, append_to_log
 from commonplace.store.git.repository import GitRepository
@@ -42,12 +42,16 @@ class Wording:
 def wording(repository: GitRepository, message: str, author: Author | None, *, sign_off: bool = False) -> Wording:
     """A commit's message and people, by the environment and the repository's configuration."""
     committer = signature("committer", repository.setting, author if author and author.commits else None)
+    client = CLIENT.get()
+    program = person_of(client.name) if client and client.credit != "none" else None
+    if program and client and client.credit == "author" and author is None:
+        author, program = program, None
     text = clean_message(message)
-    return Wording(
-        signed_off(text, committer.author) if sign_off else text,
-        signature("author", repository.setting, author),
-        committer,
-    )
+    if program:
+        text = with_trailer(text, "Co-authored-by", program)
+    if sign_off:
+        text = with_trailer(text, "Signed-off-by", committer.author)
+    return Wording(text, signature("author", repository.setting, author), committer)
 
 
 def wording_of(commit: pygit2.Commit) -> Wording:

@@ -15,7 +15,11 @@ DEFAULT = Author("commonplace", "commonplace@localhost")
 Setting = Callable[[str], str]
 """A value of Git's configuration, "" when it is not set."""
 
-_FORBIDDEN = re.compile(r"[\x00-\x1f\x7f<>]")
+MAX_PROGRAM = 100
+"""Characters of a program's name that a commit repeats."""
+_FORBIDDEN = re.compile(r"[\x00-\x1f\x7f<>\ud800-\udfff\u0085\u2028\u2029]")
+_OUTER = " .,:;\"'"
+_NOT_IN_MAILBOXES = re.compile(r"[^a-z0-9._-]+")
 _TRAILER = re.compile(r"[A-Za-z0-9-]+: |\s")
 _RAW_DATE = re.compile(r"@?(\d+) ([+-])(\d\d)(\d\d)")
 
@@ -67,9 +71,16 @@ def clean_message(message: str) -> str:
     return message.replace("\0", "").replace("\r\n", "\n").strip() + "\n"
 
 
-def signed_off(message: str, person: Author) -> str:
-    """A cleaned message with a `Signed-off-by` line in its last paragraph of such lines, or one of its own."""
-    line = f"Signed-off-by: {person.name} <{person.email}>"
+def person_of(program: str) -> Author | None:
+    """A program as a commit names it: `Claude Code` is `Claude Code <claude-code@localhost>`; None without letters."""
+    name = _FORBIDDEN.sub("", program[:MAX_PROGRAM]).strip(_OUTER)
+    mailbox = _NOT_IN_MAILBOXES.sub("-", name.lower()).strip("-.")
+    return Author(name, f"{mailbox or 'client'}@localhost") if any(map(str.isalnum, name)) else None
+
+
+def with_trailer(message: str, kind: str, person: Author) -> str:
+    """A cleaned message with a line such as `Signed-off-by` in its last paragraph of such lines, or one of its own."""
+    line = f"{kind}: {person.name} <{person.email}>"
     if line in message.splitlines():
         return message
     last = message.rstrip("\n").rpartition("\n\n")[2]
@@ -78,7 +89,7 @@ def signed_off(message: str, person: Author) -> str:
 
 
 def _first(*candidates: str | None) -> str:
-    cleaned = (_FORBIDDEN.sub("", candidate or "").strip(" .,:;\"'") for candidate in candidates)
+    cleaned = (_FORBIDDEN.sub("", candidate or "").strip(_OUTER) for candidate in candidates)
     return next(candidate for candidate in cleaned if candidate)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from commonplace.domain.changes import Author
-from commonplace.store.git.identity import clean_message, signature, signed_off
+from commonplace.store.git.identity import clean_message, person_of, signature, with_trailer
 
 PERSON = Author("Ann", "ann@example.org")
 
@@ -61,4 +61,23 @@ def test_a_date_that_is_none_is_now(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_a_sign_off_stands_where_git_puts_it(message: str, expected: str) -> None:
-    assert signed_off(clean_message(message), PERSON) == expected
+    assert with_trailer(clean_message(message), "Signed-off-by", PERSON) == expected
+
+
+@pytest.mark.parametrize(
+    ("program", "name", "email"),
+    [
+        ("claude-code", "claude-code", "claude-code@localhost"),
+        (" Visual Studio Code ", "Visual Studio Code", "visual-studio-code@localhost"),
+        ("Evil <x@y>\nSigned-off-by: z", "Evil x@ySigned-off-by: z", "evil-x-ysigned-off-by-z@localhost"),
+        ("助手", "助手", "client@localhost"),
+        ("x" * 200, "x" * 100, "x" * 100 + "@localhost"),
+    ],
+)
+def test_a_program_is_named_on_one_line(program: str, name: str, email: str) -> None:
+    assert person_of(program) == Author(name, email)
+
+
+@pytest.mark.parametrize("program", ["", " .,", "<>", "\ud800"])
+def test_a_program_without_a_name_is_nobody(program: str) -> None:
+    assert person_of(program) is None

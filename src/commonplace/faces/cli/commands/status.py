@@ -1,0 +1,91 @@
+"""`commonplace status`: where the folders and their indexes stand.
+
+As JSON: `{"collections": [{"collection", "commit", "message", "uncommitted": [PATH], "documents", "generation",
+"read_only"}]}`; `commit` and `message` are "" without Git, `read_only` says why nothing can be committed, "" when it
+can. An MCP server names `commit` and `generation` of each collection in the `_meta` of its answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from commonplace.domain.json import Json
+from commonplace.faces.cli.output import BOLD, FAINT, one_line
+from commonplace.faces.cli.session import Session
+from commonplace.services import history
+from commonplace.services.collections import Collection
+from commonplace.services.history import Standing
+
+SHORT = 10
+"""Digits of a commit that are shown to people."""
+SHOWN = 10
+"""Pages without a commit that are named to people."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Status:
+    """What is shown of one folder."""
+
+    standing: Standing
+    message: str
+    uncommitted: Sequence[str]
+    documents: int
+    read_only: str
+
+
+def command(session: Session) -> None:
+    """See which commit and which state of the index answers come from.
+
+    Examples:
+        commonplace status
+        commonplace status -C ~/notes --json
+
+    What changed since the last command is taken in first, so the index is that of the files as they are now.
+    """
+    with session.opened() as collections:
+        found = [_status(collection) for collection in collections]
+    if session.out.as_json:
+        session.out.json({"collections": [_json(one) for one in found]})
+        return
+    for one in found:
+        _show(session, one)
+
+
+def _status(collection: Collection) -> _Status:
+    now = history.standing(collection)
+    past = collection.store.history
+    last = past.log(None, limit=1) if now.commit else []
+    pending = past.uncommitted(collection.index.revisions()) if now.commit else ()
+    return _Status(
+        now,
+        last[0].message.partition("\n")[0] if last else "",
+        sorted(address.path for address in pending),
+        collection.index.counts().documents,
+        collection.store.committing().read_only_reason,
+    )
+
+
+def _json(one: _Status) -> dict[str, Json]:
+    return {
+        "collection": one.standing.collection,
+        "commit": one.standing.commit,
+        "message": one.message,
+        "uncommitted": list(one.uncommitted),
+        "documents": one.documents,
+        "generation": one.standing.generation,
+        "read_only": one.read_only,
+    }
+
+
+def _show(session: Session, one: _Status) -> None:
+    out, commit = session.out, one.standing.commit
+    git = f"commit {commit[:SHORT]} {out.styled(FAINT, one_line(one.message))}" if commit else "no commits"
+    name = out.styled(BOLD, one_line(one.standing.collection))
+    out.line(f"{name}: {git}; index generation {one.standing.generation}, {one.documents:,} pages")
+    for path in one.uncommitted[:SHOWN]:
+        out.line(f"    not committed: {one_line(path)}")
+    if len(one.uncommitted) > SHOWN:
+        out.line(f"    and {len(one.uncommitted) - SHOWN:,} more")
+    if one.read_only:
+        out.line(f"    nothing can be committed: {one.read_only}")

@@ -1,0 +1,36 @@
+"""Which file systems tell of changes: on a network, or shared into a container, those that others make come unsaid."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+_MOUNTS = Path("/proc/self/mounts")
+_SILENT = re.compile(
+    r"9p|afs|beegfs|ceph|cifs|coda|drvfs|fakeowner|fuse.*|gfs2|glusterfs|lustre|ncpfs|nfs4?|ocfs2|prl_fs|smb3|smbfs"
+    r"|vboxsf|virtiofs|vmhgfs"
+)
+"""Kinds, as the kernel names them, of file systems that other machines write to; and everything in user space."""
+_ESCAPED = re.compile(r"\\(\d{3})")
+
+
+def reports_changes(folder: Path, mounts: Path = _MOUNTS) -> bool:
+    """Whether the system tells of every change in a folder, as far as is known.
+
+    Args:
+        folder: Real and absolute.
+        mounts: The kernel's table of what is mounted where; where there is none, changes are taken to be told.
+    """
+    try:
+        lines = mounts.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        return True
+    best, kind = "", ""
+    for line in lines:
+        _, place, found, *_ = [*line.split(" "), "", ""]
+        place = _ESCAPED.sub(lambda match: chr(int(match[1], 8)), place)
+        inside = place == "/" or os.fspath(folder) == place or os.fspath(folder).startswith(f"{place}/")
+        if inside and len(place) >= len(best):
+            best, kind = place, found
+    return _SILENT.fullmatch(kind) is None
