@@ -37,6 +37,7 @@ from commonplace.index.catalogue.entries import Entries, document_key, record_at
 from commonplace.index.catalogue.linking import Linker, has_links, settle, unsettle
 from commonplace.index.catalogue.others import OtherFiles
 from commonplace.index.catalogue.pending import begin_batch, differing, left_pending, pending_paths
+from commonplace.index.collecting import without_collecting
 from commonplace.index.locking import BatchLock
 from commonplace.index.words.fulltext import FullText, FullTextWriter
 from commonplace.index.words.texts import DocumentText, document_text, text_from_json, text_to_json
@@ -173,7 +174,7 @@ class Intake:
             connection.executemany("INSERT OR IGNORE INTO pending VALUES (?, 0)", [(path,) for path in changed])
         total = len(changed)
         while True:
-            with self._lock.held():
+            with self._lock.held(), without_collecting():
                 left = self._batch(stats, outcome, progress, total)
             if not left:
                 return outcome
