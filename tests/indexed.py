@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -71,6 +71,35 @@ class Indexed:
         """Paths of the documents that a list holds, in its order."""
         asked = replace(ListQuery(filter=filter_ or Filter(), limit=1000), **query)
         return [record.address.path for record in self.index.list(asked).records]
+
+
+def answers(index: Index, words: Sequence[str]) -> dict[str, object]:
+    """What an index answers, in one value that can be compared; no dates, and no ranks, as
+    they depend on its history.
+
+    `words` are searched for.
+    """
+    records = index.list(ListQuery(limit=1000)).records
+    return {
+        "records": {record.address.path: replace(record, created="", updated="") for record in records},
+        "links": sorted((str(a), str(b)) for a, b in index.links()),
+        "from": {r.address.path: index.links_from(r.address) for r in records},
+        "to": {r.address.path: sorted(map(repr, index.links_to(r.address))) for r in records},
+        "broken": sorted((link.source.path, link.link.target) for link in index.broken()),
+        "orphans": sorted(record.address.path for record in index.orphans()),
+        "tags": index.tags(Filter()),
+        "counts": index.counts(),
+        "findings": sorted(record.address.path for record in index.findings()),
+        "found": {word: _found(index, word) for word in words},
+        "guides": sorted(r.address.path for r in index.list(ListQuery(filter=Filter(types=("guide",)))).records),
+    }
+
+
+def _found(index: Index, word: str) -> object:
+    # All sections: which of them ranks first depends on what an index has held before.
+    result = index.search(SearchQuery(text=f"{word} ", limit=1000, sections=100))
+    hits = {hit.record.address.path: sorted(section.ordinal for section in hit.sections) for hit in result.hits}
+    return result.total, hits
 
 
 def remove_folder(folder: Path) -> None:

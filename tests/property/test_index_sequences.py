@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 
 from hypothesis import HealthCheck, settings
@@ -17,17 +16,19 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, NotFoundError
 from commonplace.domain.ports import Index
-from commonplace.domain.query import Filter, ListQuery, SearchQuery
+from commonplace.domain.query import ListQuery
 from commonplace.index import open_index
 from commonplace.services import writing
 from commonplace.services.collections import Collection
 from commonplace.services.writing import Intent
 from commonplace.store import open_store
+from indexed import answers
 from support import ROOT, SOAK, Amount, GitRepo, eventually
 
 PATHS = [f"{folder}{name}.md" for folder in ("", "a/", "a/b/") for name in ("one", "two", "Index", "日本", "x y")]
 WORDS = ("tide", "harbour", "日本語", "Straße", "quay")
 TITLES = ("One", "Two", "", "Höhe", "日本")
+SEARCHED = tuple(word for word in (*WORDS, *TITLES) if word)
 KILLED = ROOT / "tests" / "fault" / "index_process.py"
 
 addresses = st.sampled_from(PATHS).map(Address)
@@ -226,7 +227,7 @@ class Folder(RuleBasedStateMachine):
         fresh = self._index("fresh")
         try:
             fresh.sync(afresh=True)
-            kept, made = everything(self.collection.index), everything(fresh)
+            kept, made = (answers(one, SEARCHED) for one in (self.collection.index, fresh))
             for part, right in made.items():
                 assert kept[part] == right, part
             if SOAK:  # dates that come from the history are found out in the background, which can take its time
@@ -235,34 +236,9 @@ class Folder(RuleBasedStateMachine):
             fresh.close()
 
 
-def everything(index: Index) -> dict[str, object]:
-    """What an index answers, in one value that can be compared; ranks are left out, as they depend on its history."""
-    records = index.list(ListQuery(limit=1000)).records
-    return {
-        "records": {record.address.path: replace(record, created="", updated="") for record in records},
-        "links": sorted((str(a), str(b)) for a, b in index.links()),
-        "from": {r.address.path: index.links_from(r.address) for r in records},
-        "to": {r.address.path: sorted(map(repr, index.links_to(r.address))) for r in records},
-        "broken": sorted((link.source.path, link.link.target) for link in index.broken()),
-        "orphans": sorted(record.address.path for record in index.orphans()),
-        "tags": index.tags(Filter()),
-        "counts": index.counts(),
-        "findings": sorted(record.address.path for record in index.findings()),
-        "found": {word: _found(index, word) for word in (*WORDS, *TITLES) if word},
-        "guides": sorted(r.address.path for r in index.list(ListQuery(filter=Filter(types=("guide",)))).records),
-    }
-
-
 def dates(index: Index) -> dict[str, tuple[str, str]]:
     """When each document was made and changed, as the index has it."""
     return {r.address.path: (r.created, r.updated) for r in index.list(ListQuery(limit=1000)).records}
-
-
-def _found(index: Index, word: str) -> object:
-    # All sections: which of them ranks first depends on what an index has held before.
-    result = index.search(SearchQuery(text=f"{word} ", limit=1000, sections=100))
-    hits = {hit.record.address.path: sorted(section.ordinal for section in hit.sections) for hit in result.hits}
-    return result.total, hits
 
 
 def test_after_any_sequence_of_events_the_index_equals_one_built_from_nothing(amount: Amount) -> None:

@@ -83,7 +83,7 @@ class Dating:
             return
         try:
             date_documents(self._store, catalogue)
-        except (KnowledgeError, sqlite3.Error):
+        except (KnowledgeError, sqlite3.Error, OSError):
             # One that was deleted or replaced meanwhile fails, too, and need not be told.
             if self._catalogue() is catalogue:
                 log.warning("%s: the history could not be read for dates", self._store.name, exc_info=True)

@@ -82,6 +82,8 @@ class Halves:
             return _identity(self._file) == self._identity
         except FileNotFoundError:
             return False
+        except OSError as error:
+            raise StorageError(f"The index cannot be looked at: {error.strerror}.", kind="index") from error
 
     @contextmanager
     def view(self) -> Generator[View]:

@@ -150,10 +150,11 @@ class Intake:
         with self._catalogue.reading() as connection:
             rows = connection.execute("SELECT path, size, mtime_ns, ctime_ns, inode FROM files").fetchall()
             changed = {row[0]: None for row in connection.execute("SELECT path FROM pending")}
+            unreadable = [row[0] for row in connection.execute("SELECT path FROM unreadable")]
             complete = read_meta(connection, "complete") is not None
         known = {path: FileStat(*rest) for path, *rest in rows}
         changed |= {path: None for path, stat in stats.items() if known.get(path) != stat}
-        changed |= {path: None for path in known if path not in stats}
+        changed |= {path: None for path in (*known, *unreadable) if path not in stats}
         if not complete or len(changed) > FEW_FILES:
             return self.take_many(stats, list(changed), progress)
         return self.take_few(list(changed)) if changed else Outcome()

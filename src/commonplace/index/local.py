@@ -97,7 +97,7 @@ class LocalIndex:
                 outcome = self._take_few([address.path for address in addresses])
                 for address in addresses:
                     self._remember(address)
-        except (StorageError, UnavailableError):
+        except (StorageError, UnavailableError, OSError):
             log.exception("%s: the index could not take in a change; the next scan will", self._store.name)
             return
         self._dating.poke()

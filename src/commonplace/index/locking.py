@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from commonplace.domain.errors import UnavailableError
@@ -45,7 +45,8 @@ class BatchLock:
             try:
                 yield
             finally:
-                os.close(descriptor)
+                with suppress(OSError):  # nothing was written to it
+                    os.close(descriptor)
         finally:
             self._threads.release()
 

@@ -15,6 +15,7 @@ from commonplace.domain.errors import (
     InvalidInputError,
     KnowledgeError,
     NotFoundError,
+    StorageError,
     TooLargeError,
 )
 from commonplace.domain.ports import Transaction
@@ -244,13 +245,16 @@ def _rewritten(
     collection: Collection, transaction: Transaction, moved: Address, moves: Mapping[Address, Address]
 ) -> dict[Address, bytes]:
     """New bytes of each document in which a link must follow a move; the moved document under its new address."""
+    sources = _sources(collection, moves)
     # Links written a moment ago count too, by an editor or by a process that has yet to take its own write in.
-    collection.index.sync()
+    unreadable = dict(collection.index.sync().unreadable)
+    for source in sources:
+        if source.path in unreadable:
+            raise StorageError(f"{unreadable[source.path]} Links to the document stand in it.", kind="document")
     changed: dict[Address, bytes] = {}
     kept = _names_that_stay(collection, moved)
-    index, new = collection.index, moves[moved]
-    sources = {link.source for old in moves for link in index.links_to(old, sentences=False)}
-    for source in sorted(sources - {moved}):
+    new = moves[moved]
+    for source in sorted(_sources(collection, moves) - {moved}):
         document = read_document(source, transaction.read(source))
         before = _moved_links(collection, document, moves, kept)
         targets = {position: moves[old] for position, old in before.items()}
@@ -265,6 +269,11 @@ def _rewritten(
     if content != own.raw:
         changed[new] = content
     return changed
+
+
+def _sources(collection: Collection, moves: Mapping[Address, Address]) -> set[Address]:
+    """The documents that link to what moves."""
+    return {link.source for old in moves for link in collection.index.links_to(old, sentences=False)}
 
 
 def _moved_links(

@@ -52,7 +52,8 @@ class WriterLock:
                 _lock_file(descriptor, deadline, wait)
                 yield
             finally:
-                os.close(descriptor)
+                with suppress(OSError):  # nothing was written to it
+                    os.close(descriptor)
         finally:
             self._threads.owner = 0
             self._threads.lock.release()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Sequence
 
@@ -10,6 +11,7 @@ from commonplace.domain.changes import Author, FileStat, Receipt
 from commonplace.domain.errors import GitError, InvalidInputError, NotFoundError, ReadOnlyError
 from commonplace.domain.revisions import revision_of
 from commonplace.store.disk.folder import Folder
+from commonplace.store.disk.swapping import refusals
 from commonplace.store.git.committing import wording
 from commonplace.store.git.repository import GitRepository
 from commonplace.store.git.writing import GitWriter
@@ -18,6 +20,7 @@ from commonplace.store.locking import WAIT_SECONDS
 from commonplace.store.writing import Writer
 
 PUSH_SECONDS = 60.0
+log = logging.getLogger(__name__)
 
 _AUTHENTICATION = re.compile(
     r"could not read (Username|Password)|Authentication failed|Permission denied|terminal prompts disabled"
@@ -52,7 +55,7 @@ class Publisher:
         """One commit of the collection's files as they are now; what else is staged or changed stays as it is."""
         if reason := self._git.refusal():
             raise ReadOnlyError(f"Nothing can be committed: {reason}.", kind="repository")
-        with self._writer.lock.held(WAIT_SECONDS):
+        with refusals("the commit"), self._writer.lock.held(WAIT_SECONDS):
             self._writer.repair()
             found = self._contents(self._dirty() if addresses is None else addresses)
             contents = {f"{self._prefix}{address.path}": content for address, (_, content) in found.items()}
@@ -65,7 +68,11 @@ class Publisher:
                 kind="repository",
                 hint="Write something first.",
             )
-        changed = self._changed_by(commit)
+        try:
+            changed = self._changed_by(commit)
+        except GitError as error:  # the commit stands, whatever can be told of it
+            log.warning("what a commit changed cannot be told: %s", error)
+            changed = set(found)
         return Receipt(
             commit,
             {a: revision_of(content) for a, (_, content) in found.items() if a in changed and content is not None},

@@ -48,8 +48,14 @@ class _File:
     """Whether its new bytes are at hand: in place, beside it, or not needed for a removal."""
 
 
-def repair(root: Path, git: GitWriter | None, record: Record) -> Repaired:
+def repair(root: Path, git: GitWriter | None, record: Record, abandoned: str = "") -> Repaired:
     """Make the files, the branch and the index consistent; under the lock.
+
+    Args:
+        root: Of the files.
+        git: Where there is a repository.
+        record: What the journal says.
+        abandoned: The token of a transaction whose writer was told that it failed: it is undone however far it came.
 
     Raises:
         OSError, KnowledgeError: it cannot be done now; doing it again later is safe.
@@ -61,7 +67,9 @@ def repair(root: Path, git: GitWriter | None, record: Record) -> Repaired:
     files = [_file(root, intent.token, number, step) for number, step in enumerate(intent.steps)]
     names = ", ".join(step.path for step in intent.steps) or "a commit"
     committed = bool(git and git.is_committed(intent.reference, intent.commit))
-    finished = committed or _can_be_finished(files, git, intent)
+    if intent.token == abandoned and git and git.retracted(intent.token, intent.reference, intent.commit):
+        committed = False
+    finished = committed or (intent.token != abandoned and _can_be_finished(files, git, intent))
     if finished:
         _finish(files)
         if git and intent.commit and not committed:

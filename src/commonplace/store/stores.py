@@ -16,7 +16,7 @@ from commonplace.domain.ports import History, Repository, Transaction
 from commonplace.store.disk.folder import Folder
 from commonplace.store.disk.ignoring import IgnoreRules
 from commonplace.store.disk.scanning import Scan
-from commonplace.store.disk.swapping import Change
+from commonplace.store.disk.swapping import Change, refusals
 from commonplace.store.git.committing import wording
 from commonplace.store.git.tracking import TrackedDocuments
 from commonplace.store.git.writing import GitWriter
@@ -77,7 +77,10 @@ class FolderStore:
         if not os.access(self._folder.path, os.W_OK | os.X_OK):
             return "its folder may not be written by this user"
         git = self._terms.git
-        return git.refusal() if git and self._terms.commits else ""
+        try:
+            return git.refusal() if git and self._terms.commits else ""
+        except OSError as error:
+            return f"its repository cannot be looked at: {error.strerror}"
 
     def scan(self) -> Iterator[tuple[Address, FileStat]]:
         """Every servable Markdown file, in no particular order."""
@@ -121,7 +124,7 @@ class FolderStore:
     def transaction(self, message: str, author: Author | None = None) -> Generator[Transaction]:
         """One write: locked across processes, durable, and one commit in a committing store, when it ends."""
         self._require_writable()
-        with self._writer.lock.held(WAIT_SECONDS):
+        with refusals("the write"), self._writer.lock.held(WAIT_SECONDS):
             self._writer.repair()
             draft = Draft(self._folder)
             yield draft

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 
@@ -11,6 +12,9 @@ from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.domain.revisions import revision_of
 from commonplace.store.disk.folder import Folder, opened_folder
 from commonplace.store.disk.swapping import Change, Seen, changed_meanwhile
+
+_IN_THE_WAY = {errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.EINVAL}
+"""What another path would spare the writer; all else is the disk's fault."""
 
 
 class Draft:
@@ -35,7 +39,7 @@ class Draft:
         """Whether the file is there, as this transaction would leave it."""
         if address in self._changes:
             return self._changes[address] is not None
-        return self._folder.stat(address) is not None
+        return self._folder.stat_surely(address) is not None
 
     def put(self, address: Address, content: bytes) -> None:
         """Create or replace a file.
@@ -85,7 +89,7 @@ class Draft:
         )
 
     def _before(self, address: Address) -> Seen | None:
-        now = self._folder.stat(address)
+        now = self._folder.stat_surely(address)
         seen = self._seen.get(address)
         if seen is not None and now != seen.stat:
             raise changed_meanwhile(address.path, revision_of(self._folder.read(address)) if now else "")
@@ -111,6 +115,8 @@ def _require_writable(folder: Folder, address: Address) -> None:
     except FileNotFoundError:
         return
     except OSError as error:
+        if error.errno not in _IN_THE_WAY:
+            raise
         raise InvalidInputError(
             f"{address} cannot be written: {error.strerror} on the way to it.",
             kind="path",

@@ -17,10 +17,11 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from commonplace.domain.changes import FileStat
-from commonplace.domain.errors import KnowledgeError, StorageError
+from commonplace.domain.errors import GitError, KnowledgeError, StorageError, UnavailableError
 from commonplace.store.disk.durable import Unsynced, sync_folders
 from commonplace.store.disk.journal import Intent, Journal, Record
 from commonplace.store.disk.swapping import Change, Swap, storage_error
@@ -44,6 +45,8 @@ class Writer:
         self._journal = journal
         self._git = git
         self._pending: dict[str, str] = {}
+        self._abandoned = ""
+        """The token of a transaction that failed and could not be taken back yet."""
 
     def apply(self, changes: Sequence[Change], plan: Plan, read: Mapping[str, FileStat] | None = None) -> str:
         """Make the changes and the commit, under the lock; the commit's id, "" for none.
@@ -55,23 +58,23 @@ class Writer:
 
         Raises:
             ConflictError: another program changed one of the files meanwhile.
-            StorageError, GitError, ReadOnlyError, UnavailableError: refused; nothing was changed.
+            StorageError, GitError, ReadOnlyError, UnavailableError: refused; nothing was changed. A StorageError of
+                kind "write" says what else there is.
         """
         token = secrets.token_hex(6)
         commit = plan(token)
         swap = Swap(self.root, token, changes)
         try:
-            folders = self._make(_intent(token, changes, swap, commit), swap, commit)
+            sync_folders(self._make(_intent(token, changes, swap, commit), swap, commit))
         except OSError as error:
-            self._take_back(swap, commit)
+            self._take_back(token, swap, commit, error)
             raise storage_error(error, "the write") from error
-        except KnowledgeError:
-            self._take_back(swap, commit)
+        except KnowledgeError as error:
+            self._take_back(token, swap, commit, error)
             raise
         except BaseException:  # an interrupt may come when all is done already: the bytes on the disk tell
             self.repair()
             raise
-        _settle(folders)
         self._conclude(token, swap, commit, read or {})
         return commit.commit if commit else ""
 
@@ -87,10 +90,10 @@ class Writer:
             StorageError, GitError: it cannot be done now; nothing is worse than before.
         """
         self._pending = {}
-        if self._journal.is_empty:
-            return []
         try:
-            done = repair(self.root, self._git, self._journal.read())
+            if self._journal.is_empty:
+                return []
+            done = repair(self.root, self._git, self._journal.read(), self._abandoned)
             self._journal.write(Record(None, done.pending))
         except OSError as error:
             raise storage_error(error, "the repair of an interrupted write") from error
@@ -112,15 +115,25 @@ class Writer:
             folders |= commit.publish()
         return folders
 
-    def _take_back(self, swap: Swap, commit: Publication | None) -> None:
-        """Undo; what cannot be undone now stays in the journal for the next writer."""
+    def _take_back(self, token: str, swap: Swap, commit: Publication | None, why: Exception) -> None:
+        """Undo; what cannot be undone now stays in the journal, and this process's next write begins with it.
+
+        Raises:
+            StorageError: it could not be undone.
+        """
         try:
+            if commit and not commit.retract():
+                raise _confirmed_by_others() from why
             swap.undo()
             if commit:
                 commit.discard()
+            with suppress(OSError):  # all of it is as it was before, whether or not a crash would leave it so
+                sync_folders(swap.folders)
             self._journal.write(Record(None, self._pending))
-        except OSError as error:
-            _log.error("a failed write could not be undone at once; the next start repairs it: %s", error.strerror)
+        except (OSError, GitError, UnavailableError) as error:
+            self._abandoned = token
+            _log.error("a failed write could not be undone at once; the next one does it: %s", error)
+            raise _not_taken_back(why) from why
 
     def _conclude(self, token: str, swap: Swap, commit: Publication | None, read: Mapping[str, FileStat]) -> None:
         """What follows the acknowledgement; when it fails, the journal keeps it for the next writer."""
@@ -140,12 +153,18 @@ def _intent(token: str, changes: Sequence[Change], swap: Swap, commit: Publicati
     return Intent(token, steps, swap.made, commit.reference, commit.commit, tuple(commit.changed))
 
 
-def _settle(folders: set[Path]) -> None:
-    try:
-        sync_folders(folders)
-    except OSError as error:
-        raise StorageError(
-            f"The write was made, but the disk did not confirm it: {error.strerror}.",
-            kind="collection",
-            hint="Check the disk; then read the document to see what it holds.",
-        ) from error
+def _not_taken_back(why: Exception) -> StorageError:
+    reason = why.strerror if isinstance(why, OSError) else str(why)
+    return StorageError(
+        f"The write failed ({reason}), and the disk refused to take it back at once.",
+        kind="write",
+        hint="Check the disk. What is there of this write goes with the next one; then try it again.",
+    )
+
+
+def _confirmed_by_others() -> StorageError:
+    return StorageError(
+        "The write was made and others have committed on top of it, but the disk did not confirm it.",
+        kind="write",
+        hint="Check the disk; then read the document to see what it holds.",
+    )

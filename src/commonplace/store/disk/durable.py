@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -63,7 +64,8 @@ class Unsynced:
 
     def _close(self) -> None:
         for descriptor in self._descriptors:
-            os.close(descriptor)
+            with suppress(OSError):  # what must be on the disk was synced; the descriptor is gone whatever it says
+                os.close(descriptor)
         self._descriptors.clear()
 
 
@@ -84,7 +86,8 @@ def sync_folders(folders: Iterable[Path]) -> None:
         try:
             _sync(descriptor)
         finally:
-            os.close(descriptor)
+            with suppress(OSError):
+                os.close(descriptor)
 
 
 def _start_writing(descriptor: int) -> None:

@@ -39,10 +39,16 @@ def opened_folder(root: Path, parts: Sequence[str]) -> Generator[int]:
     try:
         for part in parts:
             below = os.open(part, _DIRECTORY, dir_fd=descriptor)
-            os.close(descriptor)
+            closed(descriptor)
             descriptor = below
         yield descriptor
     finally:
+        closed(descriptor)
+
+
+def closed(descriptor: int) -> None:
+    """Close what was not written to: the descriptor is gone, whatever the system says of it."""
+    with suppress(OSError):
         os.close(descriptor)
 
 
@@ -67,11 +73,11 @@ class _Descent:
     def close(self) -> None:
         """Close everything."""
         self._up_to(0)
-        os.close(self._root)
+        closed(self._root)
 
     def _up_to(self, kept: int) -> None:
         while len(self._way) > kept:
-            os.close(self._way.pop()[1])
+            closed(self._way.pop()[1])
 
 
 def file_stat(status: os.stat_result) -> FileStat:
@@ -92,6 +98,19 @@ class Folder:
             return file_stat(self._status(address))
         except OSError as error:
             if error.errno in _ABSENT or isinstance(error, PermissionError):
+                return None
+            raise _unreadable(address, error) from error
+
+    def stat_surely(self, address: Address) -> FileStat | None:
+        """The same for writers, to whom a file that may not be looked at is not one that is not there.
+
+        Raises:
+            StorageError: whether there is one cannot be seen.
+        """
+        try:
+            return file_stat(self._status(address))
+        except OSError as error:
+            if error.errno in _ABSENT:
                 return None
             raise _unreadable(address, error) from error
 
@@ -160,7 +179,7 @@ class Folder:
                     if stat.S_ISREG(status.st_mode) and (address := _servable(f"{folder}/{name}".removeprefix("/"))):
                         found.append((address, file_stat(status)))
         finally:
-            os.close(listed)
+            closed(listed)
         return found
 
     def resolve(self, address: Address) -> Address:
@@ -224,7 +243,7 @@ def _content(file: int) -> tuple[FileStat, bytes]:
             content = b"".join([content, *iter(lambda: os.read(file, _PIECE), b"")])
         return file_stat(status), content
     finally:
-        os.close(file)
+        closed(file)
 
 
 def _missing(address: Address) -> NotFoundError:

@@ -6,6 +6,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from commonplace.domain.addresses import MARKDOWN_SUFFIXES, SKIPPED_FOLDERS, Address, parse_address
@@ -51,8 +52,11 @@ class Scan:
             try:  # `DirEntry` asks for facts through the descriptor, so it stays open for the whole folder
                 with os.scandir(descriptor) as listing:
                     yield from self._served(path, listing, pending)
+            except OSError as error:  # half a folder is no answer: what it holds would be taken for deleted
+                raise _unlistable(error) from error
             finally:
-                os.close(descriptor)
+                with suppress(OSError):
+                    os.close(descriptor)
 
     def _served(
         self, path: str, listing: Iterable[os.DirEntry[str]], pending: list[str]

@@ -10,8 +10,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -275,6 +275,15 @@ def changed_meanwhile(path: str, revision: Revision | None) -> ConflictError:
         path=path,
         current_revision=revision or "",
     )
+
+
+@contextmanager
+def refusals(doing: str) -> Generator[None]:
+    """Tell what the file system refuses in the block, in which nothing was changed, as a `StorageError`."""
+    try:
+        yield
+    except OSError as error:
+        raise storage_error(error, doing) from error
 
 
 def storage_error(error: OSError, doing: str) -> StorageError:

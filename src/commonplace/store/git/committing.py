@@ -94,6 +94,14 @@ class Publication(Protocol):
         """Move the branch; the folders whose names have changed."""
         ...
 
+    def retract(self) -> bool:
+        """Move the branch back if it was moved; whether it is without the commit now.
+
+        Raises:
+            OSError, KnowledgeError: it cannot be done now.
+        """
+        ...
+
     def discard(self) -> None:
         """Remove what `write` left, when the transaction fails."""
         ...
@@ -172,6 +180,10 @@ class NewCommit:
             unsynced.sync()
         return self.place()
 
+    def retract(self) -> bool:
+        """Move the branch back if it was moved; whether it is without the commit now."""
+        return retracted(self._repository, self._advance, self.reference, (self.commit, self._parent))
+
     def discard(self) -> None:
         """Remove what `write` left, when the transaction fails."""
         self._objects.discard()
@@ -187,6 +199,27 @@ class NewCommit:
                 append_to_log(place / "logs" / name, line, create=wanted)
             except OSError as error:
                 _log.warning("the reflog of %s could not be written: %s", name, error.strerror)
+
+
+def retracted(repository: GitRepository, advance: Advance, reference: str, move: tuple[str, str]) -> bool:
+    """Take a branch back from a commit to the one before it; whether the branch is without the commit now.
+
+    Args:
+        repository: Where.
+        advance: The transaction's.
+        reference: The branch.
+        move: The commit, "" for none, and the one before it, "" for none.
+
+    Raises:
+        OSError, KnowledgeError: it cannot be done now.
+    """
+    commit, before = move
+    if not commit or not repository.has_object(commit):
+        return True
+    tip = repository.tip(reference)
+    if tip != commit:
+        return not repository.holds(tip, commit)
+    return advance.retreat(before, commit, repository.tip)
 
 
 def _log_line(parent: str, commit: str, words: Wording) -> bytes:

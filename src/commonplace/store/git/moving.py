@@ -8,6 +8,7 @@ from pathlib import Path
 
 from commonplace.domain.errors import UnavailableError
 from commonplace.store.disk.durable import Unsynced
+from commonplace.store.git.committing import retracted
 from commonplace.store.git.identity import signature
 from commonplace.store.git.objects import Entry
 from commonplace.store.git.refs import Advance, append_to_log
@@ -61,6 +62,12 @@ class Move:
             )
         self._record()
         return {self._advance.folder}
+
+    def retract(self) -> bool:
+        """Move the branch back if it was moved; whether it is without the commit now."""
+        if self._repository.tip(self.reference) == self._from:
+            return True
+        return retracted(self._repository, self._advance, self.reference, (self.commit, self._from))
 
     def discard(self) -> None:
         """Remove what `write` left, when the transaction fails."""

@@ -67,6 +67,27 @@ class Advance:
             self._beside.unlink(missing_ok=True)
         return there
 
+    def retreat(self, target: str, expected: str, current: Callable[[str], str]) -> bool:
+        """Move the branch back from `expected`, to no commit for ""; whether it was there.
+
+        Raises:
+            OSError, UnavailableError: it cannot be done now.
+        """
+        with Unsynced() as unsynced:
+            self.write(target or expected, unsynced)
+            unsynced.sync()
+        if target:
+            return self.perform(expected, current)
+        self._take_lock()
+        try:
+            there = current(self._reference) == expected
+            if there:
+                self._file.unlink()
+        finally:
+            self._lock.unlink(missing_ok=True)
+            self._beside.unlink(missing_ok=True)
+        return there
+
     def discard(self) -> None:
         """Remove what `write` left when the branch is not to be moved."""
         self._beside.unlink(missing_ok=True)

@@ -96,7 +96,7 @@ class GitRepository:
 
     def has_object(self, identifier: str) -> bool:
         """Whether the object is there."""
-        return identifier in self.handle.odb
+        return guarded(lambda: identifier in self.handle.odb)
 
     def content(self, identifier: str) -> bytes:
         """The raw content of an object."""

@@ -163,6 +163,18 @@ class GitWriter:
         """Whether there is such a commit, on a branch or not."""
         return bool(commit) and self.repository.has_object(commit)
 
+    def retracted(self, token: str, reference: str, commit: str) -> bool:
+        """Take a commit off its branch if it is the last one there; whether the branch does not hold it now.
+
+        Raises:
+            OSError, KnowledgeError: it cannot be done now.
+        """
+        if not commit or not self.is_committed(reference, commit):
+            return True
+        before = next((str(parent) for parent in self.repository.commit(commit).parent_ids), "")
+        advance = refs.Advance(self.repository.gitdir, token, reference)
+        return advance.retreat(before, commit, self.repository.tip)
+
     def commit_again(self, token: str, reference: str, commit: str, paths: Sequence[str]) -> None:
         """Bring what a written but unpublished commit changed onto its branch, in its words."""
         repository = self.repository

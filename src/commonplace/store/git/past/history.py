@@ -129,7 +129,7 @@ class GitHistory:
     def touched(self) -> dict[Address, tuple[Commit, Commit]]:
         """First and last commit of every document that any commit of the current branch touched."""
         head = self.head()
-        return self._spans.at(head) if head else {}
+        return guarded(lambda: self._spans.at(head)) if head else {}
 
     def uncommitted(self, known: Mapping[Address, Revision]) -> set[Address]:
         """Documents whose files differ from the current commit, by tree look-ups; only what differs is read."""

@@ -82,8 +82,9 @@ class DocumentSpans:
     def _advance(self, head: str) -> None:
         repository = self.repository
         known = self._head
+        spans = dict(self._spans)
         if not (known and repository.holds(head, known)):
-            self._spans, known = {}, ""
+            spans, known = {}, ""
         trees = Trees(repository)
         folder = os.fsencode(self.folder)
         for commit in oldest_first(repository, head, known):
@@ -92,9 +93,9 @@ class DocumentSpans:
                 address = self._address(path)
                 if address is not None:
                     value = value or commit_value(commit)
-                    first = self._spans[address][0] if address in self._spans else value
-                    self._spans[address] = first, value
-        self._head = head
+                    first = spans[address][0] if address in spans else value
+                    spans[address] = first, value
+        self._spans, self._head = spans, head
 
     def _address(self, path: bytes) -> Address | None:
         if path not in self._addresses:

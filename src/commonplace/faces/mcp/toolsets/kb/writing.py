@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
+
 from pydantic import JsonValue, ValidationError
 
-from commonplace.domain.errors import KnowledgeError
+from commonplace.domain.errors import KnowledgeError, StorageError, UnavailableError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.faces.mcp.dialect import Call, Shown, bad_arguments
 from commonplace.faces.mcp.toolsets.kb.parameters import (
@@ -24,6 +26,8 @@ from commonplace.services.collections import Collection
 from commonplace.services.relating import near_duplicate
 from commonplace.services.writing import Intent
 
+log = logging.getLogger(__name__)
+
 ALWAYS = -1.0
 """No assessment is that young: an entry that is named is assessed whatever there was."""
 
@@ -32,8 +36,7 @@ def kb_create(call: Call, given: KbCreate) -> Shown:
     """Write a new entry."""
     collection = call.services.collections.get(given.kb_name)
     saved = cataloguing.create_entry(collection, _new_entry(given))
-    shown = _warned(show_saved(saved, created=True), collection, saved)
-    return shown | _quality(call, collection, saved, asked=given.validate_)
+    return _told(call, collection, saved, created=True, asked=given.validate_)
 
 
 def kb_bulk_create(call: Call, given: KbBulkCreate) -> Shown:
@@ -55,7 +58,7 @@ def kb_update(call: Call, given: KbUpdate) -> Shown:
     changes = {name: getattr(given, name) for name in names if name in given.model_fields_set}
     intent = Intent(expected=given.revision or "")
     saved = cataloguing.update_entry(found.collection, found.record.address, changes, given.body, intent)
-    return show_saved(saved, created=False) | _quality(call, found.collection, saved, asked=given.validate_)
+    return _told(call, found.collection, saved, created=False, asked=given.validate_)
 
 
 def kb_delete(call: Call, given: KbDelete) -> Shown:
@@ -145,8 +148,19 @@ def _new_entry(given: EntryGiven) -> NewEntry:
 def _show_created(call: Call, collection: Collection, result: Saved | KnowledgeError) -> JsonObject:
     if isinstance(result, KnowledgeError):
         return {"created": False, **show_error(result)}
-    shown = _warned(show_saved(result, created=True), collection, result)
-    return shown | _quality(call, collection, result, asked=False)
+    return _told(call, collection, result, created=True, asked=False)
+
+
+def _told(call: Call, collection: Collection, saved: Saved, *, created: bool, asked: bool) -> dict[str, Json]:
+    """The answer of a write, which stands, also when what is to be said beside it cannot be found out."""
+    shown = show_saved(saved, created=created)
+    try:
+        if created:
+            shown = _warned(shown, collection, saved)
+        return shown | _quality(call, collection, saved, asked=asked)
+    except (StorageError, UnavailableError) as error:
+        log.warning("%s: an entry was written, and could not be checked: %s", collection.name, error)
+        return shown
 
 
 def _warned(shown: dict[str, Json], collection: Collection, saved: Saved) -> dict[str, Json]:

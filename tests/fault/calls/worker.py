@@ -1,0 +1,331 @@
+"""A process in which system calls fail: it makes one kind of write again and again, each time with a later failure.
+
+`python worker.py NAME FAULT PARTS FOLDER STRIDE` with the shim preloaded: NAME of a write, FAULT of one or `all`, PARTS
+`store` for calls on the folder and its state, `index` for those on the index, FOLDER an empty folder to work in, STRIDE
+how many calls later the next failure comes. Prints a line of JSON for each case, until the
+write ends without the failure having come.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import logging
+import os
+import pickle
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from commonplace.bootstrap import Workplace
+from commonplace.domain.addresses import Address
+from commonplace.domain.errors import Code, KnowledgeError
+from commonplace.index import open_index
+from commonplace.services import writing
+from commonplace.services.services import Services
+from commonplace.settings import load_settings
+from commonplace.store import open_store
+from fault.calls.shim import FAULTS, Fault, Shim
+from fault.calls.writes import PROJECT, WRITES, Write, prepared, projects
+from indexed import answers
+
+SECONDS = 110
+"""What one case may take; then it hangs."""
+STAGED = "staged.md"
+WORDS = ("begin", "text", "next", "tide", "new", "words")
+GIT = ("-c", "user.name=T", "-c", "user.email=t@example.org")
+STAMP = re.compile(rb"\d{4}-\d\d-\d\dT[\d:.]+Z?")
+NEXT = b"# Next\n\nA write that follows, see [[b]].\n"
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """What the git command prints."""
+    done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else f"{done.stdout}{done.stderr}"
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a user would find."""
+
+    files: Mapping[str, bytes]
+    commits: int
+    status: Sequence[str]
+
+    def differs(self, other: State) -> str:
+        """What is not the same, in words; "" for nothing."""
+        files = sorted(
+            path for path in self.files.keys() | other.files if self.files.get(path) != other.files.get(path)
+        )
+        parts = [f"files {files}"] if files else []
+        if self.commits != other.commits:
+            parts.append(f"{self.commits} commits instead of {other.commits}")
+        if self.status != other.status:
+            parts.append(f"status {self.status} instead of {other.status}")
+        return ", ".join(parts)
+
+
+def state_of(folder: Path) -> State:
+    """The files, and what Git says of them."""
+    paths = [path for path in folder.rglob("*") if ".git" not in path.parts and path.is_file()]
+    files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+    if not (folder / ".git").exists():
+        return State(files, 0, ())
+    count = git(folder, "rev-list", "--count", "HEAD")
+    status = git(folder, "status", "--porcelain", "--untracked-files=all").splitlines()
+    return State(files, int(count) if count.isdigit() else 0, status)
+
+
+Answers = Mapping[str, object]
+"""Of an index, by question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    """What is right after a write that was undone, or done."""
+
+    state: State
+    answers: Answers
+    """Of a fresh index, once the next write is there."""
+
+
+class Case:
+    """One folder with everything that is open on it."""
+
+    def __init__(self, write: Write, place: Path) -> None:
+        self.write = write
+        self.place = place
+        self.folder = place / "base"
+        flags: dict[str, Any] = {
+            "kb": [str(self.folder)], "cache_dir": str(place / "cache"), "state_dir": str(place / "state"),
+            "embed": False, "tier": "admin",
+        }  # fmt: skip
+        if write.folder == "projects":
+            flags |= {"toolset": "projects", "knowledge_home": str(self.folder)}
+        elif write.folder == "git":
+            flags["commit"] = "auto"
+        self._workplace = Workplace([self.folder], load_settings(flags=flags))
+
+    @property
+    def services(self) -> Services:
+        """What is open."""
+        return self._workplace.services
+
+    def close(self) -> None:
+        """Close everything."""
+        self._workplace.close()
+
+    def write_next(self) -> None:
+        """One more write, which must succeed."""
+        if self.write.folder == "projects":
+            projects("update_project_main", content="# The next\n")(self.services)
+        else:
+            writing.create(self.services.collections.members[0], Address("next.md"), NEXT)
+
+    def unlike(self, fresh: Answers) -> str:
+        """In what the index differs from one that was made afresh; "" for nothing."""
+        if self.write.folder == "projects":
+            return ""
+        index = self.services.collections.members[0].index
+        index.sync()
+        kept = answers(index, WORDS)
+        return ", ".join(part for part, right in fresh.items() if kept[part] != right)
+
+    def fresh(self) -> Answers:
+        """What an index says that is made afresh."""
+        if self.write.folder == "projects":
+            return {}
+        fresh = open_index(open_store(self.folder, commit="manual", state_dir=self.place / "state"), self.place / "new")
+        try:
+            fresh.sync()
+            return answers(fresh, WORDS)
+        finally:
+            fresh.close()
+
+
+def template(write: Write, place: Path) -> dict[str, Any]:
+    """Make what every case of a write begins with, index included."""
+    folder = prepared(write, place)
+    if write.folder in {"git", "manual"}:
+        git(folder, "init", "--quiet", "--initial-branch=main", "--template=")
+        git(folder, "add", "--all")
+        git(folder, *GIT, "commit", "--quiet", "--message=Begin")
+        (folder / STAGED).write_text("# Staged by the user\n")
+        git(folder, "add", STAGED)
+    case = Case(write, place)
+    if write.folder == "projects":
+        projects("update_project_main", content=f"# {PROJECT}\n")(case.services)
+    if write.before:
+        write.before(case.services)
+    for path, content in write.edits.items():
+        (folder / path).write_text(content)
+    if write.folder != "projects":
+        case.services.collections.members[0].index.sync()
+    case.close()
+    return {"problems": []}
+
+
+def outcome(write: Write, services: Services) -> tuple[str, str]:
+    """How a write ended: `done`, `refused` with a code, or `raised` something that nobody expects; and what it said."""
+    try:
+        write.act(services)
+    except KnowledgeError as error:
+        return ("raised" if error.code is Code.INTERNAL else f"refused {error.code.value}"), f"{error} {error.hint}"
+    except Exception as error:  # noqa: BLE001 - whatever comes is what the case is about
+        return "raised", f"{type(error).__name__}: {error}"
+    return "done", ""
+
+
+def judged(case: Case, ended: str, rights: tuple[Right, Right]) -> list[str]:
+    """What is wrong after a write that ended so, once nothing fails any more."""
+    expected = rights[ended == "done"]
+    problems: list[str] = []
+    try:
+        case.write_next()
+    except Exception as error:  # noqa: BLE001 - the next write must succeed, whatever it is that stops it
+        problems.append(f"the next write failed: {type(error).__name__}: {error}")
+    left = state_of(case.folder)
+    right = expected.state
+    if wrong := without_next(left, case.write).differs(without_next(right, case.write)):
+        problems.append(f"{ended}, but {wrong}")
+    if left.commits != right.commits + (case.write.folder in {"git", "projects"}):
+        problems.append(f"{left.commits} commits after {right.commits}")
+    if (case.folder / ".git").exists():
+        if said := git(case.folder, "fsck", "--strict", "--no-dangling"):
+            problems.append(f"fsck: {said}")
+        found = (path.relative_to(case.folder).as_posix() for path in (case.folder / ".git").rglob("*"))
+        rest = [name for name in found if name.endswith(".lock") or "commonplace-" in name]
+        problems += [f"left over: {rest}"] if set(rest) - {".git/commonplace.lock"} else []
+    if unlike := case.unlike(expected.answers):
+        problems.append(f"the index is not as a fresh one: {unlike}")
+    return problems
+
+
+def without_next(state: State, write: Write) -> State:
+    """A state without what the next write did to it, and without the times that documents of projects bear."""
+    own = {"next.md"} if write.folder != "projects" else set[str]()
+    files = {path: content for path, content in state.files.items() if path not in own}
+    if write.folder == "projects":
+        kept = (path for path in files if not path.endswith(("main.md", "index.json", ".log")))
+        files = {path: STAMP.sub(b"", files[path]) for path in kept}
+    return State(files, 0, [line for line in state.status if line[3:] not in own])
+
+
+PARTS = {"store": ("base", "state"), "index": ("cache",)}
+"""Where calls fail, below a case's place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is done in every case."""
+
+    write: Write
+    fault: Fault
+    parts: str
+
+
+def run_case(plan: Plan, at: int, shim: Shim, place: Path, rights: tuple[Right, Right]) -> dict[str, Any]:
+    """Make the write with its `at`-th call failing, and look at what is there then."""
+    write = plan.write
+    case = Case(write, place)
+    if write.folder != "projects":
+        case.services.collections.members[0].index.sync()
+    else:
+        _ = case.services.projects
+    shim.arm(plan.fault, at, [place / part for part in PARTS[plan.parts]])
+    ended, said = outcome(write, case.services)
+    shim.disarm()
+    fired, where = shim.fired, shim.where.replace(str(place), "")
+    problems = [] if ended != "raised" else [f"raised {said}"]
+    problems += judged(case, ended, rights)
+    case.close()
+    return {"at": at, "fired": fired, "where": where, "ended": ended, "said": said, "problems": problems}
+
+
+def in_child(act: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What a function says that runs in a process of its own, or how that ended."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+        signal.alarm(SECONDS)
+        with os.fdopen(writer, "wb") as out:
+            try:
+                told = pickle.dumps(act())
+            except BaseException as error:  # noqa: BLE001 - a child has nobody to raise to
+                told = pickle.dumps({"problems": [f"the case itself failed: {type(error).__name__}: {error}"]})
+            out.write(told)
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as told:
+        text = told.read()
+    status = os.waitpid(child, 0)[1]
+    if os.WIFSIGNALED(status):
+        name = signal.Signals(os.WTERMSIG(status)).name
+        return {"problems": ["hangs" if name == "SIGALRM" else f"died of {name}"]}
+    return pickle.loads(text)  # noqa: S301 - from this very program
+
+
+def reference(write: Write, place: Path, base: Path) -> tuple[Right, Right]:
+    """What is right when a write was undone, and when it was done."""
+    found: list[Right] = []
+    for acts in (False, True):
+        shutil.copytree(base, place, symlinks=True)
+        told = in_child(lambda acts=acts: unhindered(write, place, acts=acts))
+        assert not told["problems"], told
+        found.append(Right(told["state"], told["answers"]))
+        shutil.rmtree(place)
+    return found[0], found[1]
+
+
+def unhindered(write: Write, place: Path, *, acts: bool) -> dict[str, Any]:
+    """Make the write, or not, and the next one, without a fault."""
+    case = Case(write, place)
+    ended, said = outcome(write, case.services) if acts else ("done", "")
+    state = state_of(place / "base")
+    case.write_next()
+    fresh = case.fresh()
+    case.close()
+    return {"problems": [] if ended == "done" else [said], "state": state, "answers": fresh}
+
+
+def fail_in_turn(plan: Plan, base: Path, stride: int, shim: Shim, rights: tuple[Right, Right]) -> None:
+    """Fail at call 0, then so many calls later, until the write ends before its failure comes."""
+    place = base / "case"
+    at, fired = 0, True
+    while fired:
+        shutil.copytree(base / "template", place, symlinks=True)
+        told = in_child(lambda at=at: run_case(plan, at, shim, place, rights))
+        shim.disarm()
+        fired = bool(shim.fired)
+        shown = {"write": plan.write.name, "fault": plan.fault.name, "at": at, "counted": shim.counted, **told}
+        print(json.dumps(shown), flush=True)  # noqa: T201
+        with suppress(OSError):
+            shutil.rmtree(place)
+        at += stride
+
+
+def main(write: Write, faults: Sequence[Fault], parts: str, base: Path, stride: int) -> None:
+    """Try every fault."""
+    logging.disable(logging.CRITICAL)
+    shim = Shim(Path(os.environ["FAULT_CONTROL"]))
+    made = in_child(lambda: template(write, base / "case"))
+    assert not made["problems"], made
+    (base / "case").rename(base / "template")
+    rights = reference(write, base / "case", base / "template")
+    gc.freeze()
+    for fault in faults:
+        fail_in_turn(Plan(write, fault, parts), base, stride, shim, rights)
+
+
+if __name__ == "__main__":
+    (chosen,) = (one for one in WRITES if one.name == sys.argv[1])
+    wanted = [one for one in FAULTS if sys.argv[2] in {one.name, "all"}]
+    main(chosen, wanted, sys.argv[3], Path(sys.argv[4]), int(sys.argv[5]))
