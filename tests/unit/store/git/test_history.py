@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import pygit2
 import pytest
 
 from commonplace.domain.addresses import Address
@@ -13,6 +14,7 @@ from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.domain.ports import History
 from commonplace.domain.revisions import revision_of
 from commonplace.store import open_store
+from commonplace.store.git.past import walking
 from support import GitRepo, MakeRepo
 
 A, B = Address("a.md"), Address("b.md")
@@ -201,9 +203,10 @@ def test_a_history_with_merges_is_that_of_git_log(git_repo: MakeRepo) -> None:
     for branch in branches:
         repo.git("switch", "--quiet", branch)
         past = history(repo.path)
-        for name in ("a.md", "b.md", "c.md"):
-            assert [c.id for c in past.log(Address(name), limit=99)] == subjects(repo, "--", name), (branch, name)
-        assert set(past.touched()) == {A, B, Address("c.md")}
+        for known in (False, True):  # once the first commits are known, no walk goes further back than to them
+            assert not known or set(past.touched()) == {A, B, Address("c.md")}
+            for name in ("a.md", "b.md", "c.md"):
+                assert [c.id for c in past.log(Address(name), limit=99)] == subjects(repo, "--", name), (branch, name)
 
 
 def test_a_shallow_clone_has_a_short_history(repo: GitRepo, below: str, tmp_path: Path) -> None:
@@ -232,3 +235,23 @@ def test_an_author_that_is_no_text_is_shown(git_repo: MakeRepo) -> None:
     repo.git("update-ref", "HEAD", identifier)
     told = history(repo.path).log(None, limit=1)[0]
     assert (told.id, told.author.name, told.message) == (identifier, "M\ufffdller", "Begin\ufffd\n")
+
+
+def test_the_walk_ends_at_a_document_s_first_commit_once_that_is_known(
+    repo: GitRepo, below: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = repo.commit("Made", **{str(Path(below) / "late.md"): "1\n"})
+    past = history(repo.path / below)
+    walked: list[str] = []
+
+    def counted(commit: pygit2.Commit) -> list[pygit2.Commit]:
+        walked.append(str(commit.id))
+        return commit.parents
+
+    assert past.touched()[Address("late.md")][0].id == made
+    newer = repo.commit("Newer", **{str(Path(below) / "late.md"): "2\n"})
+    monkeypatch.setattr(walking, "parents_of", counted)
+    for one, length in ((past, 2), (history(repo.path / below), 8)):
+        walked.clear()
+        assert [commit.id for commit in one.log(Address("late.md"), limit=9)] == [newer, made]
+        assert len(walked) == length

@@ -95,7 +95,8 @@ class GitHistory:
         if not head:
             return []
         path = self._prefix.rstrip("/") if address is None else self._prefix + address.path
-        chosen = islice(commits_touching(self._repository, head, path), offset, offset + limit)
+        first = self._spans.first_of(address) if address else ""
+        chosen = islice(commits_touching(self._repository, head, path, first), offset, offset + limit)
         if address is not None:
             return [commit_value(commit) for commit in chosen]
         trees = Trees(self._repository)

@@ -21,15 +21,21 @@ Spans = dict[Address, tuple[Commit, Commit]]
 """First and last commit by document."""
 
 
-def commits_touching(repository: GitRepository, head: str, path: str) -> Iterator[pygit2.Commit]:
+def commits_touching(repository: GitRepository, head: str, path: str, first: str = "") -> Iterator[pygit2.Commit]:
     """The commits reachable from `head` that changed what is at a path ("" for anything), newest first.
 
     As `git log` does it: a merge that took a side's version as it was is passed over, and only that side is followed.
+
+    Args:
+        repository: Where.
+        head: A commit.
+        path: As the repository names it.
+        first: A commit before which none touched the path, "" where none is known: the walk goes no further back.
     """
     trees = Trees(repository)
     wanted = os.fsencode(path)
-    first = repository.commit(head)
-    queue = [(-first.commit_time, 0, first, trees.at(str(first.tree_id), wanted))]
+    last = repository.commit(head)
+    queue = [(-last.commit_time, 0, last, trees.at(str(last.tree_id), wanted))]
     met = {head}
     while queue:
         _, _, commit, mine = heappop(queue)
@@ -37,6 +43,8 @@ def commits_touching(repository: GitRepository, head: str, path: str) -> Iterato
         same = next(((parent, theirs) for parent, theirs in parents if theirs == mine), None)
         if same is None and (mine or parents):
             yield commit
+        if str(commit.id) == first:
+            continue
         for parent, theirs in parents if same is None else [same]:
             if str(parent.id) not in met:
                 met.add(str(parent.id))
@@ -78,6 +86,19 @@ class DocumentSpans:
             if head != self._head:
                 self._advance(head)
             return dict(self._spans)
+
+    def first_of(self, address: Address) -> str:
+        """The commit before which none touched a document, "" where that is not known without waiting.
+
+        What is known stays true when the branch moves: it is about that commit and those before it.
+        """
+        if not self._lock.acquire(blocking=False):
+            return ""
+        try:
+            known = self._spans.get(address)
+        finally:
+            self._lock.release()
+        return known[0].id if known else ""
 
     def _advance(self, head: str) -> None:
         repository = self.repository
