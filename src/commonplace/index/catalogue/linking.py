@@ -223,8 +223,13 @@ class Linker:
 _Columns = tuple[str | None, int | None, str | None]
 _LinkRow = tuple[int, int, str | None, int | None, str | None, str, str]
 
+_TO_RESOLVE = (
+    "SELECT l.source, l.ordinal, f.path, l.link, l.target, l.attachment"
+    " FROM links l JOIN files f ON f.id = l.source WHERE"
+)
 _UNRESOLVED = (
-    "(l.target IS NULL AND l.attachment IS NULL AND (l.key IN (SELECT key FROM names) OR l.key LIKE '%_.__%'))"
+    "(l.target IS NULL AND l.attachment IS NULL AND (l.key IN (SELECT key FROM names)"
+    " OR l.key IN (SELECT value FROM json_each(?))))"
     " OR l.target NOT IN (SELECT id FROM files)"
 )
 
@@ -244,15 +249,10 @@ def settle(connection: sqlite3.Connection, store: Store, others: OtherFiles | No
     """Resolve every unsettled link again."""
     everything = connection.execute("SELECT 1 FROM unsettled WHERE key = ?", (EVERYTHING,)).fetchone()
     which = _UNRESOLVED if everything else "l.key IN (SELECT key FROM unsettled)"
+    values = (encode(others.keys() if others else ()),) if everything else ()
     rows = cast(
         "list[tuple[int, int, str, str, int | None, str | None]]",
-        connection.execute(
-            sql(
-                "SELECT l.source, l.ordinal, f.path, l.link, l.target, l.attachment",
-                "FROM links l JOIN files f ON f.id = l.source WHERE",
-                which,
-            )
-        ).fetchall(),
+        connection.execute(sql(_TO_RESOLVE, which), values).fetchall(),
     )
     lookup = CatalogueLookup(connection, store, others)
     if len(rows) > MANY_LINKS:
@@ -316,11 +316,10 @@ def broken_links(connection: sqlite3.Connection, lookup: CatalogueLookup, source
 
 def resolve_all(lookup: CatalogueLookup, document: Document) -> list[ResolvedLink]:
     """Where the links of a document as given lead, in order."""
-    source, collection = document.address, lookup.collection
-    targets = [resolve(link, source, lookup, collection=collection) for link in document.links]
+    source = document.address
     return [
-        ResolvedLink(source=source, link=link, target=target)
-        for link, target in zip(document.links, targets, strict=True)
+        ResolvedLink(source=source, link=link, target=resolve(link, source, lookup, collection=lookup.collection))
+        for link in document.links
     ]
 
 

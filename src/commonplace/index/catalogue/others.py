@@ -32,11 +32,12 @@ class OtherFiles:
     def named(self, key: str) -> Sequence[Address]:
         """Every such file with this `link_key`."""
         with self._lock:
-            if self._known is None:
-                self._known = {}
-                for path in self._walk():
-                    self._add(path)
-            return tuple(self._known.get(key, {}).values())
+            return tuple(self._names().get(key, {}).values())
+
+    def keys(self) -> list[str]:
+        """Every key that such a file has."""
+        with self._lock:
+            return list(self._names())
 
     def changed(self, addresses: Iterable[Address]) -> None:
         """These files, or folders, may have come or gone."""
@@ -54,6 +55,13 @@ class OtherFiles:
         """Look again when a name is next asked for."""
         with self._lock:
             self._known = None
+
+    def _names(self) -> dict[str, dict[str, Address]]:
+        if self._known is None:
+            self._known = {}
+            for path in self._walk():
+                self._add(path)
+        return self._known
 
     def _add(self, path: str) -> None:
         try:
