@@ -177,8 +177,9 @@ def rpc_request(method: str, params: Mapping[str, Any]) -> tuple[dict[str, str],
         "MCP-Protocol-Version": REVISION,
         "Mcp-Method": method,
     }
-    if "name" in params:
-        headers["Mcp-Name"] = str(params["name"])
+    name = params.get("uri" if method == "resources/read" else "name")
+    if name is not None:
+        headers["Mcp-Name"] = str(name)
     return headers, {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
 
 

@@ -24,6 +24,15 @@ from support import ROOT, UNPACKED, new_repo
 CLIENTS = Path(__file__).parent / "clients"
 INSPECTOR = "@modelcontextprotocol/inspector@2.12.0"
 """Run on the same Node, so that there is one to install."""
+SKILL = {
+    "tools/tidy-up/SKILL.md": (
+        "---\nname: tidy-up\ndescription: Puts a base in order.\nlicense: MIT\nmetadata:\n  version: '1.0'\n"
+        "  tags: [a, b]\n  since: 2026-01-02\n  count: 3\n---\n\nSee [the rules](references/rules.md).\n"
+    ),
+    "tools/tidy-up/references/rules.md": "# Rules\n\nNone.\n",
+    "tools/tidy-up/scripts/run.sh": "echo ok\n",
+    "tools/tidy-up/templates/picture.bin": b"\x00\xff\x01",
+}
 TOOLS = {"kb": 24, "wiki": 16, "pages": 2, "cascade": 4, "projects": 29}
 
 pytestmark = [needs_npm, pytest.mark.timeout(600)]
@@ -53,7 +62,7 @@ def walks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[dict[str, A
     folder = tmp_path_factory.mktemp("walks")
     env = {name: str(folder / name) for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME", "KNOWLEDGE_MCP_HOME")}
     wiki = new_repo(folder / "wiki", {"Hub.md": "# Hub\n"}).path
-    base = new_repo(folder / "base", {"a.md": "# A\n"})
+    base = new_repo(folder / "base", {"a.md": "# A\n", **SKILL})
     base.git("clone", "--quiet", "--bare", ".", str(folder / "origin.git"))
     base.git("remote", "add", "origin", str(folder / "origin.git"))
     space = write_space(folder / "space").root
@@ -97,3 +106,6 @@ def test_the_typescript_clients_list_and_call_every_tool(walks: list[dict[str, A
         assert len(walk["listed"]) == TOOLS[walk["toolset"]]
         assert set(walk["called"]) == set(walk["listed"])
         assert walk["instructions"]
+    skills = [walk["skills"] for walk in walks if "skills" in walk]
+    files = {f"skill://base/{path}": True for path in SKILL}
+    assert skills == [{"files": files, "directoryRead": True}] * 4

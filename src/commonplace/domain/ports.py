@@ -210,6 +210,10 @@ class Store(Protocol):
         """
         ...
 
+    def folders(self, folder: str) -> list[str]:
+        """Paths of the folders directly in a folder; hidden ones, and those that never hold documents, left out."""
+        ...
+
     def committing(self) -> Store:
         """The same files with every write one commit, whatever this store was opened for; without Git, itself."""
         ...
@@ -255,12 +259,7 @@ class Index(Protocol):
         ...
 
     def listen(self, listener: Callable[[Sequence[Address], bool], None]) -> None:
-        """Tell a listener, once the first full sync is over, of every change that this process learns of.
-
-        Args:
-            listener: Given the documents that changed, whoever changed them, and whether some may have come or gone;
-                called from any thread, after they are searchable.
-        """
+        """Tell a listener, from any thread, of documents that changed, and whether some may have come or gone."""
         ...
 
     def wait_ready(self, timeout: float) -> None:

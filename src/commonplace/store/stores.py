@@ -108,6 +108,10 @@ class FolderStore:
         """Regular files directly in a folder, hidden ones and links left out."""
         return self._folder.files(folder)
 
+    def folders(self, folder: str) -> list[str]:
+        """Paths of the folders directly in a folder, hidden ones and links left out."""
+        return self._folder.folders(folder)
+
     def committing(self) -> FolderStore:
         """The same files with every write one commit; itself where there is no Git."""
         if self._terms.commits or self._terms.git is None:

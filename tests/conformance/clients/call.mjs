@@ -7,24 +7,26 @@ import { PLANS } from "./plans.mjs";
 const [packages, asked] = process.argv.slice(2);
 const servers = JSON.parse(asked);
 const load = (path) => import(pathToFileURL(`${packages}/@modelcontextprotocol/${path}`));
-const [one, oneHttp, oneStdio, two, twoStdio] = await Promise.all([
+const [one, oneHttp, oneStdio, two, twoStdio, { SkillsClient }] = await Promise.all([
   load("sdk/dist/esm/client/index.js"),
   load("sdk/dist/esm/client/streamableHttp.js"),
   load("sdk/dist/esm/client/stdio.js"),
   load("client/dist/index.mjs"),
   load("client/dist/stdio.mjs"),
+  load("client/dist/ext/skills/index.mjs"),
 ]);
 
 const info = { name: "typescript", version: "0" };
 const CLIENTS = {
   v1: { make: () => new one.Client(info), http: oneHttp, stdio: oneStdio },
-  "v2 legacy": { make: () => new two.Client(info, negotiating("legacy")), http: two, stdio: twoStdio },
-  "v2 modern": { make: () => new two.Client(info, negotiating({ pin: "2026-07-28" })), http: two, stdio: twoStdio },
+  "v2 legacy": second("legacy"),
+  "v2 modern": second({ pin: "2026-07-28" }),
 };
 const MAY_FAIL = new Set(["semantic_search"]); // no model is installed: what it then says is a tool's error, too
 
-function negotiating(mode) {
-  return { versionNegotiation: { mode } };
+function second(mode) {
+  const make = () => new two.Client(info, { versionNegotiation: { mode } });
+  return { make, http: two, stdio: twoStdio, skills: SkillsClient };
 }
 
 function transport(kind, way, server) {
@@ -50,6 +52,7 @@ async function walk(name, kind, toolset, number) {
     done.listed = (await client.listTools()).tools.map((tool) => tool.name);
     const call = async (tool, given) => (await result(tool, given)).structuredContent;
     const text = async (tool, given) => (await result(tool, given)).content.map((block) => block.text ?? "").join("\n");
+    if (toolset === "kb" && way.skills) done.skills = await skills(client, way.skills);
     await PLANS[toolset]({ call, text, run: `walk${number}`, base: server.base });
   } catch (error) {
     done.error = String(error?.stack ?? error);
@@ -57,6 +60,17 @@ async function walk(name, kind, toolset, number) {
     await client.close();
   }
   return done;
+}
+
+async function skills(client, SkillsClient) {
+  const found = new SkillsClient(client);
+  const files = {};
+  for (const skill of (await found.list()).skills) {
+    for (const { uri } of (await found.get(skill.uri)).skill.resources) {
+      files[uri] = (await found.read(skill, uri)).verified;
+    }
+  }
+  return { files, directoryRead: found.directoryRead };
 }
 
 async function walks(toolset) {

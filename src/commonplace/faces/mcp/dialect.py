@@ -247,6 +247,8 @@ class Dialect:
     default_tier: Tier = "read"
     resources: Resources | None = None
     prompts: tuple[Prompt, ...] = ()
+    skills: bool = False
+    """Whether folders with a `SKILL.md` are served as skills, beside the resources."""
     asks: bool = False
     """Whether a call may turn to the client: ask it, or send it log messages."""
     indent: int | None = None

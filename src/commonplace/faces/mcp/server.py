@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from dataclasses import replace
 from typing import Any
 
 import mcp_types as types
@@ -11,13 +12,16 @@ from mcp.server.caching import CacheHint
 
 from commonplace import __version__
 from commonplace.faces.access.callers import caller_of
-from commonplace.faces.mcp.dialect import Dialect, Tier
+from commonplace.faces.mcp.dialect import Call, Content, Dialect, Followed, Resources, Tier
 from commonplace.faces.mcp.following import Following
-from commonplace.faces.mcp.offers import Completions, PromptOffer, ResourceOffer
+from commonplace.faces.mcp.offers.prompts import Completions, PromptOffer
+from commonplace.faces.mcp.offers.resources import ResourceOffer
+from commonplace.faces.mcp.offers.skills import EXTENSION, SCHEME, SETTINGS, DirectoryParams, SkillOffer, SkillParams
 from commonplace.faces.mcp.running import Runner
 from commonplace.faces.mcp.sdk import Context, McpServer, State, scope_of
 from commonplace.faces.mcp.tools import Tools
 from commonplace.services.services import Services
+from commonplace.services.skills.finding import Skills
 
 LIST_FRESH_MS = 60_000
 """How long a client may take the lists of tools, prompts and templates for current: they change with a restart."""
@@ -30,6 +34,9 @@ def build_server(dialect: Dialect, services: Services, tier: Tier) -> McpServer:
         ConfigError: there is no such tier.
     """
     runner = Runner(services, tier)
+    skills = SkillOffer(runner, Skills()) if dialect.skills else None
+    if skills and dialect.resources:
+        dialect = replace(dialect, resources=_with_skills(dialect.resources, skills))
     tools = Tools(dialect, runner)
     resources = ResourceOffer(dialect.resources, runner) if dialect.resources else None
     prompts = PromptOffer(dialect.prompts, runner) if dialect.prompts else None
@@ -58,9 +65,29 @@ def build_server(dialect: Dialect, services: Services, tier: Tier) -> McpServer:
     )
     if following:
         server.add_notification_handler("notifications/initialized", types.NotificationParams, following.begin)
+    if skills:
+        server.extensions[EXTENSION] = SETTINGS
+        server.add_request_handler("skills/list", types.PaginatedRequestParams, skills.list)
+        server.add_request_handler("skills/get", SkillParams, skills.get)
+        server.add_request_handler("resources/directory/read", DirectoryParams, skills.directory)
     if dialect.asks:
         _let_ask(server, runner)
     return server
+
+
+def _with_skills(own: Resources, skills: SkillOffer) -> Resources:
+    """A dialect's resources, and the files of skills."""
+    look = own.stands_for
+
+    def read(call: Call, uri: str) -> Content:
+        return skills.read(call, uri) if uri.startswith(SCHEME) else own.read(call, uri)
+
+    def stands_for(call: Call, uri: str) -> Followed | None:
+        if uri.startswith(SCHEME):
+            return skills.stands_for(call, uri)
+        return look(call, uri) if look else None
+
+    return replace(own, read=read, stands_for=stands_for)
 
 
 class _Server(Server[State]):

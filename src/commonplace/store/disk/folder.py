@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from commonplace.domain.addresses import Address, parse_address
+from commonplace.domain.addresses import SKIPPED_FOLDERS, Address, parse_address
 from commonplace.domain.changes import FileStat
 from commonplace.domain.errors import InvalidInputError, NotFoundError, StorageError
 
@@ -163,7 +163,23 @@ class Folder:
 
     def files(self, folder: str) -> list[tuple[Address, FileStat]]:
         """Regular files directly in a folder, hidden ones and links left out; none where there is no such folder."""
-        found: list[tuple[Address, FileStat]] = []
+        return [
+            (address, file_stat(status))
+            for address, status in self._servable_in(folder)
+            if stat.S_ISREG(status.st_mode)
+        ]
+
+    def folders(self, folder: str) -> list[str]:
+        """Paths of the folders directly in a folder, hidden ones and links left out."""
+        return [
+            address.path
+            for address, status in self._servable_in(folder)
+            if stat.S_ISDIR(status.st_mode) and address.name not in SKIPPED_FOLDERS
+        ]
+
+    def _servable_in(self, folder: str) -> list[tuple[Address, os.stat_result]]:
+        """What lies directly in a folder under a name that may be served, links not followed."""
+        found: list[tuple[Address, os.stat_result]] = []
         try:
             # A descriptor that may be searched cannot be listed everywhere, so the folder is opened again by itself.
             with opened_folder(self.path, folder.split("/") if folder else ()) as descriptor:
@@ -176,8 +192,8 @@ class Folder:
             for name in os.listdir(listed):  # noqa: PTH208 - an open folder has no path
                 with suppress(FileNotFoundError):  # it may be gone by now
                     status = os.stat(name, dir_fd=listed, follow_symlinks=False)
-                    if stat.S_ISREG(status.st_mode) and (address := _servable(f"{folder}/{name}".removeprefix("/"))):
-                        found.append((address, file_stat(status)))
+                    if address := _servable(f"{folder}/{name}".removeprefix("/")):
+                        found.append((address, status))
         finally:
             closed(listed)
         return found

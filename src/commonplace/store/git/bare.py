@@ -84,13 +84,24 @@ class BareStore:
 
     def files(self, folder: str) -> list[tuple[Address, FileStat]]:
         """Regular files directly in a folder of the current commit, hidden ones left out."""
+        entries = self._servable_in(folder)
+        return [(address, self._facts(inner)) for address, inner in entries if inner.mode in {FILE, EXECUTABLE}]
+
+    def folders(self, folder: str) -> list[str]:
+        """Paths of the folders directly in a folder of the current commit, hidden ones left out."""
+        entries = self._servable_in(folder)
+        return [
+            address.path for address, inner in entries if inner.mode == FOLDER and address.name not in SKIPPED_FOLDERS
+        ]
+
+    def _servable_in(self, folder: str) -> list[tuple[Address, Entry]]:
         repository = self._repository
-        entry = repository.entry(repository.head, folder)
-        found: list[tuple[Address, FileStat]] = []
-        for name, inner in repository.entries(entry.id) if entry and entry.mode == FOLDER else ():
-            address = _servable(f"{folder}/{name}") if inner.mode in {FILE, EXECUTABLE} else None
+        root = repository.entry(repository.head, folder)
+        found: list[tuple[Address, Entry]] = []
+        for name, inner in repository.entries(root.id) if root and root.mode == FOLDER else ():
+            address = _servable(f"{folder}/{name}".removeprefix("/"))
             if address:
-                found.append((address, self._facts(inner)))
+                found.append((address, inner))
         return found
 
     def committing(self) -> BareStore:

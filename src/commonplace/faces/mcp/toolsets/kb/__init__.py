@@ -222,4 +222,5 @@ KB = Dialect(
     show_error=show_error,
     resources=RESOURCES,
     prompts=PROMPTS,
+    skills=True,
 )
