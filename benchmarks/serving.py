@@ -105,7 +105,7 @@ def _answer_size(server: StdioServer, questions: Sequence[str]) -> Row:
     sizes: list[int] = []
     for text in questions[:100]:
         content = server.call("kb_search", query=text, mode="keyword", limit=10)["content"]
-        sizes.append(sum(len(str(block["text"])) for block in content) // 4)
+        sizes.append(sum(len(str(block.get("text", ""))) for block in content) // 4)
     sizes.sort()
     return Row(
         PART,

@@ -27,7 +27,7 @@ INSPECTOR = "@modelcontextprotocol/inspector@2.12.0"
 SKILL = {
     "tools/tidy-up/SKILL.md": (
         "---\nname: tidy-up\ndescription: Puts a base in order.\nlicense: MIT\nmetadata:\n  version: '1.0'\n"
-        "  tags: [a, b]\n  since: 2026-01-02\n  count: 3\n---\n\nSee [the rules](references/rules.md).\n"
+        "  since: '2026-01-02'\n---\n\nSee [the rules](references/rules.md).\n"
     ),
     "tools/tidy-up/references/rules.md": "# Rules\n\nNone.\n",
     "tools/tidy-up/scripts/run.sh": "echo ok\n",
@@ -108,4 +108,4 @@ def test_the_typescript_clients_list_and_call_every_tool(walks: list[dict[str, A
         assert walk["instructions"]
     skills = [walk["skills"] for walk in walks if "skills" in walk]
     files = {f"skill://base/{path}": True for path in SKILL}
-    assert skills == [{"files": files, "directoryRead": True}] * 4
+    assert skills == [{"files": files, "directoryRead": True}] * 2

@@ -18,7 +18,7 @@ name: tide-tables
 description: Reads tide tables.
 allowed-tools: Bash
 metadata:
-  level: 2
+  level: "2"
 ---
 
 Read.
@@ -33,6 +33,7 @@ FILES: dict[str, str | bytes] = {
     "skills/tide-tables/not-one/SKILL.md": "---\nname: other\ndescription: Its name is not its folder's.\n---\n",
     "skills/Bad/SKILL.md": "---\nname: Bad\ndescription: Capital letters.\n---\n",
     "skills/silent/SKILL.md": "---\nname: silent\n---\n\nNo description.\n",
+    "skills/numbered/SKILL.md": "---\nname: numbered\ndescription: A number.\nmetadata:\n  version: 1.0\n---\n",
     "notes/plain.md": "# Plain\n",
 }
 ROOT = "skill://base/skills/tide-tables"
@@ -84,7 +85,7 @@ def test_skills_are_listed_with_their_whole_manifest_and_others_left_out(ask: As
         "name": "tide-tables",
         "description": "Reads tide tables.",
         "allowed-tools": "Bash",
-        "metadata": {"level": 2},
+        "metadata": {"level": "2"},
     }
     shown = {row["uri"]: {"digest": row["digest"], "size": row["size"]} for row in first["resources"]}
     assert shown == {
@@ -129,6 +130,7 @@ def test_a_folder_of_a_skill_is_listed_and_nothing_else_is(ask: Ask) -> None:
         ("skill://base/notes/SKILL.md", "No skill is served"),
         ("skill://base/skills/Bad/SKILL.md", "small letters"),
         ("skill://base/skills/silent/SKILL.md", "description"),
+        ("skill://base/skills/numbered/SKILL.md", "quote numbers"),
         (f"{ROOT}/not-one/SKILL.md", "is no skill"),
         (f"{ROOT}/data/table.json", "is no skill"),
         (ROOT, "is no skill"),

@@ -20,13 +20,14 @@ const info = { name: "typescript", version: "0" };
 const CLIENTS = {
   v1: { make: () => new one.Client(info), http: oneHttp, stdio: oneStdio },
   "v2 legacy": second("legacy"),
-  "v2 modern": second({ pin: "2026-07-28" }),
+  // The SDK's answer to `initialize` names no extensions, which came with the newer era.
+  "v2 modern": { ...second({ pin: "2026-07-28" }), skills: SkillsClient },
 };
 const MAY_FAIL = new Set(["semantic_search"]); // no model is installed: what it then says is a tool's error, too
 
 function second(mode) {
   const make = () => new two.Client(info, { versionNegotiation: { mode } });
-  return { make, http: two, stdio: twoStdio, skills: SkillsClient };
+  return { make, http: two, stdio: twoStdio };
 }
 
 function transport(kind, way, server) {

@@ -44,7 +44,26 @@ class Blocks:
 
 Said: TypeAlias = str | Mapping[str, Json] | list[Json]
 """Text; or an object, shown as JSON and as structured content; or a list, structured as `{"result": [...]}`."""
-Shown: TypeAlias = Said | Blob | Blocks
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Where what an answer speaks of can be read."""
+
+    uri: str
+    name: str
+    mime_type: str = "text/markdown"
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """An answer with links to resources beside it."""
+
+    said: Said
+    links: Sequence[Link]
+
+
+Shown: TypeAlias = Said | Blob | Blocks | Linked
 
 MAX_SHOWN = 60
 """Characters of a wrong argument that an error repeats."""

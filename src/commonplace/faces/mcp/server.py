@@ -8,10 +8,11 @@ from typing import Any
 
 import mcp_types as types
 from mcp.server import InitializationOptions, NotificationOptions, Server
-from mcp.server.caching import CacheHint
+from mcp.server.caching import CacheableMethod, CacheHint
 
 from commonplace import __version__
 from commonplace.faces.access.callers import caller_of
+from commonplace.faces.mcp.briefing import briefing
 from commonplace.faces.mcp.dialect import Call, Content, Dialect, Followed, Resources, Tier
 from commonplace.faces.mcp.following import Following
 from commonplace.faces.mcp.offers.prompts import Completions, PromptOffer
@@ -24,7 +25,9 @@ from commonplace.services.services import Services
 from commonplace.services.skills.finding import Skills
 
 LIST_FRESH_MS = 60_000
-"""How long a client may take the lists of tools, prompts and templates for current: they change with a restart."""
+"""How long a client may take for current what changes with a restart only."""
+LASTING: tuple[CacheableMethod, ...] = ("server/discover", "tools/list", "prompts/list", "resources/templates/list")
+"""What that is; all else that a client may keep is stale at once."""
 
 
 def build_server(dialect: Dialect, services: Services, tier: Tier) -> McpServer:
@@ -44,12 +47,11 @@ def build_server(dialect: Dialect, services: Services, tier: Tier) -> McpServer:
     following = (
         Following(dialect.resources, runner) if dialect.resources and dialect.resources.can_be_followed else None
     )
-    lasting = CacheHint(LIST_FRESH_MS, "private")
     server = _Server(
         dialect.server_name,
         version=__version__,
-        instructions=dialect.instructions or None,
-        cache_hints={"tools/list": lasting, "prompts/list": lasting, "resources/templates/list": lasting},
+        instructions=briefing(dialect, tools.names) or None,
+        cache_hints=dict.fromkeys(LASTING, CacheHint(LIST_FRESH_MS, "private")),
         get_tool_input_schema=tools.input_schema,
         on_list_tools=tools.list,
         on_call_tool=tools.call,

@@ -14,7 +14,7 @@ from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.faces.errors import FORMS
 from commonplace.faces.mcp.asking import input_required, is_modern, unable
-from commonplace.faces.mcp.dialect import Blob, Blocks, Call, Dialect, Said, Shown, Tool, within
+from commonplace.faces.mcp.dialect import Blob, Blocks, Call, Dialect, Linked, Said, Shown, Tool, within
 from commonplace.faces.mcp.peers import InputNeeded, UnableError
 from commonplace.faces.mcp.running import Runner
 from commonplace.faces.mcp.sdk import Context
@@ -74,6 +74,11 @@ class Tools:
         sources = _sources(call.services) if before is None else before
         return result.model_copy(update={"meta": {SOURCES: sources}}) if sources else result
 
+    @property
+    def names(self) -> frozenset[str]:
+        """Of all of them."""
+        return frozenset(self._rows)
+
     def input_schema(self, name: str) -> Mapping[str, object] | None:
         """What one takes; None for one that is not there."""
         row = self._rows.get(name)
@@ -121,6 +126,10 @@ def _answered(dialect: Dialect, shown: Shown) -> types.CallToolResult:
         return types.CallToolResult(content=[types.EmbeddedResource(resource=contents)], is_error=False)
     if isinstance(shown, Blocks):
         return types.CallToolResult(content=[content_block(block) for block in shown.content], is_error=False)
+    if isinstance(shown, Linked):
+        links = [types.ResourceLink(uri=one.uri, name=one.name, mime_type=one.mime_type) for one in shown.links]
+        answer = _answered(dialect, shown.said)
+        return answer.model_copy(update={"content": [*answer.content, *links]})
     structured = {"result": shown} if isinstance(shown, list) else None if isinstance(shown, str) else dict(shown)
     return types.CallToolResult(
         content=[types.TextContent(text=_text(dialect, shown))], structured_content=structured, is_error=False

@@ -22,6 +22,7 @@ MAX_BYTES = 16 * 1024 * 1024
 """What every host takes of one skill (SEP-2640); larger ones are not served."""
 MAX_NAME = 64
 MAX_DESCRIPTION = 1024
+MAX_COMPATIBILITY = 500
 MAX_REMEMBERED = 20_000
 """Files whose digests are kept."""
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -118,6 +119,16 @@ def files_below(collection: Collection, folder: str) -> Iterator[tuple[Address, 
         yield from files_below(collection, inner)
 
 
+def _unfit(frontmatter: JsonObject) -> str:
+    """What is wrong with the fields that a skill may have; clients refuse a whole list for one of them."""
+    compatibility, metadata = frontmatter.get("compatibility", "any"), frontmatter.get("metadata", {})
+    if not isinstance(compatibility, str) or not 0 < len(compatibility) <= MAX_COMPATIBILITY:
+        return f"its `compatibility` is not a text of 1 to {MAX_COMPATIBILITY} characters"
+    if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
+        return "its `metadata` does not map names to texts (quote numbers and dates)"
+    return ""
+
+
 def _check(folder: str, frontmatter: JsonObject) -> None:
     """Refuse what the specification of skills does not allow."""
     name, description = frontmatter.get("name"), frontmatter.get("description")
@@ -128,5 +139,7 @@ def _check(folder: str, frontmatter: JsonObject) -> None:
         reason = f"its `name` is {name!r} and its folder's is {folder!r}"
     elif not isinstance(description, str) or not 0 < len(description.strip()) <= MAX_DESCRIPTION:
         reason = f"its `description` is not a text of 1 to {MAX_DESCRIPTION} characters"
+    else:
+        reason = _unfit(frontmatter)
     if reason:
         raise InvalidInputError(f"The folder {folder!r} is no skill: {reason}.", kind="skill", hint=f"Mend its {MAIN}.")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from commonplace.domain.errors import NotFoundError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.query import Filter, ListQuery, SearchQuery, SortKey
-from commonplace.faces.mcp.dialect import Call, Shown
+from commonplace.faces.mcp.dialect import Call, Link, Linked, Shown
 from commonplace.faces.mcp.toolsets.kb.budget import entry_within, search_within, sections_within
 from commonplace.faces.mcp.toolsets.kb.parameters import (
     KbBacklinks,
@@ -22,6 +22,7 @@ from commonplace.faces.mcp.toolsets.kb.shapes import (
     body_of,
     checked_day,
     entry_id,
+    file_uri,
     page_of,
     selected,
     show_entry,
@@ -58,13 +59,15 @@ def kb_search(call: Call, given: KbSearch) -> Shown:
     answer = searching.search(collections, query, given.mode)
     results = [selected(_show_hit(found, include_body=given.include_body), given.fields) for found in answer.hits]
     more = given.offset + len(results) < answer.total
-    return {
+    shown: JsonObject = {
         "query": given.query,
         "count": len(results),
         "total": answer.total,
         "has_more": more,
         "results": results,
     }
+    found = [Found(hit.collection, hit.hit.record) for hit in answer.hits]
+    return Linked(shown, [Link(file_uri(one), one.record.id) for one in found])
 
 
 def kb_get(call: Call, given: KbGet) -> Shown:

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from itertools import islice
 from urllib.parse import quote, unquote
 
-from commonplace.domain.errors import NotFoundError
+from commonplace.domain.addresses import parse_address
+from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.domain.json import Json
-from commonplace.domain.query import ListQuery
+from commonplace.domain.query import Filter, ListQuery
 from commonplace.faces.mcp.dialect import Call, Content, Followed, Resource, Resources, ResourceTemplate
 from commonplace.faces.mcp.toolsets.kb.entries import whole_entry
 from commonplace.faces.mcp.toolsets.kb.overview import show_collection
 from commonplace.faces.mcp.toolsets.kb.prompts import complete_base, complete_entry
-from commonplace.faces.mcp.toolsets.kb.shapes import show_row
+from commonplace.faces.mcp.toolsets.kb.shapes import file_uri, show_row, types_meant
 from commonplace.services import listing
 from commonplace.services.collections import Found
+from commonplace.services.extending import DEFAULT_TYPE
 
 SCHEMES = ("pyrite", "commonplace")
 JSON_TYPE = "application/json"
 
 
 def list_resources(call: Call, offset: int, limit: int) -> tuple[Sequence[Resource], bool]:
-    """The bases, then every entry."""
+    """The bases, then every document as its file is."""
     bases = [
         Resource(uri=f"{SCHEMES[0]}://kbs", name="kbs", title="Knowledge bases", mime_type=JSON_TYPE),
         *(
@@ -54,7 +58,13 @@ def read_resource(call: Call, uri: str) -> Content:
         case ["kbs"]:
             shown: Json = {"knowledge_bases": [show_collection(one) for one in call.services.collections]}
         case ["kbs", name, "entries"]:
-            shown = _entries_of(call, unquote(name))
+            shown = _rows(call, unquote(name), ListQuery())
+        case ["kbs", name, "tags", tag]:
+            shown = _rows(call, unquote(name), ListQuery(filter=Filter(tags=(unquote(tag),))))
+        case ["kbs", name, "types", kind]:
+            shown = _rows(call, unquote(name), ListQuery(filter=Filter(types=types_meant(unquote(kind)))))
+        case ["kbs", name, "files", *parts] if parts:
+            return _file(call, unquote(name), unquote("/".join(parts)))
         case ["kbs", name, "entries", *parts] if parts:
             shown = _entry(call, unquote("/".join(parts)), unquote(name))
         case ["entries", *parts] if parts:
@@ -67,29 +77,71 @@ def read_resource(call: Call, uri: str) -> Content:
 def stands_for(call: Call, uri: str) -> Followed | None:
     """What a URI's resource is made of."""
     scheme, _, rest = uri.partition("://")
-    if scheme not in SCHEMES:
-        return None
-    collections = call.services.collections
     try:
-        match rest.split("/"):
-            case ["kbs"]:
-                return Followed()
-            case ["kbs", name, "entries"]:
-                return Followed(collections.get(unquote(name)).name)
-            case ["kbs", name, "entries", *parts] if parts:
-                found = collections.locate(unquote("/".join(parts)), unquote(name))
-            case ["entries", *parts] if parts:
-                found = collections.locate(unquote("/".join(parts)))
-            case _:
-                return None
-    except NotFoundError:
+        return _made_of(call, [unquote(part) for part in rest.split("/")]) if scheme in SCHEMES else None
+    except (NotFoundError, InvalidInputError):
         return None
+
+
+def _made_of(call: Call, parts: Sequence[str]) -> Followed | None:
+    collections = call.services.collections
+    match parts:
+        case ["kbs"]:
+            return Followed()
+        case ["kbs", name, "entries"] | ["kbs", name, "tags" | "types", _]:
+            return Followed(collections.get(name).name)
+        case ["kbs", name, "files", *path] if path:
+            return Followed(collections.get(name).name, parse_address("/".join(path)))
+        case ["kbs", name, "entries", *reference] if reference:
+            found = collections.locate("/".join(reference), name)
+        case ["entries", *reference] if reference:
+            found = collections.locate("/".join(reference))
+        case _:
+            return None
     return Followed(found.collection.name, found.record.address)
 
 
-def _entries_of(call: Call, name: str) -> Json:
+def complete_path(call: Call, typed: str, others: Mapping[str, str]) -> Sequence[str]:
+    """Paths of documents that hold what is typed, those that begin with it first."""
+    wanted = typed.casefold()
+    chosen = call.services.collections.chosen(others.get("name"))
+    paths = {address.path for collection in chosen for address in collection.index.revisions()}
+    found = [path for path in paths if wanted in path.casefold()]
+    return sorted(found, key=lambda path: (not path.casefold().startswith(wanted), path))
+
+
+def complete_tag(call: Call, typed: str, others: Mapping[str, str]) -> Sequence[str]:
+    """Tags of a base, commonest first."""
+    return [tag for tag, _ in listing.list_tags(call.services.collections.chosen(others.get("name")), prefix=typed)]
+
+
+def complete_type(call: Call, typed: str, others: Mapping[str, str]) -> Sequence[str]:
+    """Types of a base's entries, commonest first."""
+    counts: Counter[str] = Counter()
+    for collection in call.services.collections.chosen(others.get("name")):
+        for name, count in collection.index.counts().types:
+            counts[name or DEFAULT_TYPE] += count
+    return [name for name, _ in counts.most_common() if name.casefold().startswith(typed.casefold())]
+
+
+def _file(call: Call, name: str, path: str) -> Content:
+    try:
+        address = parse_address(path)
+    except InvalidInputError as error:
+        raise NotFoundError(str(error), kind="resource") from error
     collection = call.services.collections.get(name)
-    rows = [show_row(Found(collection, record)) for record in listing.every_document(collection)]
+    if not address.is_document or collection.index.record(address) is None:
+        raise NotFoundError(f"There is no document {path[:200]!r}.", kind="resource")
+    raw = collection.store.read(address)
+    try:
+        return Content(raw.decode())
+    except UnicodeDecodeError:
+        return Content(raw)
+
+
+def _rows(call: Call, name: str, query: ListQuery) -> Json:
+    collection = call.services.collections.get(name)
+    rows = [show_row(Found(collection, record)) for record in listing.every_document(collection, query)]
     return {"kb_name": name, "total": len(rows), "entries": rows}
 
 
@@ -99,14 +151,15 @@ def _entry(call: Call, reference: str, name: str | None) -> Json:
 
 def _resource(found: Found) -> Resource:
     record = found.record
+    stat = found.collection.store.stat(record.address)
+    changed = datetime.fromtimestamp(stat.mtime_ns / 1e9, UTC) if stat and stat.mtime_ns else None
     return Resource(
-        uri=f"{SCHEMES[0]}://kbs/{_part(found.collection.name)}/entries/{_part(record.id)}",
+        uri=file_uri(found),
         name=record.id,
         title=record.title,
         description=record.description,
-        mime_type=JSON_TYPE,
-        size=record.size,
-        last_modified=record.updated,
+        size=stat.size if stat else record.size,
+        last_modified=f"{changed:%Y-%m-%dT%H:%M:%SZ}" if changed else record.updated,
     )
 
 
@@ -115,6 +168,33 @@ def _part(text: str) -> str:
 
 
 def _templates() -> tuple[ResourceTemplate, ...]:
+    base = "commonplace://kbs/{name}"
+    added = (
+        ResourceTemplate(
+            uri_template=f"{base}/files/{{path}}",
+            name="file",
+            description="A document of a base as its file is, by path",
+            complete={"name": complete_base, "path": complete_path},
+        ),
+        ResourceTemplate(
+            uri_template=f"{base}/tags/{{tag}}",
+            name="kb-tag",
+            description="The entries of a base that carry a tag",
+            mime_type=JSON_TYPE,
+            complete={"name": complete_base, "tag": complete_tag},
+        ),
+        ResourceTemplate(
+            uri_template=f"{base}/types/{{type}}",
+            name="kb-type",
+            description="The entries of a base of a type",
+            mime_type=JSON_TYPE,
+            complete={"name": complete_base, "type": complete_type},
+        ),
+    )
+    return (*_of_both_schemes(), *added)
+
+
+def _of_both_schemes() -> tuple[ResourceTemplate, ...]:
     return tuple(
         template
         for scheme in SCHEMES

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TypeVar
+from urllib.parse import quote
 
 from commonplace.domain.documents import Document, LinkKind
 from commonplace.domain.errors import Code, InvalidInputError, KnowledgeError
@@ -167,6 +168,12 @@ def body_of(document: Document) -> str:
     """The text below the frontmatter."""
     raw = document.raw if document.decodable else document.text.encode()
     return raw[document.body_start :].decode("utf-8", "replace").lstrip("\r\n")
+
+
+def file_uri(found: Found) -> str:
+    """Where a document can be read as its file is."""
+    name, path = (quote(part, safe="") for part in (found.collection.name, found.record.address.path))
+    return f"commonplace://kbs/{name}/files/{path}"
 
 
 def types_meant(name: str | None) -> tuple[str, ...]:
