@@ -190,6 +190,7 @@ class _Builder:
         frame.key = frame.latest = key
 
     def _report(self, rule: str, message: str, event: Event, key: str = "") -> None:
-        top = self._stack[0].latest if len(self._stack) > 1 or not key else key
+        inside = len(self._stack) > 1 or (bool(self._stack) and not key)
+        top = self._stack[0].latest if inside else key
         line, column = position(event)
         self.problems.append(Problem(rule, message, top, line, column))

@@ -52,6 +52,11 @@ def test_an_alias_is_not_followed() -> None:
     assert [(p.rule, p.key, p.line) for p in loaded.problems] == [("yaml_alias", "b", 1), ("yaml_alias", "*x", 2)]
 
 
+def test_an_alias_that_is_the_whole_block_is_told() -> None:
+    loaded = load("*at \n")
+    assert [(p.rule, p.key, p.line) for p in loaded.problems] == [("yaml_alias", "", 0)]
+
+
 def test_an_alias_bomb_is_as_small_as_it_is_written() -> None:
     loaded = load(BOMB)
     assert len(json.dumps(loaded.value)) < 4 * len(BOMB)
