@@ -27,21 +27,26 @@ _HTML = (
     "h[1-6]|hr|i|iframe|img|ins|kbd|li|mark|ol|p|pre|q|s|samp|section|small|span|strong|sub|summary|sup|table|tbody|"
     "td|tfoot|th|thead|tr|tt|u|ul|var|video"
 )
-# Every repetition is bounded or cannot match what follows it, so the time is linear in the text. What can only stand at
-# the beginning of a line comes first, and what begins with a sign is tried at signs alone: most letters cost nothing.
+# Every repetition is bounded or cannot match what follows it, so the time is linear in the text. Each match begins with a
+# sign or a line end, so that what stands between is passed over at memory speed; which one it was is looked up behind.
 _MARKUP = re.compile(
-    r"^(?:(?P<rule>[ \t]*(?:```|~~~)[^\n]*$|[ \t|:+=_*-]{3,}$|[ \t]*\[[^\[\]\n]{1,80}\]:[^\n]*$)"
+    r"[\n<|!\[\]`*_\\](?:"
+    r"(?<=\n)(?:(?P<rule>[ \t]*(?:```|~~~)[^\n]*$|[ \t|:+=_*-]{3,}$|[ \t]*\[[^\[\]\n]{1,80}\]:[^\n]*$)"
     r"|(?P<lead>[ \t]*(?:>[ \t]?|[*+-][ \t]+|\d{1,9}[.)][ \t]+|\#{1,6}[ \t]+)+))"
-    r"|(?=[<|!\[\]`*_\\])(?:"
-    rf"(?P<gap></?(?:{_HTML})(?:[ /][^<>\n]{{0,300}})?>|<!--[^<>]{{0,500}}-->|\|)"
-    r"|!?\[\[(?P<target>[^\[\]|\n]*)(?:\|(?P<shown>[^\[\]\n]*))?\]\]"
-    r"|(?P<mark>\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)?(?:[ \t]+\"[^\"\n]*\")?\)|\]\[[^\[\]\n]*\]|!?\[(?=[^\[\]\n]*\]))"
-    r"|(?P<code>`+)"
-    r"|\*{1,3}(?=[^\s*])(?P<star>[^*\n]{1,300})(?<=\S)\*{1,3}"
-    r"|(?<!\w)_{1,2}(?=[^\s_])(?P<line>[^_\n]{1,300})(?<=\S)_{1,2}(?!\w)"
-    r"|\\(?=[!-/:-@\[-`{-~]))",
+    rf"|(?P<gap>(?<=\|)|(?<=<)(?:/?(?:{_HTML})(?:[ /][^<>\n]{{0,300}})?>|!--[^<>]{{0,500}}-->))"
+    r"|(?:(?<=!)\[|(?<=\[))\[(?P<target>[^\[\]|\n]*)(?:\|(?P<shown>[^\[\]\n]*))?\]\]"
+    r"|(?P<mark>(?<=\])(?:\([^()\s]*(?:\([^()\s]*\)[^()\s]*)?(?:[ \t]+\"[^\"\n]*\")?\)|\[[^\[\]\n]*\])"
+    r"|(?:(?<=!)\[|(?<=\[))(?=[^\[\]\n]*\]))"
+    r"|(?P<code>(?<=`)`*)"
+    r"|(?<=\*)\*{0,2}(?=[^\s*])(?P<star>[^*\n]{1,300})(?<=\S)\*{1,3}"
+    r"|(?<!\w_)(?<=_)_?(?=[^\s_])(?P<line>[^_\n]{1,300})(?<=\S)_{1,2}(?!\w)"
+    r"|(?<=\\)(?=[!-/:-@\[-`{-~]))",
     re.MULTILINE,
 )
+
+
+_BETWEEN_WORDS = frozenset({"gap", "rule", "lead"})
+"""Markup that parts the words before it from those behind it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +62,7 @@ class Wanted:
 
 def plain_text(markdown: str) -> str:
     """Markdown without its markup, as one line."""
-    return " ".join(_MARKUP.sub(_shown, markdown).split())
+    return " ".join(_MARKUP.sub(_shown, f"\n{markdown}").split())
 
 
 def snippet(markdown: str, wanted: Wanted, limit: int) -> str:
@@ -114,7 +119,7 @@ Place = tuple[int, int, str]
 
 def _shown(found: re.Match[str]) -> str:
     kind = found.lastgroup
-    if kind in {"gap", "rule"}:
+    if kind in _BETWEEN_WORDS:
         return " "
     if kind in {"target", "shown", "star", "line"}:
         return found[kind] or found["target"] or ""
