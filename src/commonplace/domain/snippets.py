@@ -27,8 +27,8 @@ _HTML = (
     "h[1-6]|hr|i|iframe|img|ins|kbd|li|mark|ol|p|pre|q|s|samp|section|small|span|strong|sub|summary|sup|table|tbody|"
     "td|tfoot|th|thead|tr|tt|u|ul|var|video"
 )
-# Every repetition is bounded or cannot match what follows it, so the time is linear in the text. Each match begins with a
-# sign or a line end, so that what stands between is passed over at memory speed; which one it was is looked up behind.
+# Every repetition is bounded or cannot match what follows it, so the time is linear in the text. Each match begins with
+# a sign or a line end, so that what stands between is passed over at memory speed; which it was is looked up behind.
 _MARKUP = re.compile(
     r"[\n<|!\[\]`*_\\](?:"
     r"(?<=\n)(?:(?P<rule>[ \t]*(?:```|~~~)[^\n]*$|[ \t|:+=_*-]{3,}$|[ \t]*\[[^\[\]\n]{1,80}\]:[^\n]*$)"

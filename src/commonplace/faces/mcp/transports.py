@@ -9,7 +9,6 @@ from __future__ import annotations
 import fcntl
 import logging
 import os
-import select
 import signal
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
@@ -163,14 +162,23 @@ async def write_bytes(descriptor: int, content: bytes) -> None:
     Raises:
         BrokenPipeError: nobody reads any more.
     """
-    poll = select.poll()
-    poll.register(descriptor, select.POLLOUT)
-    at = 0
-    while at < len(content):
-        if not poll.poll(0):
+    left = memoryview(content)
+    while left:
+        left = left[_written(descriptor, left) :]
+        if left:
             await _until(anyio.wait_writable, descriptor)
-        # So much never blocks where something can be written at all.
-        at += os.write(descriptor, content[at : at + select.PIPE_BUF])
+
+
+def _written(descriptor: int, content: memoryview) -> int:
+    """Bytes that could be written without waiting."""
+    # Only for as long as it takes: whoever shares a terminal or pipe with this process expects that writing waits.
+    os.set_blocking(descriptor, False)
+    try:
+        return os.write(descriptor, content)
+    except BlockingIOError:
+        return 0
+    finally:
+        os.set_blocking(descriptor, True)
 
 
 async def _read(descriptor: int) -> bytes:

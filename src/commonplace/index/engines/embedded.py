@@ -22,6 +22,7 @@ from commonplace.domain.ports import Index, Store
 from commonplace.domain.query import Filter, ListQuery, Record, SearchQuery, SearchResult
 from commonplace.domain.snippets import Wanted
 from commonplace.index.engines.gathering import Gathering
+from commonplace.index.words.sources import Sources
 
 READY_SECONDS = 45.0
 """How long a search waits for the first index."""
@@ -62,6 +63,7 @@ class EmbeddedEngine:
     def __init__(self, index: Index, store: Store, space: Callable[[], Space]) -> None:
         self._index = index
         self._store = store
+        self._sources = Sources(store)
         self._space = space
         self._refreshing = threading.Lock()
         self._table = Table()
@@ -102,7 +104,7 @@ class EmbeddedEngine:
             table = self._current()
             kept = table.chooser.chosen(query.filter)
             best = first_of(kept, query.sort, query.limit)
-            return PageAnswer(tuple(self._hit(page, NOTHING) for page in best), len(kept))
+            return PageAnswer(tuple(self._shown(best, NOTHING)), len(kept))
         if not any(letter.isalnum() for letter in query.text):
             return PageAnswer()
         table = self._table
@@ -149,14 +151,17 @@ class EmbeddedEngine:
 
     def _hits(self, found: SearchResult, table: Table) -> list[PageHit]:
         pages = [page for hit in found.hits if (page := table.by_address.get(hit.record.address))]
-        return [self._hit(page, found.wanted or NOTHING) for page in pages]
+        return self._shown(pages, found.wanted or NOTHING)
 
-    def _hit(self, page: Page, wanted: Wanted) -> PageHit:
-        try:
-            content = content_of(self._store.read(page.address))
-        except (NotFoundError, StorageError):
-            content = ""
-        return PageHit(page, excerpt(content, wanted))
+    def _shown(self, pages: Sequence[Page], wanted: Wanted) -> list[PageHit]:
+        def content(page: Page) -> str:
+            try:
+                return content_of(read(page.address).raw)
+            except (NotFoundError, StorageError):
+                return ""
+
+        with self._sources.reading() as read:
+            return [PageHit(page, excerpt(content(page), wanted)) for page in pages]
 
     def _within(self, table: Table, kept: Sequence[Page]) -> Filter:
         """A filter that keeps these pages, by naming them or the others: whichever are fewer."""

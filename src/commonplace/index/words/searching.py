@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
+from commonplace.domain.addresses import Address
 from commonplace.domain.errors import InvalidInputError, NotFoundError, StorageError
 from commonplace.domain.query import Filter, Hit, SearchQuery, SearchResult, SectionHit
 from commonplace.domain.ranking import shared_beginning
@@ -19,7 +20,7 @@ from commonplace.index.words.fulltext import FullText
 from commonplace.index.words.ranking import Ranker
 from commonplace.index.words.scope import scope_of
 from commonplace.index.words.sight import Sight
-from commonplace.index.words.sources import Sources
+from commonplace.index.words.sources import Source, Sources
 
 NOTHING = Wishes(words=(), grams={}, compounds=(), parted=(), phrases=(), excluded=())
 """Asks for every document."""
@@ -64,15 +65,16 @@ class Search:
         if not query.sections:
             hits = tuple(Hit(record=entries[key].record, score=score) for key, score in ranked.scores.items())
             return SearchResult(hits=hits, total=ranked.total, wanted=wanted, generation=self._sight.generation)
-        show = _Show(self._sources, wanted, query.snippet)
-        hits = tuple(
-            Hit(
-                record=entries[key].record,
-                score=score,
-                sections=show.sections(entries[key], ranked.sections.get(key, ())[: query.sections]),
+        with self._sources.reading() as read:
+            show = _Show(read, wanted, query.snippet)
+            hits = tuple(
+                Hit(
+                    record=entries[key].record,
+                    score=score,
+                    sections=show.sections(entries[key], ranked.sections.get(key, ())[: query.sections]),
+                )
+                for key, score in ranked.scores.items()
             )
-            for key, score in ranked.scores.items()
-        )
         return SearchResult(hits=hits, total=ranked.total, wanted=wanted, generation=self._sight.generation)
 
     def keys(self, filter_: Filter) -> list[int]:
@@ -106,8 +108,8 @@ class Search:
 class _Show:
     """Reads documents again to show why they were found."""
 
-    def __init__(self, sources: Sources, wanted: Wanted, limit: int) -> None:
-        self._sources = sources
+    def __init__(self, read: Callable[[Address], Source], wanted: Wanted, limit: int) -> None:
+        self._read = read
         self._wanted = wanted
         self._limit = limit
 
@@ -115,7 +117,7 @@ class _Show:
         """The best sections of a document, the first with text when only its names answered."""
         record, outline = entry.record, entry.outline
         try:
-            source = self._sources.read(record.address)
+            source = self._read(record.address)
         except (NotFoundError, StorageError):
             return ()
         raw = source.raw

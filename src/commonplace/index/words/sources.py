@@ -6,6 +6,8 @@ import os
 import stat
 import threading
 import time
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from commonplace.domain.addresses import Address
@@ -56,11 +58,28 @@ class Sources:
         Raises:
             NotFoundError, StorageError: as the store's `read`.
         """
-        facts = self._facts(address)
-        kept = self._kept.get(address)
-        if kept and kept[0] == facts:
-            return kept[1]
-        raw = self._store.read(address)
+        with self.reading() as read:
+            return read(address)
+
+    @contextmanager
+    def reading(self) -> Generator[Callable[[Address], Source]]:
+        """Something that reads as `read` does, at a lower cost for several documents."""
+        with ExitStack() as closing:
+            from_store: list[Callable[[Address], bytes]] = []
+
+            def read(address: Address) -> Source:
+                facts = self._facts(address)
+                kept = self._kept.get(address)
+                if kept and kept[0] == facts:
+                    return kept[1]
+                if not from_store:
+                    from_store.append(closing.enter_context(self._store.reading()))
+                return self._taken(address, facts, from_store[0](address))
+
+            yield read
+
+    def _taken(self, address: Address, facts: Facts | None, raw: bytes) -> Source:
+        """What was just read, kept where the file is still as it was before."""
         source = Source(raw, revision_of(raw))
         if facts and len(raw) <= LARGEST_KEPT and facts == self._facts(address):
             self._keep(address, facts, source)
