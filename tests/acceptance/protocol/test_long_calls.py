@@ -41,7 +41,9 @@ def test_a_check_of_all_says_how_far_it_is(tool: str, client: Agent) -> None:
     told = Told()
     assert start(client, tool, told).result().is_error is False
     assert told.is_growing
-    assert told.counts[-1] == (ENTRIES, ENTRIES)
+    done, total = told.counts[-1]
+    assert done == total
+    assert done >= ENTRIES
 
 
 def test_bringing_the_index_up_to_date_says_how_far_it_is(client: Agent, site: Site) -> None:
