@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -66,10 +67,13 @@ class Wire:
 
 
 @contextmanager
-def wire(*arguments: str | Path) -> Iterator[Wire]:
+def wire(*arguments: str | Path, env: Mapping[str, str] | None = None) -> Iterator[Wire]:
     """A new `commonplace` process with these arguments; ended when the block ends."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "commonplace", *map(str, arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, "-m", "commonplace", *map(str, arguments)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, **(env or {})},
     )
     try:
         yield Wire(process)

@@ -88,6 +88,7 @@ class Refresh:
             if alone:
                 self._embed(changed, progress)
                 self._write(_Batch(pages=[(path, "", ()) for path in gone]))
+                self._kept.with_file(lambda file: file.remove_unused())
         self._kept.follow()
 
     def _embed(self, paths: Sequence[str], progress: Progress | None) -> None:
@@ -145,17 +146,18 @@ class Refresh:
     def _vectors(self, texts: Sequence[str]) -> Vectors | None:
         """The texts' vectors, made by two threads; None when the work is to end."""
         middle = (len(texts) + 1) // 2
-        helper = _Half(self._model, texts[middle:], self._stop)
-        own = _Half(self._model, texts[:middle], self._stop)
-        helper.start()
-        own.run()
-        helper.join()
-        for half in (own, helper):
+        # Both are threads of their own: a priority that is lowered cannot be raised again for who waits here.
+        halves = [_Half(self._model, part, self._stop) for part in (texts[:middle], texts[middle:]) if part]
+        for half in halves:
+            half.start()
+        for half in halves:
+            half.join()
+        for half in halves:
             if half.failure:
                 raise half.failure
-        if own.unfinished or helper.unfinished:
+        if any(half.unfinished for half in halves):
             return None
-        made = own.made + helper.made
+        made = [vectors for half in halves for vectors in half.made]
         return np.concatenate(made) if made else np.empty((0, 0), np.float32)
 
 

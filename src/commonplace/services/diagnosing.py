@@ -45,6 +45,10 @@ def collection(one: Collection) -> Iterator[Trouble]:
     if one.store.read_only_reason:
         message = f"Nothing can be written: {one.store.read_only_reason}."
         yield Trouble("read_only", Severity.INFO, one.name, message, "It can be read and searched all the same.")
+
+
+def meaning(one: Collection) -> Iterator[Trouble]:
+    """What search by meaning has of the pages that the index knows; asked when it is up to date."""
     state = meaning_state(one)
     if state.status == "failing":
         hint = "Search goes by words until then."

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from commonplace.domain.errors import KnowledgeError, StorageError, UnavailableE
 from commonplace.domain.query import Filter
 from commonplace.embed import Choice, Embedding
 from commonplace.embed.local import LocalMeaning
+from commonplace.embed.vectors.file import UNUSED_SECONDS
 from embeddings import EmbeddingServer
 from indexed import Indexed
 
@@ -117,6 +120,34 @@ def test_a_model_that_changes_is_never_mixed_with_another(meant: Make, server: E
     assert other.state().documents == 3
     assert len(list((base.cache / "vectors").glob("*.sqlite3"))) == 2
     other.close()
+
+
+def test_vectors_of_a_model_are_removed_only_when_nobody_has_used_them_for_long(
+    meant: Make, server: EmbeddingServer
+) -> None:
+    base, meaning = meant(PAGES)
+    meaning.embed()
+    first = the_file(base)
+    other = opened(base, server, "letters")
+    other.embed()
+    assert first.exists()
+    long_ago = time.time() - UNUSED_SECONDS - 60
+    os.utime(first, (long_ago, long_ago))
+    base.write("new.md", "# Rope\n\nHemp and nylon.\n")
+    base.index.sync()
+    other.embed()
+    assert not first.exists()
+    assert nearest(other, "hemp and nylon")[0] == "new.md"
+    meaning.embed()
+    assert nearest(meaning, "hemp and nylon")[0] == "new.md"
+    other.close()
+
+
+def test_only_the_threads_that_embed_have_a_lower_priority(meant: Make) -> None:
+    before = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+    _, meaning = meant(PAGES)
+    meaning.embed()
+    assert os.getpriority(os.PRIO_PROCESS, threading.get_native_id()) == before
 
 
 @pytest.mark.parametrize("damage", [b"", b"no database" * 500], ids=["empty", "foreign"])

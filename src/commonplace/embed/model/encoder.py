@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 MOST_CHARS = 8000
 """Characters of a text that the tokenizer is given: the model reads no more tokens than these have."""
+INSTALL = "Run: commonplace model install"
+INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+"""What sentence models read; many do without the last."""
 RANK_OF_TOKENS = 3
 """An output with a vector for each token instead of one for each text."""
 
@@ -54,18 +58,18 @@ class OnnxEncoder:
         self.name = folder.name
         self.identity = f"{folder.name} {folder.checked()} {folder.tokens} {folder.prompts}"
         self._prompts = folder.prompts
-        try:
+        with _library(f"The model {folder.name!r} cannot be loaded; a file is damaged or of another kind.", INSTALL):
             self._tokenizer = Tokenizer.from_file(str(folder.tokenizer))
             self._session = _session(str(folder.graph))
-        except Exception as error:  # the libraries raise plain `Exception` for a file that they cannot read
-            raise StorageError(
-                f"The model {folder.name!r} cannot be loaded; a file is damaged or of another kind.",
-                kind="model",
-                hint="Run: commonplace model install",
-            ) from error
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(folder.tokens)  # pyright: ignore[reportUnknownMemberType]
         self._inputs = [one.name for one in self._session.get_inputs()]
+        if unknown := sorted(set(self._inputs) - set(INPUTS)):
+            raise StorageError(
+                f"The model {folder.name!r} wants the input {unknown[0]!r}; it is no sentence model.",
+                kind="model",
+                hint="Use another model.",
+            )
 
     def encode(self, texts: Sequence[str], *, question: bool = False) -> Vectors:
         """Vectors of length 1."""
@@ -78,15 +82,26 @@ class OnnxEncoder:
     def _run(self, tokens: Sequence[int]) -> Vectors:
         """The vector of one text."""
         ids = np.array([tokens], np.int64)
-        given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-        try:
-            output = self._session.run(None, {name: given[name] for name in self._inputs})
-        except Exception as error:  # the library's own errors have no common base but this
-            raise StorageError(
-                f"The model {self.name!r} fails on its input.", kind="model", hint="Use another model."
-            ) from error
+        values = (ids, np.ones_like(ids), np.zeros_like(ids))
+        given: dict[str, npt.NDArray[np.int64]] = dict(zip(INPUTS, values, strict=True))
+        wanted = {name: given[name] for name in self._inputs}
+        with _library(f"The model {self.name!r} fails on its input.", "Use another model."):
+            output = self._session.run(None, wanted)
         found = min(output, key=lambda one: one.ndim)
         return found.mean(axis=1)[0] if found.ndim == RANK_OF_TOKENS else found[0]
+
+
+@contextmanager
+def _library(message: str, hint: str) -> Generator[None]:
+    """The one door to the libraries' errors.
+
+    Both raise plain `Exception`, or classes of their own without any other base; nothing but calls of theirs stands
+    within, so no mistake of this code is taken for one of a file's.
+    """
+    try:
+        yield
+    except Exception as error:
+        raise StorageError(message, kind="model", hint=hint) from error
 
 
 def _session(graph: str) -> _Session:

@@ -8,11 +8,13 @@ than the batch. The file may be deleted or damaged at any moment: it is begun an
 from __future__ import annotations
 
 import logging
+import os
 import random
 import sqlite3
 import threading
+import time
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -23,6 +25,8 @@ VERSION = 1
 """Raised with every change to the tables, to how texts are cut, or to how vectors are kept."""
 FEW_UNUSED = 1000
 """Vectors of texts that stand nowhere: so many are kept in any case, as the texts may only have moved."""
+UNUSED_SECONDS = 30 * 86_400
+"""How long vectors of another model are kept after their last use: someone may return to it."""
 BUSY_SECONDS = 10.0
 """How long a connection waits for another process's write."""
 
@@ -157,6 +161,16 @@ class VectorFile:
         pages = [Page(path, revision, unpacked(packed)) for path, revision, packed in cast("list[PageRow]", rows)]
         return News(born, now, pages, cast("list[tuple[int, bytes]]", fresh))
 
+    def remove_unused(self) -> None:
+        """Remove the vectors of other models that nobody has used for long; say that these are in use."""
+        with suppress(OSError):
+            os.utime(self._path)
+        for other in self._path.parent.glob("vectors-*.sqlite3"):
+            with suppress(OSError):
+                if other != self._path and time.time() - other.stat().st_mtime > UNUSED_SECONDS:
+                    log.info("removing the vectors of a model that is used no more")
+                    _wipe(other)
+
     def close(self) -> None:
         """Release the file."""
         with self._lock:
@@ -203,6 +217,8 @@ class VectorFile:
             log.warning("the vectors are unusable (%s) and are made again", error)
             _wipe(self._path)
             connection = _connected(self._path, self._identity)
+        with suppress(OSError):
+            os.utime(self._path)  # what counts as its last use
         self._inode = _inode(self._path)
         return connection
 

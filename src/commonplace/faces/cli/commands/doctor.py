@@ -69,6 +69,7 @@ def _folders(session: Session) -> Iterator[Trouble]:
                 yield from diagnosing.collection(one)
                 with progress_bar(f"Comparing {one.name}", session.out.terminal) as progress:
                     yield from diagnosing.index(one, progress)
+                yield from diagnosing.meaning(one)
     except KnowledgeError as error:
         yield diagnosing.opening(error)
 
