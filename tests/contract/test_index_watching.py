@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.addresses import Address
+from commonplace.domain.query import Filter
 from indexed import Indexed, eventually
-from support import GitRepo
+from support import GitRepo, new_repo
 
 FILES = {f"docs/n{number}.md": f"# N{number}\n\nthe text w{number}x [[n1]]\n" for number in range(8)}
 
@@ -160,6 +161,15 @@ def test_a_branch_switch_and_a_reset_are_seen(tmp_path: Path) -> None:
         repo.git("merge", "--quiet", "side")
         assert finds(base, "side4x", "n4.md")
         assert finds(base, "only", "s.md")
+
+
+def test_a_commit_that_changes_no_file_dates_its_pages(tmp_path: Path) -> None:
+    repo = new_repo(tmp_path / "base", {"old.md": "# Old"})
+    with Indexed(tmp_path, {"old.md": "# Old", "new.md": "# New"}) as made, made.index.watch():
+        repo.git("add", "--all")
+        repo.git("commit", "--quiet", "--message", "new", "--date=2020-05-09T12:00:00+0000")
+        day = Filter(updated_from="2020-05-09", updated_to="2020-05-09")
+        assert eventually(lambda: made.listed(day) == ["new.md"])
 
 
 def test_watching_ends_with_its_block(tmp_path: Path) -> None:

@@ -271,6 +271,8 @@ class LocalIndex:
     def _take_in(self, changes: Changes, on_change: Callable[[Sequence[Address]], None] | None) -> None:
         documents, others = changes.documents, changes.others
         outcome = Outcome()
+        if changes.history:
+            self._dating.poke()
         if (
             changes.scan
             or len(documents) > FEW_FILES

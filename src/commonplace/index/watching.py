@@ -47,6 +47,8 @@ class Changes:
     """Files that are no documents, new or gone; or folders that are gone."""
     scan: bool = False
     """Whether only a scan can tell what changed."""
+    history: bool = False
+    """Whether there may be a new commit, or another branch."""
 
 
 class Watcher:
@@ -114,7 +116,7 @@ class Watcher:
                 raise FileNotFoundError
 
     def _handle(self, changes: Changes) -> None:
-        if not (changes.documents or changes.others or changes.scan):
+        if changes == Changes():
             return
         try:
             self._report(changes)
@@ -126,7 +128,9 @@ def _changes(root: Path, events: set[tuple[int, str]]) -> Changes:
     # Git is busy in its own folder, and most events of a repository that is written to come from there.
     git = f"{root}/.git/"
     served = [event for event in events if not event[1].startswith(git)]
-    changes = Changes(scan=len(events) > MANY_EVENTS)
+    # Whatever else it does, a new commit or a switch of branches changes the log of HEAD.
+    history = any(path == f"{git}logs/HEAD" for _, path in events)
+    changes = Changes(scan=len(events) > MANY_EVENTS, history=history)
     for kind, path in sorted(served, key=lambda event: event[1]):
         if path.endswith(IGNORE_FILES):
             changes.scan = True
