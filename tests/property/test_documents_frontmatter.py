@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -75,6 +76,14 @@ def test_no_mutation_of_a_front_matter_is_damaged_by_a_change(amount: Amount) ->
         assert result.endswith(raw[before.span.end :])
         changed += 1
     assert changed, "most of them can be changed"
+
+
+def test_a_key_without_a_colon_is_refused_and_breaks_nothing() -> None:
+    with pytest.raises(InvalidInputError):
+        set_fields(
+            b"---\r\ntitle: x\r\nfolded: >-\r\n  a\r? \n  text\r\n---\nbody\n",
+            {"text": "a\nb\n", "title": "New: title"},
+        )
 
 
 def strict(value: object) -> str:

@@ -153,7 +153,9 @@ def _comment(text: str, entry: _Entry) -> str:
     if entry.value.style in {"|", ">"}:
         return ""
     end = _line_end(text, entry.key.end)
-    colon = text.index(":", entry.key.end) + 1
+    colon = text.find(":", entry.key.end) + 1
+    if not colon:
+        return ""  # a key written as `? key`, without a value
     tail = text[entry.value.end if colon <= entry.value.end <= end else colon : end]
     return tail if tail[:1].isspace() and tail.lstrip().startswith("#") else ""
 
