@@ -6,7 +6,7 @@ import mimetypes
 
 from commonplace.domain.addresses import Address, parse_address
 from commonplace.domain.changes import FileStat
-from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, NotFoundError, TooLargeError
+from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, NotFoundError, StorageError, TooLargeError
 from commonplace.domain.wiki import MAX_ATTACHMENT_BYTES, Attachment, Download
 from commonplace.services.collections import Collection
 from commonplace.services.wiki import locating
@@ -43,7 +43,10 @@ class LocalAttachments:
                     hint="Delete it first, or choose another name.",
                 )
             transaction.put(address, content)
-        stat = self._collection.store.stat(address)
+        try:
+            stat = self._collection.store.stat(address)
+        except StorageError:  # the file was written all the same
+            stat = None
         return note.id, _attachment(address, stat) if stat else _unseen(address, content)
 
     def download(self, path: str, filename: str) -> Download:
