@@ -11,7 +11,7 @@ from commonplace.domain import edits
 from commonplace.domain.addresses import Address
 from commonplace.domain.documents import Document, LinkKind, Span
 from commonplace.domain.frontmatter import set_fields
-from commonplace.domain.links import Named, resolve
+from commonplace.domain.links import Named, link_key, resolve
 from commonplace.domain.markdown.line_ends import unix
 from commonplace.domain.reading import read_document
 from pages import check_document
@@ -25,6 +25,9 @@ class Tree:
 
     def __init__(self, folder: Path) -> None:
         self.paths = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+        self.others: dict[str, list[Address]] = {}
+        for other in sorted(path for path in self.paths if not Address(path).is_document):
+            self.others.setdefault(link_key(other), []).append(Address(other))
 
     def at(self, path: str) -> Address | None:
         return Address(path) if path in self.paths else None
@@ -32,6 +35,9 @@ class Tree:
     def named(self, key: str) -> Sequence[Named]:
         del key
         return ()
+
+    def files(self, key: str) -> Sequence[Address]:
+        return self.others.get(key, ())
 
 
 def files(folder: Path, count: int) -> list[Path]:

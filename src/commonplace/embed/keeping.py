@@ -70,9 +70,9 @@ class Kept:
                 hint="Free disk space, or make the cache folder writable.",
             ) from error
 
-    def follow(self) -> None:
-        """Take in what this process or another has written; raises as `with_file` does."""
-        self.with_file(lambda _: self.space.follow())
+    def follow(self, *, at_once: bool = False) -> None:
+        """Take in what this process or another has written, see `Space.follow`; raises as `with_file` does."""
+        self.with_file(lambda _: self.space.follow(at_once=at_once))
 
     def check_dimension(self, found: int, expected: int) -> None:
         """Note whether vectors fit those that are there.

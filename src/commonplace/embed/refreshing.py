@@ -89,7 +89,7 @@ class Refresh:
                 self._embed(changed, progress)
                 self._write(_Batch(pages=[(path, "", ()) for path in gone]))
                 self._kept.with_file(lambda file: file.remove_unused())
-        self._kept.follow()
+        self._kept.follow(at_once=True)
 
     def _embed(self, paths: Sequence[str], progress: Progress | None) -> None:
         batch = _Batch()

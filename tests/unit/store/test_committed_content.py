@@ -9,7 +9,7 @@ import pytest
 from committing import committing, write
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Author
-from commonplace.domain.errors import GitError
+from commonplace.domain.errors import GitError, InvalidInputError
 from commonplace.domain.revisions import revision_of
 from support import GitRepo, MakeRepo
 
@@ -30,11 +30,14 @@ def test_the_executable_bit_is_kept(repo: GitRepo) -> None:
     assert repo.git("status", "--porcelain") == ""
 
 
-def test_an_ignored_file_is_written_and_stays_out_of_the_history(repo: GitRepo) -> None:
+def test_an_ignored_file_stays_out_of_the_history_and_a_page_that_nobody_would_find_is_refused(repo: GitRepo) -> None:
     repo.commit("Ignore", **{".gitignore": "private/\n", "tracked.md": "x"})
     store = committing(repo.path)
-    assert write(store, "private/diary.md", b"secret") == ""
-    assert (repo.path / "private/diary.md").read_bytes() == b"secret"
+    assert write(store, "private/diary.png", b"secret") == ""
+    assert (repo.path / "private/diary.png").read_bytes() == b"secret"
+    with pytest.raises(InvalidInputError, match="left out by an ignore file"):
+        write(store, "private/diary.md", b"secret")
+    assert not (repo.path / "private/diary.md").exists()
     repo.commit("Ignore more", **{".gitignore": "private/\ntracked.md\n"})
     assert write(store, "tracked.md", b"tracked already") != ""
     assert repo.git("status", "--porcelain") == ""

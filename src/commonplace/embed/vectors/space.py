@@ -24,6 +24,8 @@ CHUNKS_EACH = 6
 """How many chunks are looked for, for each document that is wanted: near documents hold several near ones."""
 MOST_SHARE = 0.1
 """The part of its time that a process spends on following the file while others write to it."""
+MOST_PAUSE = 1.0
+"""Seconds for which what others write may not be seen yet."""
 MOST_DEAD = 0.25
 """The part of all rows that no document has any more, from which on they are read anew."""
 FEW = 1000
@@ -81,16 +83,20 @@ class Space:
         self._layout = _laid_out({}, {}, 0)
         self._due = 0.0
 
-    def follow(self) -> None:
+    def follow(self, *, at_once: bool = False) -> None:
         """Take in what was written since the last time, unless that was only just done.
+
+        Args:
+            at_once: Even then: the writer is done, and it was this process.
 
         Raises:
             sqlite3.DatabaseError: the file is damaged.
         """
         with self._lock:
             began = time.monotonic()
-            if began >= self._due and self._take_in():
-                self._due = time.monotonic() + (time.monotonic() - began) / MOST_SHARE
+            if (at_once or began >= self._due) and self._take_in():
+                now = time.monotonic()
+                self._due = now + min((now - began) / MOST_SHARE, MOST_PAUSE)
 
     def asked(self, question: Vectors, within: AbstractSet[str] | None) -> Question:
         """A question to this space as it is now.
