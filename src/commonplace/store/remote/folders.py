@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from commonplace.domain.addresses import MARKDOWN_SUFFIXES
@@ -41,11 +40,12 @@ class Subfolders:
         with _readable(), opened_folder(self._root, path.split("/")) as folder:
             listed = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
             try:
-                for name in os.listdir(listed):  # noqa: PTH208 - an open folder has no path
-                    if name.lower().endswith(MARKDOWN_SUFFIXES) and not name.startswith("."):
-                        status = os.stat(name, dir_fd=listed, follow_symlinks=False)
-                        if stat.S_ISREG(status.st_mode):
-                            found[name] = file_stat(status)
+                with os.scandir(listed) as entries:  # which knows what is a file without asking for its facts
+                    for entry in entries:
+                        name = entry.name
+                        if name[0] != "." and _is_document(name) and entry.is_file(follow_symlinks=False):
+                            with suppress(FileNotFoundError):  # gone since; the others are there
+                                found[name] = file_stat(entry.stat(follow_symlinks=False))
             finally:
                 os.close(listed)
         return found
@@ -65,13 +65,19 @@ class Subfolders:
         with _readable(), opened_folder(self._root, path.split("/")) as folder:
             listed = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
             try:
-                for name in os.listdir(listed):  # noqa: PTH208 - an open folder has no path
-                    mode = os.stat(name, dir_fd=listed, follow_symlinks=False).st_mode
-                    kind = folders if stat.S_ISDIR(mode) else files if stat.S_ISREG(mode) else []
-                    kind.append(name)
+                with os.scandir(listed) as entries:
+                    for entry in entries:
+                        if entry.is_dir(follow_symlinks=False):
+                            folders.append(entry.name)
+                        elif entry.is_file(follow_symlinks=False):
+                            files.append(entry.name)
             finally:
                 os.close(listed)
         return folders, files
+
+
+def _is_document(name: str) -> bool:
+    return name.endswith(".md") or name.lower().endswith(MARKDOWN_SUFFIXES)
 
 
 @contextmanager

@@ -9,7 +9,6 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from commonplace.domain.addresses import fold
 from commonplace.domain.projects.finding.texts import Part, Shelf, Text, Texts
@@ -75,20 +74,15 @@ def find(texts: Texts, words: Sequence[str], limit: int) -> Answer:
     """
     wanted = {word: fold(word) for word in words}
     ranked = [one for shelf, gone in texts.shelves for one in _ranked(shelf, gone, list(wanted.values()))]
-    best = heapq.nsmallest(limit, ranked)
-    matches = tuple(_match(one.shelf.texts[one.number], wanted, one.chapters) for one in best)
-    return Answer(matches, len(ranked), sum(one.chapters for one in ranked))
+    matches = tuple(_match(text, wanted, chapters) for _, _, chapters, text in heapq.nsmallest(limit, ranked))
+    return Answer(matches, len(ranked), sum(chapters for _, _, chapters, _ in ranked))
 
 
-class _Ranked(NamedTuple):
-    """A document that answers; in their order the best is the least."""
+_Ranked = tuple[int, str, int, Text]
+"""A document that answers: its place (the best is the least), file name, how many chapters match, and its text.
 
-    order: int
-    filename: str
-    number: int
-    chapters: int
-    """How many match."""
-    shelf: Shelf
+File names differ, so nothing behind them is compared. A plain tuple, as a common word makes one of every document.
+"""
 
 
 def _ranked(shelf: Shelf, gone: frozenset[int], words: Sequence[str]) -> list[_Ranked]:
@@ -106,8 +100,7 @@ def _ranked(shelf: Shelf, gone: frozenset[int], words: Sequence[str]) -> list[_R
         answering |= found.documents
     chapters, texts = shelf.counted(parts), shelf.texts
     return [
-        _Ranked(worth[n] - min(chapters[n], OF_CHAPTERS), texts[n].filename, n, chapters[n], shelf)
-        for n in answering - gone
+        (worth[n] - min(chapters[n], OF_CHAPTERS), texts[n].filename, chapters[n], texts[n]) for n in answering - gone
     ]
 
 
