@@ -100,6 +100,17 @@ def new_repo(path: Path, files: Mapping[str, str | bytes] | None = None) -> GitR
     return repo
 
 
+def example_repo(path: Path) -> GitRepo:
+    """The example as somebody's repository, with one commit."""
+    shutil.copytree(ROOT / "examples" / "kb", path)
+    repo = GitRepo(path)
+    repo.git("init", "--quiet", "--initial-branch=main")
+    repo.git("config", "user.name", "Test Writer")
+    repo.git("config", "user.email", "writer@example.org")
+    repo.commit("Begin")
+    return repo
+
+
 def eventually(check: Callable[[], bool], seconds: float = 15.0) -> None:
     """Ask again and again until the answer is yes; fails when it is not in time. The check itself takes the time."""
     deadline = time.monotonic() + seconds

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 
 import pytest
 
 from commonplace.faces.cli.failures import EXIT_CODES
 from shell import play, transcript
-from support import ROOT, GitRepo
+from support import ROOT, example_repo
 
 PAGE = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
 
@@ -24,14 +23,7 @@ def steps() -> list[tuple[str, str]]:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The example as somebody's repository."""
-    copy = tmp_path_factory.mktemp("example") / "kb"
-    shutil.copytree(ROOT / "examples" / "kb", copy)
-    repo = GitRepo(copy)
-    repo.git("init", "--quiet", "--initial-branch=main")
-    repo.git("config", "user.name", "Test Writer")
-    repo.git("config", "user.email", "writer@example.org")
-    repo.commit("Begin")
-    return copy
+    return example_repo(tmp_path_factory.mktemp("example") / "kb").path
 
 
 def test_the_examples_say_what_the_page_says(folder: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shell import COMMAND, Shell, play, transcript
-from support import ROOT, GitRepo
+from support import example_repo
 
 TRANSCRIPTS = sorted((Path(__file__).parent / "transcripts").glob("*.txt"))
 
@@ -18,14 +17,7 @@ TRANSCRIPTS = sorted((Path(__file__).parent / "transcripts").glob("*.txt"))
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The example as somebody's repository."""
-    copy = tmp_path_factory.mktemp("transcripts") / "kb"
-    shutil.copytree(ROOT / "examples" / "kb", copy)
-    repo = GitRepo(copy)
-    repo.git("init", "--quiet", "--initial-branch=main")
-    repo.git("config", "user.name", "Test Writer")
-    repo.git("config", "user.email", "writer@example.org")
-    repo.commit("Begin")
-    return copy
+    return example_repo(tmp_path_factory.mktemp("transcripts") / "kb").path
 
 
 @pytest.mark.parametrize("file", TRANSCRIPTS, ids=lambda file: file.stem)

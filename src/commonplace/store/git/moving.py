@@ -32,9 +32,8 @@ class Move:
         self.reference = repository.branch
         self.commit = commit
         self.changed = changed
-        self.before = {path: _blob(repository.entry(repository.head, path)) for path in changed}
+        self.before: Mapping[str, str] = {path: _blob(repository.entry(repository.head, path)) for path in changed}
         """The blobs that it replaces, by path; "" for none."""
-        self.before: Mapping[str, str] = {}
         self._repository = repository
         self._from = repository.tip(self.reference)
         self._advance = Advance(repository.common, token, self.reference)
