@@ -58,6 +58,13 @@ def test_an_edit_is_found(base: Indexed, seen: Seen) -> None:
     assert eventually(lambda: seen.paths == ["docs/n3.md"])
 
 
+def test_it_says_from_when_on_changes_are_noticed(tmp_path: Path) -> None:
+    with Indexed(tmp_path, FILES) as base:
+        assert not base.index.wait_watched(0)
+        with base.index.watch():
+            assert base.index.wait_watched(0)
+
+
 def test_a_save_by_writing_beside_and_renaming_is_found(base: Indexed) -> None:
     base.write("docs/.n3.md.swp", "# N3\n\nkangaroo\n")
     (base.folder / "docs" / ".n3.md.swp").rename(base.folder / "docs" / "n3.md")

@@ -262,11 +262,12 @@ class Index(Protocol):
         """Tell a listener, from any thread, of documents that changed, and whether some may have come or gone."""
         ...
 
-    def wait_ready(self, timeout: float) -> None:
-        """Return once the first full sync is over.
+    def wait_watched(self, timeout: float) -> bool:
+        """Return once every later change will be noticed, or after so many seconds without; whether it will be."""
+        ...
 
-        Args:
-            timeout: Seconds.
+    def wait_ready(self, timeout: float) -> None:
+        """Return once the first full sync is over, within so many seconds.
 
         Raises:
             IndexingError: it is not over in time; context holds `done` and `total`.

@@ -68,6 +68,7 @@ class LocalIndex:
         self._dating = Dating(store, self._catalogue)
         self._moving = Moving(self._move)
         self._ready = threading.Event()
+        self._watched = threading.Event()
         self._steps = (0, 0)
         self._own: dict[Address, str] = {}
         self._knowing = threading.Lock()
@@ -112,26 +113,27 @@ class LocalIndex:
         """Bring in what changes outside, and say which documents did."""
         if not isinstance(self._store, OnDisk):
             log.info("%s: not a folder that can be watched", self._store.name)
+            self._watched.set()
             yield
             return
         watcher = Watcher(self._store.root, lambda changes: self._take_in(changes, on_change))
         watcher.start()
+        self._watched.set()
         try:
             yield
         finally:
             watcher.stop()
 
+    def wait_watched(self, timeout: float) -> bool:
+        """Return once changes outside are being noticed, or after so many seconds without; whether they are."""
+        return self._watched.wait(timeout)
+
     def wait_ready(self, timeout: float) -> None:
         """Return once the first full sync of this process is over."""
         if not self._ready.wait(timeout):
             done, total = self._steps
-            raise IndexingError(
-                f"The index is still being built: {done:,} of {total:,} files are done.",
-                kind="index",
-                hint="Try again in a few seconds.",
-                done=done,
-                total=total,
-            )
+            said = f"The index is still being built: {done:,} of {total:,} files are done."
+            raise IndexingError(said, kind="index", hint="Try again in a few seconds.", done=done, total=total)
 
     def record(self, address: Address) -> Record | None:
         """What is known of a document."""

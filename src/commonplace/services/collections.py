@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from commonplace.domain.meaning.ports import Meaning
 from commonplace.domain.ports import Index, Progress, Store
 from commonplace.domain.query import Record
 from commonplace.services.extending import NONE, Extensions
+
+log = logging.getLogger(__name__)
 
 MAX_NEAREST = 3
 """How many near names an error suggests."""
@@ -117,6 +120,13 @@ class Collections:
             reference=reference,
             nearest=nearest,
         )
+
+    def wait_watched(self, timeout: float) -> None:
+        """Return once changes in every collection are being noticed, or after so many seconds for all together."""
+        deadline = time.monotonic() + timeout
+        for collection in self.members:
+            if not collection.index.wait_watched(max(0.0, deadline - time.monotonic())):
+                log.warning("%s: changes are not noticed yet", collection.name)
 
     def wait_ready(self, timeout: float, progress: Progress) -> None:
         """Return once every collection can be searched.

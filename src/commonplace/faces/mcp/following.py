@@ -30,6 +30,8 @@ MAX_FOLLOWERS = 2_000
 """Sessions and streams at once."""
 MAX_FOLLOWED = 1_000
 """Resources that one of them follows."""
+WATCHED_TIMEOUT = 20.0
+"""Seconds that a client waits at the most until changes are noticed, right after a start."""
 TELL_TIMEOUT = 5.0
 """Seconds after which a client that does not read is told no more of one change."""
 
@@ -136,13 +138,14 @@ class Following:
         """Find out what stands behind URIs, as far as it can be known now; what comes later is looked up again."""
 
         def look(call: Call) -> None:
+            # A client that was told that it follows may change something at once.
+            call.services.collections.wait_watched(WATCHED_TIMEOUT)
             for uri in uris:
                 with self._lock:
                     follower.uris[uri] = partial(self._look, call, uri)
                 _find(follower, uri)
 
-        if uris:
-            await self._runner.run(context, "resources/follow", look, ready=False)
+        await self._runner.run(context, "resources/follow", look, ready=False)
 
     def _look(self, call: Call, uri: str) -> Followed | None:
         return self._resources.stands_for(call, uri) if self._resources.stands_for else None

@@ -29,6 +29,8 @@ log = logging.getLogger(__name__)
 
 _PIECE = 65_536
 """Bytes that are read at once."""
+_GREETINGS = {"initialize", "server/discover", "ping"}
+"""Requests that are answered without anything being open."""
 _LOWEST = 3
 """Descriptors below are the standard ones."""
 
@@ -102,17 +104,26 @@ def _parse_error() -> SessionMessage:
 
 
 class _StartAfterFirstAnswer:
-    """SDK middleware that starts the rest of the process when the first request has been answered."""
+    """SDK middleware that starts the rest of the process when the first request has been answered.
+
+    A first request that may need the rest, such as a call of the newer era, which has no handshake, finds it started.
+    """
 
     def __init__(self, start: Callable[[], None]) -> None:
         self._start: Callable[[], None] | None = start
 
     async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        if ctx.method not in _GREETINGS:
+            self._begin()
         result = await call_next(ctx)
-        if self._start is not None and ctx.request_id is not None:
+        if ctx.request_id is not None:
+            self._begin()
+        return result
+
+    def _begin(self) -> None:
+        if self._start is not None:
             threading.Thread(target=self._start, name="start", daemon=True).start()
             self._start = None
-        return result
 
 
 async def _stop_on_signal(stop: Callable[[], None]) -> None:
