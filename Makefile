@@ -10,7 +10,7 @@ BIN := .venv/bin
 # Nothing to say when all is well; everything the tool said when it is not.
 quietly = said=$$($(1) 2>&1) || { printf '%s\n' "$$said" >&2; exit 1; }
 
-.PHONY: help setup setup-dev model model-wheel run test check format lint types imports docstrings sizes dups text tables bench soak eval lock clean
+.PHONY: help setup setup-dev model model-wheel run test check format lint types imports docstrings sizes dups excepts text tables bench soak eval lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -34,7 +34,7 @@ run: setup model ## index KB (default: examples/kb), ask three questions over MC
 test: setup-dev model ## the whole suite
 	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(ARGS)
 
-check: lint types imports docstrings sizes dups text tables ## every static check; each also alone:
+check: lint types imports docstrings sizes dups excepts text tables ## every static check; each also alone:
 	@echo "check: clean"
 
 format: setup-dev ## rewrite the sources in the one format
@@ -58,6 +58,9 @@ sizes: setup-dev ## lengths of files, functions, classes and folders
 
 dups: setup-dev ## duplicated lines
 	@$(BIN)/python tools/check_duplicates.py
+
+excepts: setup-dev ## only faces and what calls plugins catch any exception at all
+	@$(BIN)/python tools/check_excepts.py
 
 text: setup-dev ## no machine paths, registry hosts or unfinished work in tracked files
 	@$(BIN)/python tools/check_text.py

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-SHARED = Path(os.environ.get("COMMONPLACE_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+SHARED = Path(os.environ.get("SHARED_MATERIAL", Path(__file__).resolve().parents[2] / "shared"))
 CORPUS = "cpp-docs"
 
 _CONSONANTS, _VOWELS = "bcdfglmnprstvz", "aeiou"

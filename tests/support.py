@@ -17,7 +17,7 @@ import pytest
 from commonplace.settings import default_settings
 
 ROOT = Path(__file__).resolve().parents[1]
-SHARED = Path(os.environ.get("COMMONPLACE_SHARED", ROOT.parent / "shared"))
+SHARED = Path(os.environ.get("SHARED_MATERIAL", ROOT.parent / "shared"))
 """Where material that is not part of the project lies: corpora and retrieval sets."""
 UNPACKED = ROOT / ".cache" / "corpora"
 """Kept between sessions: a corpus is unpacked once and then only read."""

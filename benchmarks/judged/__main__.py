@@ -30,7 +30,7 @@ from commonplace.services.collections import Collection
 from commonplace.services.searching import search
 from commonplace.settings import load_settings
 
-SETS = Path(os.environ.get("COMMONPLACE_SHARED", Path(__file__).resolve().parents[3] / "shared")) / "eval"
+SETS = Path(os.environ.get("SHARED_MATERIAL", Path(__file__).resolve().parents[3] / "shared")) / "eval"
 KEPT = Path(__file__).resolve().parents[2] / ".cache" / "eval"
 DEPTH = 10
 QUESTIONS = Path(__file__).parent / "typed.jsonl"

@@ -18,6 +18,7 @@ from commonplace.domain.markdown.sections import read_sections
 from commonplace.domain.markdown.structure import LinkEvent, Structure, definition_spans, scan
 from commonplace.domain.markdown.tags import body_tags
 from commonplace.domain.markdown.written import read_link
+from commonplace.domain.revisions import is_pointer
 
 _MARKERS = re.compile(r"^\s*#{1,6}\s+")
 _BLANK_OR_X = bytes(ord(" " if chr(code).isspace() else "x") for code in range(256))
@@ -28,9 +29,6 @@ _BLANK = re.compile(rb"(?m)^[ \t]*\r?\n")
 _MAX_NEAREST = 3
 _MAX_COMPARED = 500
 """Headings, and characters of one, that are compared to find the nearest."""
-LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\n"
-MAX_POINTER_BYTES = 1024
-"""How a pointer begins, and how long one can be, by Git LFS's own specification."""
 
 
 def read_document(address: Address, raw: bytes) -> Document:
@@ -66,7 +64,7 @@ def read_document(address: Address, raw: bytes) -> Document:
 
 def _pointer(raw: bytes) -> Sequence[Finding]:
     """A finding for a file of Git LFS that was not fetched: what lies here only says where its text is."""
-    if not raw.startswith(LFS_POINTER) or len(raw) > MAX_POINTER_BYTES:
+    if not is_pointer(raw):
         return ()
     message = "The file is a pointer of Git LFS; its text is not here. Run git lfs pull."
     return (Finding("lfs_pointer", Severity.WARNING, message, line=1),)

@@ -1,4 +1,4 @@
-"""A document's revision: the Git blob id of its bytes, so that it is the same with and without Git."""
+"""What a document's bytes say by themselves: their revision, the same with and without Git, and a pointer to others."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from hashlib import sha1
 from commonplace.domain.changes import Revision
 from commonplace.domain.errors import ConflictError, InvalidInputError
 
+LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\n"
+MAX_POINTER_BYTES = 1024
+"""How a pointer begins, and how long one can be, by Git LFS's own specification."""
 _REVISION = re.compile(r"[0-9a-fA-F]{7,40}")
 
 
@@ -19,6 +22,11 @@ def revision_of(raw: bytes) -> Revision:
 def is_revision(text: str) -> bool:
     """Whether the text can be a revision or a unique beginning of one: 7 to 40 hex digits."""
     return _REVISION.fullmatch(text) is not None
+
+
+def is_pointer(raw: bytes) -> bool:
+    """Whether the bytes stand for others, which Git LFS has and which are not here."""
+    return len(raw) <= MAX_POINTER_BYTES and raw.startswith(LFS_POINTER)
 
 
 def require_revision(raw: bytes, expected: str) -> None:

@@ -25,7 +25,8 @@ ASK_SECONDS = 10.0
 
 _FLUSHED = frozenset({"loose-object", "objects", "committed", "added", "all"})
 """Words of `core.fsync` that make Git flush the objects of a commit."""
-_LOCKED = ("index.lock", "HEAD.lock", "config.lock", "packed-refs.lock", "shallow.lock")
+_LOCKED = ("index.lock", "HEAD.lock")
+_SHARED = ("config.lock", "packed-refs.lock", "shallow.lock")
 
 
 def git_command() -> Trouble:
@@ -64,7 +65,7 @@ def examine(folder: Path, state_dir: Path) -> Iterator[Trouble]:
     yield _state(real.name, repository, branch)
     yield from _trusted(real.name, found)
     yield from _settings(real.name, found, repository)
-    yield from _stale(real.name, found.gitdir)
+    yield from _stale(real.name, found.gitdir, repository.common)
     yield from _own(real.name, found.gitdir / "commonplace.lock")
 
 
@@ -111,15 +112,20 @@ def _settings(name: str, found: Found, repository: GitRepository) -> Iterator[Tr
         yield Trouble("identity", Severity.INFO, name, message, "Tell Git who you are:", command)
 
 
-def _stale(name: str, gitdir: Path) -> Iterator[Trouble]:
-    """Locks of Git's that a killed process left: Git refuses everything while they are there."""
-    locks = [gitdir / lock for lock in _LOCKED] + sorted((gitdir / "refs").rglob("*.lock"))
-    for lock in locks:
+def _stale(name: str, gitdir: Path, common: Path) -> Iterator[Trouble]:
+    """Locks of Git's that a killed process left: Git refuses everything while they are there.
+
+    A linked work tree has an index and a HEAD of its own; branches and settings it shares with the main one.
+    """
+    locks = {gitdir / lock for lock in _LOCKED} | {common / lock for lock in _SHARED}
+    for place in (gitdir, common):
+        locks.update((place / "refs").rglob("*.lock"))
+    for lock in sorted(locks):
         try:
             age = time.time() - lock.stat().st_mtime
         except OSError:
             continue
-        shown = lock.relative_to(gitdir).as_posix()
+        shown = lock.relative_to(gitdir if lock.is_relative_to(gitdir) else common).as_posix()
         if 0 <= age < STALE_SECONDS:
             yield Trouble("lock", Severity.INFO, name, f"Git is at work: {shown} is {age:.0f} seconds old.")
         else:

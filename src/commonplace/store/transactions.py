@@ -8,8 +8,8 @@ import stat
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import FileStat, Receipt
-from commonplace.domain.errors import InvalidInputError, NotFoundError
-from commonplace.domain.revisions import revision_of
+from commonplace.domain.errors import InvalidInputError, NotFoundError, ReadOnlyError
+from commonplace.domain.revisions import is_pointer, revision_of
 from commonplace.store.disk.folder import Folder, opened_folder
 from commonplace.store.disk.swapping import Change, Seen, changed_meanwhile
 
@@ -69,10 +69,11 @@ class Draft:
 
         Raises:
             ConflictError: another program has changed a file since this transaction read it.
+            ReadOnlyError: text would take the place of a pointer of Git LFS, whose own text nobody has seen.
         """
         changes: list[Change] = []
         for address, content in self._changes.items():
-            before = self._before(address)
+            before = self._before(address, content)
             if content is None and before is None:
                 continue
             if content is None or before is None or revision_of(content) != before.revision:
@@ -88,14 +89,16 @@ class Draft:
             tuple(address for address, content in items if content is None),
         )
 
-    def _before(self, address: Address) -> Seen | None:
+    def _before(self, address: Address, content: bytes | None) -> Seen | None:
         now = self._folder.stat_surely(address)
         seen = self._seen.get(address)
         if seen is not None and now != seen.stat:
             raise changed_meanwhile(address.path, revision_of(self._folder.read(address)) if now else "")
         if now is None:
             return None
-        self._load(address)
+        there = self._load(address)
+        if content is not None and is_pointer(there) and not is_pointer(content):
+            raise _pointer(address)
         return self._seen[address]
 
     def _load(self, address: Address) -> bytes:
@@ -127,6 +130,15 @@ def _require_writable(folder: Folder, address: Address) -> None:
         raise InvalidInputError(
             f"{address} is {what} and is never written.", kind="path", hint="Write to another path."
         )
+
+
+def _pointer(address: Address) -> ReadOnlyError:
+    return ReadOnlyError(
+        f"{address} cannot be written: it is a pointer of Git LFS, and its text is not here.",
+        kind="document",
+        hint="Run git lfs pull, and read it first.",
+        path=address.path,
+    )
 
 
 def _missing(address: Address) -> NotFoundError:

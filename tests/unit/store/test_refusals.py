@@ -31,6 +31,31 @@ def refused(store: Store, reason: str) -> None:
         pass
 
 
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + 64 * b"a" + b"\nsize 12345\n"
+
+
+@pytest.mark.parametrize("kind", ["folder", "manual", "auto"])
+def test_text_never_takes_the_place_of_a_pointer_of_lfs(git_repo: MakeRepo, tmp_path: Path, kind: str) -> None:
+    """No filter is configured, as where Git LFS was never installed."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    if kind != "folder":
+        folder = git_repo("lfs", {".gitattributes": "*.md filter=lfs\n"}).path
+    for name in ("a.md", "b.md"):
+        (folder / name).write_bytes(POINTER)
+    store = open_store(folder, commit="auto" if kind == "auto" else "manual", state_dir=tmp_path / "state")
+    with pytest.raises(ReadOnlyError, match="pointer of Git LFS") as refusal:
+        write(store, "a.md", b"# Unseen\n")
+    assert "git lfs pull" in refusal.value.hint
+    assert (folder / "a.md").read_bytes() == POINTER
+    with store.transaction("Move and delete") as transaction:
+        transaction.remove(Address("b.md"))
+        transaction.put(Address("c.md"), POINTER)
+        transaction.put(Address("a.md"), POINTER.replace(b"12345", b"777"))
+    assert not (folder / "b.md").exists()
+    assert b"777" in (folder / "a.md").read_bytes()
+
+
 def test_a_detached_head_is_refused_and_read(repo: GitRepo) -> None:
     repo.git("switch", "--quiet", "--detach")
     store = committing(repo.path)

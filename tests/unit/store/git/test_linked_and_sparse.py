@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from committing import committing, write
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import GitError, ReadOnlyError
 from commonplace.store import open_store
+from commonplace.store.examining import examine
 from commonplace.store.git.staging.skipped import skipped_paths
 from support import GitRepo, MakeRepo
 
@@ -45,6 +48,22 @@ def test_a_linked_work_tree_commits_to_its_own_branch(repo: GitRepo, linked: Git
     assert [commit.message for commit in store.history.log(A, limit=2)] == ["Write\n", "Write\n"]
     assert not list((repo.path / ".git").rglob("commonplace-*"))
     repo.git("fsck", "--strict")
+
+
+def test_stale_locks_of_a_linked_work_tree_are_found_where_git_leaves_them(repo: GitRepo, linked: GitRepo) -> None:
+    common, own = repo.path / ".git", repo.path / ".git" / "worktrees" / "linked"
+    for lock in (own / "index.lock", common / "packed-refs.lock", common / "refs/heads/side.lock"):
+        lock.touch()
+        os.utime(lock, (0, 0))
+    (common / "index.lock").touch()  # of the main work tree: none of this one's business
+    locked = [
+        trouble for trouble in examine(linked.path, linked.path.parent / "state") if trouble.command.startswith("rm ")
+    ]
+    assert sorted(trouble.message.split(",")[0].split()[-1] for trouble in locked) == [
+        "index.lock", "packed-refs.lock", "refs/heads/side.lock",
+    ]  # fmt: skip
+    subprocess.run(["sh", "-c", "; ".join(trouble.command for trouble in locked)], check=True)
+    linked.commit("Works again", **{"new.md": "x"})
 
 
 def test_what_is_staged_in_a_linked_work_tree_stays_staged(linked: GitRepo) -> None:

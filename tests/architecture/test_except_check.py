@@ -1,0 +1,78 @@
+"""The check of handlers finds those that catch any exception where nothing ends."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support import ROOT
+
+CORE = "src/commonplace/services/one.py"
+EDGE = "src/commonplace/faces/cli/one.py"
+ANY = "catches any exception"
+
+
+def check(project: Path, where: str = CORE, handler: str = "") -> tuple[int, str]:
+    """What the check says of a project with one handler in one file."""
+    file = project / where
+    file.parent.mkdir(parents=True)
+    file.write_text(
+        f"from contextlib import suppress\ntry:\n    x = 1\n{handler}\n" if handler else "", encoding="utf-8"
+    )
+    return run(project)
+
+
+def run(project: Path) -> tuple[int, str]:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tools" / "check_excepts.py"), "--root", str(project)],
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    return done.returncode, done.stderr
+
+
+def test_the_project_keeps_to_it() -> None:
+    assert run(ROOT) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "handler",
+    [
+        "except Exception:\n    pass",
+        "except:\n    pass",
+        "except (OSError, BaseException) as error:\n    print(error)",
+        "except builtins.Exception as error:\n    raise OSError from error",
+        "except BaseException:\n    if x:\n        raise",
+        "finally:\n    with suppress(Exception):\n        x = 2",
+    ],
+)
+def test_a_handler_that_keeps_any_exception_is_named(tmp_path: Path, handler: str) -> None:
+    code, said = check(tmp_path, CORE, handler)
+    assert code == 1
+    assert said.startswith("excepts: src/commonplace/services/one.py:")
+    assert ANY in said
+
+
+@pytest.mark.parametrize("where", [EDGE, "src/commonplace/plugins/one.py"])
+def test_edges_may_catch_whatever_comes(tmp_path: Path, where: str) -> None:
+    assert check(tmp_path, where, "except Exception:\n    pass") == (0, "")
+
+
+@pytest.mark.parametrize(
+    "handler",
+    [
+        "except OSError:\n    pass",
+        "except BaseException:\n    x = 2\n    raise",
+        "except (OSError, KeyError):\n    x = 2",
+    ],
+)
+def test_what_names_its_errors_or_raises_them_again_is_clean(tmp_path: Path, handler: str) -> None:
+    assert check(tmp_path, CORE, handler) == (0, "")
+
+
+def test_an_entry_for_a_door_that_catches_nothing_is_a_breach(tmp_path: Path) -> None:
+    code, said = check(tmp_path, "src/commonplace/embed/model/encoder.py", "except OSError:\n    pass")
+    assert code == 1
+    assert "delete its entry" in said

@@ -1,0 +1,82 @@
+"""Checks that only the edges of the product catch whatever comes: its faces, and where code of others is called.
+
+Elsewhere `except Exception` hides mistakes. What may stand there: a handler that tidies up and ends in a bare `raise`,
+and the doors to libraries that raise nothing better, each named below with its reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from sources import ROOT, python_files, report
+
+BROAD = frozenset({"Exception", "BaseException", "ExceptionGroup", "BaseExceptionGroup"})
+EDGES = ("src/commonplace/faces/", "src/commonplace/plugins/")
+DOORS = {
+    "src/commonplace/embed/model/encoder.py": "The model's runtime and tokenizer raise plain `Exception`.",
+}
+"""Files that may catch broadly, with the reason; an entry that is not needed is a breach."""
+
+
+def main() -> int:
+    """Look at every handler of the product at `--root`; 1 and a line for each breach on stderr."""
+    parser = argparse.ArgumentParser(description="Check where the product catches any exception at all.")
+    parser.add_argument("--root", type=Path, default=ROOT, help="the project to look at")
+    root: Path = parser.parse_args().root
+    found = {
+        path.relative_to(root).as_posix(): lines
+        for path in python_files(root, ["src"])
+        if (lines := list(_broad(ast.parse(path.read_text(encoding="utf-8")))))
+    }
+    breaches = [
+        f"{where}:{line}: catches any exception; name those that are meant, or end the handler in a bare raise"
+        for where, lines in found.items()
+        if not where.startswith(EDGES) and where not in DOORS
+        for line in lines
+    ]
+    stale = [
+        f"{where}: catches nothing broadly; delete its entry"
+        for where in DOORS
+        if (root / where).exists() and where not in found
+    ]
+    return report("excepts", [*breaches, *stale])
+
+
+def _broad(tree: ast.Module) -> Iterator[int]:
+    """The lines of handlers that catch any exception and keep it."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.ExceptHandler():
+                found = _catches_all(node.type) and not _raises_again(node)
+            case ast.Call():
+                found = _name(node.func) == "suppress" and any(map(_catches_all, node.args))
+            case _:
+                continue
+        if found:
+            yield node.lineno
+
+
+def _catches_all(kind: ast.expr | None) -> bool:
+    """Whether this is no type at all, a broad one, or a tuple with such a one in it."""
+    if isinstance(kind, ast.Tuple):
+        return any(map(_catches_all, kind.elts))
+    return kind is None or _name(kind) in BROAD
+
+
+def _name(node: ast.expr) -> str:
+    """The last part of a dotted name; "" for anything else."""
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def _raises_again(handler: ast.ExceptHandler) -> bool:
+    last = handler.body[-1]
+    returns = any(isinstance(node, ast.Return | ast.Continue | ast.Break) for node in ast.walk(handler))
+    return isinstance(last, ast.Raise) and last.exc is None and not returns
+
+
+if __name__ == "__main__":
+    sys.exit(main())
