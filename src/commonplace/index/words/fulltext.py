@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import tantivy
 
 from commonplace.domain.describing import STATED_KEYS
 from commonplace.domain.search_text import grams
+from commonplace.index.allocating import give_memory_back, keep_memory_low
 from commonplace.index.words.texts import DAY, DocumentText
 
 KEY = "key"
@@ -98,6 +98,7 @@ class FullText:
         Raises:
             FullTextError: another writer is at work, it is missing or damaged, or the disk is full.
         """
+        keep_memory_low()
         heap = BULK_HEAP if bulk else SMALL_HEAP
         with failures():
             documents = self._documents.writer(heap, 1)
@@ -153,28 +154,6 @@ class FullTextWriter:
         if pairs:
             document.add_text(GRAMS, " ".join(pairs))
         self._sections.add_document(document)
-
-
-def give_memory_back() -> None:
-    """Return to the system what writers had allocated.
-
-    Each writes in threads of its own, and glibc keeps what a thread has freed for threads to come: without this, a
-    process grows by megabytes with every few writes, up to some 200.
-    """
-    trim = _trimming()
-    if trim:
-        trim(0)
-
-
-@cache
-def _trimming() -> Callable[[int], int] | None:
-    """`malloc_trim` of glibc; None where another C library is used, whose allocator does not keep so much."""
-    import ctypes  # noqa: PLC0415 - only writers need it
-
-    try:
-        return ctypes.CDLL(None).malloc_trim
-    except (OSError, AttributeError):
-        return None
 
 
 @contextmanager
