@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from commonplace.domain.addresses import MARKDOWN_SUFFIXES
@@ -44,8 +44,10 @@ class Subfolders:
                     for entry in entries:
                         name = entry.name
                         if name[0] != "." and _is_document(name) and entry.is_file(follow_symlinks=False):
-                            with suppress(FileNotFoundError):  # gone since; the others are there
+                            try:
                                 found[name] = file_stat(entry.stat(follow_symlinks=False))
+                            except FileNotFoundError:  # gone since; the others are there
+                                continue
             finally:
                 os.close(listed)
         return found

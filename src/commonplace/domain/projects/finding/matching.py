@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from commonplace.domain.addresses import fold
-from commonplace.domain.projects.finding.texts import Part, Shelf, Text, Texts
+from commonplace.domain.projects.finding.texts import OF_CHAPTERS, Part, Shelf, Text, Texts
 
 MAX_EXCERPTS = 2
 """Of one keyword in one chapter."""
@@ -21,14 +21,6 @@ MAX_PARTS = 50
 """Chapters of one document that are shown; `Match.matching` counts all."""
 EXCERPT = 100
 """Characters of an excerpt, about."""
-OF_CHAPTERS = 2**20 - 1
-"""Matching chapters of a document that count for the order."""
-PLACES = tuple(worth << 20 for worth in (8, 6, 4))
-"""What a word in the title, in the keywords, in a heading is worth; so that no number of chapters outweighs it."""
-OCCURRING = 1 << 30
-"""What a word is worth for occurring, more than all places of 20 words together."""
-WHOLE = 1 << 36
-"""What it is worth for occurring whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,47 +79,46 @@ File names differ, so nothing behind them is compared. A plain tuple, as a commo
 
 def _ranked(shelf: Shelf, gone: frozenset[int], words: Sequence[str]) -> list[_Ranked]:
     """The documents of a shelf in which any of the words occurs, in no particular order."""
-    worth = [0] * len(shelf.texts)
-    parts: set[int] = set()
-    answering: set[int] = set()
-    for word in words:
-        found = shelf.find(word)
-        fields = zip(found.fields, PLACES, strict=True)
-        for numbers, one in ((found.whole, WHOLE), (found.documents, OCCURRING), *fields):
-            for number in numbers:
-                worth[number] -= one
-        parts.update(found.parts)
-        answering |= found.documents
-    chapters, texts = shelf.counted(parts), shelf.texts
-    return [
-        (worth[n] - min(chapters[n], OF_CHAPTERS), texts[n].filename, chapters[n], texts[n]) for n in answering - gone
-    ]
+    found = [shelf.find(word) for word in words]
+    parts = 0
+    for one in found:
+        parts |= one.parts
+    ranked: list[_Ranked] = []
+    for number, worth in enumerate(map(sum, zip(*(one.worth for one in found), strict=True))):
+        if worth and number not in gone:
+            chapters, text = shelf.counted(number, parts), shelf.texts[number]
+            ranked.append((-worth - min(chapters, OF_CHAPTERS), text.filename, chapters, text))
+    return ranked
 
 
 def _match(text: Text, wanted: dict[str, str], matching: int) -> Match:
     parts: list[MatchingPart] = []
-    for part in text.parts:
-        if len(parts) == MAX_PARTS:
-            break
+    rest = iter(text.parts)
+    for part in rest:
         found = tuple(word for word, folded in wanted.items() if folded in part.folded)
         if found:
             most = MAX_EXCERPTS if len(found) <= MANY_KEYWORDS else 1
             excerpts = {word: _excerpts(part, wanted[word], most) for word in found}
             parts.append(MatchingPart(part.title, found, excerpts, part.summary))
-    held = [*text.fields, *(part.folded for part in text.parts)]
-    keywords = tuple(word for word, folded in wanted.items() if any(folded in one for one in held))
+            if len(parts) == MAX_PARTS:
+                break
+    shown = {word for part in parts for word in part.keywords}
+    unseen = [*text.fields, *(part.folded for part in rest)]
+    keywords = tuple(w for w, folded in wanted.items() if w in shown or any(folded in one for one in unseen))
     return Match(text, keywords, tuple(parts), matching)
 
 
 def _excerpts(part: Part, folded: str, most: int) -> list[str]:
     """Pieces of the chapter round the first places of a keyword, on one line each."""
-    source = part.source
+    source, size = part.source, len(part.source)
     excerpts: list[str] = []
     at = part.folded.find(folded)
-    while at >= 0 and len(excerpts) < most:
-        start = max(0, at - EXCERPT // 2)
-        end = min(len(source), max(at + len(folded), start + EXCERPT))
+    while at >= 0:
+        start = at - EXCERPT // 2 if at > EXCERPT // 2 else 0
+        end = max(at + len(folded), start + EXCERPT)
         piece = " ".join(source[start:end].split())
-        excerpts.append(f"{'...' if start else ''}{piece}{'...' if end < len(source) else ''}")
+        excerpts.append(f"{'...' if start else ''}{piece}{'...' if end < size else ''}")
+        if len(excerpts) == most:
+            break
         at = part.folded.find(folded, end)
     return excerpts

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 from typing import NamedTuple
 
 from commonplace.domain.addresses import fold
@@ -21,6 +21,14 @@ MIN_CHANGED = 32
 """Documents that may have changed before all are made ready anew; of large projects an eighth."""
 FIELDS = 3
 """Title, keywords and headings: what is searched of a document beside its parts."""
+OF_CHAPTERS = 2**20 - 1
+"""Matching chapters of a document that count for the order."""
+PLACES = tuple(worth << 20 for worth in (8, 6, 4))
+"""What a word in the title, in the keywords, in a heading is worth; so that no number of chapters outweighs it."""
+OCCURRING = 1 << 30
+"""What a word is worth for occurring, more than all places of 20 words together."""
+WHOLE = 1 << 36
+"""What it is worth for occurring whole."""
 _MAX_WHOLE_LOOKS = 50
 """Places of a keyword with signs that are looked at for one that stands alone."""
 MAX_REMEMBERED = 64
@@ -53,13 +61,10 @@ class Text:
 class Found(NamedTuple):
     """Where a word occurs, by the numbers that a `Shelf` gives its documents and their parts."""
 
-    fields: tuple[Sequence[int], ...]
-    """The documents that hold it in their title, in their keywords, in a heading."""
-    parts: Sequence[int]
-    documents: set[int]
-    """Those that hold it anywhere."""
-    whole: set[int]
-    """Those that hold it as a word of its own."""
+    worth: Sequence[int]
+    """What it adds for each document, in their order; 0 for those without it."""
+    parts: int
+    """The parts that hold it: the bits of their numbers."""
 
 
 class Shelf:
@@ -77,22 +82,31 @@ class Shelf:
         """Of the documents by file name."""
         self._owners = [*range(len(texts))] * FIELDS
         self._owners += [number for number, text in enumerate(texts) for _ in text.parts]
+        self._begins = [*accumulate((len(text.parts) for text in texts), initial=0)]
+        """The number of each document's first part."""
         self._held = [text.fields[field] for field in range(FIELDS) for text in texts]
         self._held += [part.folded for text in texts for part in text.parts]
         self._haystack = Haystack(self._held)
 
     def _find(self, folded: str) -> Found:
         held, size = sorted(self._haystack.holding(folded)), len(self.texts)
-        ends = [0, *(bisect_left(held, size * field) for field in range(1, FIELDS + 1))]
-        fields = [[n - size * field for n in held[ends[field] : ends[field + 1]]] for field in range(FIELDS)]
         whole = self._haystack.whole(folded)
         if whole is None:
             whole = [number for number in held if _stands_alone(self._held[number], folded)]
-        return Found(tuple(fields), held[ends[-1] :], self._owned(held), self._owned(whole))
+        worth = [0] * size
+        for numbers, one in ((self._owned(held), OCCURRING), (self._owned(whole), WHOLE)):
+            for number in numbers:
+                worth[number] += one
+        ends = [bisect_left(held, size * field) for field in range(FIELDS + 1)]
+        for field, one in enumerate(PLACES):
+            for number in held[ends[field] : ends[field + 1]]:
+                worth[number - size * field] += one
+        return Found(worth, _bits([number - size * FIELDS for number in held[ends[-1] :]], len(self._held)))
 
-    def counted(self, parts: Iterable[int]) -> Counter[int]:
-        """How many of these parts each document has."""
-        return Counter(map(self._owners.__getitem__, parts))
+    def counted(self, number: int, parts: int) -> int:
+        """How many of these parts a document has."""
+        begin, end = self._begins[number : number + 2]
+        return (parts >> begin & (1 << end - begin) - 1).bit_count()
 
     def _owned(self, numbers: Iterable[int]) -> set[int]:
         return set(map(self._owners.__getitem__, numbers))
@@ -152,6 +166,14 @@ def _part(title: str, heading: str, text: str) -> Part:
     source = f"{heading}\n{text}" if heading else text
     folded = fold(source)
     return Part(title, folded, source if len(source) == len(folded) else folded, first_paragraph(text))
+
+
+def _bits(numbers: Iterable[int], size: int) -> int:
+    """A set of numbers below a size as one number, which has these bits."""
+    digits = bytearray(b"0") * (size + 1)
+    for number in numbers:
+        digits[size - number] = ord("1")
+    return int(digits, 2)
 
 
 def _stands_alone(text: str, folded: str) -> bool:
