@@ -112,8 +112,12 @@ def seconds_of(value: Json) -> int | None:
 
 def moment_of(seconds: float) -> str:
     """Unix seconds as ISO 8601 UTC, clipped to the years 1 to 9999."""
-    lowest, highest = -62_135_596_800, 253_402_300_799
-    return _utc_text(datetime.fromtimestamp(min(max(seconds, lowest), highest), UTC))
+    whole = floor(min(max(seconds, _FIRST_SECOND), _LAST_SECOND))
+    return f"{datetime.fromtimestamp(whole, UTC).isoformat()[:_MOMENT_CHARS]}Z"
+
+
+_FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
+_MOMENT_CHARS = len("2024-05-01T00:00:00")
 
 
 def _utc_text(when: datetime) -> str:

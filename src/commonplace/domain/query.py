@@ -75,6 +75,8 @@ class SearchQuery:
     limit: int = 20
     sections: int = 1
     """How many sections to name for each document, best first; with 0 no document is opened."""
+    records: bool = True
+    """Whether hits are wanted; else the answer says only where the documents lie."""
     snippet: int = 200
     """Characters of a snippet at the most."""
     prefix: bool = True
@@ -143,6 +145,8 @@ class SearchResult:
     hits: tuple[Hit, ...]
     total: int
     """How many documents match in all, whatever the limit."""
+    addresses: tuple[Address, ...] = ()
+    """Where the documents lie, in order, when no hits were wanted."""
     wanted: Wanted | None = None
     """What was looked for, for callers who cut snippets themselves; None when nothing was."""
     generation: int = -1

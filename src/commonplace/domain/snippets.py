@@ -14,6 +14,8 @@ MAX_SOURCE_CHARS = 50_000
 """How much of a section is looked through."""
 MAX_PLACES = 10
 """How many places of each word are looked at."""
+MAX_TRIED = 5
+"""Places that are tried until one is left in the text without its markup."""
 MOST_ARTICLE = 3
 """Letters that some languages write as one with a word before it."""
 
@@ -86,12 +88,12 @@ def snippet(markdown: str, wanted: Wanted, limit: int) -> str:
 def matching_snippet(markdown: str, wanted: Wanted, limit: int) -> str | None:
     """The same, None where none of the wanted words stands in the text; `limit` is at least 1."""
     source = markdown[:MAX_SOURCE_CHARS]
-    for place in _by_worth(list(_places(source, wanted)), limit):
+    for place in _by_worth(_places(source, wanted), limit):
         start, end = _neighbourhood(source, place, limit)
         text = plain_text(source[start:end])
-        first = next(_places(text, wanted), None)
-        if first:
-            return _cut(text, first, limit, cut_before=start > 0, cut_behind=end < len(source))
+        shown = _places(text, wanted, most=1)
+        if shown:
+            return _cut(text, shown[0], limit, cut_before=start > 0, cut_behind=end < len(source))
     return None
 
 
@@ -126,35 +128,52 @@ def _shown(found: re.Match[str]) -> str:
     return ""
 
 
-def _places(text: str, wanted: Wanted) -> Iterator[Place]:
-    """Where wanted words stand, word by word; in the folded text only when the text as it is has none."""
-    found = False
+def _places(text: str, wanted: Wanted, most: int | None = None) -> list[Place]:
+    """Where wanted words stand, word by word; in the folded text only when the text as it is has none.
+
+    Args:
+        text: What is looked through.
+        wanted: The words.
+        most: How many places are enough; None for all that are looked at.
+    """
     lower = text.lower()
-    for place in _places_in(lower if len(lower) == len(text) else text, text, wanted):
-        found = True
-        yield place
-    if not found and not text.isascii():
-        yield from _places_in(_flat(text), text, wanted)
+    found = _places_in(lower if len(lower) == len(text) else text, text, wanted, most)
+    return found if found or text.isascii() else _places_in(_flat(text), text, wanted, most)
 
 
-def _places_in(folded: str, text: str, wanted: Wanted) -> Iterator[Place]:
+def _places_in(folded: str, text: str, wanted: Wanted, most: int | None) -> list[Place]:
+    places: list[Place] = []
     for beginning, forms in wanted.words.items():
-        at, count = folded.find(beginning), 0
-        while at >= 0 and count < MAX_PLACES:
-            start = at if beginning.isascii() else _start_of_word(folded, at)
-            if at == 0 or start < at or not folded[at - 1].isalnum():
-                end = _end_of_word(folded, at + len(beginning))
-                word = folded[start:end]
-                if word in forms or (not word.isascii() and wanted.fold(text[start:end]) in forms):
-                    yield start, end, beginning
-                    count += 1
-            at = folded.find(beginning, at + 1)
+        at = folded.find(beginning)
+        if at >= 0:
+            places += _places_of(folded, text, at, beginning, forms, wanted.fold)
+            if most is not None and len(places) >= most:
+                return places
     for gram in wanted.grams:
         at, count = folded.find(gram), 0
         while at >= 0 and count < MAX_PLACES:
-            yield at, at + len(gram), gram
+            places.append((at, at + len(gram), gram))
             count += 1
             at = folded.find(gram, at + 1)
+    return places
+
+
+def _places_of(
+    folded: str, text: str, at: int, beginning: str, forms: frozenset[str], fold: Callable[[str], str]
+) -> list[Place]:
+    """Where the forms of one word stand, the first place that may be one being `at`."""
+    places: list[Place] = []
+    plain, length = beginning.isascii(), len(beginning)
+    while at >= 0 and len(places) < MAX_PLACES:
+        start = at if plain else _start_of_word(folded, at)
+        if at == 0 or start < at or not folded[at - 1].isalnum():
+            found = _WORD_END.match(folded, at + length)
+            end = found.end() if found else at + length
+            word = folded[start:end]
+            if word in forms or (not word.isascii() and fold(text[start:end]) in forms):
+                places.append((start, end, beginning))
+        at = folded.find(beginning, at + 1)
+    return places
 
 
 def _start_of_word(text: str, at: int) -> int:
@@ -163,11 +182,6 @@ def _start_of_word(text: str, at: int) -> int:
     while start and at - start < MOST_ARTICLE and text[start - 1].isalnum():
         start -= 1
     return start
-
-
-def _end_of_word(text: str, at: int) -> int:
-    found = _WORD_END.match(text, at)
-    return found.end() if found else at
 
 
 class _Flat(dict[int, str]):
@@ -189,20 +203,30 @@ def _flat(text: str) -> str:
 
 def _by_worth(places: list[Place], limit: int) -> Iterator[Place]:
     """The places with most different wanted words within a snippet's length behind them, the best few of them."""
+    if len(places) < 2:  # noqa: PLR2004
+        yield from places
+        return
     places.sort()
     worth: list[tuple[int, int, Place]] = []
     last = 0
     counts: dict[str, int] = {}
     for place in places:
-        while last < len(places) and places[last][1] <= place[0] + limit:
-            counts[places[last][2]] = counts.get(places[last][2], 0) + 1
+        start, _, name = place
+        furthest = start + limit
+        while last < len(places) and places[last][1] <= furthest:
+            other = places[last][2]
+            counts[other] = counts.get(other, 0) + 1
             last += 1
-        worth.append((-len(counts), place[0], place))
-        if place[2] in counts:
-            counts[place[2]] -= 1
-            if not counts[place[2]]:
-                del counts[place[2]]
-    yield from (place for _, _, place in sorted(worth)[:5])
+        worth.append((-len(counts), start, place))
+        if name in counts:
+            counts[name] -= 1
+            if not counts[name]:
+                del counts[name]
+    best = min(worth)  # mostly it is good, and the others need no order
+    yield best[2]
+    worth.remove(best)
+    worth.sort()
+    yield from (place for _, _, place in worth[: MAX_TRIED - 1])
 
 
 def _neighbourhood(source: str, place: Place, limit: int) -> tuple[int, int]:

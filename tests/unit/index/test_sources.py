@@ -1,4 +1,4 @@
-"""The bytes of shown documents: kept while their files stay as they are."""
+"""The bytes of shown documents: kept for as long as the index asks for the revision that was read."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import pytest
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import NotFoundError
+from commonplace.domain.revisions import revision_of
 from commonplace.index.words import sources as module
-from commonplace.index.words.sources import Sources
+from commonplace.index.words.sources import Source, Sources
 from commonplace.store import open_store
 
 NOTE = Address("note.md")
@@ -30,35 +31,44 @@ def sources(folder: Path, tmp_path: Path) -> Sources:
     return Sources(open_store(folder, commit="manual", state_dir=tmp_path / "state"))
 
 
-def test_a_file_that_stays_as_it_is_is_read_once(sources: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "UNSETTLED_NS", -1_000_000_000)
-    assert sources.read(NOTE) is sources.read(NOTE)
-    assert sources.read(NOTE).raw == b"first"
+def read(sources: Sources, address: Address, wanted: bytes) -> Source:
+    """A document whose index entry is that of certain bytes."""
+    with sources.reading() as reader:
+        return reader(address, revision_of(wanted))
 
 
-def test_a_changed_replaced_or_deleted_file_is_seen(
-    sources: Sources, folder: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_document_is_read_once_for_as_long_as_the_index_knows_it_so(sources: Sources) -> None:
+    first = read(sources, NOTE, b"first")
+    assert first.raw == b"first"
+    assert read(sources, NOTE, b"first") is first
+
+
+def test_a_document_that_the_index_knows_in_another_revision_is_read_as_it_is_now(
+    sources: Sources, folder: Path
 ) -> None:
-    monkeypatch.setattr(module, "UNSETTLED_NS", -1_000_000_000)
-    before = sources.read(NOTE)
+    read(sources, NOTE, b"first")
     (folder / "note.md").write_text("second", encoding="utf-8")
-    assert sources.read(NOTE).raw == b"second"
-    assert sources.read(NOTE).revision != before.revision
-    (folder / "other.md").write_text("fourth", encoding="utf-8")
-    (folder / "other.md").replace(folder / "note.md")
-    assert sources.read(NOTE).raw == b"fourth"
+    assert read(sources, NOTE, b"first").raw == b"first"
+    second = read(sources, NOTE, b"second")
+    assert (second.raw, second.revision) == (b"second", revision_of(b"second"))
     (folder / "note.md").unlink()
     with pytest.raises(NotFoundError):
-        sources.read(NOTE)
+        read(sources, NOTE, b"third")
+
+
+def test_what_was_read_after_a_change_is_not_taken_for_what_the_index_knows(sources: Sources, folder: Path) -> None:
+    (folder / "note.md").write_text("second", encoding="utf-8")
+    assert read(sources, NOTE, b"first").raw == b"second"
+    (folder / "note.md").write_text("first", encoding="utf-8")
+    assert read(sources, NOTE, b"first").raw == b"first"
 
 
 def test_a_file_put_in_place_by_a_link_out_of_the_folder_is_not_read(
-    sources: Sources, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sources: Sources, folder: Path, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(module, "UNSETTLED_NS", -1_000_000_000)
     (folder / "deep").mkdir()
     (folder / "deep" / "a.md").write_text("inside", encoding="utf-8")
-    assert sources.read(Address("deep/a.md")).raw == b"inside"
+    assert read(sources, Address("deep/a.md"), b"inside").raw == b"inside"
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "a.md").write_text("secret", encoding="utf-8")
@@ -66,21 +76,16 @@ def test_a_file_put_in_place_by_a_link_out_of_the_folder_is_not_read(
     (folder / "deep").rmdir()
     (folder / "deep").symlink_to(outside)
     with pytest.raises(NotFoundError):
-        sources.read(Address("deep/a.md"))
-
-
-def test_a_file_changed_just_now_is_read_again(sources: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "UNSETTLED_NS", 10**18)
-    assert sources.read(NOTE) is not sources.read(NOTE)
+        read(sources, Address("deep/a.md"), b"secret")
 
 
 def test_what_is_kept_is_limited(sources: Sources, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "UNSETTLED_NS", -1_000_000_000)
     monkeypatch.setattr(module, "KEPT_BYTES", 8)
-    kept = sources.read(NOTE)
+    kept = read(sources, NOTE, b"first")
     (folder / "second.md").write_text("other", encoding="utf-8")
-    other = sources.read(Address("second.md"))
-    assert sources.read(Address("second.md")) is other
-    assert sources.read(NOTE) is not kept
-    (folder / "large.md").write_text("x" * (module.LARGEST_KEPT + 1), encoding="utf-8")
-    assert sources.read(Address("large.md")) is not sources.read(Address("large.md"))
+    other = read(sources, Address("second.md"), b"other")
+    assert read(sources, Address("second.md"), b"other") is other
+    assert read(sources, NOTE, b"first") is not kept
+    large = b"x" * (module.LARGEST_KEPT + 1)
+    (folder / "large.md").write_bytes(large)
+    assert read(sources, Address("large.md"), large) is not read(sources, Address("large.md"), large)

@@ -152,7 +152,7 @@ def text_of(value: Json) -> str:
 
 
 def _decodable(raw: bytes) -> bytes:
-    return raw.decode("utf-8", "replace").removeprefix("\ufeff").encode()
+    return raw if raw.isascii() else raw.decode("utf-8", "replace").removeprefix("\ufeff").encode()
 
 
 def _labels(value: Json) -> tuple[str, ...]:

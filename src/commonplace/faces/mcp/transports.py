@@ -6,20 +6,23 @@ transport has them, cost more than all else in a small call.
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import logging
 import os
 import signal
 import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
-from contextlib import contextmanager
+from collections import deque
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
 
 import anyio
 import anyio.lowlevel
 import anyio.to_thread
 import mcp_types as types
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.server.context import CallNext, HandlerResult
 from mcp.shared.message import SessionMessage
 
@@ -53,49 +56,86 @@ def serve_stdio(server: McpServer, lifetime: Lifetime) -> None:
 
 
 async def _serve_stdio(server: McpServer, lifetime: Lifetime) -> None:
-    server.middleware.append(_StartAfterFirstAnswer(lifetime.start))
-    arrived, messages = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-    answers, leaving = anyio.create_memory_object_stream[SessionMessage](0)
+    server.middleware.append(_StartAfterFirstAnswer(lifetime.start, server))
     with standard_streams() as (source, sink):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_stop_on_signal, lifetime.stop)
-            async with anyio.create_task_group() as both_ways, answers:
-                both_ways.start_soon(_receive, source, arrived, answers.clone())
-                both_ways.start_soon(_send, sink, leaving)
-                await server.run(messages, answers, server.create_initialization_options())
+            answers = _Answers(sink)
+            await server.run(_Messages(source, answers), answers, server.create_initialization_options())
             # While signals are still taken: a client that closes our input and soon sends one must not cut it short.
             await anyio.to_thread.run_sync(lifetime.stop)
             tasks.cancel_scope.cancel()
 
 
-async def _receive(
-    source: int,
-    arrived: MemoryObjectSendStream[SessionMessage | Exception],
-    answers: MemoryObjectSendStream[SessionMessage],
-) -> None:
-    """Take lines apart; one that is no JSON-RPC message is answered, where the SDK would drop it without a word."""
-    async with arrived, answers:
-        async for line in read_lines(source):
+class _Messages:
+    """The messages that come: what the SDK reads from.
+
+    A line that is no JSON-RPC message is answered, where the SDK would drop it without a word.
+    """
+
+    def __init__(self, source: int, answers: _Answers) -> None:
+        self._lines = Lines(source)
+        self._answers = answers
+
+    async def receive(self) -> SessionMessage | Exception:
+        async for line in self._lines:
             try:
                 message = types.jsonrpc_message_adapter.validate_json(line.decode("utf-8", "replace"), by_name=False)
             except ValueError:
                 log.warning("a line of input is no JSON-RPC message")
-                await answers.send(_parse_error())
+                await self._answers.send(_parse_error())
             else:
-                await arrived.send(SessionMessage(message))
+                return SessionMessage(message)
+        raise anyio.EndOfStream
+
+    async def aclose(self) -> None:
+        self._lines.close()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> None:
+        await self.aclose()
 
 
-async def _send(sink: int, leaving: MemoryObjectReceiveStream[SessionMessage]) -> None:
-    """Write messages, until nobody is left to read them."""
-    read = True
-    async with leaving:
-        async for item in leaving:
-            if read:
-                text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+class _Answers:
+    """The messages that go: what the SDK writes to, until nobody is left to read them."""
+
+    def __init__(self, sink: int) -> None:
+        self._sink = sink
+        self._read = True
+        self._turn = anyio.Lock(fast_acquire=True)
+
+    async def send(self, item: SessionMessage, /) -> None:
+        text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+        async with self._turn:
+            if self._read:
                 try:
-                    await write_bytes(sink, f"{text}\n".encode())
+                    await write_bytes(self._sink, f"{text}\n".encode())
                 except BrokenPipeError:
-                    read = False
+                    self._read = False
+
+    async def aclose(self) -> None:
+        """Nothing is kept back."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> None:
+        await self.aclose()
 
 
 def _parse_error() -> SessionMessage:
@@ -109,8 +149,9 @@ class _StartAfterFirstAnswer:
     A first request that may need the rest, such as a call of the newer era, which has no handshake, finds it started.
     """
 
-    def __init__(self, start: Callable[[], None]) -> None:
-        self._start: Callable[[], None] | None = start
+    def __init__(self, start: Callable[[], None], server: McpServer) -> None:
+        self._start = start
+        self._server = server
 
     async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         if ctx.method not in _GREETINGS:
@@ -121,9 +162,9 @@ class _StartAfterFirstAnswer:
         return result
 
     def _begin(self) -> None:
-        if self._start is not None:
+        if self in self._server.middleware:
+            self._server.middleware.remove(self)
             threading.Thread(target=self._start, name="start", daemon=True).start()
-            self._start = None
 
 
 async def _stop_on_signal(stop: Callable[[], None]) -> None:
@@ -154,17 +195,66 @@ def standard_streams() -> Generator[tuple[int, int]]:
             os.close(descriptor)
 
 
-async def read_lines(descriptor: int) -> AsyncGenerator[bytes]:
-    """Lines without their ends, as they come; what stands behind the last end is a line too."""
-    begun: list[bytes] = []
-    while piece := await _read(descriptor):
-        first, *further = piece.split(b"\n")
-        begun.append(first)
-        for part in further:
-            yield b"".join(begun)
-            begun = [part]
-    if last := b"".join(begun):
-        yield last
+class Lines:
+    """Lines without their ends, as they come; what stands behind the last end is a line too.
+
+    The event loop is told once that the descriptor is waited for, not for every line.
+
+    Args:
+        descriptor: A pipe, a terminal, a socket or a file; it stays open.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._whole: deque[bytes] = deque()
+        self._begun: list[bytes] = []
+        self._watched = False
+        self._waiting: asyncio.Future[None] | None = None
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        while not self._whole:
+            piece = await self._piece()
+            first, *further = piece.split(b"\n")
+            if first:
+                self._begun.append(first)
+            if further or (self._begun and not piece):
+                self._whole.append(b"".join(self._begun))
+                self._whole.extend(further[:-1])
+                self._begun = further[-1:] if further and further[-1] else []
+            elif not piece:
+                raise StopAsyncIteration
+        return self._whole.popleft()
+
+    def close(self) -> None:
+        """Look at the descriptor no more."""
+        if self._watched:
+            self._watched = False
+            asyncio.get_running_loop().remove_reader(self._descriptor)
+
+    async def _piece(self) -> bytes:
+        """What has come, b"" at the end."""
+        if not self._watched:
+            try:
+                asyncio.get_running_loop().add_reader(self._descriptor, self._come)
+            except PermissionError:  # a file, which is always ready and cannot be waited for
+                await anyio.lowlevel.checkpoint()
+                return os.read(self._descriptor, _PIECE)
+            self._watched = True
+        self._waiting = asyncio.get_running_loop().create_future()
+        try:
+            await self._waiting
+        finally:
+            self._waiting = None
+        return os.read(self._descriptor, _PIECE)
+
+    def _come(self) -> None:
+        if self._waiting is None:
+            self.close()  # nobody wants it now; it stays where it is
+        elif not self._waiting.done():
+            self._waiting.set_result(None)
 
 
 async def write_bytes(descriptor: int, content: bytes) -> None:
@@ -174,10 +264,12 @@ async def write_bytes(descriptor: int, content: bytes) -> None:
         BrokenPipeError: nobody reads any more.
     """
     left = memoryview(content)
-    while left:
-        left = left[_written(descriptor, left) :]
-        if left:
-            await _until(anyio.wait_writable, descriptor)
+    left = left[_written(descriptor, left) :]
+    # What was begun is ended, or what comes next would stand in the middle of it.
+    with anyio.CancelScope(shield=True) if left else nullcontext():
+        while left:
+            await _until_writable(descriptor)
+            left = left[_written(descriptor, left) :]
 
 
 def _written(descriptor: int, content: memoryview) -> int:
@@ -192,15 +284,9 @@ def _written(descriptor: int, content: memoryview) -> int:
         os.set_blocking(descriptor, True)
 
 
-async def _read(descriptor: int) -> bytes:
-    """What has come, b"" at the end."""
-    await _until(anyio.wait_readable, descriptor)
-    return os.read(descriptor, _PIECE)
-
-
-async def _until(ready: Callable[[int], Awaitable[None]], descriptor: int) -> None:
+async def _until_writable(descriptor: int) -> None:
     try:
-        await ready(descriptor)
+        await anyio.wait_writable(descriptor)
     except PermissionError:  # a file, which is always ready and cannot be waited for
         await anyio.lowlevel.checkpoint()
 

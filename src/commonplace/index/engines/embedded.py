@@ -104,7 +104,7 @@ class EmbeddedEngine:
             table = self._current()
             kept = table.chooser.chosen(query.filter)
             best = first_of(kept, query.sort, query.limit)
-            return PageAnswer(tuple(self._shown(best, NOTHING)), len(kept))
+            return PageAnswer(tuple(self._shown(best, NOTHING, table)), len(kept))
         if not any(letter.isalnum() for letter in query.text):
             return PageAnswer()
         table = self._table
@@ -122,7 +122,7 @@ class EmbeddedEngine:
         """What a search finds; one that is sorted by a date finds pages without it apart, behind the others."""
         kept = table.chooser.chosen(PageFilter(labels=query.filter.labels, author=query.filter.author))
         within = replace(self._within(table, kept), stated=_stated(query.filter))
-        asked = SearchQuery(text=query.text, filter=within, limit=query.limit, sections=0)
+        asked = SearchQuery(text=query.text, filter=within, limit=query.limit, sections=0, records=False)
         if query.sort is None:
             return [self._index.search(asked)]
         key = query.sort.removeprefix("-")
@@ -138,7 +138,7 @@ class EmbeddedEngine:
         if not undated:
             return [first]
         rest = replace(self._within(table, undated), stated=within.stated)
-        left = query.limit - len(first.hits)
+        left = query.limit - len(first.addresses)
         return [first, self._index.search(replace(asked, filter=rest, sort="path", descending=False, limit=left))]
 
     def path_of(self, identifier: str) -> str | None:
@@ -150,13 +150,13 @@ class EmbeddedEngine:
         """Nothing here is its own."""
 
     def _hits(self, found: SearchResult, table: Table) -> list[PageHit]:
-        pages = [page for hit in found.hits if (page := table.by_address.get(hit.record.address))]
-        return self._shown(pages, found.wanted or NOTHING)
+        pages = [page for address in found.addresses if (page := table.by_address.get(address))]
+        return self._shown(pages, found.wanted or NOTHING, table)
 
-    def _shown(self, pages: Sequence[Page], wanted: Wanted) -> list[PageHit]:
+    def _shown(self, pages: Sequence[Page], wanted: Wanted, table: Table) -> list[PageHit]:
         def content(page: Page) -> str:
             try:
-                return content_of(read(page.address).raw)
+                return content_of(read(page.address, table.revisions[page.address]).raw)
             except (NotFoundError, StorageError):
                 return ""
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from commonplace.domain.addresses import Address
+from commonplace.domain.changes import Revision
 from commonplace.domain.errors import InvalidInputError, NotFoundError, StorageError
 from commonplace.domain.query import Filter, Hit, SearchQuery, SearchResult, SectionHit
 from commonplace.domain.ranking import shared_beginning
@@ -17,7 +18,7 @@ from commonplace.index.catalogue.outlines import Outline
 from commonplace.index.catalogue.remembered import Entry
 from commonplace.index.words.dictionary import Wishes
 from commonplace.index.words.fulltext import FullText
-from commonplace.index.words.ranking import Ranker
+from commonplace.index.words.ranking import Ranked, Ranker
 from commonplace.index.words.scope import scope_of
 from commonplace.index.words.sight import Sight
 from commonplace.index.words.sources import Source, Sources
@@ -59,15 +60,35 @@ class Search:
         if question.empty:
             return SearchResult(hits=(), total=0, generation=self._sight.generation)
         wishes = self._sight.dictionary.wishes(question)
-        ranked = self._ranker(wishes).page(query, scope_of(self.connection, query.filter))
-        entries = self._sight.documents.entries(self.connection, ranked.scores)
+        scope = scope_of(self.connection, query.filter)
+        ranked = self._ranker(wishes).page(query, scope)
+        if not self._knows(ranked, query):
+            ranked = self._ranker(wishes, known_only=True).page(query, scope)
         wanted = self._wanted(wishes)
+        return SearchResult(
+            hits=self._hits(query, ranked, wanted) if query.records else (),
+            total=ranked.total,
+            addresses=() if query.records else self._addresses(ranked),
+            wanted=wanted,
+            generation=self._sight.generation,
+        )
+
+    def _knows(self, ranked: Ranked, query: SearchQuery) -> bool:
+        """Whether the catalogue has all the documents of a page."""
+        look = self._sight.documents.entries if query.records else self._sight.documents.paths
+        return len(look(self.connection, ranked.scores)) == len(ranked.scores)
+
+    def _addresses(self, ranked: Ranked) -> tuple[Address, ...]:
+        paths = self._sight.documents.paths(self.connection, ranked.scores)
+        return tuple(Address(paths[key]) for key in ranked.scores)
+
+    def _hits(self, query: SearchQuery, ranked: Ranked, wanted: Wanted) -> tuple[Hit, ...]:
+        entries = self._sight.documents.entries(self.connection, ranked.scores)
         if not query.sections:
-            hits = tuple(Hit(record=entries[key].record, score=score) for key, score in ranked.scores.items())
-            return SearchResult(hits=hits, total=ranked.total, wanted=wanted, generation=self._sight.generation)
+            return tuple(Hit(record=entries[key].record, score=score) for key, score in ranked.scores.items())
         with self._sources.reading() as read:
             show = _Show(read, wanted, query.snippet)
-            hits = tuple(
+            return tuple(
                 Hit(
                     record=entries[key].record,
                     score=score,
@@ -75,14 +96,13 @@ class Search:
                 )
                 for key, score in ranked.scores.items()
             )
-        return SearchResult(hits=hits, total=ranked.total, wanted=wanted, generation=self._sight.generation)
 
     def keys(self, filter_: Filter) -> list[int]:
         """The numbers of the documents that a filter keeps."""
         return list(self._ranker(NOTHING).all(scope_of(self.connection, filter_)))
 
-    def _ranker(self, wishes: Wishes) -> Ranker:
-        return Ranker(self.connection, self._fulltext, self._sight, wishes)
+    def _ranker(self, wishes: Wishes, *, known_only: bool = False) -> Ranker:
+        return Ranker(self.connection, self._fulltext, self._sight, wishes, known_only=known_only)
 
     def _wanted(self, wishes: Wishes) -> Wanted:
         words: dict[str, set[str]] = {}
@@ -108,7 +128,7 @@ class Search:
 class _Show:
     """Reads documents again to show why they were found."""
 
-    def __init__(self, read: Callable[[Address], Source], wanted: Wanted, limit: int) -> None:
+    def __init__(self, read: Callable[[Address, Revision], Source], wanted: Wanted, limit: int) -> None:
         self._read = read
         self._wanted = wanted
         self._limit = limit
@@ -117,7 +137,7 @@ class _Show:
         """The best sections of a document, the first with text when only its names answered."""
         record, outline = entry.record, entry.outline
         try:
-            source = self._read(record.address)
+            source = self._read(record.address, record.revision)
         except (NotFoundError, StorageError):
             return ()
         raw = source.raw

@@ -48,8 +48,10 @@ def opened_folder(root: Path, parts: Sequence[str]) -> Generator[int]:
 
 def closed(descriptor: int) -> None:
     """Close what was not written to: the descriptor is gone, whatever the system says of it."""
-    with suppress(OSError):
+    try:
         os.close(descriptor)
+    except OSError:
+        return
 
 
 class _Descent:
