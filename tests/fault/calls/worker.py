@@ -1,9 +1,9 @@
 """A process in which system calls fail: it makes one kind of write again and again, each time with a later failure.
 
-`python worker.py NAME FAULT PARTS FOLDER STRIDE` with the shim preloaded: NAME of a write, FAULT of one or `all`, PARTS
-`store` for calls on the folder and its state, `index` for those on the index, FOLDER an empty folder to work in, STRIDE
-how many calls later the next failure comes. Prints a line of JSON for each case, until the
-write ends without the failure having come.
+`python worker.py NAME FAULT PARTS FOLDER STRIDE SECONDS` with the shim preloaded: NAME of a write, FAULT of one or
+`all`, PARTS `store` for calls on the folder and its state, `index` for those on the index, FOLDER an empty folder to
+work in. STRIDE is how many calls later the next failure comes; 0 for every call, at first those far apart and then
+those between, so that what was tried is spread evenly whenever SECONDS are over. Prints a line of JSON for each case.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -46,6 +47,8 @@ from indexed import answers
 
 SECONDS = 110
 """What one case may take; then it hangs."""
+LAST = 100_000
+"""More calls than any write makes."""
 STAGED = "staged.md"
 WORDS = ("begin", "text", "next", "tide", "new", "words")
 GIT = ("-c", "user.name=T", "-c", "user.email=t@example.org")
@@ -305,20 +308,34 @@ def unhindered(write: Write, place: Path, *, acts: bool) -> dict[str, Any]:
     return {"problems": [] if ended == "done" else [said], "state": state, "answers": fresh}
 
 
-def fail_in_turn(plan: Plan, base: Path, stride: int, shim: Shim, rights: tuple[Right, Right]) -> None:
-    """Fail at call 0, then so many calls later, until the write ends before its failure comes."""
+SPREAD = 16
+"""How far apart calls are that fail in one round, where every call is to fail."""
+
+
+def rounds(stride: int) -> list[range]:
+    """Which calls fail, round by round; between two calls of a round later rounds halve what is left."""
+    if stride:
+        return [range(0, LAST, stride)]
+    bits = SPREAD.bit_length() - 1
+    firsts = sorted(range(SPREAD), key=lambda first: f"{first:0{bits}b}"[::-1])
+    return [range(first, LAST, SPREAD) for first in firsts]
+
+
+def fail_in_turn(plan: Plan, base: Path, turns: range, shim: Shim, rights: tuple[Right, Right], until: float) -> None:
+    """Fail at one call after another, until the write ends before its failure comes or the time is over."""
     place = base / "case"
-    at, fired = 0, True
-    while fired:
+    for at in turns:
+        if time.monotonic() > until:
+            return
         shutil.copytree(base / "template", place, symlinks=True)
         told = in_child(lambda at=at: run_case(plan, at, shim, place, rights))
         shim.disarm()
-        fired = bool(shim.fired)
         shown = {"write": plan.write.name, "fault": plan.fault.name, "at": at, "counted": shim.counted, **told}
         print(json.dumps(shown), flush=True)  # noqa: T201
         with suppress(OSError):
             shutil.rmtree(place)
-        at += stride
+        if not shim.fired:
+            return
 
 
 def warm() -> None:
@@ -329,8 +346,9 @@ def warm() -> None:
     loading.entry_points = metadata.entry_points().select  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def main(write: Write, faults: Sequence[Fault], parts: str, base: Path, stride: int) -> None:
+def main(write: Write, faults: Sequence[Fault], parts: str, base: Path, stride: int, seconds: float) -> None:
     """Try every fault."""
+    until = time.monotonic() + seconds if seconds else float("inf")
     logging.disable(logging.CRITICAL)
     warm()
     shim = Shim(Path(os.environ["FAULT_CONTROL"]))
@@ -339,11 +357,12 @@ def main(write: Write, faults: Sequence[Fault], parts: str, base: Path, stride: 
     (base / "case").rename(base / "template")
     rights = reference(write, base / "case", base / "template")
     gc.freeze()
-    for fault in faults:
-        fail_in_turn(Plan(write, fault, parts), base, stride, shim, rights)
+    for turns in rounds(stride):
+        for fault in faults:
+            fail_in_turn(Plan(write, fault, parts), base, turns, shim, rights, until)
 
 
 if __name__ == "__main__":
     (chosen,) = (one for one in WRITES if one.name == sys.argv[1])
     wanted = [one for one in FAULTS if sys.argv[2] in {one.name, "all"}]
-    main(chosen, wanted, sys.argv[3], Path(sys.argv[4]), int(sys.argv[5]))
+    main(chosen, wanted, sys.argv[3], Path(sys.argv[4]), int(sys.argv[5]), float(sys.argv[6]))
