@@ -1,10 +1,12 @@
-"""The official TypeScript clients, of both major versions: every tool of every toolset, listed and called."""
+"""Every tool of every toolset, listed and called: by the official TypeScript clients of both major versions, and by the
+Inspector's command line, which checks each answer against the protocol's and the tools' own schemas."""
 
 from __future__ import annotations
 
 import fcntl
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -56,9 +58,9 @@ def installed() -> Path:
     return place / "node_modules"
 
 
-@pytest.fixture
-def walks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[dict[str, Any]]]:
-    """What each client did with each toolset, over stdio and HTTP."""
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    """How each toolset is reached, over stdio and HTTP, on bases that all walks share."""
     folder = tmp_path_factory.mktemp("walks")
     env = {name: str(folder / name) for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME", "KNOWLEDGE_MCP_HOME")}
     wiki = new_repo(folder / "wiki", {"Hub.md": "# Hub\n"}).path
@@ -77,7 +79,7 @@ def walks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[dict[str, A
     with ExitStack() as stack:
         folders = stack.enter_context(served(wiki, base.path, space, "--tier", "admin", env=env))
         layers = stack.enter_context(served("--manifest", manifest, "--transport", "http", command="mcp", env=env))
-        asked = {
+        yield {
             toolset: {
                 "url": f"{(layers if toolset == 'cascade' else folders).url}/mcp/{toolset}",
                 "command": sys.executable,
@@ -87,25 +89,34 @@ def walks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[dict[str, A
             }
             for toolset, given in arguments.items()
         }
-        yield _walked(asked)
 
 
-def _walked(asked: Mapping[str, Any]) -> list[dict[str, Any]]:
-    command = ["node", str(CLIENTS / "call.mjs"), str(installed()), json.dumps(asked)]
+def walked(script: str, module: Path, asked: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What a script beside this file did with each toolset; every tool of each was listed and called."""
+    command = ["node", str(CLIENTS / script), str(module), json.dumps(asked)]
     env = environment(INSPECTOR)
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=500, env=env)
     assert done.returncode == 0, done.stderr[-3000:]
-    return json.loads(done.stdout)
-
-
-def test_the_typescript_clients_list_and_call_every_tool(walks: list[dict[str, Any]]) -> None:
-    ways = {(one["toolset"], one["client"], one["transport"]) for one in walks}
-    assert ways == set(product(TOOLS, ("v1", "v2 legacy", "v2 modern"), ("stdio", "http")))
+    walks = json.loads(done.stdout)
     for walk in walks:
-        assert "error" not in walk, walk
+        assert "error" not in walk, walk["error"]
         assert len(walk["listed"]) == TOOLS[walk["toolset"]]
         assert set(walk["called"]) == set(walk["listed"])
-        assert walk["instructions"]
+    return walks
+
+
+def test_the_typescript_clients_list_and_call_every_tool(asked: dict[str, Any]) -> None:
+    walks = walked("call.mjs", installed(), asked)
+    ways = {(one["toolset"], one["client"], one["transport"]) for one in walks}
+    assert ways == set(product(TOOLS, ("v1", "v2 legacy", "v2 modern"), ("stdio", "http")))
+    assert all(walk["instructions"] for walk in walks)
     skills = [walk["skills"] for walk in walks if "skills" in walk]
     files = {f"skill://base/{path}": True for path in SKILL}
     assert skills == [{"files": files, "directoryRead": True}] * 2
+
+
+def test_the_inspector_lists_and_calls_every_tool(asked: dict[str, Any]) -> None:
+    programs = Path(environment(INSPECTOR)["PATH"].split(os.pathsep)[0])
+    launcher = (programs / "mcp-inspector").resolve()
+    walks = walked("inspect.mjs", launcher.parents[2] / "cli" / "build" / "index.js", asked)
+    assert {(one["toolset"], one["era"]) for one in walks} == set(product(TOOLS, ("legacy", "modern")))
