@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 
 from commonplace.domain.changes import Author
 from commonplace.domain.errors import ConfigError, KnowledgeError, NotFoundError
-from commonplace.domain.ports import Progress
 from commonplace.services.collections import Collection, Collections
+from commonplace.services.extending import NONE
 from commonplace.services.services import Services
 from commonplace.settings import HERE, Settings
 from commonplace.spaces import Spaces, keep_current
 
 if TYPE_CHECKING:
     from commonplace.domain.cascade.manifest import LayerSpec
-    from commonplace.domain.ports import ForeignGraph
+    from commonplace.domain.ports import ForeignGraph, Progress
     from commonplace.domain.troubles import Trouble
     from commonplace.domain.wiki import Wiki
     from commonplace.embed import Embedding
@@ -170,13 +170,12 @@ class Workplace:
         return self._settings.cache_dir / "pages-last"
 
     def _extensions(self) -> Extensions:
-        from commonplace.plugins.hooks import Context, OpenIndex
+        if not self.plugins.loaded:
+            return NONE
+        from commonplace.plugins.gathering import extensions_of
 
         config = {"tier": self._settings.tier, "commit": self._settings.commit}
-        return self.plugins.extensions(Context(config, OpenIndex(self._collections), self.plugins.changes.tell))
-
-    def _collections(self) -> Collections:
-        return self.services.collections
+        return extensions_of(self.plugins, config, lambda: self.services.collections)
 
     @cached_property
     def plugins(self) -> Plugins:
@@ -253,6 +252,8 @@ def _layer_specs(settings: Settings) -> tuple[LayerSpec, ...] | None:
     Raises:
         ConfigError: the manifest cannot be read or is not valid, or one of two folders is missing.
     """
+    if settings.manifest is None and settings.personal is None and settings.shared is None:
+        return None
     from commonplace.domain.cascade.manifest import parse_manifest, resolved_paths, two_layers
 
     if settings.manifest is not None:
@@ -260,8 +261,6 @@ def _layer_specs(settings: Settings) -> tuple[LayerSpec, ...] | None:
         base = settings.manifest.absolute().parent
     elif settings.personal is not None and settings.shared is not None:
         specs, base = two_layers(str(settings.personal), str(settings.shared)), Path.cwd()
-    elif settings.personal is None and settings.shared is None:
-        return None
     else:
         raise ConfigError("--personal and --shared need each other: give a folder with each.", kind="manifest")
     return tuple(resolved_paths(spec, partial(_absolute, base)) for spec in specs)

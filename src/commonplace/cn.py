@@ -37,6 +37,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if list(arguments) == ["--version"]:
         sys.stdout.write(f"cn {__version__}\n")
         return 0
+    from commonplace.faces.late import begin_loading
+
+    begin_loading()
     from commonplace.faces.cli.cn.app import run
     from commonplace.faces.cli.cn.parts import Parts
     from commonplace.spaces import SpacePlace
@@ -75,13 +78,14 @@ def _end(_: int, __: FrameType | None) -> None:
 
 
 def _serve(place: SpacePlace, settings: Settings, say: Say) -> None:
+    from commonplace.faces.late import end_loading
     from commonplace.faces.mcp.server import build_server
     from commonplace.faces.mcp.toolsets.pages import PAGES
     from commonplace.faces.mcp.transports import Lifetime, serve_stdio
 
     server = build_server(PAGES, place.services, settings.tier or PAGES.default_tier)
     say("MCP server running on stdio")
-    serve_stdio(server, Lifetime(start=lambda: None, stop=place.close))
+    serve_stdio(server, Lifetime(start=end_loading, stop=place.close))
 
 
 def _await_index(place: SpacePlace, say: Say) -> None:

@@ -20,6 +20,7 @@ from commonplace.faces.http.metadata import METADATA, ResourceMetadata
 from commonplace.faces.http.metrics import Metrics
 from commonplace.faces.http.names import is_loopback, names_of
 from commonplace.faces.http.serving import Address, listening, serve
+from commonplace.faces.late import end_loading
 from commonplace.faces.mcp.dialect import Dialect, Tier
 from commonplace.faces.mcp.http import Offer, Sse, StreamableHttp, max_body
 from commonplace.faces.mcp.server import build_server
@@ -67,13 +68,17 @@ def host(settings: Settings, hosting: Hosting, dialects: Dialects) -> None:
     older = Sse(offer, "/sse") if hosting.sse == "beside" else None
     app = App(_parts(settings, hosting, workplace.services, mcp, older), _guard(settings, gate))
 
+    def start() -> None:
+        workplace.start()
+        end_loading()
+
     def end() -> None:
         mcp.end_streams()
         if older is not None:
             older.end_streams()
 
     listener = listening(Address(settings.host, settings.port))
-    threading.Thread(target=workplace.start, name="start", daemon=True).start()
+    threading.Thread(target=start, name="start", daemon=True).start()
     try:
         serve(app, listener, end)
     finally:

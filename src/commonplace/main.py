@@ -55,6 +55,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
+    from commonplace.faces.late import begin_loading
+
+    begin_loading()
     from commonplace.bootstrap import Workplace, examine, git_command, install_model
     from commonplace.faces.cli.app import run
     from commonplace.faces.cli.session import Parts
@@ -97,12 +100,18 @@ def _serve(settings: Settings) -> None:
         from commonplace.plugins.offers import extended
 
         dialect = extended(dialect, workplace.plugins)
+    from commonplace.faces.late import end_loading
     from commonplace.faces.mcp.server import build_server
     from commonplace.faces.mcp.transports import Lifetime, serve_stdio
 
     server = build_server(dialect, workplace.services, settings.tier or dialect.default_tier)
+
+    def start() -> None:
+        workplace.start()
+        end_loading()
+
     try:
-        serve_stdio(server, Lifetime(start=workplace.start, stop=workplace.close))
+        serve_stdio(server, Lifetime(start=start, stop=workplace.close))
     finally:
         workplace.close()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -14,11 +15,13 @@ FRAMEWORKS = {"anyio", "asyncio", "mcp", "pydantic", "pygit2", "sqlite3", "starl
 
 def _loaded_by(statement: str) -> set[str]:
     """Top-level modules that a fresh interpreter has loaded after a statement."""
-    program = (
-        f"{statement}\nimport json, sys\nprint(json.dumps(sorted({{name.partition('.')[0] for name in sys.modules}})))"
-    )
+    return {name.partition(".")[0] for name in _modules_after(statement)}
+
+
+def _modules_after(statement: str) -> set[str]:
+    program = f"{statement}\nimport json, sys\nprint('\\n' + json.dumps(sorted(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
-    return set(json.loads(done.stdout))
+    return set(json.loads(done.stdout.splitlines()[-1]))
 
 
 def test_the_probe_sees_what_is_loaded() -> None:
@@ -36,3 +39,15 @@ def test_importing_the_command_loads_nothing_heavy() -> None:
 @pytest.mark.parametrize("module", ["documents", "reading", "ports", "query", "frontmatter", "errors"])
 def test_the_domain_loads_no_framework(module: str) -> None:
     assert not _loaded_by(f"import commonplace.domain.{module}") & FRAMEWORKS
+
+
+def test_a_server_loads_what_serves_its_calls_after_the_first_answer(tmp_path: Path) -> None:
+    serving = "from commonplace.faces.mcp import transports; from commonplace.main import main; "
+    begun = _modules_after(f"{serving}transports.serve_stdio = lambda *_: None; main(['mcp', {str(tmp_path)!r}])")
+    ended = _modules_after(
+        f"{serving}transports.serve_stdio = lambda _, lifetime: lifetime.start(); main(['mcp', {str(tmp_path)!r}])"
+    )
+    late = {"commonplace.faces.mcp.toolsets.kb.entries", "commonplace.services.searching", "tantivy", "yaml"}
+    assert "commonplace.faces.mcp.toolsets.kb" in begun
+    assert not begun & late
+    assert late <= ended

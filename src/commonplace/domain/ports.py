@@ -10,24 +10,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
-from commonplace.domain.addresses import Address
-from commonplace.domain.changes import Author, Commit, FileStat, Receipt, Revision
-from commonplace.domain.documents import Document
-from commonplace.domain.query import (
-    Counts,
-    Filter,
-    ListQuery,
-    Record,
-    RecordPage,
-    ResolvedLink,
-    SearchQuery,
-    SearchResult,
-    SyncReport,
-)
-
-if TYPE_CHECKING:
-    # Only a layered base has foreign graphs; all others start without what their values need.
+if TYPE_CHECKING:  # a server answers its client before it loads them
+    from commonplace.domain.addresses import Address
     from commonplace.domain.cascade.foreign import ForeignNode
+    from commonplace.domain.changes import Author, Commit, FileStat, Receipt, Revision
+    from commonplace.domain.documents import Document
+    from commonplace.domain.query import (
+        Counts,
+        Filter,
+        ListQuery,
+        Record,
+        RecordPage,
+        ResolvedLink,
+        SearchQuery,
+        SearchResult,
+        SyncReport,
+    )
 
 Progress = Callable[[int, int], None]
 """Called with steps done and steps in all; returns at once.

@@ -23,8 +23,9 @@ from commonplace.faces.mcp.dialect import (
     Resources,
     ResourceTemplate,
 )
-from commonplace.plugins.hooks import Plugin, Reader, Renderer, seeing
+from commonplace.plugins.hooks import Plugin, Reader, Renderer
 from commonplace.plugins.loading import Plugins, offered
+from commonplace.plugins.open_index import seeing
 from commonplace.plugins.tools import added_tools
 
 log = logging.getLogger(__name__)

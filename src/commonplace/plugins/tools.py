@@ -13,8 +13,9 @@ from jsonschema.exceptions import SchemaError, ValidationError
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.faces.mcp.dialect import TIERS, Blocks, Bound, Call, Schema, Shown, Tier, Tool
-from commonplace.plugins.hooks import Converser, Handler, Plugin, seeing
+from commonplace.plugins.hooks import Converser, Handler, Plugin
 from commonplace.plugins.loading import Plugins, offered
+from commonplace.plugins.open_index import seeing
 
 log = logging.getLogger(__name__)
 

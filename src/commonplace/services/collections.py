@@ -8,13 +8,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from threading import Lock
+from typing import TYPE_CHECKING
 
 from commonplace.domain.addresses import parse_document_address
 from commonplace.domain.errors import IndexingError, InvalidInputError, NotFoundError
-from commonplace.domain.meaning.ports import Meaning
-from commonplace.domain.ports import Index, Progress, Store
-from commonplace.domain.query import Record
 from commonplace.services.extending import NONE, Extensions
+
+if TYPE_CHECKING:  # a server answers its client before it loads them
+    from commonplace.domain.meaning.ports import Meaning
+    from commonplace.domain.ports import Index, Progress, Store
+    from commonplace.domain.query import Record
 
 log = logging.getLogger(__name__)
 

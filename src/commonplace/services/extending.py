@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from commonplace.domain.documents import Document
 from commonplace.domain.json import Json, JsonObject
-from commonplace.domain.schema import EntryType
-from commonplace.domain.validation import Violation
+
+if TYPE_CHECKING:  # a server answers its client before it loads them
+    from commonplace.domain.documents import Document
+    from commonplace.domain.schema import EntryType
+    from commonplace.domain.validation import Violation
 
 DEFAULT_TYPE = "note"
 """The type of an entry that states none."""
@@ -17,7 +19,7 @@ DEFAULT_TYPE = "note"
 Moment: TypeAlias = Literal["before_save", "after_save", "before_delete", "after_delete", "before_index"]
 Hook: TypeAlias = Callable[[JsonObject], None]
 """Given the entry: its fields, `id`, `kb_name`, `entry_type`, `body`; what a before-hook raises stops the write."""
-Validator: TypeAlias = Callable[[str, JsonObject], Sequence[Violation]]
+Validator: TypeAlias = "Callable[[str, JsonObject], Sequence[Violation]]"
 """Given an entry's type and fields."""
 Supplement: TypeAlias = Callable[[str], JsonObject]
 """Given the name of a base, what an orientation in it holds besides."""
@@ -27,7 +29,7 @@ Supplement: TypeAlias = Callable[[str], JsonObject]
 class Extensions:
     """All that the loaded plugins add."""
 
-    types: Mapping[str, EntryType] = field(default_factory=dict[str, EntryType])
+    types: Mapping[str, EntryType] = field(default_factory=dict[str, "EntryType"])
     relations: tuple[tuple[str, str], ...] = ()
     """Relation and inverse."""
     validators: tuple[Validator, ...] = ()

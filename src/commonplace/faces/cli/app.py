@@ -18,7 +18,7 @@ from typer.main import get_command
 
 from commonplace import __version__
 from commonplace.domain.errors import ConfigError
-from commonplace.faces.cli.binding import Bound, Command
+from commonplace.faces.cli.binding import Bound, Command, read_plainly
 from commonplace.faces.cli.failures import EXIT_CODES, FAILED, USAGE, error_json
 from commonplace.faces.cli.output import Output, json_text, terminal
 from commonplace.faces.cli.session import Parts
@@ -84,8 +84,10 @@ def run(argv: Sequence[str], parts: Parts) -> int:
     app = _app(names, parts)
     if len(names) > 1:
         _add_plugins(app, parts)
+    command = get_command(app)
+    read_plainly(command)
     try:
-        code = get_command(app).main(argv or ["--help"], NAME, standalone_mode=False)
+        code = command.main(argv or ["--help"], NAME, standalone_mode=False)
     except typer.TyperException as error:
         return _misused(argv, error)
     return code if isinstance(code, int) else 0

@@ -9,10 +9,12 @@ from __future__ import annotations
 import inspect
 import logging
 import os
+import re
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import MISSING, Field, fields, is_dataclass
-from typing import TYPE_CHECKING, TypeVar, cast, get_type_hints
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import typer
 
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Command = Callable[..., int | None]
 """Takes a session and its own arguments; returns an exit code, None for 0."""
+
+
+_DIGITS = re.compile(r"[0-9]{1,15}")
 
 
 class Bound:
@@ -85,6 +90,56 @@ class Bound:
             _leave_closed_pipe()
             return PIPE_CLOSED
         return code or 0
+
+
+def read_plainly(command: Any) -> None:  # noqa: ANN401 - typer's type is its own affair
+    """Let a parser take what is plainly right as it is.
+
+    It reads every value, given or not, with a library of types, whose import would be a quarter of a short command.
+
+    Args:
+        command: What typer has made of an app: one command, or a group of them.
+    """
+    for one in (command, *getattr(command, "commands", {}).values()):
+        for parameter in one.get_params(typer.Context(one)):
+            parameter.get_runtime_param = partial(_Plainly, parameter.get_runtime_param)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plainly:
+    """Reads values in the place of typer's own reader, and leaves to that one what may be wrong."""
+
+    usual: Callable[[], Any]
+
+    def coerce(self, value: object, param: Any, ctx: object) -> object:  # noqa: ANN401
+        """The value that a command is given.
+
+        Raises:
+            typer.BadParameter: it is not valid.
+        """
+        if value is None:
+            return () if param.multiple or param.nargs == -1 else None
+        plain = _plain(value, param.type_descriptor)
+        return self.usual().coerce(value, param=param, ctx=ctx) if plain is None else plain
+
+
+def _plain(value: object, wanted: Any) -> object | None:  # noqa: ANN401
+    """A value that is of its type already or is plainly a number in its range; None for any other."""
+    type_, limits = wanted.annotation, wanted.parameter_info
+    if type_ is int and isinstance(value, str | int):
+        number = int(value) if _DIGITS.fullmatch(str(value)) else None
+        most = sys.maxsize if limits.max is None else limits.max
+        return number if number is not None and (limits.min or 0) <= number <= most else None
+    if isinstance(value, list | tuple):
+        texts = cast("Sequence[object]", value)
+        return list(texts) if type_ == list[str] and all(map(_is_printable, texts)) else None
+    right = value in get_args(type_) if get_origin(type_) is Literal else type_ is str and _is_printable(value)
+    return value if right else None
+
+
+def _is_printable(value: object) -> bool:
+    """Whether it is a text with nothing odd in it, such as bytes that are no UTF-8."""
+    return isinstance(value, str) and value.isprintable()
 
 
 def expanded(

@@ -9,16 +9,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from commonplace.domain.addresses import Address
 from commonplace.domain.errors import ConfigError, InvalidInputError, KnowledgeError
 from commonplace.domain.json import Json, JsonObject
-from commonplace.domain.ports import Progress
 from commonplace.faces.mcp.peers import NOBODY, Peer
-from commonplace.services.services import Services
+
+if TYPE_CHECKING:  # a server answers its client before it loads them
+    from commonplace.domain.addresses import Address
+    from commonplace.domain.ports import Progress
+    from commonplace.services.services import Services
 
 Tier: TypeAlias = Literal["read", "write", "admin"]
 TIERS: tuple[Tier, ...] = get_args(Tier)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import mcp_types as types
 from mcp import MCPError
@@ -13,13 +14,18 @@ from pydantic import TypeAdapter
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.faces.errors import FORMS
+from commonplace.faces.late import Late
 from commonplace.faces.mcp.asking import input_required, is_modern, unable
 from commonplace.faces.mcp.dialect import Blob, Blocks, Call, Dialect, Linked, Said, Shown, Tool, within
 from commonplace.faces.mcp.peers import InputNeeded, UnableError
 from commonplace.faces.mcp.running import Runner
 from commonplace.faces.mcp.sdk import Context
-from commonplace.services import history
-from commonplace.services.services import Services
+
+if TYPE_CHECKING:
+    from commonplace.services import history
+    from commonplace.services.services import Services
+else:
+    history = Late("commonplace.services.history")
 
 SOURCES = "commonplace/sources"
 """Key in `_meta`: what an answer came from."""

@@ -17,7 +17,7 @@ from typer.main import get_command
 from commonplace import __version__
 from commonplace.domain.errors import KnowledgeError
 from commonplace.faces import clients
-from commonplace.faces.cli.binding import expanded
+from commonplace.faces.cli.binding import expanded, read_plainly
 from commonplace.faces.cli.cn import searching
 from commonplace.faces.cli.cn.failures import EXIT_CODES, GENERAL, INTERRUPTED, INVALID, exit_code
 from commonplace.faces.cli.cn.parts import Engine, Parts, out, talk
@@ -43,8 +43,10 @@ def run(argv: Sequence[str], parts: Parts) -> int:
     Returns:
         The exit code, as `failures.EXIT_CODES` lists them.
     """
+    command = get_command(_app(parts))
+    read_plainly(command)
     try:
-        code = get_command(_app(parts)).main(argv or ["--help"], "cn", standalone_mode=False)
+        code = command.main(argv or ["--help"], "cn", standalone_mode=False)
     except typer.TyperException as error:
         talk(f"Error: {error.format_message()}")
         return INVALID

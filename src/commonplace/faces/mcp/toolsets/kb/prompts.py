@@ -1,4 +1,4 @@
-"""The prompts of the `kb` toolset: an instruction and the current content of the entries that it is about."""
+"""What the prompts of the `kb` toolset say: an instruction and the current content of the entries that it is about."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.domain.query import Filter, ListQuery, SearchQuery
-from commonplace.faces.mcp.dialect import Argument, Call, Prompt
+from commonplace.faces.mcp.dialect import Call
 from commonplace.faces.mcp.toolsets.kb.shapes import body_of, entry_id
 from commonplace.services import linking, listing, searching
 from commonplace.services.collections import Found
@@ -129,42 +129,3 @@ def _days(text: str) -> int:
             f"Invalid argument days: expected a whole number from 1 to {MAX_DAYS}; got {text[:40]!r}.", kind="argument"
         )
     return int(text)
-
-
-_ENTRY = "Id or path of an entry"
-PROMPTS = (
-    Prompt(
-        name="research_topic",
-        title="Research a topic",
-        description="What the knowledge bases hold on a topic, and what is missing.",
-        arguments=(Argument(name="topic", description="What to research", required=True, complete=complete_topic),),
-        render=research_topic,
-    ),
-    Prompt(
-        name="summarize_entry",
-        title="Summarise an entry",
-        description="An entry's main points.",
-        arguments=(
-            Argument(name="entry_id", description=_ENTRY, required=True, complete=complete_entry),
-            Argument(name="kb_name", description="The base that it is in", complete=complete_base),
-        ),
-        render=summarize_entry,
-    ),
-    Prompt(
-        name="find_connections",
-        title="Find connections",
-        description="How two entries are connected.",
-        arguments=(
-            Argument(name="entry_a", description=_ENTRY, required=True, complete=complete_entry),
-            Argument(name="entry_b", description=_ENTRY, required=True, complete=complete_entry),
-        ),
-        render=find_connections,
-    ),
-    Prompt(
-        name="daily_briefing",
-        title="Daily briefing",
-        description="What changed in the last days.",
-        arguments=(Argument(name="days", description="How many days back; 7", complete=complete_days),),
-        render=daily_briefing,
-    ),
-)

@@ -1,4 +1,4 @@
-"""The resources of the `kb` toolset: bases and entries as JSON, under `pyrite://` and `commonplace://` alike."""
+"""What resources of the `kb` toolset hold: bases and entries as JSON, under `pyrite://` and `commonplace://` alike."""
 
 from __future__ import annotations
 
@@ -13,17 +13,14 @@ from commonplace.domain.addresses import parse_address
 from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.domain.json import Json
 from commonplace.domain.query import Filter, ListQuery
-from commonplace.faces.mcp.dialect import Call, Content, Followed, Resource, Resources, ResourceTemplate
+from commonplace.faces.mcp.dialect import Call, Content, Followed, Resource
 from commonplace.faces.mcp.toolsets.kb.entries import whole_entry
 from commonplace.faces.mcp.toolsets.kb.overview import show_collection
-from commonplace.faces.mcp.toolsets.kb.prompts import complete_base, complete_entry
 from commonplace.faces.mcp.toolsets.kb.shapes import file_uri, show_row, types_meant
+from commonplace.faces.mcp.toolsets.kb.uris import JSON_TYPE, SCHEMES
 from commonplace.services import listing
 from commonplace.services.collections import Found
 from commonplace.services.extending import DEFAULT_TYPE
-
-SCHEMES = ("pyrite", "commonplace")
-JSON_TYPE = "application/json"
 
 
 def list_resources(call: Call, offset: int, limit: int) -> tuple[Sequence[Resource], bool]:
@@ -165,63 +162,3 @@ def _resource(found: Found) -> Resource:
 
 def _part(text: str) -> str:
     return quote(text, safe="")
-
-
-def _templates() -> tuple[ResourceTemplate, ...]:
-    base = "commonplace://kbs/{name}"
-    added = (
-        ResourceTemplate(
-            uri_template=f"{base}/files/{{path}}",
-            name="file",
-            description="A document of a base as its file is, by path",
-            complete={"name": complete_base, "path": complete_path},
-        ),
-        ResourceTemplate(
-            uri_template=f"{base}/tags/{{tag}}",
-            name="kb-tag",
-            description="The entries of a base that carry a tag",
-            mime_type=JSON_TYPE,
-            complete={"name": complete_base, "tag": complete_tag},
-        ),
-        ResourceTemplate(
-            uri_template=f"{base}/types/{{type}}",
-            name="kb-type",
-            description="The entries of a base of a type",
-            mime_type=JSON_TYPE,
-            complete={"name": complete_base, "type": complete_type},
-        ),
-    )
-    return (*_of_both_schemes(), *added)
-
-
-def _of_both_schemes() -> tuple[ResourceTemplate, ...]:
-    return tuple(
-        template
-        for scheme in SCHEMES
-        for template in (
-            ResourceTemplate(
-                uri_template=f"{scheme}://kbs/{{name}}/entries",
-                name=f"{scheme}-kb-entries",
-                description="The entries of a base",
-                mime_type=JSON_TYPE,
-                complete={"name": complete_base},
-            ),
-            ResourceTemplate(
-                uri_template=f"{scheme}://entries/{{id}}",
-                name=f"{scheme}-entry",
-                description="An entry by id, in the first base that has it",
-                mime_type=JSON_TYPE,
-                complete={"id": complete_entry},
-            ),
-            ResourceTemplate(
-                uri_template=f"{scheme}://kbs/{{name}}/entries/{{id}}",
-                name=f"{scheme}-kb-entry",
-                description="An entry of a base by id",
-                mime_type=JSON_TYPE,
-                complete={"name": complete_base, "id": complete_entry},
-            ),
-        )
-    )
-
-
-RESOURCES = Resources(templates=_templates(), list=list_resources, read=read_resource, stands_for=stands_for)
