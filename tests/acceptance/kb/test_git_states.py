@@ -96,7 +96,7 @@ def test_converted_line_ends_stay_as_the_work_tree_has_them(desk: Desk) -> None:
 def test_a_pointer_of_lfs_is_told_and_never_committed_over(desk: Desk) -> None:
     done = Shell(desk.repos["lfs"].path)("check", "--json")
     assert "lfs_pointer" in {finding["rule"] for finding in done.json["findings"]}
-    assert "filter 'lfs'" in desk.refused("lfs")
+    assert "pointer of Git LFS" in desk.refused("lfs")
     assert (desk.repos["lfs"].path / "in/page.md").read_text() == POINTER
     desk.agent.call("kb_update", entry_id="out/other", kb_name="lfs", body="Not of LFS.\n")
 
