@@ -40,6 +40,7 @@ MAX_FIELD_DEPTH = 4
 """How deep mappings are followed for `outer.inner` field names."""
 
 _DAY_CHARS = len("2024-05-31")
+_SECOND_CHARS = len("2024-05-31T23:59:59")
 _DAY = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
 
 
@@ -121,7 +122,7 @@ _MOMENT_CHARS = len("2024-05-01T00:00:00")
 
 
 def _utc_text(when: datetime) -> str:
-    return f"{when.replace(tzinfo=None, microsecond=0).isoformat()}Z"
+    return f"{when.isoformat()[:_SECOND_CHARS]}Z"
 
 
 def day_number(text: str) -> int:

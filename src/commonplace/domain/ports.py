@@ -6,7 +6,7 @@ synchronous and safe from several threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
@@ -96,16 +96,16 @@ class History(Protocol):
         """Unified diff of one document between two commits; `new` "" means the file as it is now."""
         ...
 
-    def touched(self) -> dict[Address, tuple[Commit, Commit]]:
-        """First and last commit of every document, from one walk (cached by HEAD); empty without Git."""
+    def touched(self, addresses: Collection[Address] | None = None) -> dict[Address, tuple[Commit, Commit]]:
+        """First and last commit of these documents (None: of all), as far as they have one; cached by HEAD."""
+        ...
+
+    def touched_since(self, commit: str) -> set[Address] | None:
+        """Documents that later commits touched; None where it is not one before HEAD, or long before."""
         ...
 
     def uncommitted(self, known: Mapping[Address, Revision]) -> set[Address]:
-        """Documents whose files are not what the current commit has; line ends that Git converts make no difference.
-
-        Args:
-            known: Which documents, with the revisions that their files have now.
-        """
+        """Which of these, known by the files' revisions, the current commit has otherwise, line ends of Git's aside."""
         ...
 
     def head(self) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import cast
 
 from commonplace.domain.addresses import Address
@@ -16,13 +16,13 @@ from commonplace.domain.changes import Commit
 from commonplace.domain.describing import day_number, moment_of
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.ports import Store
-from commonplace.index.catalogue.database import Catalogue, grow, read_meta, write_meta
-from commonplace.index.catalogue.entries import DATED, GIVEN_CREATED, GIVEN_UPDATED, UNCOMMITTED
+from commonplace.index.catalogue.database import Catalogue, grow, read_meta, sql, write_meta
+from commonplace.index.catalogue.entries import DATED, GIVEN_CREATED, GIVEN_UPDATED, UNCOMMITTED, encode
 
 log = logging.getLogger(__name__)
 
 PAUSE_SECONDS = 1.0
-"""Between two walks of the history, so that a burst of commits costs one walk."""
+"""Between two walks of the history while nobody asks, so that a burst of commits costs one walk."""
 
 
 class Dating:
@@ -40,6 +40,7 @@ class Dating:
         self._wanted = False
         self._thread: threading.Thread | None = None
         self._closing = threading.Event()
+        self._hurry = threading.Event()
         self._idle = threading.Event()
         self._idle.set()
 
@@ -49,18 +50,21 @@ class Dating:
             if self._closing.is_set():
                 return
             self._wanted = True
+            self._idle.clear()
             if self._thread is None:
-                self._idle.clear()
                 self._thread = threading.Thread(target=self._run, name="dating", daemon=True)
                 self._thread.start()
 
     def wait(self, timeout: float) -> bool:
         """Whether all is dated, waiting for it at most `timeout` seconds."""
+        if not self._idle.is_set():
+            self._hurry.set()
         return self._idle.wait(timeout)
 
     def close(self) -> None:
         """End after the walk that is going on."""
         self._closing.set()
+        self._hurry.set()
         thread = self._thread
         if thread and thread is not threading.current_thread():
             thread.join()
@@ -73,9 +77,13 @@ class Dating:
                     self._idle.set()
                     return
                 self._wanted = False
+                self._hurry.clear()
             self._date()
-            self._idle.set()
-            self._closing.wait(PAUSE_SECONDS)
+            with self._lock:
+                if not self._wanted:
+                    self._idle.set()
+            if not self._closing.is_set():
+                self._hurry.wait(PAUSE_SECONDS)
 
     def _date(self) -> None:
         catalogue = self._catalogue()
@@ -93,14 +101,12 @@ def date_documents(store: Store, catalogue: Catalogue) -> int:
     """Set created and updated times from the history, where the frontmatter gives none; how many documents changed."""
     head = store.history.head()
     with catalogue.reading() as connection:
-        waiting = connection.execute("SELECT 1 FROM files WHERE dated % 2 = 0 LIMIT 1").fetchone()
-        if head == (read_meta(connection, "dated") or "") and not waiting:
+        before = str(read_meta(connection, "dated") or "")
+        waiting = connection.execute(sql("SELECT 1 FROM files WHERE", _WAITING, "LIMIT 1")).fetchone()
+        if head == before and not waiting:
             return 0
-        rows = cast(
-            "list[_Row]",
-            connection.execute("SELECT path, created, updated, given, dated, revision, mtime_ns FROM files").fetchall(),
-        )
-    touched = store.history.touched() if head else {}
+        rows = _undated(connection, set() if head == before else store.history.touched_since(before))
+    touched = store.history.touched([Address(row[0]) for row in rows]) if head else {}
     dated = [_dated(row, touched.get(Address(row[0]))) for row in rows]
     # Only what may be newer than its last commit is compared with it: few, but for a new index.
     suspects = {
@@ -128,6 +134,23 @@ def date_documents(store: Store, catalogue: Catalogue) -> int:
 
 
 _Row = tuple[str, str, str, int, int, str, int]
+
+_NOT_DATED = f"dated <> {DATED}"
+"""Which rows have other times than their commits', in the words of the index `files_undated`."""
+_WAITING = f"{_NOT_DATED} AND dated % 2 = 0"
+"""Which of them wait for a look into the history."""
+
+
+def _undated(connection: sqlite3.Connection, touched: Collection[Address] | None) -> list[_Row]:
+    """Documents whose times may be others now: those touched, or all where that is not known, and all not committed."""
+    columns = "SELECT path, created, updated, given, dated, revision, mtime_ns FROM files"
+    if touched is None:
+        rows = connection.execute(columns)
+    else:
+        paths = encode([address.path for address in touched])
+        either = ("WHERE path IN (SELECT value FROM json_each(?)) OR", _NOT_DATED)
+        rows = connection.execute(sql(columns, *either), (paths,))
+    return cast("list[_Row]", rows.fetchall())
 
 
 def _dated(row: _Row, commits: tuple[Commit, Commit] | None) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import cast
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 """Raised with every change to the tables, to the full text's fields or to what is derived from a document."""
 
 BUSY_SECONDS = 30.0
@@ -30,7 +30,7 @@ CREATE TABLE files (
     words INTEGER, sections INTEGER, links INTEGER, findings INTEGER
 );
 CREATE INDEX files_by_ident ON files (ident);
-CREATE INDEX files_undated ON files (dated) WHERE dated % 2 = 0;
+CREATE INDEX files_undated ON files (dated) WHERE dated <> 1;
 CREATE INDEX files_with_findings ON files (path) WHERE findings > 0;
 
 -- What a record and a search hit show beyond `files`, as JSON.

@@ -136,7 +136,7 @@ def _state(collection: Collection, address: Address, head: str) -> State:
         raise NotFoundError(
             f"Page not found: {address.id}.", kind="page", hint="It was just deleted.", reference=address.id
         ) from error
-    spans = collection.store.history.touched() if head else {}
+    spans = collection.store.history.touched([address]) if head else {}
     last = spans[address][1] if address in spans else None
     if last is None:
         return State(raw, revision_of(raw), None)

@@ -255,3 +255,28 @@ def test_the_walk_ends_at_a_document_s_first_commit_once_that_is_known(
         walked.clear()
         assert [commit.id for commit in one.log(Address("late.md"), limit=9)] == [newer, made]
         assert len(walked) == length
+
+
+def test_what_later_commits_touched_is_told(repo: GitRepo, below: str) -> None:
+    past = history(repo.path / below)
+    begun = past.head()
+    assert past.touched_since(begun) == set()
+    there, back = ({str(Path(below) / "b.md"): text, "elsewhere.md": text} for text in ("there\n", "back\n"))
+    repo.commit("There", **there)
+    repo.commit("And back", **back)
+    assert past.touched_since(begun) == {B} | ({Address("elsewhere.md")} if not below else set())
+    assert past.touched([B, Address("none.md")]) == {B: past.touched()[B]}
+    amended = past.head()
+    repo.git("commit", "--quiet", "--amend", "-m", "Amended")
+    assert [past.touched_since(commit) for commit in (amended, "0" * 40, "")] == [None, None, None]
+
+
+def test_what_was_touched_long_ago_is_not_looked_for(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(walking, "MOST_BETWEEN", 2)
+    past = history(repo.path)
+    begun = past.head()
+    for number in range(2):
+        repo.commit("Next", **{"a.md": f"number {number}\n"})
+    assert past.touched_since(begun) == {A}
+    repo.commit("And one more", **{"a.md": "more\n"})
+    assert past.touched_since(begun) is None

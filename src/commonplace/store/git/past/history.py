@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import islice
 
 import pygit2
@@ -21,6 +21,7 @@ from commonplace.store.git.past.walking import (
     commit_value,
     commits_touching,
     document_address,
+    touched_between,
 )
 from commonplace.store.git.repository import GitRepository, guarded
 
@@ -48,9 +49,15 @@ class NoHistory:
         del old, new
         raise _without_history(address)
 
-    def touched(self) -> dict[Address, tuple[Commit, Commit]]:
+    def touched(self, addresses: Collection[Address] | None = None) -> dict[Address, tuple[Commit, Commit]]:
         """Nothing."""
+        del addresses
         return {}
+
+    def touched_since(self, commit: str) -> set[Address] | None:
+        """None: there is no such commit."""
+        del commit
+        return None
 
     def uncommitted(self, known: Mapping[Address, Revision]) -> set[Address]:
         """All of them: there are no commits."""
@@ -127,10 +134,15 @@ class GitHistory:
         patch = guarded(lambda: pygit2.Patch.create_from(before, after, address.path, address.path))
         return patch.data.decode("utf-8", "replace")
 
-    def touched(self) -> dict[Address, tuple[Commit, Commit]]:
-        """First and last commit of every document that any commit of the current branch touched."""
+    def touched(self, addresses: Collection[Address] | None = None) -> dict[Address, tuple[Commit, Commit]]:
+        """First and last commit of these documents, or of all, that any commit of the current branch touched."""
         head = self.head()
-        return guarded(lambda: self._spans.at(head)) if head else {}
+        return guarded(lambda: self._spans.at(head, addresses)) if head else {}
+
+    def touched_since(self, commit: str) -> set[Address] | None:
+        """Documents that commits of the current branch touched after this one; None where it is none of its last."""
+        head = self.head()
+        return guarded(lambda: touched_between(self._repository, commit, head, self._prefix.rstrip("/")))
 
     def uncommitted(self, known: Mapping[Address, Revision]) -> set[Address]:
         """Documents whose files differ from the current commit, by tree look-ups; only what differs is read."""

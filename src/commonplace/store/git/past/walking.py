@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from itertools import islice
 
 import pygit2
 from pygit2.enums import SortMode
@@ -19,6 +20,9 @@ from commonplace.store.git.repository import GitRepository, guarded
 
 Spans = dict[Address, tuple[Commit, Commit]]
 """First and last commit by document."""
+
+MOST_BETWEEN = 1000
+"""Commits that are looked at to tell what has changed since one; after more, everything may have."""
 
 
 def commits_touching(repository: GitRepository, head: str, path: str, first: str = "") -> Iterator[pygit2.Commit]:
@@ -80,12 +84,14 @@ class DocumentSpans:
     _addresses: dict[bytes, Address | None] = field(default_factory=dict[bytes, Address | None])
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def at(self, head: str) -> Spans:
-        """The spans as of a commit; only commits that are new since the last call are looked at."""
+    def at(self, head: str, addresses: Collection[Address] | None = None) -> Spans:
+        """The spans of these documents, or of all, as of a commit; only commits new since the last call are read."""
         with self._lock:
             if head != self._head:
                 self._advance(head)
-            return dict(self._spans)
+            if addresses is None:
+                return dict(self._spans)
+            return {address: self._spans[address] for address in addresses if address in self._spans}
 
     def first_of(self, address: Address) -> str:
         """The commit before which none touched a document, "" where that is not known without waiting.
@@ -122,6 +128,18 @@ class DocumentSpans:
         if path not in self._addresses:
             self._addresses[path] = document_address(path)
         return self._addresses[path]
+
+
+def touched_between(repository: GitRepository, known: str, head: str, folder: str) -> set[Address] | None:
+    """Documents below a folder that commits after `known` touched, up to `head`; None where that is no short way."""
+    if not (known and head and repository.has_object(known) and repository.holds(head, known)):
+        return None
+    commits = list(islice(oldest_first(repository, head, known), MOST_BETWEEN + 1))
+    if len(commits) > MOST_BETWEEN:
+        return None
+    trees = Trees(repository)
+    paths = {path for commit in commits for path in changed_paths(trees, commit, os.fsencode(folder))}
+    return {address for path in paths if (address := document_address(path))}
 
 
 def oldest_first(repository: GitRepository, head: str, known: str) -> Iterator[pygit2.Commit]:
