@@ -335,6 +335,20 @@ def test_resources_are_listed_and_read_under_both_schemes(reader: Agent) -> None
         assert json.loads(content.text)["total"] == 37
 
 
+def test_the_list_of_a_large_base_says_where_it_ends(tmp_path: Path) -> None:
+    for number in range(400):
+        (tmp_path / f"n{number:03}.md").write_text(f"---\ntitle: {number:03} {'long ' * 500}\n---\n")
+    with agent("mcp", tmp_path) as client:
+        (content,) = client.run(client.client.read_resource, f"pyrite://kbs/{tmp_path.name}/entries").contents
+        shown = json.loads(content.text)
+        begun = len(shown["entries"])
+        assert (shown["total"], shown["has_more"]) == (400, True)
+        assert f"offset {begun} " in shown["suggestion"]
+        assert len(content.text) < 1_000_000 * 0.75, "clients refuse more, and quoting adds to it"
+        following = client.call("kb_list_entries", offset=begun, limit=1)["entries"]
+        assert (shown["entries"][-1]["id"], following[0]["id"]) == (f"n{begun - 1:03}", f"n{begun:03}")
+
+
 def test_both_eras_are_served(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# A\n\nalpha\n")
     for mode in ("auto", "legacy"):

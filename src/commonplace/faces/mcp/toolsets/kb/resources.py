@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
 from urllib.parse import quote, unquote
@@ -21,6 +22,9 @@ from commonplace.faces.mcp.toolsets.kb.uris import JSON_TYPE, SCHEMES
 from commonplace.services import listing
 from commonplace.services.collections import Found
 from commonplace.services.extending import DEFAULT_TYPE
+
+MOST_LISTED = 600_000
+"""Bytes of the entries in one resource: clients refuse a message of 1 MB over HTTP, and within one they are quoted."""
 
 
 def list_resources(call: Call, offset: int, limit: int) -> tuple[Sequence[Resource], bool]:
@@ -55,11 +59,11 @@ def read_resource(call: Call, uri: str) -> Content:
         case ["kbs"]:
             shown: Json = {"knowledge_bases": [show_collection(one) for one in call.services.collections]}
         case ["kbs", name, "entries"]:
-            shown = _rows(call, unquote(name), ListQuery())
+            shown = _rows(call, unquote(name), Filter())
         case ["kbs", name, "tags", tag]:
-            shown = _rows(call, unquote(name), ListQuery(filter=Filter(tags=(unquote(tag),))))
+            shown = _rows(call, unquote(name), Filter(tags=(unquote(tag),)))
         case ["kbs", name, "types", kind]:
-            shown = _rows(call, unquote(name), ListQuery(filter=Filter(types=types_meant(unquote(kind)))))
+            shown = _rows(call, unquote(name), Filter(types=types_meant(unquote(kind))))
         case ["kbs", name, "files", *parts] if parts:
             return _file(call, unquote(name), unquote("/".join(parts)))
         case ["kbs", name, "entries", *parts] if parts:
@@ -136,10 +140,23 @@ def _file(call: Call, name: str, path: str) -> Content:
         return Content(raw)
 
 
-def _rows(call: Call, name: str, query: ListQuery) -> Json:
+def _rows(call: Call, name: str, kept: Filter) -> Json:
+    """The entries that a filter keeps, in the order of `kb_list_entries`, as many as a resource may hold."""
+    query = ListQuery(filter=kept, sort="title")
     collection = call.services.collections.get(name)
-    rows = [show_row(Found(collection, record)) for record in listing.every_document(collection, query)]
-    return {"kb_name": name, "total": len(rows), "entries": rows}
+    rows: list[Json] = []
+    left = MOST_LISTED
+    for record in listing.every_document(collection, query):
+        row = show_row(Found(collection, record))
+        left -= len(json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+        if left < 0:
+            break
+        rows.append(row)
+    total = collection.index.list(replace(query, limit=1)).total
+    shown: dict[str, Json] = {"kb_name": name, "total": total, "entries": rows}
+    if len(rows) < total:
+        shown |= {"has_more": True, "suggestion": f"Call kb_list_entries with offset {len(rows)} for the rest."}
+    return shown
 
 
 def _entry(call: Call, reference: str, name: str | None) -> Json:
