@@ -64,6 +64,26 @@ def test_a_link_to_itself_is_no_incoming_link(base: Indexed) -> None:
     assert "docs/guide.md" not in [source for source, _ in ends(base.index.links_to(Address("docs/guide.md")))]
 
 
+def test_broken_links_asked_for_between_changes_are_those_of_a_new_index(base: Indexed) -> None:
+    chance = random.Random(11)
+    names = ["Ideas", "missing page", "gone.md", "chart.svg", "docs/chart.svg", "alone", "new/page.md", "Thoughts"]
+    for number in range(40):
+        path = chance.choice(["alone.md", "new/page.md", "gone.md", "notes/Ideas.md", "docs/chart.svg", "chart.svg"])
+        if chance.random() < 0.3:
+            (base.folder / path).unlink(missing_ok=True)
+        else:
+            links = "".join(f"[[{name}]] ![it]({name}) " for name in chance.sample(names, 2))
+            base.write(path, f"# Page {chance.choice('ab')}\n\n{links}{number}\n")
+        if path.endswith(".md"):
+            base.index.update([Address(path)])
+        else:
+            base.index.sync()
+        found = [(link.source.path, link.link.target) for link in base.index.broken()]
+        other = base.another()
+        assert found == [(link.source.path, link.link.target) for link in other.broken()], number
+        other.close()
+
+
 def test_orphans_and_broken_links_are_named(base: Indexed) -> None:
     assert [record.address.path for record in base.index.orphans()] == ["alone.md"]
     assert [(link.source.path, link.link.target) for link in base.index.broken()] == [

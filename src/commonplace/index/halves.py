@@ -20,7 +20,8 @@ from commonplace.domain.errors import StorageError, UnavailableError
 from commonplace.domain.ports import Store
 from commonplace.index.catalogue.database import Catalogue, create_catalogue
 from commonplace.index.catalogue.keeping import Kept
-from commonplace.index.catalogue.linking import CatalogueLookup, is_file
+from commonplace.index.catalogue.linking import NAMED, CatalogueLookup, is_file
+from commonplace.index.catalogue.losing import Decided, Lost, lost_links
 from commonplace.index.catalogue.others import OtherFiles
 from commonplace.index.catalogue.presence import OnDisk, Presence
 from commonplace.index.intake import Intake
@@ -67,6 +68,7 @@ class Halves:
             self.catalogue.close()
             raise
         self.kept = Kept()
+        self.kept_names = Kept(NAMED)
         self.names = Names()
         root = store.root if isinstance(store, OnDisk) else None
         self.presence = Presence(root, lambda path: is_file(store, Address(path)))
@@ -115,6 +117,12 @@ class View:
     def once(self, key: Hashable, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
         """An answer that is worked out once for every generation of the index; `Kept.get` says more."""
         return self.kept.get(self.connection, key, lambda: work(self.connection))
+
+    def lost(self, store: Store) -> Lost:
+        """Every link that leads to no document."""
+        key = ("lost", self.others.version())
+        decided = self._halves.kept_names.get(self.connection, key, Decided)
+        return self.once(key, lambda connection: lost_links(connection, store, self.others, decided))
 
     def lookup(self, store: Store) -> CatalogueLookup:
         """What the rules of links ask."""

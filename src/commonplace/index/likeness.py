@@ -8,10 +8,10 @@ operations on numbers of as many bits as there are names take the place of a com
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import repeat
-from operator import contains
+from operator import add
 
 MOST_SETS = 2000
 """Sets of pairs that are kept once they were made; each takes a bit for every name."""
@@ -31,8 +31,10 @@ class Likeness:
         # In the order in which those alike are named, so that of alike ones the lowest bits are the first.
         self._entries = sorted(entries)
         self._every = (1 << len(self._entries)) - 1
-        # The first entry is the lowest bit, and a number is read from its highest.
-        self._names = [name for _, name in reversed(self._entries)]
+        self._holders: defaultdict[str, array[int]] = defaultdict(lambda: array("I"))
+        for number, (_, name) in enumerate(self._entries):
+            for pair in set(map(add, name, name[1:])):
+                self._holders[pair].append(number)
         lengths: defaultdict[int, list[int]] = defaultdict(list)
         for number, (_, name) in enumerate(self._entries):
             lengths[len(name)].append(number)
@@ -106,17 +108,13 @@ class Likeness:
         """The names that hold a pair at least so often."""
         known = self._sets.get((pair, nth))
         if known is None:
-            if nth == 1:
-                holding = map(contains, self._names, repeat(pair))
-            else:
-                holding = map(nth.__le__, map(str.count, self._names, repeat(pair)))
-            known = int(bytes(holding).translate(_DIGITS) or b"0", 2)
+            numbers: Sequence[int] = self._holders.get(pair, ())
+            if nth > 1:
+                numbers = [number for number in numbers if self._entries[number][1].count(pair) >= nth]
+            known = _set_of(numbers)
             if len(self._sets) < MOST_SETS:
                 self._sets[pair, nth] = known
         return known
-
-
-_DIGITS = bytes.maketrans(b"\x00\x01", b"01")
 
 
 def pairs_of(text: str) -> list[str]:

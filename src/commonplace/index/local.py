@@ -30,8 +30,8 @@ from commonplace.index import naming
 from commonplace.index.catalogue import linking, listing
 from commonplace.index.catalogue.database import Catalogue, read_meta, read_number
 from commonplace.index.catalogue.entries import record_at, records_where, revisions_in
-from commonplace.index.catalogue.losing import lost_links
 from commonplace.index.catalogue.presence import OnDisk
+from commonplace.index.collecting import keep_what_is_there
 from commonplace.index.dating import Dating
 from commonplace.index.halves import DAMAGE, Halves, Home, View, refuse_unless_damaged, unusable
 from commonplace.index.intake import FEW_FILES, Outcome
@@ -254,7 +254,7 @@ class LocalIndex:
         self._home.close()
 
     def _broken(self, view: View) -> list[ResolvedLink]:
-        lost = view.once("lost", lambda connection: lost_links(connection, self._store, view.others))
+        lost = view.lost(self._store)
         # Other files come without the index being told.
         return lost.without(view.presence.among(lost.places))
 
@@ -266,6 +266,8 @@ class LocalIndex:
 
         stats = {address.path: stat for address, stat in self._store.scan()}
         outcome = self._with_halves(lambda halves: halves.intake.take_scanned(stats, tell))
+        if not self._ready.is_set():
+            keep_what_is_there()
         self._ready.set()
         self._dating.poke()
         return outcome

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import Any
 
 import mcp_types as types
 from mcp.server import InitializationOptions, NotificationOptions, Server
 from mcp.server.caching import CacheableMethod, CacheHint
+from mcp.server.context import CallNext, HandlerResult, ServerMiddleware
 
 from commonplace import __version__
 from commonplace.faces.access.callers import caller_of
@@ -65,6 +67,8 @@ def build_server(dialect: Dialect, services: Services, tier: Tier) -> McpServer:
         on_get_prompt=prompts.get if prompts else None,
         on_completion=completions.complete if completions else None,
     )
+    if find_spec("opentelemetry.sdk") is None:
+        server.middleware[:] = map(_InTrace, server.middleware)
     if following:
         server.add_notification_handler("notifications/initialized", types.NotificationParams, following.begin)
     if skills:
@@ -106,6 +110,18 @@ class _Server(Server[State]):
             resources_changed=self.get_request_handler("resources/subscribe") is not None
         )
         return super().create_initialization_options(told, experimental_capabilities, extensions)
+
+
+class _InTrace:
+    """The SDK's middleware for tracing, left out where nobody can record a span: of a request that is in no trace."""
+
+    def __init__(self, inner: ServerMiddleware[State]) -> None:
+        self._inner = inner
+
+    async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        if ctx.meta and "traceparent" in ctx.meta:
+            return await self._inner(ctx, call_next)
+        return await call_next(ctx)
 
 
 def _let_ask(server: McpServer, runner: Runner) -> None:

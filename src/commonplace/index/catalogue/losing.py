@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import cast
 
 from commonplace.domain.addresses import MARKDOWN_SUFFIXES, Address, parse_address
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.links import MARKDOWN_KINDS, Named, resolve
 from commonplace.domain.ports import Store
 from commonplace.domain.query import ResolvedLink
-from commonplace.index.catalogue.linking import MANY_LINKS, CatalogueLookup, unresolved_links
+from commonplace.index.catalogue.linking import MANY_LINKS, CatalogueLookup, link_from
 from commonplace.index.catalogue.others import OtherFiles
 
 
@@ -29,24 +31,79 @@ class Lost:
         return [link for link, places in self.links if not files or files.isdisjoint(places)]
 
 
-def lost_links(connection: sqlite3.Connection, store: Store, others: OtherFiles) -> Lost:
-    """The links of all documents that lead to no document."""
-    found = unresolved_links(connection)
-    lookup = _Documents(connection, CatalogueLookup(connection, store, others), many=len(found) > MANY_LINKS)
-    leads: dict[tuple[str, str, str, bool], frozenset[str] | None] = {}
-    links: list[tuple[ResolvedLink, frozenset[str]]] = []
-    for one in found:
-        link = one.link
+class Decided:
+    """What was decided of unresolved links: it holds for as long as names and other files stay as they are.
+
+    Deciding costs a hundred times what reading the links does, and most writes change no name.
+    """
+
+    def __init__(self) -> None:
+        self._places: dict[_Means, frozenset[str] | None] = {}
+        self._links: dict[_Stored, ResolvedLink] = {}
+
+    def link(self, stored: _Stored) -> ResolvedLink:
+        """A link as its row has it."""
+        link = self._links.get(stored)
+        if link is None:
+            source, text = stored
+            link = self._links[stored] = ResolvedLink(source=Address(source), link=link_from(text), target=None)
+        return link
+
+    def places(self, one: ResolvedLink, decide: Callable[[], frozenset[str] | None]) -> frozenset[str] | None:
+        """The paths of other files that a link can mean, None where it leads to a document after all.
+
+        Args:
+            one: The link.
+            decide: Finds out, where nobody has yet.
+        """
         # All that `resolve` looks at: a link without a target is never broken.
-        means = (link.collection, link.target, one.source.folder, link.kind in MARKDOWN_KINDS)
-        if means not in leads:
-            lookup.places.clear()
-            target = resolve(link, one.source, lookup, collection=store.name)
-            leads[means] = frozenset(lookup.places) if target is None else None
-        places = leads[means]
+        means = (one.link.collection, one.link.target, one.source.folder, one.link.kind in MARKDOWN_KINDS)
+        if means not in self._places:
+            self._places[means] = decide()
+        return self._places[means]
+
+
+_Means = tuple[str, str, str, bool]
+_Stored = tuple[str, str]
+"""The path of a link's source, and the link as the catalogue keeps it."""
+
+
+def lost_links(connection: sqlite3.Connection, store: Store, others: OtherFiles, decided: Decided) -> Lost:
+    """The links of all documents that lead to no document.
+
+    Args:
+        connection: The catalogue, inside a transaction.
+        store: The files.
+        others: Those of them that are no documents.
+        decided: By earlier calls with the same names and other files.
+    """
+    rows = _unresolved(connection)
+    lookups: list[_Documents] = []
+
+    def decide(one: ResolvedLink) -> frozenset[str] | None:
+        if not lookups:
+            many = len(rows) > MANY_LINKS
+            lookups.append(_Documents(connection, CatalogueLookup(connection, store, others), many=many))
+        lookups[0].places.clear()
+        target = resolve(one.link, one.source, lookups[0], collection=store.name)
+        return frozenset(lookups[0].places) if target is None else None
+
+    links: list[tuple[ResolvedLink, frozenset[str]]] = []
+    for stored in rows:
+        one = decided.link(stored)
+        places = decided.places(one, partial(decide, one))
         if places is not None:
             links.append((one, places))
     return Lost(links, frozenset[str]().union(*(places for _, places in links)))
+
+
+def _unresolved(connection: sqlite3.Connection) -> list[_Stored]:
+    """Links that led nowhere when they were last resolved, by source, then order."""
+    rows = connection.execute(
+        "SELECT s.path, l.link FROM links l JOIN files s ON s.id = l.source"
+        " WHERE l.target IS NULL AND l.attachment IS NULL ORDER BY s.path, l.ordinal"
+    )
+    return cast("list[_Stored]", rows.fetchall())
 
 
 class _Documents:

@@ -28,6 +28,14 @@ class OtherFiles:
         self._root = os.fspath(store.root) if isinstance(store, OnDisk) else None
         self._lock = threading.Lock()
         self._known: dict[str, dict[str, Address]] | None = None
+        self._before: dict[str, dict[str, Address]] | None = None
+        self._version = 0
+
+    def version(self) -> int:
+        """A number that grows when some have come or gone."""
+        with self._lock:
+            self._names()
+            return self._version
 
     def named(self, key: str) -> Sequence[Address]:
         """Every such file with this `link_key`."""
@@ -44,6 +52,7 @@ class OtherFiles:
         with self._lock:
             if self._known is None or self._root is None:
                 return
+            self._version += 1
             for address in addresses:
                 if Path(self._root, address.path).is_file():
                     self._add(address.path)
@@ -54,13 +63,15 @@ class OtherFiles:
     def forget(self) -> None:
         """Look again when a name is next asked for."""
         with self._lock:
-            self._known = None
+            if self._known is not None:
+                self._before, self._known = self._known, None
 
     def _names(self) -> dict[str, dict[str, Address]]:
         if self._known is None:
             self._known = {}
             for path in self._walk():
                 self._add(path)
+            self._version += self._known != self._before
         return self._known
 
     def _add(self, path: str) -> None:

@@ -21,6 +21,7 @@ from commonplace.domain.pages.space import Space
 from commonplace.domain.ports import Index, Store
 from commonplace.domain.query import Filter, ListQuery, Record, SearchQuery, SearchResult
 from commonplace.domain.snippets import Wanted
+from commonplace.index.collecting import keep_what_is_there
 from commonplace.index.engines.gathering import Gathering
 from commonplace.index.words.sources import Sources
 
@@ -189,6 +190,8 @@ class EmbeddedEngine:
         entries = {address: known.entries[address] for address in revisions if address in known.entries}
         for record in self._records(changed, len(revisions)):
             entries[record.address] = page_from(record.address, record.frontmatter, record.title)
+        if len(changed) > MANY:
+            keep_what_is_there()
         found = [entry for entry in entries.values() if isinstance(entry, Page)]
         pages, repeated = settled(found, self._space().paths)
         unusable = [*(entry for entry in entries.values() if isinstance(entry, Unusable)), *repeated]
