@@ -118,6 +118,11 @@ def test_the_snippet_is_effective_text_when_that_matches_else_the_text_that_does
     assert "Kookaburra" in search(reader, "kookaburra")[0]["snippet"]
 
 
+@pytest.mark.parametrize("limit", [1e30, 1e9])
+def test_a_limit_beyond_everything_finds_everything(reader: Agent, limit: float) -> None:
+    assert search(reader, "auth", limit=limit) == search(reader, "auth", limit=100)
+
+
 def test_the_limit_holds_and_lists_and_logs_are_no_concepts(reader: Agent) -> None:
     assert len(search(reader, "auth", limit=1)) == 1
     assert len(search(reader, "auth", limit=2.0)) == 2

@@ -50,6 +50,13 @@ def test_a_question_as_typed_finds_its_page_first(reader: Agent) -> None:
     assert found["query"] == "how do we restore the database after an outage?"
 
 
+@pytest.mark.parametrize("offset", [10**30, 10**9, 37, 38])
+def test_beyond_the_last_hit_there_is_an_empty_page(reader: Agent, offset: int) -> None:
+    total = reader.call("kb_search", query="database")["total"]
+    beyond = reader.call("kb_search", query="database", offset=offset)
+    assert (beyond["results"], beyond["count"], beyond["total"], beyond["has_more"]) == ([], 0, total, False)
+
+
 def test_a_search_is_paged_with_a_true_total(reader: Agent) -> None:
     whole = reader.call("kb_search", query="database", limit=100)
     assert not whole["has_more"]

@@ -156,6 +156,8 @@ class Ranker:
         """
         query = self._composer.documents(scope, self._recent.hidden)
         searcher = self._searchers.documents
+        # The engine makes room for as many hits as it is asked for: more than there are can end the process.
+        limit = min(limit, max(searcher.num_docs, 1))
         result = searcher.search(query, limit=limit + 1)
         hits = result.hits
         if len(hits) > limit:
