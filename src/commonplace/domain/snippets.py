@@ -29,6 +29,8 @@ _HTML = (
     "h[1-6]|hr|i|iframe|img|ins|kbd|li|mark|ol|p|pre|q|s|samp|section|small|span|strong|sub|summary|sup|table|tbody|"
     "td|tfoot|th|thead|tr|tt|u|ul|var|video"
 )
+# What stands behind the text of a link or image, without which brackets are brackets: `a[0]`, `[1]`, `[ ]`.
+_AIM = r"\([^()\s]*(?:\([^()\s]*\)[^()\s]*)?(?:[ \t]+\"[^\"\n]*\")?\)|\[[^\[\]\n]*\]"
 # Every repetition is bounded or cannot match what follows it, so the time is linear in the text. Each match begins with
 # a sign or a line end, so that what stands between is passed over at memory speed; which it was is looked up behind.
 _MARKUP = re.compile(
@@ -37,8 +39,8 @@ _MARKUP = re.compile(
     r"|(?P<lead>[ \t]*(?:>[ \t]?|[*+-][ \t]+|\d{1,9}[.)][ \t]+|\#{1,6}[ \t]+)+))"
     rf"|(?P<gap>(?<=\|)|(?<=<)(?:/?(?:{_HTML})(?:[ /][^<>\n]{{0,300}})?>|!--[^<>]{{0,500}}-->))"
     r"|(?:(?<=!)\[|(?<=\[))\[(?P<target>[^\[\]|\n]*)(?:\|(?P<shown>[^\[\]\n]*))?\]\]"
-    r"|(?P<mark>(?<=\])(?:\([^()\s]*(?:\([^()\s]*\)[^()\s]*)?(?:[ \t]+\"[^\"\n]*\")?\)|\[[^\[\]\n]*\])"
-    r"|(?:(?<=!)\[|(?<=\[))(?=[^\[\]\n]*\]))"
+    rf"|(?P<mark>(?<=\])(?:{_AIM})"
+    rf"|(?:(?<=!)\[|(?<=\[))(?=[^\[\]\n]*\](?:{_AIM})|!\[[^\[\]\n]*\]\([^()\s]*\)\]\([^()\s]*\)))"
     r"|(?P<code>(?<=`)`*)"
     r"|(?<=\*)\*{0,2}(?=[^\s*])(?P<star>[^*\n]{1,300})(?<=\S)\*{1,3}"
     r"|(?<!\w_)(?<=_)_?(?=[^\s_])(?P<line>[^_\n]{1,300})(?<=\S)_{1,2}(?!\w)"
