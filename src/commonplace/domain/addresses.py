@@ -88,8 +88,14 @@ def parse_address(text: str) -> Address:
 
 
 def parse_document_address(text: str) -> Address:
-    """Like `parse_address`, for a document: a leading `/` is forgiven and `.md` is added when it is missing."""
+    """Like `parse_address`, for a document: a leading `/` is forgiven and `.md` is added when it is missing.
+
+    So a name may end in a dot: `Acme Inc.` is the file `Acme Inc..md`, which does not.
+    """
     stripped = text[1:] if text.startswith("/") and not text.startswith("//") else text
+    name = stripped.rpartition("/")[2]
+    if name.endswith(".") and name.strip("."):
+        return parse_address(f"{stripped}.md")
     address = parse_address(stripped)
     return address if address.is_document else parse_address(f"{stripped}.md")
 

@@ -132,6 +132,11 @@ def test_a_document_address_forgives_a_slash_in_front_and_a_missing_suffix() -> 
     assert parse_document_address("/notes/idea") == Address("notes/idea.md")
     assert parse_document_address("notes/idea.markdown") == Address("notes/idea.markdown")
     assert parse_document_address("v1.2") == Address("v1.2.md")
+    assert parse_document_address("firms/Acme Inc.") == Address("firms/Acme Inc..md")
+    with pytest.raises(InvalidInputError, match="not allowed"):
+        parse_document_address("firms/..")
+    with pytest.raises(InvalidInputError, match="ends in a dot"):
+        parse_document_address("Acme Inc./plan")
     with pytest.raises(InvalidInputError, match="absolute"):
         parse_document_address("//host/share")
 
