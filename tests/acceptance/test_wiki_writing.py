@@ -173,6 +173,7 @@ NAMES = (
     "Why is it?",
     "A%2FB",
     "Wait... what",
+    "Acme Inc.",
     "notes/history",
     "history",
     "x/attachments/y",
@@ -198,6 +199,19 @@ def test_odd_names_are_names_like_others(used: Site) -> None:
     said = refused(wiki, "write_note", path="日" * 90, content="x")
     assert said.startswith("Invalid request: ")
     assert "a part is longer than 255 bytes" in said
+    assert repo.git("status", "--porcelain") == ""
+
+
+def test_a_path_that_differs_only_in_case_from_two_notes_means_neither(used: Site) -> None:
+    wiki, repo = used
+    committed(wiki, repo, {"Twins/one.md": "lower\n", "Twins/One.md": "upper\n", "Twins/Two.md": "two\n"})
+    assert wiki.text("read_note", path="twins/TWO").endswith("---\ntwo\n")
+    assert wiki.text("read_note", path="Twins/one").endswith("---\nlower\n")
+    first, near = refused(wiki, "read_note", path="twins/ONE").split("\nDid you mean: ")
+    assert first == "Page not found: twins/ONE. Use write_note to create it, or list_notes to see available pages."
+    assert {"Twins/One", "Twins/one"} <= set(near.split(", "))
+    refused(wiki, "delete_note", path="TWINS/one")
+    refused(wiki, "write_note", path="twins/ONE", content="third\n")
     assert repo.git("status", "--porcelain") == ""
 
 

@@ -316,8 +316,8 @@ class Index(Protocol):
         """Where the links of a document as given (not as indexed) lead, one for each of `document.links`, in order."""
         ...
 
-    def same_name(self, address: Address) -> Address | None:
-        """Another document whose address differs from this one only in case or Unicode form, if there is one."""
+    def same_name(self, address: Address) -> Sequence[Address]:
+        """Other documents whose address differs from this one only in case or Unicode form, by address."""
         ...
 
     def links_from(self, address: Address) -> list[ResolvedLink]:

@@ -189,8 +189,8 @@ class LocalIndex:
         """Where the links of a document as given lead."""
         return self._ask(lambda view: linking.resolve_all(view.lookup(self._store), document))
 
-    def same_name(self, address: Address) -> Address | None:
-        """Another document whose address differs only in case or Unicode form."""
+    def same_name(self, address: Address) -> list[Address]:
+        """Other documents whose address differs only in case or Unicode form, by address."""
         return self._ask(lambda view: naming.same_name(view.connection, address))
 
     def links_from(self, address: Address) -> list[ResolvedLink]:

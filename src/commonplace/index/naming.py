@@ -95,14 +95,14 @@ def _entries(rows: Iterable[_Row]) -> Iterator[Entry]:
             yield ident, fold(name)
 
 
-def same_name(connection: sqlite3.Connection, address: Address) -> Address | None:
-    """Another document whose path differs only in case or in the form of its characters."""
+def same_name(connection: sqlite3.Connection, address: Address) -> list[Address]:
+    """Other documents whose path differs only in case or in the form of its characters, by path."""
     rows = connection.execute(
         "SELECT f.path FROM names n JOIN files f ON f.id = n.file WHERE n.key = ? AND f.path <> ? ORDER BY f.path",
         (link_key(address.path), address.path),
     )
     folded = fold(address.path)
-    return next((Address(path) for (path,) in rows if fold(path) == folded), None)
+    return [Address(path) for (path,) in rows if fold(path) == folded]
 
 
 def _alike(wanted: str, name: str) -> float:

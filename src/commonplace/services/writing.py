@@ -342,9 +342,9 @@ def _require_free(
 ) -> None:
     """Refuse an address that is taken, or would be on a file system that does not tell upper from lower case."""
     taken = transaction.exists(address)
-    twin = None if taken else collection.index.same_name(address)
-    if taken or (twin is not None and twin != besides and transaction.exists(twin)):
-        there = address if taken or twin is None else twin
+    twins = [twin for twin in collection.index.same_name(address) if twin != besides and transaction.exists(twin)]
+    if taken or twins:
+        there = address if taken else twins[0]
         raise AlreadyExistsError(
             f"There already is a document {there.id!r}.",
             kind="document",

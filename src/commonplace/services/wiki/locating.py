@@ -34,12 +34,13 @@ class State:
 
 
 def locate(collection: Collection, path: str) -> Address | None:
-    """The note of just this name, else the one that differs only in case; None when there is none."""
+    """The note of just this name, else the one that differs only in case; None when there is none, or several."""
     address = parse_document_address(path)
     for candidate in (address, _other_suffix(address)):
         if collection.index.record(candidate) is not None:
             return candidate
-    return collection.index.same_name(address)
+    alike = collection.index.same_name(address)
+    return alike[0] if len(alike) == 1 else None
 
 
 def require(collection: Collection, path: str) -> Address:
