@@ -60,8 +60,8 @@ class EntryType:
     file_pattern: str = ""
     """Path of a new entry with `{id}`, `{date}`, `{year}` or `{slug}` in it, or "" for `{subdirectory}/{id}.md`."""
     fields: Mapping[str, FieldRule] = field(default_factory=dict[str, FieldRule])
-    declared: JsonObject = field(default_factory=dict[str, Json])
-    """The type as `kb.yaml` has it; empty for a core type that it does not mention."""
+    declared: JsonObject | None = None
+    """The type as `kb.yaml` has it; None for a core type that it does not mention."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +136,7 @@ def schema_problems(schema: Schema) -> list[str]:
     """What is wrong with what a `kb.yaml` declares, sentence by sentence; its YAML is judged by `findings`."""
     problems: list[str] = []
     for entry_type in schema.types.values():
-        fields = _mapping(entry_type.declared.get("fields"))
+        fields = _mapping((entry_type.declared or {}).get("fields"))
         for name, rule in entry_type.fields.items():
             kind = _text(_mapping(fields.get(name)).get("type")) or "text"
             problems += _rule_problems(f"types.{entry_type.name}.fields.{name}", kind, rule, schema.types)

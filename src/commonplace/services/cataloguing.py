@@ -53,7 +53,7 @@ def schema_of(collection: Collection) -> Schema:
     added = collection.extensions.types
     if not added:
         return schema
-    own = {name: one for name, one in schema.types.items() if one.declared or name not in added}
+    own = {name: one for name, one in schema.types.items() if one.declared is not None or name not in added}
     return replace(schema, types={**schema.types, **added, **own})
 
 

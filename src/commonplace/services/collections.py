@@ -107,13 +107,18 @@ class Collections:
         """The document with this id or path, in the named collection or the first that has it.
 
         Raises:
-            NotFoundError: kind "document"; context holds `nearest`, the most alike ids.
+            NotFoundError: kind "document"; context holds `nearest`: the most alike ids, or the paths of several
+                documents that have this id.
         """
         chosen = self.chosen(name)
         for collection in chosen:
             record = record_of(collection.index, reference)
             if record is not None:
                 return Found(collection, record)
+        for collection in chosen:
+            paths = [record.address.path for record in collection.index.by_id(reference)]
+            if paths:
+                raise _ambiguous(reference, collection.name, sorted(paths))
         nearest = [near for collection in chosen for near in collection.index.nearest(reference)][:MAX_NEAREST]
         where = f" in {name!r}" if name else ""
         raise NotFoundError(
@@ -152,6 +157,16 @@ class Collections:
                     if left <= STEP:
                         raise
                     progress(_number(error, "done"), _number(error, "total"))
+
+
+def _ambiguous(reference: str, name: str, paths: Sequence[str]) -> NotFoundError:
+    return NotFoundError(
+        f"{len(paths)} documents in {name!r} have the id {reference!r}, so it means none of them.",
+        kind="document",
+        hint="Give the path of one of them.",
+        reference=reference,
+        nearest=list(paths[:MAX_NEAREST]),
+    )
 
 
 def _number(error: IndexingError, name: str) -> int:

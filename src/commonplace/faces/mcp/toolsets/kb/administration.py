@@ -110,7 +110,7 @@ def _remove_type(call: Call, given: KbManage) -> JsonObject:
 def _set_schema(call: Call, given: KbManage) -> JsonObject:
     collection = _chosen(call, given)
     schema = declaring.set_schema(collection, _required(given.schema_, "schema"))
-    declared = [one for one in schema.types.values() if one.declared]
+    declared = [one for one in schema.types.values() if one.declared is not None]
     return {"set": True, "kb_name": collection.name, "type_count": len(declared)}
 
 

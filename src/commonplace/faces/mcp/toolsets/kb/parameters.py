@@ -252,6 +252,6 @@ class KbLink(Parameters):
     source_id: str
     source_kb: str
     target_id: str
-    relation: str = "related_to"
+    relation: Annotated[str, Field(min_length=1)] = "related_to"
     target_kb: str | None = None
     note: str | None = None

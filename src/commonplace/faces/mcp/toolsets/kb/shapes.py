@@ -147,7 +147,7 @@ def show_issue(issue: Issue) -> JsonObject:
 
 def show_types(schema: Schema) -> dict[str, Json]:
     """The declared types, or the core ones where none are declared."""
-    kept = [one for one in schema.types.values() if one.declared or not schema.declares_types]
+    kept = [one for one in schema.types.values() if one.declared is not None or not schema.declares_types]
     return {one.name: _show_type(one) for one in kept}
 
 
@@ -207,7 +207,7 @@ def _show_type(one: EntryType) -> JsonObject:
     if one.subdirectory:
         shown["subdirectory"] = one.subdirectory
     for key in ("fields", "ai_instructions", "file_pattern"):
-        if one.declared.get(key):
+        if one.declared and one.declared.get(key):
             shown[key] = one.declared[key]
     return shown
 

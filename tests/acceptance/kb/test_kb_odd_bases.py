@@ -1,0 +1,60 @@
+"""Bases that people made by hand, with what nobody expects in them, over the real process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent import Agent, agent
+
+FILES = {
+    "kb.yaml": "name: Odd\ntypes:\n  plain: {}\n  bare:\n  full: {description: With words}\n",
+    "first.md": "---\nid: 42\ntitle: First\n---\nSee [1] and a[0]; the rest is in [the other](second.md).\n",
+    "second.md": "---\nid: '42'\ntitle: Second\n---\nBadger.\n",
+    "third.md": "---\ntitle: Third\n---\nWalrus.\n",
+}
+
+
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
+    folder: Path = tmp_path_factory.mktemp("odd")
+    for name, text in FILES.items():
+        (folder / name).write_text(text)
+    with agent("mcp", folder, "--tier", "admin", "--no-embed") as connected:
+        yield connected
+
+
+def test_an_id_that_occurs_twice_means_neither_and_the_answer_names_the_paths(odd: Agent) -> None:
+    for tool, arguments in (
+        ("kb_get", {"entry_id": "42"}),
+        ("kb_get", {"entry_id": "42", "kb_name": "Odd"}),
+        ("kb_update", {"entry_id": "42", "kb_name": "Odd", "title": "No"}),
+        ("kb_link", {"source_id": "42", "source_kb": "Odd", "target_id": "third"}),
+        ("kb_delete", {"entry_id": "42", "kb_name": "Odd"}),
+    ):
+        said = odd.refusal(tool, **arguments)
+        assert said["error_code"] == "ENTRY_NOT_FOUND", tool
+        assert said["did_you_mean"] == ["first.md", "second.md"], tool
+        assert "2 documents" in said["error"], tool
+    for path in said["did_you_mean"]:
+        assert odd.call("kb_get", entry_id=path)["entry"]["file_path"] == path
+
+
+def test_a_declared_type_that_says_nothing_is_a_declared_type(odd: Agent) -> None:
+    assert list(odd.call("kb_schema", kb_name="Odd")["types"]) == ["plain", "bare", "full"]
+    assert list(odd.call("kb_orient", kb_name="Odd")["schema"]["types"]) == ["plain", "bare", "full"]
+    described = odd.call("kb_manage", action="set_schema", kb_name="Odd", schema={"description": "Odd things"})
+    assert described == {"set": True, "kb_name": "Odd", "type_count": 3}
+
+
+def test_brackets_that_are_no_link_stay_in_a_snippet(odd: Agent) -> None:
+    (found,) = odd.call("kb_search", query="rest")["results"]
+    assert found["snippet"] == "See [1] and a[0]; the rest is in the other."
+
+
+def test_a_link_says_how(odd: Agent) -> None:
+    said = odd.refusal("kb_link", source_id="third", source_kb="Odd", target_id="first", relation="")
+    assert said["error_code"] == "VALIDATION_FAILED"
+    assert "relation" in said["error"]
