@@ -23,7 +23,7 @@ class Background:
     """Keeps vectors up to date until it is closed.
 
     Args:
-        meanings: Of the collections.
+        meanings: Of the collections; the list may grow, as folders come.
     """
 
     def __init__(self, meanings: Sequence[LocalMeaning]) -> None:
@@ -45,12 +45,12 @@ class Background:
         from commonplace.embed.refreshing import lower_priority
 
         lower_priority()
-        seen = [-1] * len(self._meanings)
+        seen: dict[LocalMeaning, int] = {}
         while True:
             pause = PAUSE
-            for place, meaning in enumerate(self._meanings):
+            for meaning in tuple(self._meanings):
                 try:
-                    seen[place] = self._look(meaning, seen[place])
+                    seen[meaning] = self._look(meaning, seen.get(meaning, -1))
                 except IndexingError:
                     continue
                 except KnowledgeError as error:

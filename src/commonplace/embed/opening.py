@@ -30,6 +30,8 @@ class Embedding:
             folder: Where its vectors lie.
         """
         meaning = LocalMeaning(self.model, index, folder)
+        if self._background:
+            meaning.patience = SERVING_SECONDS
         self._meanings.append(meaning)
         return meaning
 
