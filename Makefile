@@ -31,8 +31,9 @@ model: setup ## the model for searching by meaning, made once from published wei
 run: setup model ## index KB (default: examples/kb), ask three questions over MCP, print the client's entry: make run KB=~/notes
 	@$(BIN)/python tools/run_demo.py "$(KB)"
 
+# Compiled files are kept, whatever the shell says: hundreds of processes would compile what was edited again and again.
 test: setup-dev model ## the whole suite
-	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(ARGS)
+	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(ARGS)
 
 check: lint types imports docstrings sizes dups excepts text tables ## every static check; each also alone:
 	@echo "check: clean"

@@ -1,4 +1,4 @@
-"""The real command in a process of its own, as a shell starts it: `from shell import Shell`."""
+"""The real command in a process of its own: `from shell import Shell`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from ways.preloaded import preloaded
 
 COMMAND = [str(Path(sys.executable).with_name("commonplace"))]
 TIMEOUT = 60.0
@@ -56,17 +58,19 @@ class Shell:
 
     folder: Path
     environment: dict[str, str] = field(default_factory=dict)
+    fresh: bool = False
+    """Whether Python itself is started for each command, too."""
 
     def __call__(self, *arguments: str | Path, stdin: str | bytes = b"") -> Done:
         """Run one command with pipes on all three streams."""
+        line = [*COMMAND, *map(str, arguments)]
+        environment = {**os.environ, **self.environment}
+        given = stdin.encode() if isinstance(stdin, str) else stdin
+        if not self.fresh and (found := preloaded().run(line, self.folder, environment, given, TIMEOUT)):
+            code, out, err = found
+            return Done(code, out, err.decode())
         done = subprocess.run(
-            [*COMMAND, *map(str, arguments)],
-            cwd=self.folder,
-            input=stdin.encode() if isinstance(stdin, str) else stdin,
-            capture_output=True,
-            env={**os.environ, **self.environment},
-            timeout=TIMEOUT,
-            check=False,
+            line, cwd=self.folder, input=given, capture_output=True, env=environment, timeout=TIMEOUT, check=False
         )
         return Done(done.returncode, done.stdout, done.stderr.decode())
 
