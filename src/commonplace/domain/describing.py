@@ -40,7 +40,6 @@ MAX_FIELD_DEPTH = 4
 """How deep mappings are followed for `outer.inner` field names."""
 
 _DAY_CHARS = len("2024-05-31")
-_SECOND_CHARS = len("2024-05-31T23:59:59")
 _DAY = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
 
 
@@ -122,7 +121,7 @@ _MOMENT_CHARS = len("2024-05-01T00:00:00")
 
 
 def _utc_text(when: datetime) -> str:
-    return f"{when.isoformat()[:_SECOND_CHARS]}Z"
+    return f"{when.isoformat()[:_MOMENT_CHARS]}Z"
 
 
 def day_number(text: str) -> int:
@@ -158,27 +157,36 @@ def aliases_of(values: Mapping[str, Json]) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for key in ALIAS_KEYS:
         value = values.get(key)
+        if value is None:
+            continue
         items = value.split(",") if isinstance(value, str) else value
         if isinstance(items, (list, tuple)):
             found.update((text, None) for text in map(_scalar, items) if text)
         else:
             found.update((text, None) for text in (_scalar(items),) if text)
-    labels = (_scalar(values.get(key)) for key in LABEL_KEYS)
-    places = (_scalar(values.get(key)).rstrip("/") for key in PLACE_KEYS)
+    labels = [_scalar(values[key]) for key in LABEL_KEYS if key in values]
+    places = [_scalar(values[key]).rstrip("/") for key in PLACE_KEYS if key in values]
     found.update((text, None) for text in labels if text)
     found.update((text, None) for text in places if text and "://" not in text)
     return tuple(found)
 
 
 def _first_moment(values: Mapping[str, Json], keys: Iterable[str]) -> str:
-    return next((moment for moment in (normal_moment(_inner(values, key)) for key in keys) if moment), "")
+    for key in keys:
+        value = _inner(values, key)
+        moment = normal_moment(value) if value is not None else ""
+        if moment:
+            return moment
+    return ""
 
 
 def _inner(values: Mapping[str, Json], key: str) -> Json:
     """The value of `outer.inner`, or of a plain key."""
-    outer, dot, inner = key.partition(".")
+    if "." not in key:
+        return values.get(key)
+    outer, _, inner = key.partition(".")
     value = values.get(outer)
-    return value if not dot else value.get(inner) if isinstance(value, Mapping) else None
+    return value.get(inner) if isinstance(value, Mapping) else None
 
 
 def _first_scalar(value: Json) -> str:

@@ -43,7 +43,8 @@ def read_document(address: Address, raw: bytes) -> Document:
         source, bom = text.encode(), 0
     frontmatter = read_frontmatter(source, bom)
     base = frontmatter.span.end
-    body = text if base == bom else source[base:].decode()
+    below = source[base:]
+    body = text if base == bom else below.decode()
     found = scan(body)
     sections = read_sections(source, base, found.headings)
     return Document(
@@ -55,10 +56,10 @@ def read_document(address: Address, raw: bytes) -> Document:
         frontmatter=frontmatter,
         sections=sections,
         links=(*read_properties(source, frontmatter), *_links(source, base, body, found.links)),
-        tags=_tags(source[base:], body, frontmatter, found),
+        tags=_tags(below, body, frontmatter, found),
         findings=(*findings, *frontmatter.findings, *_pointer(raw)),
         title=_title(address, frontmatter.values, sections),
-        words=_words(source[base:], body),
+        words=_words(below, body),
     )
 
 
@@ -210,6 +211,8 @@ def _title(address: Address, values: Mapping[str, Json], sections: Sequence[Sect
 
 
 def _links(source: bytes, base: int, body: str, events: Sequence[LinkEvent]) -> tuple[Link, ...]:
+    if not events:
+        return ()
     definitions = cache(lambda: definition_spans(body))
     found = [read_link(source, base, event, definitions) for event in events]
     return tuple([link for link in found if link])

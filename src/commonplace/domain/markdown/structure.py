@@ -109,22 +109,34 @@ class _Pass:
 
     def run(self, events: Iterator[tuple[Event, Range]]) -> None:
         """Take in all events."""
-        inside = False
+        begin = self._begin
+        for event, span in events:
+            # Outside of headings and links most events are passed over, by what costs least to ask.
+            if isinstance(event, str) or "Text" in event or "End" in event:
+                continue
+            if "Start" in event:
+                tag = event["Start"]
+                if not isinstance(tag, str) and begin(tag, span):
+                    self._run_inside(events)
+            else:
+                self._take_opaque(event, span, inside=False)
+
+    def _run_inside(self, events: Iterator[tuple[Event, Range]]) -> None:
+        """Take in events up to the end of the outermost heading or link that is open."""
         for event, span in events:
             if isinstance(event, str):  # a line break or rule
-                if inside:
-                    self._collect(span, " ")
+                self._collect(span, " ")
             elif "Text" in event:
-                if inside:
-                    self._collect(span, event["Text"])
+                self._collect(span, event["Text"])
             elif "End" in event:
-                inside = inside and self._end(event["End"], span)
+                if not self._end(event["End"], span):
+                    return
             elif "Start" in event:
                 tag = event["Start"]
                 if not isinstance(tag, str):
-                    inside = self._begin(tag, span)
+                    self._begin(tag, span)
             else:
-                self._take_opaque(event, span, inside=inside)
+                self._take_opaque(event, span, inside=True)
 
     def _take_opaque(self, event: Mapping[str, object], span: Range, *, inside: bool) -> None:
         """Take in code or HTML."""
