@@ -182,6 +182,25 @@ def test_a_thousand_levels_are_read() -> None:
 
 
 @pytest.mark.soak
+@pytest.mark.parametrize(
+    ("name", "make"), [*PAGES.items(), *(("front matter: " + key, one) for key, one in BLOCKS.items())]
+)
+def test_a_megabyte_of_one_kind_takes_four_times_a_quarter_of_it(
+    name: str, make: Callable[[int], str], record_property: Callable[[str, object], None]
+) -> None:
+    """The figures are CPU seconds for 0.25, 0.5 and 1 MB."""
+    blocks = name.startswith("front matter: ")
+
+    def least(size: int) -> float:
+        text = f"---\n{make(size)}\n---\n" if blocks else make(size)
+        return min(cost(lambda: page(text)) for _ in range(3))
+
+    found = [least(size) for size in (250_000, 500_000, 1_000_000)]
+    record_property("seconds", " ".join(f"{one:.3f}" for one in found))
+    assert found[2] <= max(found[0], FLOOR) * GROWTH * ALLOWED
+
+
+@pytest.mark.soak
 def test_a_file_of_fifty_megabytes_is_read() -> None:
     paragraph = "# Heading\n\nA paragraph with a [[link]], a [second](page.md#part), a #tag and some `code`.\n\n"
     document = page(paragraph * (50_000_000 // len(paragraph)))
