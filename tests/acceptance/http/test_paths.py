@@ -3,49 +3,26 @@
 from __future__ import annotations
 
 import random
-from hashlib import sha256
 from pathlib import Path
 from urllib.parse import quote
 
+from hostile import CANARY, hostile_ground, path_string
 from serving import Server, served
 from support import Amount, MakeRepo
-
-CANARY = "canary-7f3a-outside"
-PARTS = (
-    "..", ".", "...", "", "a", "notes", "secret.md", "secret", ".git", ".GIT", "git~1", ".git.", ".git ", ".Git::$DATA",
-    ".gitattributes", ".gitmodules", "config", "hooks", "HEAD", "%2e%2e", "%2E%2E%2F", "..%2f", "..\\", "C:", "C:\\",
-    "\\\\host\\share", "//host", "/etc/passwd", "/", "\0", "\n", "\r\n", "a.", "a ", " a", "e\u0301", "\u00e9",
-    "\uff0e\uff0e", "\u2024\u2024", "\u202e", "\ufeff", "con", "aux.md", "~", "~root", "$HOME", "-rf", "--output=x",
-    "x" * 300, "\u2215", "\uff0f", ".commonplace-1", ".obsidian", "\U0001f600", "a:b", "a*?", "|x", "`id`", "$(id)",
-)  # fmt: skip
-SEPARATORS = ("/", "/", "/", "\\", "//", "/./", "%2f", "", "\u2215")
-
-
-def _path(chance: random.Random, outside: str) -> str:
-    pieces = [chance.choice((*PARTS, outside)) for _ in range(chance.randint(1, 5))]
-    text = pieces[0]
-    for piece in pieces[1:]:
-        text += chance.choice(SEPARATORS) + piece
-    return chance.choice(("", "", "../", "../../", "/")) + text + chance.choice(("", "", ".md", "/", ".", " "))
 
 
 def test_no_path_leads_out_of_the_folder_or_into_git(git_repo: MakeRepo, tmp_path: Path, amount: Amount) -> None:
     repo = git_repo(name="kb", files={"a.md": "# A\n", "notes/b.md": "# B\n"})
-    (tmp_path / "secret.md").write_text(CANARY)
-    (tmp_path / "secret").write_text(CANARY)
-    guarded = {**_outside(tmp_path, repo.path), **_own(repo.path / ".git")}
+    ground = hostile_ground(tmp_path, repo)
     chance = random.Random(20261121)
     xdg = {f"XDG_{name}_HOME": str(tmp_path / "own" / name) for name in ("CACHE", "STATE")}
     with served(repo.path, "--tier", "write", env=xdg) as server:
         for _ in range(amount(40, 5000)):
-            path = _path(chance, str(tmp_path / "secret.md"))
+            path = path_string(chance, ground.secret)
             for answer in _tried(server, path):
                 assert CANARY not in answer, path
         assert not [line for line in server.lines if "Traceback" in line]
-    assert {**_outside(tmp_path, repo.path), **_own(repo.path / ".git")} == guarded
-    repo.git("fsck", "--strict", "--no-dangling")
-    for written in repo.git("ls-files", "-z").split("\0"):
-        assert not any(part.lower().rstrip(". ").startswith(".git") for part in written.split("/")), written
+    ground.assert_untouched()
 
 
 def _tried(server: Server, path: str) -> list[str]:
@@ -75,19 +52,3 @@ def _tried(server: Server, path: str) -> list[str]:
         bodies.append(str(server.rpc("kb", "resources/read", {"uri": f"pyrite://kbs/kb/entries/{uri}"})))
     assert not [body for body in bodies if "Internal error" in body], (path, bodies)
     return bodies
-
-
-def _outside(place: Path, folder: Path) -> dict[str, str]:
-    """Every file beside the folder, without what the server keeps for itself."""
-    found = (path for path in place.rglob("*") if path.is_file() and not path.is_relative_to(folder))
-    return {str(path): _hash(path) for path in found if "own" not in path.relative_to(place).parts[:1]}
-
-
-def _own(folder: Path) -> dict[str, str]:
-    """Git's own files that no write may touch."""
-    names = [folder / "config", *(folder / "hooks").glob("*"), *(folder / "info").glob("*")]
-    return {str(path): _hash(path) for path in names if path.is_file()}
-
-
-def _hash(path: Path) -> str:
-    return sha256(path.read_bytes()).hexdigest()
