@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from threading import Lock
@@ -109,6 +110,7 @@ class Collections:
         Raises:
             NotFoundError: kind "document"; context holds `nearest`: the most alike ids, or the paths of several
                 documents that have this id.
+            StorageError: it is there and cannot be read.
         """
         chosen = self.chosen(name)
         for collection in chosen:
@@ -119,6 +121,7 @@ class Collections:
             paths = [record.address.path for record in collection.index.by_id(reference)]
             if paths:
                 raise _ambiguous(reference, collection.name, sorted(paths))
+            _refuse_unreadable(collection.store, reference)
         nearest = [near for collection in chosen for near in collection.index.nearest(reference)][:MAX_NEAREST]
         where = f" in {name!r}" if name else ""
         raise NotFoundError(
@@ -183,3 +186,9 @@ def record_of(index: Index, reference: str) -> Record | None:
         return index.record(parse_document_address(reference))
     except InvalidInputError:
         return None
+
+
+def _refuse_unreadable(store: Store, reference: str) -> None:
+    """Say why a document is in no index, where its file is there and that is the reason."""
+    with suppress(InvalidInputError, NotFoundError):
+        store.read(parse_document_address(reference))

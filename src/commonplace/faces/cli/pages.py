@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from commonplace.domain.addresses import Address, parse_document_address
-from commonplace.domain.errors import NotFoundError
+from commonplace.domain.errors import NotFoundError, StorageError
 from commonplace.domain.json import Json
 from commonplace.domain.query import Record
 from commonplace.faces.cli.output import BOLD, FAINT, Output, one_line
@@ -30,10 +30,10 @@ def located(collections: Collections, reference: str) -> Found:
 
 
 def addressed(collections: Collections, reference: str) -> tuple[Collection, Address]:
-    """Like `located`; a page that is not there now is taken at its word, for what it was."""
+    """Like `located`; a page that is not there now, or cannot be read, is taken at its word, for what it was."""
     try:
         found = located(collections, reference)
-    except NotFoundError:
+    except (NotFoundError, StorageError):
         name, page = _split(collections, reference)
         return collections.chosen(name)[0], parse_document_address(page)
     return found.collection, found.record.address

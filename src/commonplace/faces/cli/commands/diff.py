@@ -13,7 +13,7 @@ import typer
 from commonplace.domain.addresses import Address
 from commonplace.faces.cli.options import Page
 from commonplace.faces.cli.output import show_diff
-from commonplace.faces.cli.pages import addressed
+from commonplace.faces.cli.pages import addressed, located
 from commonplace.faces.cli.session import Session
 from commonplace.services import history
 from commonplace.services.collections import Collection
@@ -43,6 +43,8 @@ def command(
         collection, address = addressed(collections, page)
         old = from_ or collection.store.history.head()
         text = history.diff(collection, address, old, to)
+        if not text and collection.store.stat(address) is None and not history.log(collection, address, limit=1):
+            located(collections, page)  # which says what pages there are
         if session.out.as_json:
             session.out.json({"collection": collection.name, "path": address.path, "from": old, "to": to, "diff": text})
             return
