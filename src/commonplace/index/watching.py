@@ -13,11 +13,13 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-
-from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
+from typing import TYPE_CHECKING
 
 from commonplace.domain.addresses import IGNORE_FILES, SKIPPED_FOLDERS, Address, parse_address
 from commonplace.domain.errors import InvalidInputError, KnowledgeError
+
+if TYPE_CHECKING:
+    from watchfiles._rust_notify import RustNotify
 
 log = logging.getLogger(__name__)
 
@@ -60,6 +62,11 @@ class Watcher:
     """
 
     def __init__(self, root: Path, report: Callable[[Changes], None]) -> None:
+        # Loaded here: a command that reads or writes watches nothing, and what it needs not is a tenth of its time.
+        from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError  # noqa: PLC0415
+
+        self._notify = RustNotify
+        self._failures = (OSError, WatchfilesRustInternalError)
         self._root = root
         self._report = report
         self._stop = threading.Event()
@@ -82,7 +89,7 @@ class Watcher:
             try:
                 with (
                     _held(self._root) as identity,
-                    RustNotify([str(self._root)], False, False, 0, True, True) as notify,
+                    self._notify([str(self._root)], False, False, 0, True, True) as notify,
                 ):
                     if told or self._watching.is_set():
                         log.info("%s: watching again", self._root.name)
@@ -90,7 +97,7 @@ class Watcher:
                     told = ""
                     self._watching.set()
                     self._follow(notify, identity)
-            except (OSError, WatchfilesRustInternalError) as error:
+            except self._failures as error:
                 reason = type(error).__name__
                 if told != reason:
                     log.warning("%s: cannot be watched now (%s); it is looked through instead", self._root.name, reason)
