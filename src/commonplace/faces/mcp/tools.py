@@ -5,11 +5,12 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import mcp_types as types
 from mcp import MCPError
 from pydantic import TypeAdapter
+from pydantic_core import to_json
 
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.json import Json, JsonObject
@@ -30,6 +31,8 @@ else:
 SOURCES = "commonplace/sources"
 """Key in `_meta`: what an answer came from."""
 Result = types.CallToolResult | types.InputRequiredResult
+Wire = dict[str, Json]
+"""A result as it stands on the wire: the SDK checks it once more, and a model between would be made and taken apart."""
 _BLOCK: TypeAdapter[types.ContentBlock] = TypeAdapter(types.ContentBlock)
 
 
@@ -53,6 +56,10 @@ class Tools:
 
     async def call(self, context: Context, params: types.CallToolRequestParams) -> Result:
         """Run one and show what it returned, what it needs to know first, or why it did not."""
+        # The SDK takes either from a handler, and names only the models.
+        return cast("Result", await self._called(context, params))
+
+    async def _called(self, context: Context, params: types.CallToolRequestParams) -> Wire | types.InputRequiredResult:
         row = self._rows.get(params.name)
         if row is None:
             raise MCPError(code=types.INVALID_PARAMS, message=f"Unknown tool: {params.name}")
@@ -73,12 +80,12 @@ class Tools:
         except Exception:  # noqa: BLE001 - the face is where the unforeseen ends; `observed` has logged it
             return _refused(self._dialect, KnowledgeError("Internal error; the server's log has the details."))
 
-    def _answered(self, row: Tool, call: Call, arguments: JsonObject) -> types.CallToolResult:
+    def _answered(self, row: Tool, call: Call, arguments: JsonObject) -> Wire:
         """What a tool returned, with the state that it came from: a write's own is in it, a read's is at least that."""
         before = _sources(call.services) if row.read_only else None
         result = _answered(self._dialect, row.bound.run(call, arguments))
         sources = _sources(call.services) if before is None else before
-        return result.model_copy(update={"meta": {SOURCES: sources}}) if sources else result
+        return {**result, "_meta": {SOURCES: sources}} if sources else result
 
     @property
     def names(self) -> frozenset[str]:
@@ -125,32 +132,47 @@ def _sources(services: Services) -> list[Json]:
     return [{"collection": one.collection, "commit": one.commit, "generation": one.generation} for one in found]
 
 
-def _answered(dialect: Dialect, shown: Shown) -> types.CallToolResult:
+def _answered(dialect: Dialect, shown: Shown) -> Wire:
     if isinstance(shown, Blob):
         blob = base64.b64encode(shown.content).decode()
-        contents = types.BlobResourceContents(uri=shown.uri, mime_type=shown.mime_type, blob=blob)
-        return types.CallToolResult(content=[types.EmbeddedResource(resource=contents)], is_error=False)
+        contents: Json = {"uri": shown.uri, "mimeType": shown.mime_type, "blob": blob}
+        return _wired([{"type": "resource", "resource": contents}])
     if isinstance(shown, Blocks):
-        return types.CallToolResult(content=[content_block(block) for block in shown.content], is_error=False)
+        return _wired([_dumped(content_block(block)) for block in shown.content])
     if isinstance(shown, Linked):
-        links = [types.ResourceLink(uri=one.uri, name=one.name, mime_type=one.mime_type) for one in shown.links]
-        answer = _answered(dialect, shown.said)
-        return answer.model_copy(update={"content": [*answer.content, *links]})
-    structured = {"result": shown} if isinstance(shown, list) else None if isinstance(shown, str) else dict(shown)
-    return types.CallToolResult(
-        content=[types.TextContent(text=_text(dialect, shown))], structured_content=structured, is_error=False
-    )
+        links: list[Json] = [
+            {"type": "resource_link", "uri": one.uri, "name": one.name, "mimeType": one.mime_type}
+            for one in shown.links
+        ]
+        return _said(dialect, shown.said, links)
+    return _said(dialect, shown, [])
 
 
-def _refused(dialect: Dialect, error: KnowledgeError) -> types.CallToolResult:
+def _said(dialect: Dialect, said: Said, links: list[Json]) -> Wire:
+    structured: Json = {"result": said} if isinstance(said, list) else None if isinstance(said, str) else dict(said)
+    content: list[Json] = [{"type": "text", "text": _text(dialect, said)}, *links]
+    answer = _wired(content)
+    return answer if structured is None else {**answer, "structuredContent": structured}
+
+
+def _wired(content: list[Json], *, is_error: bool = False) -> Wire:
+    return {"content": content, "isError": is_error, "resultType": "complete"}
+
+
+def _dumped(block: types.ContentBlock) -> Json:
+    return block.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def _refused(dialect: Dialect, error: KnowledgeError) -> Wire:
     shown = dialect.show_error(error)
     if dialect.errors_as == "protocol":
         raise MCPError(code=FORMS[error.code].jsonrpc, message=_text(dialect, shown)) from error
-    return types.CallToolResult(content=[types.TextContent(text=_text(dialect, shown))], is_error=True)
+    return _wired([{"type": "text", "text": _text(dialect, shown)}], is_error=True)
 
 
 def _text(dialect: Dialect, shown: Said) -> str:
     if isinstance(shown, str):
         return shown
-    separators = (",", ":") if dialect.indent is None else None
-    return json.dumps(shown, ensure_ascii=False, indent=dialect.indent, separators=separators, allow_nan=False)
+    if dialect.indent is None:
+        return to_json(shown, inf_nan_mode="null").decode()
+    return json.dumps(shown, ensure_ascii=False, indent=dialect.indent, allow_nan=False)
