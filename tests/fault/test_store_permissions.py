@@ -113,6 +113,24 @@ def test_what_may_not_be_read_is_told_and_the_rest_is_served(base: Path) -> None
     ]
 
 
+def test_a_commit_takes_no_file_for_deleted_that_may_not_be_looked_at(base: Path) -> None:
+    repo = make(base, git=True)
+    before = repo.git("-c", f"safe.directory={repo.path}", "rev-parse", "HEAD")
+    (repo.path / "closed").chmod(0o000)
+    told = as_nobody(
+        base,
+        """
+        store = open_store(base / "kb", commit="manual", state_dir=base / "state")
+        try:
+            store.repository.commit([Address("closed/b.md")], "By hand")
+        except KnowledgeError as error:
+            print(type(error).__name__, error)
+        """,
+    )
+    assert told == "StorageError closed/b.md cannot be read: Permission denied.\n"
+    assert repo.git("-c", f"safe.directory={repo.path}", "rev-parse", "HEAD") == before
+
+
 @pytest.mark.parametrize("git", [False, True])
 def test_a_folder_without_write_permission_is_read_only_and_says_so(base: Path, git: bool) -> None:
     repo = make(base, git=git)

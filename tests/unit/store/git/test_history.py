@@ -10,7 +10,7 @@ import pytest
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Author
-from commonplace.domain.errors import InvalidInputError, NotFoundError
+from commonplace.domain.errors import GitError, InvalidInputError, NotFoundError
 from commonplace.domain.ports import History
 from commonplace.domain.revisions import revision_of
 from commonplace.store import open_store
@@ -85,6 +85,18 @@ def test_a_document_is_read_as_it_was(repo: GitRepo, below: str) -> None:
     assert past.read(A, log[1].id[:7].upper()) == b"2\n"
     assert past.read(B, log[0].id) == b"3\n"
     assert past.read(A, past.head()) == b"3\n"
+
+
+def test_a_version_whose_bytes_cannot_be_read_is_told_as_gits_failure(repo: GitRepo, below: str) -> None:
+    first = subjects(repo)[-1]
+    blob = repo.git("rev-parse", f"{first}:{below + '/' if below else ''}a.md")
+    (repo.path / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    for revision in (first, blob):
+        with pytest.raises((GitError, NotFoundError)) as failure:
+            history(repo.path / below).read(A, revision)
+        assert type(failure.value).__module__ == GitError.__module__
+    with pytest.raises(GitError, match="cannot be read"):
+        history(repo.path / below).read(A, first)
 
 
 def test_a_document_is_read_by_the_blob_id_of_a_version(repo: GitRepo, below: str) -> None:

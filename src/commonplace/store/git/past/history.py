@@ -122,7 +122,7 @@ class GitHistory:
         if isinstance(found, pygit2.Commit):
             content = self._content_at(found, address)
         else:
-            content = found.data if self._was(address, str(found.id)) else None
+            content = guarded(lambda: found.data) if self._was(address, str(found.id)) else None
         if content is None:
             raise _no_such_revision(address, revision)
         return content
@@ -192,7 +192,7 @@ class GitHistory:
             blob = commit.tree[self._prefix + address.path]
         except KeyError:
             return None
-        return blob.data if isinstance(blob, pygit2.Blob) else None
+        return guarded(lambda: blob.data) if isinstance(blob, pygit2.Blob) else None
 
     def _was(self, address: Address, blob: str) -> bool:
         """Whether a blob was this document at any time."""
