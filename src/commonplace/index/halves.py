@@ -228,6 +228,11 @@ def refuse_unless_damaged(error: Exception) -> None:
         raise _unwritable() from error
 
 
+def is_read_only(error: Exception) -> bool:
+    """Whether the catalogue refused a write: one opened while it could not be written does, until it is opened anew."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_READONLY
+
+
 def unusable() -> StorageError:
     """The error for an index that fails even when it is new."""
     return StorageError("The index fails even when it is built anew.", kind="index", hint="See the log for the reason.")

@@ -33,7 +33,7 @@ from commonplace.index.catalogue.entries import record_at, records_where, revisi
 from commonplace.index.catalogue.presence import OnDisk
 from commonplace.index.collecting import keep_what_is_there
 from commonplace.index.dating import Dating
-from commonplace.index.halves import DAMAGE, Halves, Home, View, refuse_unless_damaged, unusable
+from commonplace.index.halves import DAMAGE, Halves, Home, View, is_read_only, refuse_unless_damaged, unusable
 from commonplace.index.intake import FEW_FILES, Outcome
 from commonplace.index.moving import Moving
 from commonplace.index.watching import Changes, Watcher
@@ -365,7 +365,8 @@ class LocalIndex:
                 with failures():
                     return work(halves)
             except DAMAGE as error:
-                refuse_unless_damaged(error)
+                if attempt or not is_read_only(error):
+                    refuse_unless_damaged(error)
                 log.warning("%s: the index failed (%s)", self._store.name, type(error).__name__)
                 if attempt == 1:
                     self._home.discard()

@@ -38,7 +38,12 @@ def quick_folder() -> Iterator[Path]:
 @COMPILER
 @pytest.mark.parametrize(
     ("write", "fault", "parts", "stride"),
-    [("rename", "EIO", "store", 90), ("create", "ENOSPC from then on", "store", 7), ("create", "EIO", "index", 90)],
+    [
+        ("rename", "EIO", "store", 90),
+        ("create", "ENOSPC from then on", "store", 7),
+        ("create", "EIO", "index", 90),
+        ("rename", "EACCES from then on", "index", 90),
+    ],
 )
 def test_a_write_with_a_failing_call_is_done_or_undone(
     write: str, fault: str, parts: str, stride: int, quick_folder: Path
