@@ -181,8 +181,8 @@ def test_nothing_is_suggested_for_what_is_like_nothing(base: Indexed) -> None:
 
 
 def test_a_path_that_differs_only_in_case_is_named(base: Indexed) -> None:
-    assert base.index.same_name(Address("NOTES/ideas.md")) == Address("notes/Ideas.md")
-    assert base.index.same_name(Address("notes/Ideas.md")) is None
+    assert base.index.same_name(Address("NOTES/ideas.md")) == [Address("notes/Ideas.md")]
+    assert base.index.same_name(Address("notes/Ideas.md")) == []
 
 
 def test_links_after_many_changes_are_those_of_a_new_index(tmp_path: Path) -> None:

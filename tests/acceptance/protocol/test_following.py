@@ -140,7 +140,8 @@ def test_each_change_is_told_once_to_every_client(change: Callable[[Site], None]
 
 def mark(notes: Site, clients: Iterable[Callable[[], list[str]]], count: int) -> None:
     """Change one more document, and return when all clients have been told of it so many times."""
-    notes.repo.write("mark.md", f"mark {count}")
+    # In one step: a file that is emptied first and filled a moment later has changed twice.
+    notes.repo.write(".mark.md.swp", f"mark {count}").rename(notes.repo.path / "mark.md")
     for told in clients:
         eventually(lambda told=told: told().count(MARK) == count)
 

@@ -190,7 +190,7 @@ class EmbeddedEngine:
         entries = {address: known.entries[address] for address in revisions if address in known.entries}
         for record in self._records(changed, len(revisions)):
             entries[record.address] = page_from(record.address, record.frontmatter, record.title)
-        if len(changed) > MANY:
+        if len(changed) > MANY and not known.revisions:
             keep_what_is_there()
         found = [entry for entry in entries.values() if isinstance(entry, Page)]
         pages, repeated = settled(found, self._space().paths)
