@@ -118,6 +118,7 @@ def test_attachments_move_with_their_note(used: Site) -> None:
     said = wiki.text("rename_note", path="Move/Me", new_path="Gone/To")
     assert said.partition("\n")[2] == "Updated 2 backreferences:\n- Move/Me/Below\n- Sees it"
     assert wiki.text("list_attachments", path="Gone/To").endswith("- plan.png (image/png, 4 bytes)")
+    assert "plan.png" not in wiki.text("list_notes"), "an attachment is no note wherever it lies"
     assert (repo.path / "Gone" / "To.md").read_text() == "![plan](To/plan.png) and [[Gone/To/plan.png]]\n"
     assert (repo.path / "Sees it.md").read_text() == "![plan](Gone/To/plan.png) ![[Gone/To/plan.png]] [[Gone/To]]\n"
     assert (repo.path / "Move" / "Me" / "Below.md").read_text() == "![plan](../../Gone/To/plan.png)\n"

@@ -65,6 +65,14 @@ def test_it_says_from_when_on_changes_are_noticed(tmp_path: Path) -> None:
             assert base.index.wait_watched(0)
 
 
+def test_a_file_that_is_no_document_is_not_taken_in_with_those_that_are(base: Indexed) -> None:
+    base.write("docs/plan.txt", "kangaroo\n")
+    base.write("docs/n3.md", "# N3\n\nkangaroo\n")
+    base.index.update([Address("docs/n3.md"), Address("docs/plan.txt")])
+    assert base.found("kangaroo ", prefix=False) == ["docs/n3.md"]
+    assert base.index.counts().documents == len(FILES)
+
+
 def test_a_save_by_writing_beside_and_renaming_is_found(base: Indexed) -> None:
     base.write("docs/.n3.md.swp", "# N3\n\nkangaroo\n")
     (base.folder / "docs" / ".n3.md.swp").rename(base.folder / "docs" / "n3.md")

@@ -379,12 +379,12 @@ class _Taking:
         self._outcome.removed += known is not None and record is None
 
     def _load(self, address: Address, stat: FileStat | None) -> tuple[FileStat, bytes] | None:
-        """A file's facts and bytes; None when it is gone or cannot be read, which is then noted."""
+        """A file's facts and bytes; None when it is no document, is gone or cannot be read, which is then noted."""
         if address.path in self._unreadable:
             self._connection.execute("DELETE FROM unreadable WHERE path = ?", (address.path,))
         try:
             stat = stat or self._stat(address)
-            return None if stat is None else (_settled(stat), self._read(address))
+            return (_settled(stat), self._read(address)) if stat and address.is_document else None
         except NotFoundError:
             return None
         except StorageError as error:

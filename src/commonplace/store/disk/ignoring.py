@@ -15,6 +15,7 @@ from fnmatch import translate
 from pathlib import Path
 
 from commonplace.domain.addresses import IGNORE_FILES, Address
+from commonplace.domain.errors import StorageError
 
 OWN, GITS = IGNORE_FILES
 MAX_BYTES = 1_000_000
@@ -95,13 +96,16 @@ class IgnoreRules:
     Args:
         root: The folder, real and absolute.
         tracked: See `Tracked`.
+
+    Raises:
+        StorageError: whether the folder is in a Git work tree cannot be seen.
     """
 
     def __init__(self, root: Path, tracked: Tracked = frozenset) -> None:
         self._root = root
         self._tracked = tracked
         self._cache: dict[str, tuple[_Stamp, tuple[Pattern, ...]]] = {}
-        top = next((above for above in (root, *root.parents) if (above / ".git").exists()), None)
+        top = _top(root)
         self._in_git = top is not None
         self._above: list[tuple[Path, str]] = []
         if top is not None:
@@ -250,3 +254,15 @@ def _part(text: str) -> re.Pattern[str] | None:
 
 def _below(above: Path, folder: Path) -> str:
     return "" if above == folder else folder.relative_to(above).as_posix()
+
+
+def _top(root: Path) -> Path | None:
+    """The top of the Git work tree that a folder is in; None for none."""
+    try:
+        return next((above for above in (root, *root.parents) if (above / ".git").exists()), None)
+    except OSError as error:
+        raise StorageError(
+            f"Whether the folder is in a Git repository cannot be seen: {error.strerror}.",
+            kind="folder",
+            hint="Let this user look at the folder and at those above it.",
+        ) from error
