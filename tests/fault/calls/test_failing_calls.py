@@ -43,7 +43,6 @@ def quick_folder() -> Iterator[Path]:
         ("create", "ENOSPC from then on", "store", 7),
         ("create", "EIO", "index", 90),
         ("rename", "EACCES from then on", "index", 90),
-        ("rename_note", "EIO", "store", 120),
         ("kb_commit", "EIO", "store", 8),
     ],
 )
