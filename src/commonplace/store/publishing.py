@@ -53,7 +53,9 @@ class Publisher:
         sign_off: bool = False,
     ) -> Receipt:
         """One commit of the collection's files as they are now; what else is staged or changed stays as it is."""
-        if reason := self._git.refusal():
+        with refusals("the commit"):
+            reason = self._git.refusal()
+        if reason:
             raise ReadOnlyError(f"Nothing can be committed: {reason}.", kind="repository")
         with refusals("the commit"), self._writer.lock.held(WAIT_SECONDS):
             self._writer.repair()
