@@ -12,6 +12,7 @@ import pytest
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.query import Filter
+from commonplace.index.intake import FEW_FILES
 from indexed import Indexed, eventually
 from support import GitRepo, new_repo
 
@@ -227,8 +228,35 @@ def test_a_listener_is_told_of_what_another_process_took_in(base: Indexed) -> No
     told, other = Told(), base.another()
     base.index.listen(told)
     other.update([base.write("docs/n4.md", "# N4\n\nkangaroo\n")])
-    assert eventually(lambda: told.changes == [(["docs/n4.md"], True)])
+    assert eventually(lambda: told.changes == [(["docs/n4.md"], False)])
+    other.update([base.write("docs/new.md", "# New\n")])
+    assert eventually(lambda: told.changes[1:] == [(["docs/new.md"], True)])
     other.close()
+
+
+def test_a_writer_tells_its_listener_even_if_another_process_took_its_write_in(tmp_path: Path) -> None:
+    with Indexed(tmp_path, FILES) as base:
+        told, other = Told(), base.another()
+        base.index.listen(told)
+        written = base.write("docs/n4.md", "# N4\n\nkangaroo\n")
+        other.update([written])
+        base.index.update([written])
+        base.index.update([written])
+        assert told.changes == [(["docs/n4.md"], False)]
+        other.close()
+
+
+def test_many_edits_are_not_told_as_documents_that_come_or_go(tmp_path: Path) -> None:
+    many = {f"n{number}.md": "# N\n" for number in range(FEW_FILES + 1)}
+    with Indexed(tmp_path, many) as base:
+        told = Told()
+        base.index.listen(told)
+        for path in many:
+            base.write(path, "# N\n\nkangaroo\n")
+        base.index.sync()
+        base.write("new.md", "# N\n")
+        base.index.sync()
+        assert told.changes == [(sorted(many), False), (["new.md"], True)]
 
 
 def test_a_sync_by_request_tells_what_it_found_and_the_first_one_nothing(tmp_path: Path) -> None:

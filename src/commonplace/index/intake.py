@@ -98,14 +98,8 @@ class Intake:
         with self._catalogue.writing() as connection:
             recent = _RecentTexts(connection)
             again = left_pending(connection, paths)
-            taking = _Taking(
-                (self._store.stat, self._store.read),
-                connection,
-                recent,
-                Linker(connection, self._store, self._others),
-                outcome,
-                again,
-            )
+            files, linker = (self._store.stat, self._store.read), Linker(connection, self._store, self._others)
+            taking = _Taking(files, connection, recent, linker, outcome, again)
             for path in dict.fromkeys(paths):
                 taking.take(Address(path), None)
             taking.finish()
@@ -327,7 +321,7 @@ class _Taking:
         self._connection = connection
         self._texts = texts
         self._linker = linker
-        self._outcome = outcome
+        self._outcome, self._before = outcome, (outcome.added, outcome.removed)
         self._again = again
         self._entries = Entries(connection)
         self._unreadable = {cast("str", row[0]) for row in connection.execute("SELECT path FROM unreadable")}
@@ -360,6 +354,8 @@ class _Taking:
 
     def finish(self) -> None:
         """Write what was taken in; to be called once, before the links are settled."""
+        if (self._outcome.added, self._outcome.removed) != self._before:
+            grow(self._connection, "comings")
         self._entries.finish()
         self._linker.finish()
 

@@ -36,6 +36,7 @@ from commonplace.index.dating import Dating
 from commonplace.index.halves import DAMAGE, Halves, Home, View, is_read_only, refuse_unless_damaged, unusable
 from commonplace.index.intake import FEW_FILES, Outcome
 from commonplace.index.moving import Moving
+from commonplace.index.telling import Listener, Telling
 from commonplace.index.watching import Changes, Watcher
 from commonplace.index.words.fulltext import failures
 
@@ -43,8 +44,6 @@ log = logging.getLogger(__name__)
 
 DATED_SECONDS = 10.0
 """How long a question about created or updated times waits for the history to be read."""
-OWN_WRITES = 1000
-"""How many of this process's own writes are remembered, so as not to be reported as changes from outside."""
 
 Given = TypeVar("Given")
 
@@ -70,9 +69,7 @@ class LocalIndex:
         self._ready = threading.Event()
         self._watched = threading.Event()
         self._steps = (0, 0)
-        self._own: dict[Address, str] = {}
-        self._knowing = threading.Lock()
-        self._listeners: list[Callable[[Sequence[Address], bool], None]] = []
+        self._telling = Telling(self._revision_at, self._comings)
 
     def sync(self, progress: Progress | None = None, *, afresh: bool = False) -> SyncReport:
         """Compare every file with the index, or with an empty one, and bring in what differs."""
@@ -82,8 +79,8 @@ class LocalIndex:
                 self._reopen(self._halves)
         begun = self._ready.is_set()
         outcome = self._sync(progress)
-        if begun and self._listeners:
-            self._tell([address for address in outcome.changed if self._remember(address)], outcome)
+        if begun:
+            self._telling.tell(self._telling.news(outcome.changed))
         return SyncReport(
             added=outcome.added,
             updated=outcome.updated,
@@ -94,19 +91,19 @@ class LocalIndex:
     def update(self, addresses: Sequence[Address]) -> None:
         """Bring these files up to date; what cannot be taken in now is left to the next scan, and said in the log."""
         try:
-            with self._knowing:
+            # Who watches the folder must not take a write of this process for one from outside.
+            with self._telling.held():
                 outcome = self._take_few([address.path for address in addresses])
-                for address in addresses:
-                    self._remember(address)
+                news = self._telling.news([*addresses, *outcome.changed])
         except (StorageError, UnavailableError, OSError):
             log.exception("%s: the index could not take in a change; the next scan will", self._store.name)
             return
         self._dating.poke()
-        self._tell(outcome.changed, outcome)
+        self._telling.tell(news)
 
-    def listen(self, listener: Callable[[Sequence[Address], bool], None]) -> None:
+    def listen(self, listener: Listener) -> None:
         """Tell a listener of every change from now on."""
-        self._listeners.append(listener)
+        self._telling.listen(listener)
 
     @contextmanager
     def watch(self, on_change: Callable[[Sequence[Address]], None] | None = None) -> Generator[None]:
@@ -268,6 +265,7 @@ class LocalIndex:
         outcome = self._with_halves(lambda halves: halves.intake.take_scanned(stats, tell))
         if not self._ready.is_set():
             keep_what_is_there()
+            self._telling.begin()
         self._ready.set()
         self._dating.poke()
         return outcome
@@ -293,19 +291,10 @@ class LocalIndex:
                 self._dating.poke()
         if others:
             self._with_halves(lambda halves: halves.intake.take_others(others))
-        with self._knowing:
-            foreign = [address for address in documents if self._remember(address)]
-        if on_change and foreign:
-            on_change(foreign)
-        self._tell(list(dict.fromkeys([*foreign, *outcome.changed])), outcome)
-
-    def _tell(self, documents: Sequence[Address], outcome: Outcome) -> None:
-        """Tell the listeners; of what another process took in, nobody here knows whether it came, changed or went."""
-        if documents and self._listeners:
-            known = set(outcome.changed)
-            listing = bool(outcome.added or outcome.removed) or not known.issuperset(documents)
-            for listener in self._listeners:
-                listener(documents, listing)
+        news = self._telling.news([*documents, *outcome.changed])
+        if on_change and news:
+            on_change(news)
+        self._telling.tell(news)
 
     def _take_few(self, paths: Sequence[str]) -> Outcome:
         outcome = self._with_halves(lambda halves: halves.intake.take_few(paths))
@@ -324,16 +313,12 @@ class LocalIndex:
             if halves is self._halves and halves.current:
                 log.warning("%s: changed documents wait for the full text", self._store.name, exc_info=True)
 
-    def _remember(self, address: Address) -> bool:
-        """Whether a document is other than this process last knew or wrote it; from now on it is not."""
+    def _revision_at(self, address: Address) -> str:
         record = self.record(address)
-        revision = record.revision if record else ""
-        if self._own.get(address) == revision:
-            return False
-        self._own[address] = revision
-        while len(self._own) > OWN_WRITES:
-            del self._own[next(iter(self._own))]
-        return True
+        return record.revision if record else ""
+
+    def _comings(self) -> int:
+        return self._ask(lambda view: read_number(view.connection, "comings"))
 
     def _wait_dated(self, filter_: Filter, sort: str) -> None:
         bounds = (filter_.created_from, filter_.created_to, filter_.updated_from, filter_.updated_to)

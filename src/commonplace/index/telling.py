@@ -1,0 +1,74 @@
+"""Telling listeners what changed in an index: each change once, whoever made it and whichever process took it in."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
+
+from commonplace.domain.addresses import Address
+
+MOST_KNOWN = 1000
+"""Of how many documents it is remembered what was told last."""
+
+Listener = Callable[[Sequence[Address], bool], None]
+"""Takes documents that changed, and whether some may have come or gone."""
+
+
+class Telling:
+    """What the listeners of one process were told.
+
+    Processes that share an index see the same change, and only one of them takes it in. So what a change is worth
+    telling is decided by what stands in the index, not by who put it there.
+
+    Args:
+        revision_at: The revision of a document, empty when there is none.
+        comings: A number that is another one whenever documents have come or gone.
+    """
+
+    def __init__(self, revision_at: Callable[[Address], str], comings: Callable[[], int]) -> None:
+        self._revision_at = revision_at
+        self._comings = comings
+        self._lock = threading.RLock()
+        self._known: dict[Address, str] = {}
+        self._told_comings = 0
+        self._listeners: list[Listener] = []
+
+    def listen(self, listener: Listener) -> None:
+        """Tell a listener of every change from now on."""
+        self._listeners.append(listener)
+
+    def begin(self) -> None:
+        """All that came until now is no news."""
+        with self._lock:
+            self._told_comings = self._comings()
+
+    @contextmanager
+    def held(self) -> Generator[None]:
+        """For the length of a `with` block no other thread decides what is news."""
+        with self._lock:
+            yield
+
+    def news(self, addresses: Iterable[Address]) -> list[Address]:
+        """Those of these documents that are other than was last said; from now on they are not."""
+        with self._lock:
+            return [address for address in dict.fromkeys(addresses) if self._differs(address)]
+
+    def tell(self, documents: Sequence[Address]) -> None:
+        """Tell the listeners of documents that are news."""
+        if not documents or not self._listeners:
+            return
+        with self._lock:
+            comings = self._comings()
+            listing, self._told_comings = comings != self._told_comings, comings
+        for listener in self._listeners:
+            listener(documents, listing)
+
+    def _differs(self, address: Address) -> bool:
+        revision = self._revision_at(address)
+        if self._known.get(address) == revision:
+            return False
+        self._known[address] = revision
+        while len(self._known) > MOST_KNOWN:
+            del self._known[next(iter(self._known))]
+        return True
