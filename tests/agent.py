@@ -132,6 +132,23 @@ def agent(
                 yield Agent(portal, client)
 
 
+class Told:
+    """What a client was told of one call."""
+
+    def __init__(self) -> None:
+        self.counts: list[tuple[float, float | None]] = []
+
+    async def __call__(self, done: float, total: float | None, message: str | None) -> None:
+        del message
+        self.counts.append((done, total))
+
+    @property
+    def is_growing(self) -> bool:
+        """Whether every count is more than the one before, as the protocol asks, and none is past its total."""
+        done = [count for count, _ in self.counts]
+        return done == sorted(set(done)) and all(total is None or count <= total for count, total in self.counts)
+
+
 def start(client: Agent, tool: str, /, progress: ProgressFnT | None = None, **arguments: Any) -> Future[CallToolResult]:
     """Begin a call and go on; to cancel what comes back is to cancel the call, as programs do."""
 

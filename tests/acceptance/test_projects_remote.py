@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from agent import Told, start, text_of
 from knowledge import clean, create, projects, repository
 from support import GitRepo, eventually
 
@@ -67,7 +68,9 @@ def test_each_commit_is_pushed_in_the_background(home: Path, origin: GitRepo, ot
         client.call("update_project_main", project_id="app", content="second")
         eventually(lambda: main_of(origin, "projects/app/main.md") == "second")
         eventually(lambda: status(client) == "origin/main (up to date)")
-        done = client.call("sync_storage")
+        told = Told()
+        done = json.loads(text_of(start(client, "sync_storage", told).result()))
+        assert (told.counts[0], told.counts[-1], told.is_growing) == ((1, 3), (3, 3), True)
         assert done["pushed"] is True
         assert "push_error" not in done
     clean(home)

@@ -123,6 +123,7 @@ class Repository(Protocol):
         *,
         author: Author | None = None,
         sign_off: bool = False,
+        progress: Progress | None = None,
     ) -> Receipt:
         """One commit of the collection's files as they are now; what else is staged or changed stays as it is.
 
@@ -132,6 +133,7 @@ class Repository(Protocol):
             message: The commit's message.
             author: Who it names, or None for the configured identity.
             sign_off: Whether to add `Signed-off-by` with the committer's name.
+            progress: Told how many files are read; what may stop here has changed nothing.
 
         Raises:
             NotFoundError: an address is neither a file nor in the last commit.

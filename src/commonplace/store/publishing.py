@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from commonplace.domain.addresses import Address, parse_address
 from commonplace.domain.changes import Author, FileStat, Receipt
 from commonplace.domain.errors import GitError, InvalidInputError, NotFoundError, ReadOnlyError
+from commonplace.domain.ports import Progress
 from commonplace.domain.revisions import revision_of
 from commonplace.store.disk.folder import Folder
 from commonplace.store.disk.swapping import refusals
@@ -51,6 +52,7 @@ class Publisher:
         *,
         author: Author | None = None,
         sign_off: bool = False,
+        progress: Progress | None = None,
     ) -> Receipt:
         """One commit of the collection's files as they are now; what else is staged or changed stays as it is."""
         with refusals("the commit"):
@@ -59,7 +61,7 @@ class Publisher:
             raise ReadOnlyError(f"Nothing can be committed: {reason}.", kind="repository")
         with refusals("the commit"), self._writer.lock.held(WAIT_SECONDS):
             self._writer.repair()
-            found = self._contents(self._dirty() if addresses is None else addresses)
+            found = self._contents(self._dirty() if addresses is None else addresses, progress)
             contents = {f"{self._prefix}{address.path}": content for address, (_, content) in found.items()}
             written = {f"{self._prefix}{address.path}": stat for address, (stat, _) in found.items() if stat}
             words = wording(self._git.repository, message, author, sign_off=sign_off)
@@ -105,17 +107,21 @@ class Publisher:
         done = "has it already" if "\t[up to date]" in outcome.output else "has it now"
         return f"{remote} {done}: {name} at {repository.tip(reference)[:8]}"
 
-    def _contents(self, addresses: Sequence[Address]) -> dict[Address, tuple[FileStat | None, bytes | None]]:
+    def _contents(
+        self, addresses: Sequence[Address], progress: Progress | None
+    ) -> dict[Address, tuple[FileStat | None, bytes | None]]:
         """Each file's facts and bytes, None for one that is gone."""
         found: dict[Address, tuple[FileStat | None, bytes | None]] = {}
         repository = self._git.repository
-        for address in addresses:
+        for number, address in enumerate(addresses, 1):
             if self._folder.stat_surely(address) is not None:
                 found[address] = self._folder.load(address)
             elif repository.entry(repository.head, f"{self._prefix}{address.path}"):
                 found[address] = None, None
             else:
                 raise NotFoundError(f"No such file: {address}.", kind="document", path=address.path)
+            if progress:
+                progress(number, len(addresses))
         return found
 
     def _dirty(self) -> list[Address]:

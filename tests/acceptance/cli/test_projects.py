@@ -38,6 +38,13 @@ def test_instruction_files_are_brought_in_and_shown_and_the_store_goes_to_its_re
     assert shell.ok("projects", "status", "--json").json["remote_status"] == "No remote configured"
     GitRepo(home).git("remote", "add", "origin", str(bare.path))
     (home / "projects/my-app/main.md").write_text("by hand\n")
+    planned = shell.ok("projects", "sync", "--dry-run", "--json").json
+    assert planned == {
+        "would_commit": [" M projects/my-app/main.md"],
+        "remote_status": "origin/main (3 ahead, 0 behind)",
+    }
+    assert "Would commit 1 files" in shell.ok("projects", "sync", "--dry-run").out
+    assert shell("projects", "list", "--dry-run").code == 2
     synced = shell.ok("projects", "sync", "--json").json
     assert (synced["pushed"], "push_error" in synced) == (True, False)
     assert bare.git("show", "main:projects/my-app/main.md") == "by hand"

@@ -10,30 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from agent import Agent, Mode, agent, start, text_of
+from agent import Agent, Mode, Told, agent, start, text_of
 from serving import RawSession, rpc_request
 from support import eventually
 from ways import ENTRIES, Site, Way
 
 STEP = 50
 """Entries that a check looks at between two reports."""
-
-
-class Told:
-    """What a client was told of one call."""
-
-    def __init__(self) -> None:
-        self.counts: list[tuple[float, float | None]] = []
-
-    async def __call__(self, done: float, total: float | None, message: str | None) -> None:
-        del message
-        self.counts.append((done, total))
-
-    @property
-    def is_growing(self) -> bool:
-        """Whether every count is more than the one before, as the protocol asks, and none is past its total."""
-        done = [count for count, _ in self.counts]
-        return done == sorted(set(done)) and all(total is None or count <= total for count, total in self.counts)
 
 
 @pytest.mark.parametrize("tool", ["kb_qa_validate", "kb_qa_status"])
@@ -56,6 +39,20 @@ def test_bringing_the_index_up_to_date_says_how_far_it_is(client: Agent, site: S
         file.unlink()
     assert client.call("kb_index_sync")["synced"]
     assert told.is_growing
+
+
+def test_a_commit_and_a_push_say_how_far_they_are(client: Agent, site: Site, tmp_path: Path) -> None:
+    site.repo.git("init", "--quiet", "--bare", str(tmp_path / "remote.git"))
+    site.repo.git("remote", "add", tmp_path.name, str(tmp_path / "remote.git"))
+    paths = [f"committed/{tmp_path.name}-{number}.md" for number in range(3)]
+    for path in paths:
+        site.repo.write(path, "# New\n")
+    committed, pushed = Told(), Told()
+    start(client, "kb_commit", committed, kb="notes", message="New", paths=paths).result()
+    done = start(client, "kb_push", pushed, kb="notes", remote=tmp_path.name).result()
+    assert done.is_error is False
+    assert (committed.counts[-1], committed.is_growing) == ((3, 3), True)
+    assert (pushed.counts[-1], pushed.is_growing) == ((1, 1), True)
 
 
 def test_who_does_not_ask_is_not_told(client: Agent) -> None:

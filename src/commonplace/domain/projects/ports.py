@@ -7,6 +7,7 @@ from typing import Protocol
 
 from commonplace.domain.changes import FileStat
 from commonplace.domain.json import JsonObject
+from commonplace.domain.ports import Progress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,8 +74,11 @@ class Upstream(Protocol):
         """How things stand, by what is known here; the remote is not asked."""
         ...
 
-    def sync(self) -> SyncOutcome:
+    def sync(self, progress: Progress | None = None) -> SyncOutcome:
         """Commit every change made by hand, bring in what the remote has, and push.
+
+        Args:
+            progress: Told after each of these three steps.
 
         Raises:
             GitError, StorageError, ReadOnlyError: the commit failed. A failed push is told in the outcome.

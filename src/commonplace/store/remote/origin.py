@@ -15,6 +15,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from commonplace.domain.errors import GitError, KnowledgeError
+from commonplace.domain.ports import Progress
 from commonplace.domain.projects.ports import StorageStatus, SyncOutcome
 from commonplace.store.git.repository import GitRepository, guarded
 from commonplace.store.git_command import Outcome, try_git
@@ -31,6 +32,9 @@ FETCH_SECONDS = 30.0
 PUSH_SECONDS = 30.0
 PUSH_ATTEMPTS = 3
 """How often a push is made anew because others push at the same time."""
+
+STEPS = 3
+"""Of a synchronisation: committed, brought in, pushed."""
 
 _TRACKING = f"refs/remotes/{REMOTE}/{BRANCH}"
 _SYNCED = "refs/commonplace/synced"
@@ -96,15 +100,21 @@ class Origin:
             rescued=tuple(name.removeprefix("refs/heads/") for name in sorted(rescued)),
         )
 
-    def sync(self) -> SyncOutcome:
+    def sync(self, progress: Progress | None = None) -> SyncOutcome:
         """Commit every change made by hand, bring in what the remote has, and push."""
+        told = progress or _nobody
         with self._tree.writer.lock.held(WAIT_SECONDS):
             self._tree.writer.repair()
             files, message = self._tree.commit_all()
+        told(1, STEPS)
         if not self._configured:
+            told(STEPS, STEPS)
             return SyncOutcome(files=files, message=message, pushed=False, error="No remote configured")
         with self._network:
-            error = self._brought_in() or self._pushed()
+            error = self._brought_in()
+            told(2, STEPS)
+            error = error or self._pushed()
+        told(STEPS, STEPS)
         return SyncOutcome(files=files, message=message, pushed=not error, error=error)
 
     @property
@@ -233,3 +243,8 @@ class Origin:
     def _delete(self, name: str) -> None:
         if name and self._repository.tip(name):
             guarded(lambda: self._repository.handle.references.delete(name))
+
+
+def _nobody(done: int, total: int) -> None:
+    """Where nobody wants to know how far it is."""
+    del done, total

@@ -2,7 +2,8 @@
 
 As JSON: `list`: `{"projects": [{"project_id", "has_main", "file_count", "updated"}]}`; `show`: `{"project_id", "main",
 "files": [{"filename", "title", "keywords", "updated"}]}`; `status` and `sync`: as the tools `get_storage_status` and
-`sync_storage`; `import`: `{"project_id", "imported": [NAME]}`.
+`sync_storage`; `sync --dry-run`: `{"would_commit": [LINE], "remote_status"}`; `import`: `{"project_id", "imported":
+[NAME]}`.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ class What:
 
     project: Annotated[str, typer.Option("--project", metavar="ID", help="The project; for show and import.")] = ""
     force: Annotated[bool, typer.Option("--force", help="Replace instructions that are there already.")] = False
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="With sync: only tell what would be done.")] = False
 
 
 def command(
@@ -46,7 +48,7 @@ def command(
         commonplace projects show --project my-app
         commonplace projects import CLAUDE.md AGENTS.md --project my-app
         commonplace projects status
-        commonplace projects sync
+        commonplace projects sync --dry-run
 
     The store is --kb, else $KNOWLEDGE_MCP_HOME, else ~/.knowledge-mcp. Several files that are imported become one text,
     in their order. Imported files stay where they are.
@@ -55,6 +57,8 @@ def command(
         raise ConfigError(f"projects {action} needs --project ID.", kind="option", hint="See projects list.")
     if (action == "import") != bool(files):
         raise ConfigError("FILEs are given to import, and to nothing else.", kind="option")
+    if what.dry_run and action != "sync":
+        raise ConfigError("--dry-run is for sync alone.", kind="option", hint="See projects --help.")
     texts = [(Path(file).name, read_text(file, session.out).decode("utf-8-sig", "replace")) for file in files or ()]
     with session.opened_projects() as home:
         home.upstream.wait_started()
@@ -71,7 +75,7 @@ def command(
             case "status":
                 _status(session, home)
             case "sync":
-                _sync(session, home)
+                (_plan if what.dry_run else _sync)(session, home)
 
 
 def _list(session: Session, home: Home) -> None:
@@ -135,6 +139,17 @@ def _status(session: Session, home: Home) -> None:
     out.line(status.remote)
     for line in (*status.uncommitted, *(f"Rescued: {name}" for name in status.rescued)):
         out.line(out.styled("", line))
+
+
+def _plan(session: Session, home: Home) -> None:
+    status = home.upstream.status()
+    if session.out.as_json:
+        session.out.json({"would_commit": list(status.uncommitted), "remote_status": status.remote})
+        return
+    session.out.line(f"Would commit {len(status.uncommitted)} files, bring in what the remote has, and push")
+    session.out.line(status.remote)
+    for line in status.uncommitted:
+        session.out.line(session.out.styled("", line))
 
 
 def _sync(session: Session, home: Home) -> None:

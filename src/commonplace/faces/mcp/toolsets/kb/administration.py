@@ -41,7 +41,7 @@ def kb_commit(call: Call, given: KbCommit) -> Shown:
     """Commit this base's files and nothing else."""
     collection = call.services.collections.get(given.kb)
     paths = None if given.paths is None else [parse_address(path) for path in given.paths]
-    receipt = _repository(collection).commit(paths, given.message, sign_off=given.sign_off)
+    receipt = _repository(collection).commit(paths, given.message, sign_off=given.sign_off, progress=call.progress)
     files = sorted(address.path for address in {*receipt.revisions, *receipt.removed})
     return {
         "success": True,
@@ -55,7 +55,10 @@ def kb_commit(call: Call, given: KbCommit) -> Shown:
 def kb_push(call: Call, given: KbPush) -> Shown:
     """Publish a branch."""
     collection = call.services.collections.get(given.kb)
-    return {"success": True, "message": _repository(collection).push(given.remote, given.branch or "")}
+    call.progress(0, 1)
+    said = _repository(collection).push(given.remote, given.branch or "")
+    call.progress(1, 1)
+    return {"success": True, "message": said}
 
 
 def _repository(collection: Collection) -> Repository:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Literal, TypeVar
 
 from pydantic import BaseModel
 
 from commonplace.domain.json import JsonObject
+from commonplace.domain.ports import Progress
 from commonplace.faces.mcp.dialect import Dialect, Tool, result_schema
 from commonplace.faces.mcp.toolsets.projects import documents, instructions, parameters, todos
 from commonplace.faces.mcp.toolsets.projects.calling import bound
@@ -35,7 +37,23 @@ def _tool(
     told: tuple[str, str],
     answer: dict[str, str],
 ) -> Tool:
-    """A row of the toolset.
+    """A row of the toolset; the arguments are those of `_long_tool`."""
+
+    @wraps(run)
+    def without_steps(home: Home, given: P, _: Progress) -> JsonObject:
+        return run(home, given)
+
+    return _long_tool(without_steps, params, effect, told, answer)
+
+
+def _long_tool(
+    run: Callable[[Home, P, Progress], JsonObject],
+    params: type[P],
+    effect: Effect,
+    told: tuple[str, str],
+    answer: dict[str, str],
+) -> Tool:
+    """A row of the toolset for what takes several steps and says so.
 
     Args:
         run: What answers; the tool is called as it is.
@@ -288,7 +306,7 @@ _OF_STORAGE = (
             "status_details": "string",
         },
     ),
-    _tool(
+    _long_tool(
         instructions.sync_storage,
         parameters.Nothing,
         "sets",

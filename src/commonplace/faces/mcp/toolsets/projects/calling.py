@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.ports import Progress
 from commonplace.domain.projects.knowledge import now_text
 from commonplace.domain.projects.limits import check_text
 from commonplace.faces.mcp.dialect import Bound, Call, input_schema
@@ -23,7 +24,7 @@ log = logging.getLogger("commonplace.projects")
 P = TypeVar("P", bound=BaseModel)
 
 
-def bound(method: str, params: type[P], run: Callable[[Home, P], JsonObject]) -> Bound:
+def bound(method: str, params: type[P], run: Callable[[Home, P, Progress], JsonObject]) -> Bound:
     """Tie a parameter model to the function that answers, with everything that is done around a call."""
 
     def called(call: Call, arguments: JsonObject) -> JsonObject:
@@ -34,7 +35,7 @@ def bound(method: str, params: type[P], run: Callable[[Home, P], JsonObject]) ->
                 parsed = params.model_validate(arguments)
             except ValidationError as error:
                 raise bad_argument(error) from error
-            return {"success": True, **run(home, parsed)}
+            return {"success": True, **run(home, parsed, call.progress)}
 
     return Bound(lambda: input_schema(params), called)
 

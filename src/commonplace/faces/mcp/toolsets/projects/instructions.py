@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from commonplace import __version__
 from commonplace.domain.json import JsonObject
+from commonplace.domain.ports import Progress
 from commonplace.faces.mcp.toolsets.projects import parameters
 from commonplace.services.projects import instructions, overview
 from commonplace.services.projects.home import Home
@@ -85,9 +86,9 @@ def get_storage_status(home: Home, _: parameters.Nothing) -> JsonObject:
     }
 
 
-def sync_storage(home: Home, _: parameters.Nothing) -> JsonObject:
+def sync_storage(home: Home, _: parameters.Nothing, progress: Progress) -> JsonObject:
     """Commit what was changed by hand, bring in what the remote has, and push."""
-    done = home.upstream.sync()
+    done = home.upstream.sync(progress)
     return {
         "message": "Storage synchronized successfully",
         "files_committed": done.files,
