@@ -80,7 +80,7 @@ class Workplace:
         try:
             if self._settings.toolset == PROJECTS:
                 logging.getLogger("commonplace").setLevel(self._settings.knowledge_log_level.upper())
-                _ = self.services.projects
+                self.services.projects.upstream.start()
             for collection, folder in zip(self.services.collections, self._folders, strict=True):
                 keep_current(collection, self._closing, folder, self._settings.sweep)
             if self._embedding:
@@ -196,7 +196,7 @@ class _LateProjects:
         self._closing = ExitStack()
 
     def home(self) -> Home:
-        """The open store; its remote is kept in step from now on."""
+        """The open store."""
         from commonplace.services.projects.home import IDENTITY, Home
         from commonplace.store.remote.opening import open_home
 
@@ -205,7 +205,6 @@ class _LateProjects:
                 opened = open_home(self._path, self._state_dir, IDENTITY)
                 self._closing.callback(opened.origin.close)
                 self._closing.callback(opened.activity.close)
-                opened.origin.start()
                 self._home = Home(str(opened.path), opened.store, opened.folders, opened.origin, opened.activity)
             return self._home
 

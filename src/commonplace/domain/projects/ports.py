@@ -62,8 +62,12 @@ class Folders(Protocol):
 class Upstream(Protocol):
     """The store's remote; every call but `status` and `sync` returns without waiting for the network."""
 
+    def start(self) -> None:
+        """Keep the store and its remote in step from now on, in the background; a second time it does nothing."""
+        ...
+
     def wait_started(self) -> None:
-        """Return when the first fetch is over, or has taken as long as a caller should wait."""
+        """Start, and return when the first fetch is over, or has taken as long as a caller should wait."""
         ...
 
     def committed(self) -> None:

@@ -56,6 +56,7 @@ class Origin:
         """
         self._tree = tree
         self._programs = programs
+        self._starting = threading.Lock()
         self._network = threading.Lock()
         self._wake = threading.Event()
         self._first = threading.Event()
@@ -64,10 +65,12 @@ class Origin:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Fetch and push in a thread of its own from now on."""
-        self._began = time.monotonic()
-        self._thread = threading.Thread(target=self._run, name="origin", daemon=True)
-        self._thread.start()
+        """Fetch and push in a thread of its own from now on, unless it does already."""
+        with self._starting:
+            if self._thread is None:
+                self._began = time.monotonic()
+                self._thread = threading.Thread(target=self._run, name="origin", daemon=True)
+                self._thread.start()
 
     def close(self) -> None:
         """Let a pending push end, within `FLUSH_SECONDS`."""
@@ -79,9 +82,9 @@ class Origin:
                 log.warning("the last commits were not pushed in time; the next start pushes them")
 
     def wait_started(self) -> None:
-        """Return when the first fetch is over, or `FIRST_ANSWER_SECONDS` after the start."""
-        if self._thread is not None:
-            self._first.wait(max(0.0, self._began + FIRST_ANSWER_SECONDS - time.monotonic()))
+        """Start, and return when the first fetch is over, or `FIRST_ANSWER_SECONDS` after the start."""
+        self.start()
+        self._first.wait(max(0.0, self._began + FIRST_ANSWER_SECONDS - time.monotonic()))
 
     def committed(self) -> None:
         """Push soon."""

@@ -61,7 +61,8 @@ def command(
         raise ConfigError("--dry-run is for sync alone.", kind="option", hint="See projects --help.")
     texts = [(Path(file).name, read_text(file, session.out).decode("utf-8-sig", "replace")) for file in files or ()]
     with session.opened_projects() as home:
-        home.upstream.wait_started()
+        if not what.dry_run:
+            home.upstream.wait_started()
         match action:
             case "list":
                 _list(session, home)
