@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -50,7 +51,7 @@ class Folders(Protocol):
         """Whether there is such a folder."""
         ...
 
-    def documents(self, path: str) -> dict[str, FileStat]:
+    def documents(self, path: str) -> Mapping[str, FileStat]:
         """Facts by name of the Markdown files directly in a folder, hidden ones left out, in no particular order."""
         ...
 

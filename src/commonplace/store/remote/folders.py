@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from commonplace.domain.addresses import MARKDOWN_SUFFIXES
 from commonplace.domain.changes import FileStat
 from commonplace.domain.errors import StorageError
-from commonplace.store.disk.folder import file_stat, opened_folder
+from commonplace.store.disk.folder import opened_folder
+from commonplace.store.disk.mounts import reports_changes
+from commonplace.store.remote.facts import KnownFacts
 
 _ABSENT = (FileNotFoundError, NotADirectoryError)
 
@@ -20,6 +21,7 @@ class Subfolders:
 
     def __init__(self, root: Path) -> None:
         self._root = root
+        self._kept = KnownFacts()
 
     def below(self, path: str) -> list[str]:
         """Names of the folders directly in a folder, sorted, hidden ones left out; none where there is no such one."""
@@ -34,23 +36,11 @@ class Subfolders:
         except OSError:
             return False
 
-    def documents(self, path: str) -> dict[str, FileStat]:
+    def documents(self, path: str) -> Mapping[str, FileStat]:
         """Facts by name of the Markdown files directly in a folder, hidden ones left out, in no particular order."""
-        found: dict[str, FileStat] = {}
         with _readable(), opened_folder(self._root, path.split("/")) as folder:
-            listed = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
-            try:
-                with os.scandir(listed) as entries:  # which knows what is a file without asking for its facts
-                    for entry in entries:
-                        name = entry.name
-                        if name[0] != "." and _is_document(name) and entry.is_file(follow_symlinks=False):
-                            try:
-                                found[name] = file_stat(entry.stat(follow_symlinks=False))
-                            except FileNotFoundError:  # gone since; the others are there
-                                continue
-            finally:
-                os.close(listed)
-        return found
+            return self._kept.documents(folder, lambda: reports_changes(self._root / path))
+        return {}
 
     def files(self, path: str) -> list[str]:
         """Paths of all regular files below a folder, hidden ones included."""
@@ -76,10 +66,6 @@ class Subfolders:
             finally:
                 os.close(listed)
         return folders, files
-
-
-def _is_document(name: str) -> bool:
-    return name.endswith(".md") or name.lower().endswith(MARKDOWN_SUFFIXES)
 
 
 @contextmanager
