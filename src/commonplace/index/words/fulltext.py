@@ -38,6 +38,10 @@ _PATH = re.compile(r'"[^"]*"')
 BULK_HEAP = 48_000_000
 SMALL_HEAP = 15_000_000
 """Bytes of memory of a writer; Tantivy's least is 15 MB."""
+HELD_BACK = 64
+HELD_CHARS = 1_000_000
+"""Documents, and characters of their texts, that are handed to Tantivy's threads at once: one that is woken for every
+section works in a cold cache, and to wake it costs more than to take the section in."""
 
 
 class FullTextError(Exception):
@@ -104,8 +108,10 @@ class FullText:
             documents = self._documents.writer(heap, 1)
             sections = self._sections.writer(heap, 1)
         try:
-            yield FullTextWriter(documents, sections)
+            writer = FullTextWriter(documents, sections)
+            yield writer
             with failures():
+                writer.hand_over()
                 sections.commit()
                 documents.commit()
         finally:
@@ -118,19 +124,40 @@ class FullText:
 
 
 class FullTextWriter:
-    """Takes documents in and out; nothing is visible before the commit."""
+    """Takes documents in and out, in order and some at a time; nothing is visible before the commit."""
 
     def __init__(self, documents: tantivy.IndexWriter, sections: tantivy.IndexWriter) -> None:
         self._documents = documents
         self._sections = sections
+        self._held: list[tuple[int, DocumentText | None]] = []
+        self._chars = 0
 
     def remove(self, key: int) -> None:
         """Take a document out, if it is there."""
-        self._documents.delete_documents_by_term(KEY, key)
-        self._sections.delete_documents_by_term(KEY, key)
+        self._hold(key, None)
 
     def add(self, key: int, text: DocumentText) -> None:
         """Put a document in that is not there."""
+        self._hold(key, text)
+
+    def hand_over(self) -> None:
+        """Let Tantivy's threads have what was held back."""
+        for key, text in self._held:
+            if text is None:
+                self._documents.delete_documents_by_term(KEY, key)
+                self._sections.delete_documents_by_term(KEY, key)
+            else:
+                self._add(key, text)
+        self._held.clear()
+        self._chars = 0
+
+    def _hold(self, key: int, text: DocumentText | None) -> None:
+        self._held.append((key, text))
+        self._chars += len(text.body) if text else 0
+        if len(self._held) >= HELD_BACK or self._chars >= HELD_CHARS:
+            self.hand_over()
+
+    def _add(self, key: int, text: DocumentText) -> None:
         document = tantivy.Document()
         document.add_integer(KEY, key)
         for term in text.terms:
