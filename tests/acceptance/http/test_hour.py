@@ -6,6 +6,8 @@ import json
 import os
 import random
 import statistics
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +26,7 @@ Record = Callable[[str, object], None]
 EVERY = 60.0 if SOAK else 1.0
 """Seconds between two samples."""
 WARM = 10
-"""Samples at the beginning that are not judged: the index is built, pages are embedded, memory is filled."""
+"""Samples at the beginning that are not judged: the model is loaded, memory is filled."""
 GROWTH = 0.1
 """Of what a process held after the warm-up, what it may hold more after another hour: the line through its samples."""
 READS = ("search_rest", "search_mcp", "read_rest", "read_mcp", "list_rest", "search_piped", "read_piped", "list_piped")
@@ -45,6 +47,7 @@ def test_an_hour_of_mixed_load_grows_nothing_and_loses_nothing(
     with pytest.MonkeyPatch.context() as patch:
         for name, value in environment.items():
             patch.setenv(name, value)
+        _embed(folder)
         with (
             served(folder.repo.path, "--tier", "write") as server,
             wire("mcp", folder.repo.path, "--tier", "write", "--commit", "auto") as piped,
@@ -138,6 +141,14 @@ def _live(server: Server, piped: Wire, folder: SharedFolder, seconds: float) -> 
     for failure in watch.noted.failures:
         raise failure
     return watch
+
+
+def _embed(folder: SharedFolder) -> None:
+    """Embed the pages where there is a model: their vectors would fill the memory for as long as that takes."""
+    if SOAK:
+        command = [sys.executable, "-m", "commonplace", "index", "--embed", "-C", folder.repo.path]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
 
 
 def _assert_kept(folder: SharedFolder) -> None:
