@@ -139,6 +139,7 @@ def _live(server: Server, piped: Wire, folder: SharedFolder, seconds: float) -> 
         thread.join(60)
         assert not thread.is_alive(), "a call is not answered"
     for failure in watch.noted.failures:
+        failure.add_note("".join(server.lines[-100:]))
         raise failure
     return watch
 
