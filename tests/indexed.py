@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
+import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+import pytest
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.ports import Index
@@ -19,6 +24,13 @@ from commonplace.store import open_store
 
 WAIT_SECONDS = 20.0
 """The bound of every wait; passed only by a failing test."""
+PERMISSIONS = pytest.mark.skipif(sys.platform != "linux" and os.geteuid() == 0, reason="root reads everything")
+
+# From <linux/capability.h>: the header's version with two words for each set, and what overrides permissions.
+_VERSION = 0x20080522
+_OVERRIDING = 1 << 1 | 1 << 2
+_SETS = ctypes.c_uint32 * 6
+"""Effective, permitted, inheritable; then the same for higher numbers."""
 
 
 class Indexed:
@@ -124,3 +136,21 @@ def eventually(condition: Callable[[], bool]) -> bool:
             return True
         time.sleep(0.01)
     return condition()
+
+
+@contextmanager
+def permissions_hold() -> Generator[None]:
+    """Let this thread read and search only what its user may, for the length of a `with` block."""
+    if os.geteuid() != 0:
+        yield
+        return
+    library = ctypes.CDLL(None, use_errno=True)
+    header, before = (ctypes.c_uint32 * 2)(_VERSION, 0), _SETS()
+    assert library.capget(header, before) == 0, os.strerror(ctypes.get_errno())
+    bound = _SETS(*before)
+    bound[0] &= ~_OVERRIDING
+    assert library.capset(header, bound) == 0, os.strerror(ctypes.get_errno())
+    try:
+        yield
+    finally:
+        assert library.capset(header, before) == 0, os.strerror(ctypes.get_errno())

@@ -97,18 +97,19 @@ def test_what_may_not_be_read_is_told_and_the_rest_is_served(base: Path) -> None
         """
         store = open_store(base / "kb", commit="manual", state_dir=base / "state")
         print(sorted(str(address) for address, _ in store.scan()), store.skipped())
-        print(store.stat(Address("closed/b.md")))
-        for path in ("unreadable.md", "closed/b.md"):
+        print(store.stat(Address("unreadable.md")).size)
+        for act, path in (store.read, "unreadable.md"), (store.read, "closed/b.md"), (store.stat, "closed/b.md"):
             try:
-                store.read(Address(path))
+                act(Address(path))
             except KnowledgeError as error:
                 print(type(error).__name__, error)
         """,
     )
     assert told.splitlines() == [
         "['open/a.md', 'unreadable.md'] [('closed', 'cannot be listed: Permission denied')]",
-        "None",
+        "7",
         "StorageError unreadable.md cannot be read: Permission denied.",
+        "StorageError closed/b.md cannot be read: Permission denied.",
         "StorageError closed/b.md cannot be read: Permission denied.",
     ]
 

@@ -187,7 +187,7 @@ class Store(Protocol):
         ...
 
     def stat(self, address: Address) -> FileStat | None:
-        """Size and times of a regular file inside the folder, None when there is none. Never follows a link out."""
+        """Size and times of a regular file inside it, None when there is none; StorageError: nobody can see that."""
         ...
 
     def read(self, address: Address) -> bytes:

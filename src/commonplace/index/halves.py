@@ -20,9 +20,9 @@ from commonplace.domain.errors import StorageError, UnavailableError
 from commonplace.domain.ports import Store
 from commonplace.index.catalogue.database import Catalogue, create_catalogue
 from commonplace.index.catalogue.keeping import Kept
-from commonplace.index.catalogue.linking import NAMED, CatalogueLookup, is_file
+from commonplace.index.catalogue.linking import NAMED, CatalogueLookup
 from commonplace.index.catalogue.losing import Decided, Lost, lost_links
-from commonplace.index.catalogue.others import OtherFiles
+from commonplace.index.catalogue.others import OtherFiles, is_file
 from commonplace.index.catalogue.presence import OnDisk, Presence
 from commonplace.index.intake import Intake
 from commonplace.index.locking import BatchLock

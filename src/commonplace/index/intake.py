@@ -9,7 +9,6 @@ keyed by path, so doing a part again changes nothing that was already right.
 from __future__ import annotations
 
 import sqlite3
-import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, cast
@@ -24,6 +23,7 @@ from commonplace.domain.ports import Progress, Store
 from commonplace.domain.query import Record
 from commonplace.domain.reading import read_document
 from commonplace.domain.revisions import revision_of
+from commonplace.index.catalogue import pending
 from commonplace.index.catalogue.database import (
     Catalogue,
     drop_late_indexes,
@@ -36,7 +36,6 @@ from commonplace.index.catalogue.database import (
 from commonplace.index.catalogue.entries import Entries, document_key, record_at, remove_entries, set_stat
 from commonplace.index.catalogue.linking import Linker, has_links, settle, unsettle
 from commonplace.index.catalogue.others import OtherFiles
-from commonplace.index.catalogue.pending import begin_batch, differing, left_pending, pending_paths
 from commonplace.index.collecting import without_collecting
 from commonplace.index.locking import BatchLock
 from commonplace.index.words.fulltext import FullText, FullTextWriter
@@ -54,8 +53,6 @@ LARGE_TEXT = 1_000_000
 BATCH_FILES = 2500
 BATCH_BYTES = 24_000_000
 """A batch of a full sync ends with whichever comes first."""
-UNSETTLED_NS = 100_000_000
-"""A file changed less than this before it was read may change again without its times showing it."""
 
 
 @dataclass(slots=True)
@@ -97,7 +94,7 @@ class Intake:
         outcome = Outcome()
         with self._catalogue.writing() as connection:
             recent = _RecentTexts(connection)
-            again = left_pending(connection, paths)
+            again = pending.left_pending(connection, paths)
             files, linker = (self._store.stat, self._store.read), Linker(connection, self._store, self._others)
             taking = _Taking(files, connection, recent, linker, outcome, again)
             for path in dict.fromkeys(paths):
@@ -116,7 +113,7 @@ class Intake:
     def differing(self, paths: Sequence[str]) -> list[str]:
         """Those of these files that are not as the index knows them; it is only read, so nobody has to wait."""
         with self._catalogue.reading() as connection:
-            return differing(connection, self._store, paths)
+            return pending.differing(connection, self._store, paths)
 
     def take_others(self, addresses: Sequence[Address]) -> None:
         """Resolve again what may lead to files that are no documents and have come or gone."""
@@ -148,10 +145,15 @@ class Intake:
             complete = read_meta(connection, "complete") is not None
         known = {path: FileStat(*rest) for path, *rest in rows}
         changed |= {path: None for path, stat in stats.items() if known.get(path) != stat}
-        changed |= {path: None for path in (*known, *unreadable) if path not in stats}
+        missing = [path for path in (*known, *unreadable) if path not in stats]
+        unseen = pending.out_of_sight(self._store, missing)
+        changed |= {path: None for path in missing if path not in unseen}
         if not complete or len(changed) > FEW_FILES:
-            return self.take_many(stats, list(changed), progress)
-        return self.take_few(list(changed)) if changed else Outcome()
+            outcome = self.take_many(stats, list(changed), progress)
+        else:
+            outcome = self.take_few(list(changed)) if changed else Outcome()
+        outcome.unreadable |= unseen
+        return outcome
 
     def take_many(self, stats: Mapping[str, FileStat], changed: Sequence[str], progress: Progress | None) -> Outcome:
         """Take changed files into both halves, a batch at a time.
@@ -202,10 +204,10 @@ class Intake:
     def _batch(self, stats: Mapping[str, FileStat], outcome: Outcome, progress: Progress | None, total: int) -> int:
         """Take in a part of the pending files; how many are left."""
         with self._catalogue.writing() as connection:
-            left = begin_batch(connection, BATCH_FILES)
+            left = pending.begin_batch(connection, BATCH_FILES)
         # The catalogue's transaction ends last: the list of pending files shrinks when all the rest is safe.
         with self._catalogue.writing() as connection:
-            waiting = pending_paths(connection)
+            waiting = pending.pending_paths(connection)
             if not waiting:
                 make_late_indexes(connection)
                 write_meta(connection, "complete", 1)
@@ -337,6 +339,12 @@ class _Taking:
             new: Neither half of the index can hold it.
         """
         known = None if new else record_at(self._connection, address.path)
+        try:
+            stat = stat or self._stat(address)
+        except StorageError as error:
+            if known and address.path not in self._again:
+                self._outcome.unreadable[address.path] = str(error)
+                return  # it stays as it was: nobody knows whether it is gone
         found = self._load(address, stat)
         if found is None:
             self._replace(address, known, None, None, new=new)
@@ -380,17 +388,10 @@ class _Taking:
             self._connection.execute("DELETE FROM unreadable WHERE path = ?", (address.path,))
         try:
             stat = stat or self._stat(address)
-            return (_settled(stat), self._read(address)) if stat and address.is_document else None
+            return (pending.settled(stat), self._read(address)) if stat and address.is_document else None
         except NotFoundError:
             return None
         except StorageError as error:
             self._outcome.unreadable[address.path] = str(error)
             self._connection.execute("INSERT INTO unreadable VALUES (?, ?)", (address.path, str(error)))
             return None
-
-
-def _settled(stat: FileStat) -> FileStat:
-    """The facts to remember; false ones for a file that was changed just now, so that the next sync looks again."""
-    if time.time_ns() - max(stat.mtime_ns, stat.ctime_ns) > UNSETTLED_NS:
-        return stat
-    return stat._replace(ctime_ns=-1)

@@ -245,16 +245,11 @@ def _rewritten(
     collection: Collection, transaction: Transaction, moved: Address, moves: Mapping[Address, Address]
 ) -> dict[Address, bytes]:
     """New bytes of each document in which a link must follow a move; the moved document under its new address."""
-    sources = _sources(collection, moves)
-    # Links written a moment ago count too, by an editor or by a process that has yet to take its own write in.
-    unreadable = dict(collection.index.sync().unreadable)
-    for source in sources:
-        if source.path in unreadable:
-            raise StorageError(f"{unreadable[source.path]} Links to the document stand in it.", kind="document")
+    sources = _sources_now(collection, transaction, moved, moves)
     changed: dict[Address, bytes] = {}
     kept = _names_that_stay(collection, moved)
     new = moves[moved]
-    for source in sorted(_sources(collection, moves) - {moved}):
+    for source in sorted(sources - {moved}):
         document = read_document(source, transaction.read(source))
         before = _moved_links(collection, document, moves, kept)
         targets = {position: moves[old] for position, old in before.items()}
@@ -269,6 +264,30 @@ def _rewritten(
     if content != own.raw:
         changed[new] = content
     return changed
+
+
+def _sources_now(
+    collection: Collection, transaction: Transaction, moved: Address, moves: Mapping[Address, Address]
+) -> set[Address]:
+    """The documents that link to what moves, by what an editor or another process wrote a moment ago, too.
+
+    Raises:
+        StorageError: one of them, or the moved document, cannot be looked at, so that links in it would be missed.
+    """
+    index = collection.index
+    before = [*_sources(collection, moves), *([moved] if index.record(moved) else [])]
+    unreadable = dict(index.sync().unreadable)
+    sources = _sources(collection, moves)
+    for one in sorted({*before, *sources}):
+        lost = index.record(one) is None and transaction.exists(one)
+        if reason := unreadable.get(one.path, f"{one} could not be read." if lost else ""):
+            raise StorageError(
+                f"{reason} Links that a rename must rewrite can stand in it, so nothing was changed.",
+                kind="document",
+                hint="Try again; if it stays so, check the file's permissions and its disk.",
+                path=one.path,
+            )
+    return sources
 
 
 def _sources(collection: Collection, moves: Mapping[Address, Address]) -> set[Address]:

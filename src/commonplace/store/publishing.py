@@ -114,7 +114,7 @@ class Publisher:
         found: dict[Address, tuple[FileStat | None, bytes | None]] = {}
         repository = self._git.repository
         for number, address in enumerate(addresses, 1):
-            if self._folder.stat_surely(address) is not None:
+            if self._folder.stat(address) is not None:
                 found[address] = self._folder.load(address)
             elif repository.entry(repository.head, f"{self._prefix}{address.path}"):
                 found[address] = None, None

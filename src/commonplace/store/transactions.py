@@ -39,7 +39,7 @@ class Draft:
         """Whether the file is there, as this transaction would leave it."""
         if address in self._changes:
             return self._changes[address] is not None
-        return self._folder.stat_surely(address) is not None
+        return self._folder.stat(address) is not None
 
     def put(self, address: Address, content: bytes) -> None:
         """Create or replace a file.
@@ -90,7 +90,7 @@ class Draft:
         )
 
     def _before(self, address: Address, content: bytes | None) -> Seen | None:
-        now = self._folder.stat_surely(address)
+        now = self._folder.stat(address)
         seen = self._seen.get(address)
         if seen is not None and now != seen.stat:
             raise changed_meanwhile(address.path, revision_of(self._folder.read(address)) if now else "")

@@ -13,10 +13,11 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.errors import IndexingError, NotFoundError
 from commonplace.domain.query import Filter, ListQuery, SearchQuery, SyncReport
 from commonplace.index import open_index
-from commonplace.index.intake import UNSETTLED_NS
+from commonplace.index.catalogue.pending import UNSETTLED_NS
+from commonplace.index.intake import FEW_FILES
 from commonplace.index.words import ranking
 from commonplace.store import open_store
-from indexed import Indexed, MakeBase, eventually
+from indexed import PERMISSIONS, Indexed, MakeBase, eventually, permissions_hold
 from support import GitRepo
 
 
@@ -171,12 +172,52 @@ def test_odd_files_are_indexed_like_others(base: MakeBase, content: str | bytes)
     assert "good.md" in made.found("word")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+@PERMISSIONS
 def test_a_file_that_cannot_be_read_is_reported_and_the_rest_is_served(base: MakeBase) -> None:
     made = base({"good.md": "# Good", "bad.md": "# Bad"})
     (made.folder / "bad.md").chmod(0)
-    report = made.index.sync()
+    with permissions_hold():
+        report = made.index.sync()
     assert [path for path, _ in report.unreadable] == ["bad.md"]
+
+
+@PERMISSIONS
+@pytest.mark.parametrize("count", [1, FEW_FILES + 1])
+def test_documents_of_a_folder_that_cannot_be_opened_stay_as_they_were(base: MakeBase, count: int) -> None:
+    paths = [f"shut/n{number:03}.md" for number in range(count)]
+    made = base({})
+    made.write_settled("open.md", "# Open\n\n[[n000]]\n")
+    for path in paths:
+        made.write_settled(path, "# Shut\n\ntide\n")
+    made.index.sync()
+    generation = made.index.generation
+    (made.folder / "shut").chmod(0)
+    try:
+        with permissions_hold():
+            report = made.index.sync()
+            made.index.update([Address(paths[0])])
+    finally:
+        (made.folder / "shut").chmod(0o755)
+    assert [path for path, _ in report.unreadable] == ["shut", *paths]
+    assert (report.removed, made.index.generation) == (0, generation)
+    assert made.listed() == ["open.md", *paths]
+    assert made.index.search(SearchQuery(text="tide")).total == count
+    assert [link.target for link in made.index.links_from(Address("open.md"))] == [Address(paths[0])]
+    assert made.index.sync() == SyncReport()
+
+
+@PERMISSIONS
+def test_links_to_files_of_a_folder_that_cannot_be_opened_lead_there_still(base: MakeBase) -> None:
+    made = base({"shut/plan.png": b"x", "a.md": "# A\n\n![[plan.png]]\n"})
+    assert [link.target for link in made.index.links_from(Address("a.md"))] == [Address("shut/plan.png")]
+    (made.folder / "shut").chmod(0)
+    try:
+        with permissions_hold():
+            made.index.sync()
+            made.update("a.md", "# A\n\nAgain ![[plan.png]]\n")
+    finally:
+        (made.folder / "shut").chmod(0o755)
+    assert [link.target for link in made.index.links_from(Address("a.md"))] == [Address("shut/plan.png")]
 
 
 def test_findings_are_listed_by_path(base: MakeBase) -> None:

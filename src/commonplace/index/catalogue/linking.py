@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from operator import itemgetter
 from typing import cast
@@ -21,7 +22,7 @@ from commonplace.domain.query import Record, ResolvedLink
 from commonplace.domain.snippets import sentence_round
 from commonplace.index.catalogue.database import grow, sql
 from commonplace.index.catalogue.entries import aliases_from, document_key, encode, named, records_where
-from commonplace.index.catalogue.others import OtherFiles
+from commonplace.index.catalogue.others import OtherFiles, is_file
 
 EVERYTHING = "*"
 """The key that stands for every unresolved link: after a first sync it costs less than all keys one by one.
@@ -109,21 +110,15 @@ class CatalogueLookup:
         if self._folders is None or address.folder in self._folders:
             return True
         if address.folder not in self._listings:
-            self._listings[address.folder] = frozenset(found.path for found, _ in self._store.files(address.folder))
-        return address.path in self._listings[address.folder]
+            with suppress(StorageError):  # else a look at the file itself decides
+                listed = self._store.files(address.folder)
+                self._listings[address.folder] = frozenset(found.path for found, _ in listed)
+        return address.path in self._listings.get(address.folder, (address.path,))
 
     def _has_document(self, path: str) -> bool:
         if self._paths is not None:
             return path in self._paths
         return self._connection.execute("SELECT 1 FROM files WHERE path = ?", (path,)).fetchone() is not None
-
-
-def is_file(store: Store, address: Address) -> bool:
-    """Whether there is a file that may be served; one that cannot be looked at is none."""
-    try:
-        return store.stat(address) is not None
-    except StorageError:
-        return False
 
 
 class Linker:

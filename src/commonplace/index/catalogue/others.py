@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from commonplace.domain.addresses import MARKDOWN_SUFFIXES, SKIPPED_FOLDERS, Address, parse_address
-from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.errors import InvalidInputError, StorageError
 from commonplace.domain.links import link_key
 from commonplace.domain.ports import Store
 from commonplace.index.catalogue.presence import OnDisk
@@ -87,13 +88,37 @@ class OtherFiles:
         pending = [""] if self._root is not None else []
         while pending:
             folder = pending.pop()
-            try:
-                with os.scandir(f"{self._root}/{folder}") as listing:
-                    entries = [entry for entry in listing if not entry.name.startswith(".")]
-            except OSError:
-                continue  # it cannot be listed, or is gone by now: what it holds is not served
+            entries = _listed(f"{self._root}/{folder}")
+            if entries is None:
+                yield from self._known_before(folder)
+                continue
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
                     pending += [f"{folder}{entry.name}/"] if entry.name not in SKIPPED_FOLDERS else []
                 elif entry.is_file(follow_symlinks=False) and not entry.name.lower().endswith(MARKDOWN_SUFFIXES):
                     yield folder + entry.name
+
+    def _known_before(self, folder: str) -> Iterable[str]:
+        """Paths of the files below a folder when it was last listed: one that cannot be need not be empty."""
+        return [path for named in (self._before or {}).values() for path in named if path.startswith(folder)]
+
+
+def _listed(folder: str) -> list[os.DirEntry[str]] | None:
+    """What a folder holds but for hidden names: nothing when it is gone, None when it cannot be listed, tried twice."""
+    for _ in range(2):
+        try:
+            with os.scandir(folder) as listing:
+                return [entry for entry in listing if not entry.name.startswith(".")]
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError:
+            continue
+    return None
+
+
+def is_file(store: Store, address: Address) -> bool:
+    """Whether there is a file that may be served; one that cannot be looked at, when tried twice, is none."""
+    for _ in range(2):
+        with suppress(StorageError):
+            return store.stat(address) is not None
+    return False

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Sequence
 from typing import cast
 
 from commonplace.domain.addresses import Address
+from commonplace.domain.changes import FileStat
 from commonplace.domain.errors import NotFoundError, StorageError
 from commonplace.domain.ports import Store
 from commonplace.domain.revisions import revision_of
 from commonplace.index.catalogue.entries import encode
+
+UNSETTLED_NS = 100_000_000
+"""A file changed less than this before it was read may change again without its times showing it."""
 
 
 def left_pending(connection: sqlite3.Connection, paths: Sequence[str]) -> frozenset[str]:
@@ -44,6 +49,20 @@ def _revision(store: Store, path: str) -> str:
         return "unreadable"
 
 
+def out_of_sight(store: Store, paths: Sequence[str]) -> dict[str, str]:
+    """Those of these documents of which nobody can see whether they are there, each with the reason.
+
+    A folder that cannot be opened for a moment is no empty one: what the index knows of it stays as it was.
+    """
+    reasons: dict[str, str] = {}
+    for path in paths:
+        try:
+            store.stat(Address(path))
+        except StorageError as error:
+            reasons[path] = str(error)
+    return reasons
+
+
 def begin_batch(connection: sqlite3.Connection, files: int) -> frozenset[str]:
     """Note which pending files are taken in next; those of which this was noted before, by a batch that failed."""
     left = frozenset(cast("str", row[0]) for row in connection.execute("SELECT path FROM pending WHERE begun"))
@@ -59,3 +78,10 @@ def pending_paths(connection: sqlite3.Connection) -> list[tuple[str, bool, bool]
         "SELECT p.path, p.begun, f.id IS NULL FROM pending p LEFT JOIN files f ON f.path = p.path ORDER BY p.path"
     )
     return [(path, bool(begun), bool(unknown)) for path, begun, unknown in rows]
+
+
+def settled(stat: FileStat) -> FileStat:
+    """The facts to remember; false ones for a file that was changed just now, so that the next sync looks again."""
+    if time.time_ns() - max(stat.mtime_ns, stat.ctime_ns) > UNSETTLED_NS:
+        return stat
+    return stat._replace(ctime_ns=-1)

@@ -33,14 +33,12 @@ class SpaceFile:
     def __call__(self) -> Space:
         """The space; as it was before when the file is gone or cannot be read, as while it is being written."""
         with self._lock:
-            stat = self._store.stat(SPACE_FILE)
-            if stat != self._stat:
-                try:
-                    self._space = _read(self._store)
-                except KnowledgeError as error:
-                    log.info("%s: the space file was not taken over: %s", self._store.name, error)
-                else:
-                    self._stat = stat
+            try:
+                stat = self._store.stat(SPACE_FILE)
+                if stat != self._stat:
+                    self._space, self._stat = _read(self._store), stat
+            except KnowledgeError as error:
+                log.info("%s: the space file was not taken over: %s", self._store.name, error)
             return self._space
 
 

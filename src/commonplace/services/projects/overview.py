@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from commonplace.domain.addresses import parse_address
 from commonplace.domain.changes import FileStat
-from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.errors import InvalidInputError, StorageError
 from commonplace.domain.ports import Transaction
 from commonplace.domain.projects.knowledge import iso_text
 from commonplace.domain.projects.limits import check_project_id
@@ -36,7 +36,7 @@ def list_projects(home: Home) -> list[Project]:
         try:
             main = home.store.stat(parse_address(f"{PROJECTS}/{folder}/{MAIN}"))
             stats = list(home.folders.documents(f"{PROJECTS}/{folder}/{KNOWLEDGE}").values())
-        except InvalidInputError:
+        except (InvalidInputError, StorageError):
             main, stats = None, []
         newest = max((stat.mtime_ns for stat in [*stats, *([main] if main else [])]), default=0)
         updated = iso_text(datetime.fromtimestamp(newest / 1e9, UTC)) if newest else ""

@@ -95,16 +95,7 @@ class Folder:
         """Real and absolute; it is opened anew for every call, so a folder that was put in its place is seen."""
 
     def stat(self, address: Address) -> FileStat | None:
-        """Size and times of the regular file at an address, None when there is none that may be served."""
-        try:
-            return file_stat(self._status(address))
-        except OSError as error:
-            if error.errno in _ABSENT or isinstance(error, PermissionError):
-                return None
-            raise _unreadable(address, error) from error
-
-    def stat_surely(self, address: Address) -> FileStat | None:
-        """The same for writers, to whom a file that may not be looked at is not one that is not there.
+        """Size and times of the regular file at an address, None when there is none that may be served.
 
         Raises:
             StorageError: whether there is one cannot be seen.
@@ -196,6 +187,8 @@ class Folder:
                     status = os.stat(name, dir_fd=listed, follow_symlinks=False)
                     if address := _servable(f"{folder}/{name}".removeprefix("/")):
                         found.append((address, status))
+        except OSError as error:
+            raise _unreadable(Address(folder), error) from error
         finally:
             closed(listed)
         return found

@@ -104,13 +104,20 @@ class Scan:
 
     def _unusual(self, address: Address, status: os.stat_result) -> Iterator[tuple[Address, FileStat]]:
         """A name that looks like a document and is no regular file: a link inside is served, all else is not."""
-        target = self.folder.stat(address) if stat.S_ISLNK(status.st_mode) else None
+        target = self._target(address) if stat.S_ISLNK(status.st_mode) else None
         if target is not None:
             yield address, target
         elif stat.S_ISLNK(status.st_mode):
             self._skip(address.path, "a link that leads to no servable file inside the folder")
         else:
             self._skip(address.path, "not a regular file")
+
+    def _target(self, address: Address) -> FileStat | None:
+        """What a link leads to; None also where that cannot be looked at."""
+        try:
+            return self.folder.stat(address)
+        except StorageError:
+            return None
 
     def _parsed(self, path: str) -> Address | None:
         try:

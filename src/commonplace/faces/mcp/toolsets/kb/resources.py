@@ -11,7 +11,7 @@ from itertools import islice
 from urllib.parse import quote, unquote
 
 from commonplace.domain.addresses import parse_address
-from commonplace.domain.errors import InvalidInputError, NotFoundError
+from commonplace.domain.errors import InvalidInputError, NotFoundError, StorageError
 from commonplace.domain.json import Json
 from commonplace.domain.query import Filter, ListQuery
 from commonplace.faces.mcp.dialect import Call, Content, Followed, Resource
@@ -165,7 +165,10 @@ def _entry(call: Call, reference: str, name: str | None) -> Json:
 
 def _resource(found: Found) -> Resource:
     record = found.record
-    stat = found.collection.store.stat(record.address)
+    try:
+        stat = found.collection.store.stat(record.address)
+    except StorageError:  # it is told as the index knows it
+        stat = None
     changed = datetime.fromtimestamp(stat.mtime_ns / 1e9, UTC) if stat and stat.mtime_ns else None
     return Resource(
         uri=file_uri(found),
