@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shell import COMMAND, Shell, play, transcript
+from shell import Shell, play, transcript
 from support import example_repo
 
 TRANSCRIPTS = sorted((Path(__file__).parent / "transcripts").glob("*.txt"))
@@ -56,13 +56,6 @@ def test_of_very_many_pages_a_shell_is_offered_the_folders(tmp_path: Path) -> No
     shell.ok("index")
     assert shell.ok("__complete", "read", "").lines == [f"part {number}/" for number in range(5)]
     assert len(shell.ok("__complete", "read", "part 3/").lines) == 50
-    script = shell.ok("completion", "bash").text
-    asked = 'COMP_WORDS=(commonplace read "part 3/1"); COMP_CWORD=2; _commonplace; printf "%s\\n" "${COMPREPLY[@]}"'
-    done = subprocess.run(
-        ["bash", "-c", f"PATH={Path(COMMAND[0]).parent}:$PATH\n{script}\n{asked}"],
-        cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60,
-    )  # fmt: skip
-    assert done.stdout.splitlines()[:2] == ["part\\ 3/103.md", "part\\ 3/108.md"], done
 
 
 def test_completing_loads_neither_the_command_line_nor_the_index(folder: Path) -> None:

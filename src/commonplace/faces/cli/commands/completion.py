@@ -33,7 +33,7 @@ complete -F _commonplace commonplace
 ZSH = r"""
 #compdef commonplace
 _commonplace() {
-  local line
+  local line current="${(Q)words[CURRENT]}"
   local -a names texts folders
   while IFS= read -r line; do
     if [[ $line == ":files" ]]; then
@@ -46,7 +46,7 @@ _commonplace() {
       names+=("${line%%$'\t'*}")
       texts+=("${line//$'\t'/  -- }")
     fi
-  done < <(commonplace __complete "${(@Q)words[2,CURRENT-1]}" "${(Q)words[CURRENT]}" 2>/dev/null)
+  done < <(commonplace __complete "${(@Q)words[2,CURRENT-1]}" "${current#[\"\']}" 2>/dev/null)
   (( $#folders )) && compadd -S '' -- $folders
   (( $#names )) && compadd -l -d texts -- $names
 }
@@ -60,7 +60,8 @@ fi
 FISH = r"""
 function __commonplace_complete
     set -l words (commandline -opc)
-    set -l current (commandline -ct)
+    set -l typed (string replace -r '^["\']' '' -- (commandline -ct))
+    set -l current (string unescape -- "$typed"; or printf '%s' "$typed")
     set -l found (commonplace __complete $words[2..-1] "$current" 2>/dev/null)
     if test "$found[1]" = ":files"
         __fish_complete_path "$current"
