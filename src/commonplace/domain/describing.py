@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
+from functools import lru_cache
 from hashlib import sha256
 from math import floor
 
@@ -112,7 +113,12 @@ def seconds_of(value: Json) -> int | None:
 
 def moment_of(seconds: float) -> str:
     """Unix seconds as ISO 8601 UTC, clipped to the years 1 to 9999."""
-    whole = floor(min(max(seconds, _FIRST_SECOND), _LAST_SECOND))
+    return _moment_of(floor(min(max(seconds, _FIRST_SECOND), _LAST_SECOND)))
+
+
+@lru_cache(maxsize=256)
+def _moment_of(whole: int) -> str:
+    """Files that came together have the same moments."""
     return f"{datetime.fromtimestamp(whole, UTC).isoformat()[:_MOMENT_CHARS]}Z"
 
 
@@ -126,7 +132,12 @@ def _utc_text(when: datetime) -> str:
 
 def day_number(text: str) -> int:
     """`20240501` for `2024-05-01…`; 0 for a text that begins with no such day."""
-    digits = f"{text[:4]}{text[5:7]}{text[8:10]}"
+    return _day_number(text[:_DAY_CHARS])
+
+
+@lru_cache(maxsize=256)
+def _day_number(day: str) -> int:
+    digits = f"{day[:4]}{day[5:7]}{day[8:]}"
     return int(digits) if len(digits) == len("20240501") and digits.isdecimal() and digits.isascii() else 0
 
 

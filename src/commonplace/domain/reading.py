@@ -6,7 +6,6 @@ import codecs
 import re
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from functools import cache
 
 from commonplace.domain.addresses import Address, fold
 from commonplace.domain.documents import Document, Finding, Frontmatter, Link, Section, Severity
@@ -213,9 +212,24 @@ def _title(address: Address, values: Mapping[str, Json], sections: Sequence[Sect
 def _links(source: bytes, base: int, body: str, events: Sequence[LinkEvent]) -> tuple[Link, ...]:
     if not events:
         return ()
-    definitions = cache(lambda: definition_spans(body))
+    definitions = _Definitions(body)
     found = [read_link(source, base, event, definitions) for event in events]
     return tuple([link for link in found if link])
+
+
+class _Definitions:
+    """The link reference definitions of a body, looked for when they are first asked for."""
+
+    __slots__ = ("_body", "_spans")
+
+    def __init__(self, body: str) -> None:
+        self._body = body
+        self._spans: Mapping[str, tuple[int, int]] | None = None
+
+    def __call__(self) -> Mapping[str, tuple[int, int]]:
+        if self._spans is None:
+            self._spans = definition_spans(self._body)
+        return self._spans
 
 
 def _words(source: bytes, text: str) -> int:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TypedDict, cast
 
 from pyromark import Markdown, Options
-from pyromark.event import Event, Range
+from pyromark.event import Range
 
 OPTIONS = (
     Options.ENABLE_TABLES
@@ -73,7 +73,7 @@ class Structure:
 def scan(text: str) -> Structure:
     """Find the structure of a Markdown text without front matter."""
     found = Structure()
-    _Pass(found).run(_PARSER.events_with_range(text))
+    _Pass(found).run(cast("Iterator[tuple[_Event, Range]]", _PARSER.events_with_range(text)))
     return found
 
 
@@ -96,6 +96,31 @@ class _LinkData(TypedDict):
     id: str
 
 
+class _HeadingData(TypedDict):
+    level: str
+
+
+class _Tag(TypedDict, total=False):
+    """An element that has data: one of these keys or another; one that has none is a text."""
+
+    Link: _LinkData
+    Image: _LinkData
+    Heading: _HeadingData
+
+
+_TEXT: type[object] = str
+"""What an event or element without data is; to compare classes costs a third of `isinstance`."""
+
+
+class _Event(TypedDict, total=False):
+    """An event has one of these keys or another; a line break or rule is a text, which holds none of them."""
+
+    Text: str
+    Code: str
+    Start: _Tag
+    End: str | Mapping[str, object]
+
+
 class _Pass:
     """The state of one pass: what is open, and the text met inside it."""
 
@@ -107,69 +132,72 @@ class _Pass:
         self._container_end = 0
         self._seen = 0
 
-    def run(self, events: Iterator[tuple[Event, Range]]) -> None:
+    def run(self, events: Iterator[tuple[_Event, Range]]) -> None:
         """Take in all events."""
         begin = self._begin
         for event, span in events:
             # Outside of headings and links most events are passed over, by what costs least to ask.
-            if isinstance(event, str) or "Text" in event or "End" in event:
+            if "Text" in event or "End" in event:
                 continue
             if "Start" in event:
                 tag = event["Start"]
-                if not isinstance(tag, str) and begin(tag, span):
+                if tag.__class__ is not _TEXT and begin(tag, span):
                     self._run_inside(events)
-            else:
+            elif event.__class__ is not _TEXT:  # no line break or rule
                 self._take_opaque(event, span, inside=False)
 
-    def _run_inside(self, events: Iterator[tuple[Event, Range]]) -> None:
+    def _run_inside(self, events: Iterator[tuple[_Event, Range]]) -> None:
         """Take in events up to the end of the outermost heading or link that is open."""
+        collect = self._pieces.append
         for event, span in events:
-            if isinstance(event, str):  # a line break or rule
-                self._collect(span, " ")
-            elif "Text" in event:
-                self._collect(span, event["Text"])
+            if "Text" in event:
+                collect((span["start"], event["Text"]))
+                self._seen = span["end"]
             elif "End" in event:
-                if not self._end(event["End"], span):
+                if not self._end(event["End"], span["end"]):
                     return
             elif "Start" in event:
                 tag = event["Start"]
-                if not isinstance(tag, str):
+                if tag.__class__ is not _TEXT:
                     self._begin(tag, span)
+            elif event.__class__ is _TEXT:  # a line break or rule
+                self._collect(span, " ")
             else:
                 self._take_opaque(event, span, inside=True)
 
-    def _take_opaque(self, event: Mapping[str, object], span: Range, *, inside: bool) -> None:
+    def _take_opaque(self, event: _Event, span: Range, *, inside: bool) -> None:
         """Take in code or HTML."""
         if not self._links:
             self._found.opaque.append((span["start"], span["end"]))
         if inside:
-            self._collect(span, cast("str", event.get("Code", "")))
+            self._collect(span, event.get("Code", ""))
 
     def _collect(self, span: Range, text: str) -> None:
         """Keep a text that stands inside a heading or link."""
         self._pieces.append((span["start"], text))
         self._seen = span["end"]
 
-    def _begin(self, tag: Mapping[str, object], span: Range) -> bool:
+    def _begin(self, tag: _Tag, span: Range) -> bool:
         """Take in the beginning of an element that has data; whether its text is now collected."""
-        if "Link" in tag or "Image" in tag:
-            self._begin_link(tag, span)
+        if "Link" in tag:
+            self._begin_link(tag["Link"], span, image=False)
             return True
         if "Heading" in tag:
-            if span["start"] < self._container_end:
+            start = span["start"]
+            if start < self._container_end:
                 return False
-            level = cast("Mapping[str, str]", tag["Heading"])["level"]
-            self._heading = HeadingEvent(int(level[1]), span["start"], span["end"], self._pieces)
+            self._heading = HeadingEvent(int(tag["Heading"]["level"][1]), start, span["end"], self._pieces)
             return True
         if "CodeBlock" in tag:
             self._found.opaque.append((span["start"], span["end"]))
+        elif "Image" in tag:
+            self._begin_link(tag["Image"], span, image=True)
+            return True
         elif "BlockQuote" in tag or "List" in tag or "FootnoteDefinition" in tag:
             self._container_end = max(self._container_end, span["end"])
         return False
 
-    def _begin_link(self, tag: Mapping[str, object], span: Range) -> None:
-        image = "Image" in tag
-        data = cast("_LinkData", tag["Image" if image else "Link"])
+    def _begin_link(self, data: _LinkData, span: Range, *, image: bool) -> None:
         kind, start, end = data["link_type"], span["start"], span["end"]
         if isinstance(kind, str):
             link = LinkEvent(kind, image, data["dest_url"], data["id"], start, end)
@@ -181,7 +209,7 @@ class _Pass:
         self._links.append((link, len(self._pieces)))
         self._seen = start + (2 if image else 1)
 
-    def _end(self, tag: str | Mapping[str, object], span: Range) -> bool:
+    def _end(self, tag: str | Mapping[str, object], at: int) -> bool:
         """Take in the end of an element inside a heading or link; whether the next event is inside as well."""
         if not isinstance(tag, str):
             if self._heading and "Heading" in tag:
@@ -190,8 +218,12 @@ class _Pass:
         elif tag in {"Link", "Image"}:
             link, first = self._links.pop()
             link.label_end = self._seen
-            link.label = "".join([text for _, text in self._pieces[first : first + MAX_LABEL_PIECES]])
-        self._seen = span["end"]
+            pieces = self._pieces
+            if len(pieces) == first + 1:
+                link.label = pieces[first][1]
+            else:
+                link.label = "".join([text for _, text in pieces[first : first + MAX_LABEL_PIECES]])
+        self._seen = at
         if self._links or self._heading:
             return True
         self._pieces = []

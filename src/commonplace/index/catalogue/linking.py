@@ -385,10 +385,9 @@ def _columns(target: Address | None) -> tuple[int | None, str | None]:
 
 
 def _stored(link: Link) -> str:
-    texts = (link.target, link.raw, link.fragment, link.label, link.collection, link.relation, link.note)
-    spans = f"{link.span.start}\x1f{link.span.end}\x1f{link.target_span.start}\x1f{link.target_span.end}"
-    stored = _SEPARATOR.join((link.kind, *texts, spans))
+    kind, *texts, (start, end), (target_start, target_end) = link
+    spans = f"{start}\x1f{end}\x1f{target_start}\x1f{target_end}"
+    stored = _SEPARATOR.join((kind, *texts, spans))
     if stored.count(_SEPARATOR) != _SEPARATORS:
-        texts = tuple(text.replace(_SEPARATOR, "\ufffd") for text in texts)
-        stored = _SEPARATOR.join((link.kind, *texts, spans))
+        stored = _SEPARATOR.join((kind, *(text.replace(_SEPARATOR, "\ufffd") for text in texts), spans))
     return stored
