@@ -64,7 +64,12 @@ class Address:
     @property
     def is_document(self) -> bool:
         """Whether the name says that this is Markdown."""
-        return self.path.lower().endswith(MARKDOWN_SUFFIXES)
+        return is_markdown(self.path)
+
+
+def is_markdown(path: str) -> bool:
+    """Whether a path ends as those of documents do."""
+    return path.endswith(MARKDOWN_SUFFIXES) or path.lower().endswith(MARKDOWN_SUFFIXES)
 
 
 def parse_address(text: str) -> Address:
@@ -115,7 +120,7 @@ def _without_suffix(path: str) -> str:
 
 
 def _refusal(text: str) -> str:
-    if any("\ud800" <= c <= "\udfff" for c in text):
+    if not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
         return "it holds a lone surrogate, which is no text"
     for broken, reason in _PATH_RULES:
         if broken(text):

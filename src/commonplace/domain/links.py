@@ -128,6 +128,8 @@ def resolve_target(target: str, source: Address | None, lookup: Lookup, *, markd
             if found:
                 return found
     named = lookup.named(link_key(path)) if places else ()
+    if not named:
+        return _other_file(path, lookup) if places and not is_fixed(path) else None
     if is_fixed(path):
         fitting = _by_path(places, named) or (_by_title(path.rstrip("/"), named, fold) if path.startswith("/") else [])
         return fitting[0].address if len(fitting) == 1 else None
@@ -137,7 +139,7 @@ def resolve_target(target: str, source: Address | None, lookup: Lookup, *, markd
     )
     if fitting:
         return fitting[0].address if len(fitting) == 1 else None
-    return _other_file(path, lookup) if places else None
+    return _other_file(path, lookup)
 
 
 def inverse(relation: str) -> str:
@@ -156,8 +158,8 @@ def _places(path: str, folder: str, *, markdown: bool) -> Iterator[str]:
     elif is_fixed(path):
         folders = [folder]
     else:
-        folders = [folder, ""] if markdown else ["", folder]
-    for base in dict.fromkeys(folders):
+        folders = [""] if not folder else [folder, ""] if markdown else ["", folder]
+    for base in folders:
         place = joined(base, path)
         if place is not None:
             yield place

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from commonplace.domain.addresses import MARKDOWN_SUFFIXES, Address, fold
+from commonplace.domain.addresses import MARKDOWN_SUFFIXES, Address, fold, is_markdown
 
 INDEX_NAMES = ("index.md", "README.md", "readme.md", "Readme.md")
 """Documents that stand for their folder, in the order in which they are tried."""
@@ -46,7 +46,7 @@ def place_files(place: str | None) -> Iterator[str]:
     folder = place.rstrip("/")
     if folder and folder == place:
         yield place
-        if place.lower().endswith(MARKDOWN_SUFFIXES):
+        if is_markdown(place):
             return
         for suffix in MARKDOWN_SUFFIXES:
             yield place + suffix
@@ -79,6 +79,8 @@ def relative_path(path: str, folder: str) -> str:
 
 def without_suffix(path: str) -> str:
     """The path without `.md`, `.markdown`, `.html` or `.htm`."""
+    if path.endswith(_SUFFIXES[0]):
+        return path[: -len(_SUFFIXES[0])]
     lowered = path.lower()
     if not lowered.endswith(_SUFFIXES):
         return path

@@ -12,6 +12,8 @@ from commonplace.domain.slugs import anchor
 # Atomic and possessive, so that no text makes it look twice at a character.
 _WORD = r"""(?>\#[^\s{}\\]+|\.[^\s{}\\]+|[\w:][\w:.\-]*=(?:"[^"{}]*"|'[^'{}]*'|[^\s"'{}\\]*))"""
 _ATTRIBUTES = re.compile(rf":?\s*+{_WORD}(?:\s++{_WORD})*+\s*+")
+_BLANK = ord(" ")
+_HASH = ord("#")
 _KEY = re.compile(r"(?<!\S)\#([^\s{}\\]+)")
 
 
@@ -50,7 +52,7 @@ def read_sections(source: bytes, base: int, headings: Sequence[HeadingEvent]) ->
                 base + heading.end,
                 ends[index + 1],
                 tree_ends[index],
-                source.startswith(b"#", base + heading.start),
+                source[base + heading.start] == _HASH,
             )
         )
     return tuple(sections)
@@ -58,7 +60,7 @@ def read_sections(source: bytes, base: int, headings: Sequence[HeadingEvent]) ->
 
 def _line_start(source: bytes, at: int) -> int:
     """Where the line of a heading begins: it may be indented by up to three blanks."""
-    while source[at - 1 : at] == b" ":
+    while at and source[at - 1] == _BLANK:
         at -= 1
     return at
 

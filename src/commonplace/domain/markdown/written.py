@@ -152,8 +152,11 @@ def _markdown_link(source: bytes, event: LinkEvent, span: Span, written: tuple[i
         raw,
         unquote(fragment) if "%" in fragment else fragment,
         event.label.strip(),
-        span=span,
-        target_span=target_span,
+        "",
+        "",
+        "",
+        span,
+        target_span,
     )
 
 

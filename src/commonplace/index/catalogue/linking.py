@@ -13,7 +13,7 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import cast
 
-from commonplace.domain.addresses import MARKDOWN_SUFFIXES, Address, parse_address
+from commonplace.domain.addresses import Address, is_markdown, parse_address
 from commonplace.domain.documents import Document, Link, LinkKind, Span
 from commonplace.domain.errors import InvalidInputError, NotFoundError, StorageError
 from commonplace.domain.links import INDEX_NAMES, MARKDOWN_KINDS, Named, link_key, name_keys, resolve
@@ -66,7 +66,7 @@ class CatalogueLookup:
 
     def at(self, path: str) -> Address | None:
         """The document or other file at this path."""
-        if path.lower().endswith(MARKDOWN_SUFFIXES):
+        if is_markdown(path):
             # Only compared with paths that are known to be good.
             return Address(path) if self._has_document(path) else None
         if path not in self._files:
