@@ -95,24 +95,32 @@ def _match(text: Text, wanted: dict[str, str], matching: int) -> Match:
     parts: list[MatchingPart] = []
     rest = iter(text.parts)
     for part in rest:
-        found = tuple(word for word, folded in wanted.items() if folded in part.folded)
-        if found:
-            most = MAX_EXCERPTS if len(found) <= MANY_KEYWORDS else 1
-            excerpts = {word: _excerpts(part, wanted[word], most) for word in found}
-            parts.append(MatchingPart(part.title, found, excerpts, part.summary))
+        shown = _shown(part, wanted)
+        if shown:
+            parts.append(shown)
             if len(parts) == MAX_PARTS:
                 break
-    shown = {word for part in parts for word in part.keywords}
+    seen = {word for part in parts for word in part.keywords}
     unseen = [*text.fields, *(part.folded for part in rest)]
-    keywords = tuple(w for w, folded in wanted.items() if w in shown or any(folded in one for one in unseen))
+    keywords = tuple(w for w, folded in wanted.items() if w in seen or any(folded in one for one in unseen))
     return Match(text, keywords, tuple(parts), matching)
 
 
-def _excerpts(part: Part, folded: str, most: int) -> list[str]:
-    """Pieces of the chapter round the first places of a keyword, on one line each."""
+def _shown(part: Part, wanted: dict[str, str]) -> MatchingPart | None:
+    """What of a chapter is shown; None where none of the words stands in it."""
+    text = part.folded
+    places = [(word, folded, at) for word, folded in wanted.items() if (at := text.find(folded)) >= 0]
+    if not places:
+        return None
+    most = MAX_EXCERPTS if len(places) <= MANY_KEYWORDS else 1
+    excerpts = {word: _excerpts(part, folded, at, most) for word, folded, at in places}
+    return MatchingPart(part.title, tuple(excerpts), excerpts, part.summary)
+
+
+def _excerpts(part: Part, folded: str, at: int, most: int) -> list[str]:
+    """Pieces of the chapter round the first places of a keyword, the first of which is given, on one line each."""
     source, size = part.source, len(part.source)
     excerpts: list[str] = []
-    at = part.folded.find(folded)
     while at >= 0:
         start = at - EXCERPT // 2 if at > EXCERPT // 2 else 0
         end = max(at + len(folded), start + EXCERPT)
