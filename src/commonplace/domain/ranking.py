@@ -70,6 +70,18 @@ def together(words: Sequence[str], wanted: Sequence[str]) -> int:
     return sum(word == first and list(words[at : at + size]) == target for at, word in enumerate(words))
 
 
+def near_words(word: str, others: Iterable[str], most: int) -> dict[str, int]:
+    """Those of many words that are at most so many typos away, each with its number of typos."""
+    letters, size = set(word), len(word)
+    return {
+        other: typos
+        for other in others
+        # Most are ruled out by this, without a call for each.
+        if -most <= len(other) - size <= most and len(letters.difference(other)) <= most
+        if (typos := typos_between(word, other, most)) <= most
+    }
+
+
 def typos_between(one: str, other: str, most: int) -> int:
     """Insertions, deletions, changes and swaps of neighbours that turn one word into the other; `most + 1` if more."""
     if abs(len(one) - len(other)) > most or len(set(one) - set(other)) > most:
@@ -84,7 +96,12 @@ def typos_between(one: str, other: str, most: int) -> int:
 
 def shared_beginning(one: str, other: str) -> int:
     """How many letters two words begin with alike."""
-    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    at = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        at += 1
+    return at
 
 
 def _distance(one: str, other: str) -> int:

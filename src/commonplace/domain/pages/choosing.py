@@ -20,6 +20,7 @@ class Chooser:
         self._pages = list(pages)
         self._by_label: dict[str, list[int]] = {}
         self._by_author: dict[str, list[int]] = {}
+        self._orders: dict[Sort, Sequence[int]] = {}
         for place, page in enumerate(self._pages):
             for label in {same(label) for label in page.labels}:
                 self._by_label.setdefault(label, []).append(place)
@@ -28,40 +29,50 @@ class Chooser:
 
     def chosen(self, filter_: PageFilter) -> list[Page]:
         """The pages that a filter keeps."""
-        kept = self._pages
+        return [self._pages[place] for place in self._kept(filter_)]
+
+    def first(self, filter_: PageFilter, sort: Sort | None, limit: int) -> tuple[list[Page], int]:
+        """The first pages that a filter keeps in the order of a sort, and how many it keeps in all.
+
+        Those of one second come in the order of their paths, and so do those without the date, which are last.
+
+        Args:
+            filter_: Which pages.
+            sort: None for the order of their paths.
+            limit: At most so many.
+        """
+        kept = self._kept(filter_)
+        best = kept[:limit] if sort is None else nsmallest(limit, kept, key=self._order(sort).__getitem__)
+        return [self._pages[place] for place in best], len(kept)
+
+    def _kept(self, filter_: PageFilter) -> Sequence[int]:
+        """The places of the pages that a filter keeps, in order."""
+        kept: Sequence[int] = range(len(self._pages))
         if filter_.labels or filter_.author:
             labelled = self._places(self._by_label, filter_.labels)
             written = self._places(self._by_author, (filter_.author,))
-            both = labelled & written if filter_.labels and filter_.author else labelled | written
-            kept = [self._pages[place] for place in sorted(both)]
+            kept = sorted(labelled & written if filter_.labels and filter_.author else labelled | written)
         if filter_.created != ANY_TIME:
-            kept = [page for page in kept if filter_.created.holds(page.created)]
+            kept = [place for place in kept if filter_.created.holds(self._pages[place].created)]
         if filter_.updated != ANY_TIME:
-            kept = [page for page in kept if filter_.updated.holds(page.updated)]
+            kept = [place for place in kept if filter_.updated.holds(self._pages[place].updated)]
         return kept
+
+    def _order(self, sort: Sort) -> Sequence[int]:
+        """The place in a sort of every page; made once, as to compare thousands of dates takes long."""
+        if sort not in self._orders:
+            sign = -1 if sort.startswith("-") else 1
+            moments = [moment_of(page, sort) for page in self._pages]
+            keys = [(moment is None, sign * (moment or 0)) for moment in moments]
+            order = [0] * len(keys)
+            for rank, place in enumerate(sorted(range(len(keys)), key=keys.__getitem__)):
+                order[place] = rank
+            self._orders[sort] = order
+        return self._orders[sort]
 
     @staticmethod
     def _places(known: dict[str, list[int]], values: Iterable[str]) -> set[int]:
-        return {place for value in values for place in known.get(same(value), ())}
-
-
-def first_of(pages: Sequence[Page], sort: Sort | None, limit: int) -> list[Page]:
-    """The first pages in the order of a sort, those of one second and those without the date (last) as they are given.
-
-    Args:
-        pages: In the order of their paths.
-        sort: None for just that order.
-        limit: At most so many.
-    """
-    if sort is None:
-        return list(pages[:limit])
-    sign = -1 if sort.startswith("-") else 1
-
-    def key(page: Page) -> tuple[bool, int]:
-        moment = moment_of(page, sort)
-        return moment is None, sign * (moment or 0)
-
-    return nsmallest(limit, pages, key=key)
+        return set[int]().union(*(known.get(same(value), ()) for value in values))
 
 
 def moment_of(page: Page, sort: Sort) -> int | None:

@@ -14,7 +14,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Revision
 from commonplace.domain.errors import NotFoundError, StorageError
 from commonplace.domain.pages.asking import ANY_TIME, PageAnswer, PageFilter, PageHit, PageQuery, Rebuilt
-from commonplace.domain.pages.choosing import Chooser, first_of, moment_of
+from commonplace.domain.pages.choosing import Chooser, moment_of
 from commonplace.domain.pages.excerpts import NOTHING, excerpt
 from commonplace.domain.pages.page import Page, Unusable, content_of, page_from, settled
 from commonplace.domain.pages.space import Space
@@ -103,9 +103,8 @@ class EmbeddedEngine:
         self._index.wait_ready(READY_SECONDS)
         if not query.text.strip():
             table = self._current()
-            kept = table.chooser.chosen(query.filter)
-            best = first_of(kept, query.sort, query.limit)
-            return PageAnswer(tuple(self._shown(best, NOTHING, table)), len(kept))
+            best, total = table.chooser.first(query.filter, query.sort, query.limit)
+            return PageAnswer(tuple(self._shown(best, NOTHING, table)), total)
         if not any(letter.isalnum() for letter in query.text):
             return PageAnswer()
         table = self._table

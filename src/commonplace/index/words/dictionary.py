@@ -9,7 +9,7 @@ from functools import lru_cache
 import tantivy
 
 from commonplace.domain.languages import DEFAULT, content_words, language_of
-from commonplace.domain.ranking import best_forms, typos_between
+from commonplace.domain.ranking import best_forms, near_words
 from commonplace.domain.search_text import Phrase, Question, counted
 from commonplace.domain.words.scripts import language_of_script
 from commonplace.domain.words.spellings import spellings
@@ -168,11 +168,7 @@ class Dictionary:
             return {}
         most = 2 if len(word) >= SHORTEST_TWO_TYPOS else 1
         for beginning in (word[:2], word[1::-1], word[0]):
-            near = {
-                other: typos
-                for other, _ in self._beginning(beginning, None)
-                if (typos := typos_between(word, other, most)) <= most
-            }
+            near = near_words(word, (other for other, _ in self._beginning(beginning, None)), most)
             if near:
                 least = min(near.values())
                 return {other: TYPO_WEIGHT**typos for other, typos in near.items() if typos == least}
