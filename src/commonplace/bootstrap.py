@@ -267,7 +267,9 @@ def _layer_specs(settings: Settings) -> tuple[LayerSpec, ...] | None:
 
 def _text_of(manifest: Path) -> str:
     try:
-        return manifest.read_text(encoding="utf-8-sig")
+        if not manifest.is_fifo():  # opening it would wait for who writes into it
+            return manifest.read_text(encoding="utf-8-sig")
+        reason = "it is no regular file"
     except OSError as error:
         reason = error.strerror
     except UnicodeDecodeError:

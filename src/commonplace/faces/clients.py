@@ -127,6 +127,8 @@ def write(made: Change) -> None:
 
 
 def _read(file: Path) -> str | None:
+    if file.exists() and not file.is_file():  # to open a pipe is to wait for who writes into it
+        raise _unreadable(file, "it is no regular file")
     try:
         return file.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -139,7 +141,7 @@ def _read(file: Path) -> str | None:
 def _parsed(text: str, file: Path) -> dict[str, Json]:
     try:
         held = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _unreadable(file, f"it is no JSON ({error})") from error
     if not isinstance(held, dict):
         raise _unreadable(file, "it is no JSON object")

@@ -149,3 +149,22 @@ def test_every_command_about_all_pages_lists_the_rest_of_a_read_only_folder_with
     assert "bad.md" in said["list"]
     assert "UTF-8" in said["check"]
     assert said["read a"] == PAGES["a.md"]
+
+
+def test_a_store_of_projects_with_a_locked_folder_is_served_and_nothing_in_it_is_committed_as_gone(bad: Bad) -> None:
+    store = new_repo(bad.place / "store", {"projects/app/main.md": "# App\n", "projects/other/main.md": "# Other\n"})
+    for path in (store.path, *store.path.rglob("*")):
+        os.chown(path, NOBODY, NOBODY)
+    locked = store.path / "projects" / "app"
+    locked.chmod(0)
+    at = ["-C", str(store.path)]
+    told = bad.run(
+        [["list"], *(["projects", *words, *at] for words in (["list"], ["show", "--project", "app"], ["sync"]))]
+    )
+    locked.chmod(0o755)
+    _, listed, shown, synced = told
+    assert (listed[1], "other" in listed[2]) == (0, True)
+    assert (shown[1], "cannot be read: Permission denied" in shown[3]) == (11, True)
+    assert (synced[1], "Permission denied" in synced[3]) == (11, True)
+    own = f"safe.directory={store.path}"
+    assert store.git("-c", own, "ls-tree", "-r", "--name-only", "HEAD", "projects/app") == "projects/app/main.md"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import anyio
@@ -30,6 +31,19 @@ def test_the_entry_that_is_written_starts_a_server_for_the_folder(tmp_path: Path
     again = shell.ok("connect", "vscode", "-C", notes, "--tier", "write", "--yes", "--json").json
     assert (again["diff"], again["written"]) == ("", False)
     assert shell("connect", "vscode", "-C", tmp_path / "nowhere").code == 2
+
+
+def test_a_file_that_cannot_be_changed_is_said_to_be_so_and_left_alone(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    (tmp_path / "deep.json").write_text("[" * 200_000)
+    os.mkfifo(tmp_path / "pipe.json")
+    for name, reason in {"deep": "it is no JSON", "pipe": "it is no regular file"}.items():
+        done = shell("connect", "cursor", "--file", f"{name}.json", "--yes", "--json")
+        assert (done.code, done.error["code"], reason in done.error["message"]) == (2, "config", True)
+    assert (tmp_path / "deep.json").read_text() == "[" * 200_000
+    (tmp_path / "pipe.json").unlink()
+    os.mkfifo(tmp_path / "layers.json")
+    assert shell("resolve", "--manifest", "layers.json", "--concept", "a", "--json").code == 2
 
 
 async def _found(command: str, args: list[str]) -> list[str]:

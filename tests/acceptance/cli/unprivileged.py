@@ -7,7 +7,8 @@ WARM, so that a Python that this user could not read is no hindrance. Then each 
 
 from __future__ import annotations
 
-import encodings.idna  # noqa: F401 - loaded late by Python itself
+import encodings.idna  # loaded late by Python itself, as the next one
+import encodings.utf_8_sig  # noqa: F401
 import json
 import os
 import signal

@@ -161,7 +161,7 @@ def _keys_in(path: Path) -> tuple[Key, ...]:
     try:
         rows = json.loads(path.read_text(encoding="utf-8"))["keys"]
         return tuple(_key(cast("dict[str, object]", row)) for row in rows)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ConfigError(
             f"The file of access keys, {path.name}, is damaged.",
             kind="keys",

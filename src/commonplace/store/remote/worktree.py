@@ -14,7 +14,7 @@ from commonplace.domain.changes import Author, FileStat
 from commonplace.domain.errors import NotFoundError, ReadOnlyError
 from commonplace.domain.revisions import revision_of
 from commonplace.store.disk.folder import Folder
-from commonplace.store.disk.swapping import Change, Seen
+from commonplace.store.disk.swapping import Change, Seen, refusals
 from commonplace.store.git.committing import wording
 from commonplace.store.git.filters import is_ignored, stored_form
 from commonplace.store.git.moving import Move
@@ -74,9 +74,11 @@ class WorkTree:
 
         Raises:
             ReadOnlyError: as `require_committable`.
+            StorageError: a file cannot be looked at.
         """
         self.require_committable()
-        contents = dict(self._edited())
+        with refusals("the commit"):
+            contents = dict(self._edited())
         if not contents:
             return 0, ""
         files = f"{len(contents)} files"
@@ -129,7 +131,7 @@ class WorkTree:
                     yield path, None
                 continue
             found = self._found(path)
-            if found is None and entry is not None and not os.path.lexists(repository.root / path):
+            if found is None and entry is not None and not self._is_there(path):
                 yield path, None
             elif found and (entry is None or entry.id != revision_of(stored_form(repository, path, found[1]))):
                 yield path, found
@@ -148,6 +150,14 @@ class WorkTree:
             return self.folder.load(Address(path))
         except (FileNotFoundError, NotADirectoryError, NotFoundError):
             return None
+
+    def _is_there(self, path: str) -> bool:
+        """Whether there is anything at a path; what may not be looked at is never taken for absent."""
+        try:
+            (self.repository.root / path).lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        return True
 
 
 def _letters(flags: int) -> str:

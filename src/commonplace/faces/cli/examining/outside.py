@@ -72,7 +72,7 @@ def client_entries() -> Iterator[Trouble]:
             servers = _servers(json.loads(text) if text.strip() else {})
         except FileNotFoundError:
             continue
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             reason = str(error.strerror) if isinstance(error, OSError) else "it is no JSON"
             message = f"{short(file)} cannot be read: {reason}."
             yield Trouble("client", Severity.WARNING, client, message, "Mend it: until then the client has no servers.")
