@@ -13,7 +13,7 @@ import random
 import sqlite3
 import threading
 import time
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,8 +51,8 @@ class Page:
     path: str
     revision: str
     """"" for one that is gone."""
-    chunks: Sequence[tuple[int, int]]
-    """The ordinal of the section, and the chunk's id."""
+    packed: bytes
+    """For each chunk the ordinal of the section and the chunk's id, of four bytes each, the lowest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ class VectorFile:
                 ).fetchall()
             finally:
                 connection.execute("ROLLBACK")
-        pages = [Page(path, revision, unpacked(packed)) for path, revision, packed in cast("list[PageRow]", rows)]
+        pages = [Page(*row) for row in cast("list[PageRow]", rows)]
         return News(born, now, pages, cast("list[tuple[int, bytes]]", fresh))
 
     def remove_unused(self) -> None:
@@ -223,19 +223,17 @@ class VectorFile:
         return connection
 
 
-def unpacked(packed: bytes) -> list[tuple[int, int]]:
-    """Section and id of the chunks of a page."""
-    numbers = [int.from_bytes(packed[at : at + 4], "little") for at in range(0, len(packed), 4)]
-    return list(zip(numbers[::2], numbers[1::2], strict=True))
-
-
 def _tidy(connection: sqlite3.Connection) -> None:
     """Forget the vectors of texts that stand nowhere any more, once they are a good part of all."""
-    used = {chunk for (packed,) in connection.execute("SELECT chunks FROM pages") for _, chunk in unpacked(packed)}
+    used = {chunk for (packed,) in connection.execute("SELECT chunks FROM pages") for chunk in _ids(packed)}
     every = [cast("int", row[0]) for row in connection.execute("SELECT id FROM chunks")]
     unused = [(one,) for one in every if one not in used]
     if len(unused) > max(FEW_UNUSED, len(every) // 4):
         connection.executemany("DELETE FROM chunks WHERE id = ?", unused)
+
+
+def _ids(packed: bytes) -> Iterator[int]:
+    return (int.from_bytes(packed[at : at + 4], "little") for at in range(4, len(packed), 8))
 
 
 def _pair(ordinal: int, chunk: int) -> bytes:

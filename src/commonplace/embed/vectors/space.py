@@ -74,13 +74,12 @@ class Space:
         self._lock = threading.Lock()
         self._birth = self._seq = 0
         self._highest = 0
-        self._rows: dict[int, int] = {}
+        self._ids = np.empty(0, np.int64)
         self._pages: dict[str, Page] = {}
         self._scan: Scan | None = None
-        self._count = 0
         self._dimension = 0
         self._scale = 1.0
-        self._layout = _laid_out({}, {}, 0)
+        self._layout = _laid_out({}, self._ids)
         self._due = 0.0
 
     def follow(self, *, at_once: bool = False) -> None:
@@ -124,8 +123,9 @@ class Space:
             self._pages[page.path] = page
         self._pages = {path: page for path, page in self._pages.items() if page.revision}
         self._birth, self._seq = news.birth, news.seq
-        self._layout = _laid_out(self._pages, self._rows, self._count)
-        if self._count - int(self._layout.live.sum()) > max(FEW, MOST_DEAD * self._count):
+        self._layout = _laid_out(self._pages, self._ids)
+        count = len(self._ids)
+        if count - int(self._layout.live.sum()) > max(FEW, MOST_DEAD * count):
             self._drop_dead()
         return True
 
@@ -134,11 +134,11 @@ class Space:
         self._forget()
         news = self._file.since(0, 0, 0)
         self._pages = {page.path: page for page in news.pages if page.revision}
-        used = {chunk for page in self._pages.values() for _, chunk in page.chunks}
+        used = set(_entries(self._pages)[:, 1].tolist())
         self._add([(chunk, vector) for chunk, vector in news.chunks if chunk in used])
         self._birth, self._seq = news.birth, news.seq
         self._highest = max((chunk for chunk, _ in news.chunks), default=0)
-        self._layout = _laid_out(self._pages, self._rows, self._count)
+        self._layout = _laid_out(self._pages, self._ids)
 
     def _add(self, chunks: Sequence[tuple[int, bytes]]) -> None:
         form = self._file.form()
@@ -148,14 +148,12 @@ class Space:
         scan = self._scan or new_scan(form.dimension)
         scan.add(np.frombuffer(b"".join(vector for _, vector in chunks), np.int8).reshape(-1, form.dimension))
         self._scan = scan
-        for chunk, _ in chunks:
-            self._rows[chunk] = self._count
-            self._count += 1
+        self._ids = np.concatenate((self._ids, np.array([chunk for chunk, _ in chunks], np.int64)))
         self._highest = chunks[-1][0]
 
     def _forget(self) -> None:
-        self._birth = self._seq = self._highest = self._count = 0
-        self._rows, self._pages, self._scan = {}, {}, None
+        self._birth = self._seq = self._highest = 0
+        self._ids, self._pages, self._scan = np.empty(0, np.int64), {}, None
 
 
 class Question:
@@ -262,21 +260,32 @@ class Question:
         )
 
 
-def _laid_out(pages: Mapping[str, Page], known: Mapping[int, int], count: int) -> _Layout:
+def _entries(pages: Mapping[str, Page]) -> Numbers:
+    """Section and id of every chunk of these pages, of shape (chunks, 2)."""
+    packed = b"".join([page.packed for page in pages.values()])
+    return np.frombuffer(packed, "<u4").reshape(-1, 2).astype(np.int64)
+
+
+def _laid_out(pages: Mapping[str, Page], ids: Numbers) -> _Layout:
+    """The layout of these pages, where each row holds the chunk of an id; `ids` ascend. Other chunks are left out.
+
+    Nothing is made for each chunk but numbers: this is done anew with every document that changes.
+    """
     paths = list(pages)
-    entries = [[(ordinal, known[chunk]) for ordinal, chunk in page.chunks if chunk in known] for page in pages.values()]
-    lengths = np.array([len(one) for one in entries], np.int64)
-    flat = np.array([pair for one in entries for pair in one], np.int64).reshape(-1, 2)
-    rows: Rows = flat[:, 1]
-    live = np.zeros(count, np.bool_)
+    entries = _entries(pages)
+    owners = np.repeat(np.arange(len(paths)), [len(page.packed) // 8 for page in pages.values()])
+    rows: Rows = np.searchsorted(ids, entries[:, 1])
+    there = np.append(ids, -1)[rows] == entries[:, 1]
+    entries, owners, rows = entries[there], owners[there], rows[there]
+    live = np.zeros(len(ids), np.bool_)
     live[rows] = True
     return _Layout(
         paths=paths,
         places={path: place for place, path in enumerate(paths)},
-        starts=np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths))),
+        starts=np.searchsorted(owners, np.arange(len(paths) + 1)),
         rows=rows,
-        ordinals=flat[:, 0],
-        owners=np.repeat(np.arange(len(paths)), lengths),
+        ordinals=entries[:, 0],
+        owners=owners,
         order=np.argsort(rows, kind="stable"),
         live=live,
     )
