@@ -17,6 +17,8 @@ from mcp.client.stdio import stdio_client
 from mcp.shared.dispatcher import ProgressFnT
 from mcp_types import CallToolResult, TextContent, Tool
 
+from forks.preloaded import preloaded
+
 TIMEOUT = 60.0
 """Seconds that any one call may take."""
 Mode = Literal["auto", "legacy"]
@@ -107,17 +109,17 @@ def agent(
     mode: Mode = "auto",
     log: Path | None = None,
     module: str = "commonplace",
+    fresh: bool = False,
     **more: Any,
 ) -> Iterator[Agent]:
     """A client on a new process of `commonplace` or another module, with these arguments, such as `"mcp", folder`.
 
-    `more` is the client's.
+    Unless it must be `fresh`, the process is forked from one that has loaded the product. `more` is the client's.
     """
-    server = StdioServerParameters(
-        command=sys.executable,
-        args=["-m", module, *map(str, arguments)],
-        env={**os.environ, **(env or {})},
-    )
+    environment = {**os.environ, **(env or {})}
+    line = None if fresh else preloaded().stand_in(environment, module)
+    command, *before = line or [sys.executable, "-m", module]
+    server = StdioServerParameters(command=command, args=[*before, *map(str, arguments)], env=environment)
     with start_blocking_portal() as portal:
         if log is None:
             with portal.wrap_async_context_manager(Client(server, mode=mode, **more)) as client:

@@ -15,9 +15,11 @@ CHAPTERS = [{"title": "Tokens", "content": "Tokens expire.\n\nMore."}, {"title":
 
 
 @contextmanager
-def projects(home: Path, env: Mapping[str, str] | None = None, log: Path | None = None) -> Iterator[Agent]:
-    """An agent on the store at this path."""
-    with agent("mcp", home, "--toolset", "projects", env=env, log=log) as client:
+def projects(
+    home: Path, env: Mapping[str, str] | None = None, log: Path | None = None, *, fresh: bool = False
+) -> Iterator[Agent]:
+    """An agent on the store at this path, whose process is `fresh` where it must be."""
+    with agent("mcp", home, "--toolset", "projects", env=env, log=log, fresh=fresh) as client:
         yield client
 
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import http.client
+import io
 import json
 import os
 import signal
 import socket
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from subprocess import DEVNULL, PIPE
 from typing import IO, Any
 from urllib.parse import quote
 
+from forks.preloaded import Forked, started
 from wire import INITIALIZE
 
 TIMEOUT = 60.0
@@ -60,7 +62,7 @@ class Stream:
 class Server:
     """A running process."""
 
-    process: subprocess.Popen[str]
+    process: subprocess.Popen[bytes] | Forked
     port: int
     lines: list[str] = field(default_factory=list)
     """What it wrote on standard error."""
@@ -184,20 +186,21 @@ def rpc_request(method: str, params: Mapping[str, Any]) -> tuple[dict[str, str],
 
 
 @contextmanager
-def served(*arguments: str | Path, env: Mapping[str, str] | None = None, command: str = "serve") -> Iterator[Server]:
-    """A new server on a free port; killed when the block ends."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "commonplace", command, *map(str, arguments), "--port", "0"],
-        stderr=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        env={**os.environ, **(env or {})},
-        text=True,
-    )
+def served(
+    *arguments: str | Path, env: Mapping[str, str] | None = None, command: str = "serve", fresh: bool = False
+) -> Iterator[Server]:
+    """A new server on a free port; killed when the block ends.
+
+    Unless it must be `fresh`, it is forked from one that has loaded the product.
+    """
+    line = [command, *map(str, arguments), "--port", "0"]
+    process = started(line, {**os.environ, **(env or {})}, streams=(DEVNULL, DEVNULL, PIPE), fresh=fresh)
     assert process.stderr is not None
+    errors = io.TextIOWrapper(process.stderr)
     server = Server(process, 0)
-    drain = threading.Thread(target=server.lines.extend, args=(process.stderr,), daemon=True)
+    drain = threading.Thread(target=server.lines.extend, args=(errors,), daemon=True)
     try:
-        server.port = _port(process.stderr, server.lines)
+        server.port = _port(errors, server.lines)
         drain.start()
         yield server
     finally:
@@ -205,7 +208,7 @@ def served(*arguments: str | Path, env: Mapping[str, str] | None = None, command
         process.wait()
         if drain.ident:
             drain.join()
-        process.stderr.close()
+        errors.close()
 
 
 def _port(stream: IO[str], lines: list[str]) -> int:
@@ -218,8 +221,10 @@ def _port(stream: IO[str], lines: list[str]) -> int:
 
 def commonplace(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """One command, run to its end."""
-    command = [sys.executable, "-m", "commonplace", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    given = [*map(str, arguments)]
+    process = started(given, os.environ)
+    out, err = process.communicate(b"", TIMEOUT)
+    return subprocess.CompletedProcess(given, process.wait(), out.decode(), err.decode())
 
 
 def create_key(*arguments: str) -> str:

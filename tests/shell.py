@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ways.preloaded import preloaded
+from forks.preloaded import Forked, preloaded, started
 
 COMMAND = [str(Path(sys.executable).with_name("commonplace"))]
 TIMEOUT = 60.0
@@ -88,18 +88,13 @@ class Shell:
             interrupt_at: Press Ctrl-C as soon as this is shown; "" for never.
         """
         screen, keyboard = pty.openpty()
-        with subprocess.Popen(
-            [*COMMAND, *map(str, arguments)],
-            cwd=self.folder,
-            stdin=keyboard,
-            stdout=keyboard,
-            stderr=keyboard,
-            env={**os.environ, "TERM": "xterm", "COLUMNS": "200", **self.environment},
-        ) as process:
-            os.close(keyboard)
-            shown = _everything(screen, process, interrupt_at.encode())
+        line = [*map(str, arguments)]
+        environment = {**os.environ, "TERM": "xterm", "COLUMNS": "200", **self.environment}
+        process = started(line, environment, self.folder, (keyboard, keyboard, keyboard))
+        os.close(keyboard)
+        shown = _everything(screen, process, interrupt_at.encode())
         os.close(screen)
-        return process.returncode, shown.decode().replace("\r\n", "\n")
+        return process.wait(TIMEOUT), shown.decode().replace("\r\n", "\n")
 
 
 HEX = re.compile(r"\b[0-9a-f]{10}\b")
@@ -118,7 +113,7 @@ def play(steps: list[tuple[str, str]], folder: Path, *, codes: bool = True) -> N
     In what is expected an ellipsis stands for anything, every id of ten digits for any other, and so does every moment.
     Where codes are compared, too, a last line `[exit N]` is the exit code, 0 without one.
     """
-    path = f"{Path(COMMAND[0]).parent}{os.pathsep}{os.environ['PATH']}"
+    path = f"{preloaded().programs() or Path(COMMAND[0]).parent}{os.pathsep}{os.environ['PATH']}"
     for command, expected in steps:
         done = subprocess.run(
             ["bash", "-c", command],
@@ -144,7 +139,7 @@ def _pattern(expected: str) -> re.Pattern[str]:
     return re.compile(".*".join(map(re.escape, _steady(expected).rstrip("\n").split("…"))), re.DOTALL)
 
 
-def _everything(screen: int, process: subprocess.Popen[bytes], interrupt_at: bytes) -> bytes:
+def _everything(screen: int, process: subprocess.Popen[bytes] | Forked, interrupt_at: bytes) -> bytes:
     """What a terminal shows until the process has closed its end, which Linux reports as an error."""
     shown = b""
     deadline = time.monotonic() + TIMEOUT

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
+from forks.preloaded import Forked, started
+
+STDERR = 2
+"""The descriptor of everybody's standard error."""
 INITIALIZE = {
     "protocolVersion": "2025-11-25",
     "capabilities": {},
@@ -22,7 +26,7 @@ INITIALIZE = {
 class Wire:
     """One JSON-RPC message a line, both ways."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, process: subprocess.Popen[bytes] | Forked) -> None:
         self.process = process
         self._next = 0
 
@@ -67,14 +71,13 @@ class Wire:
 
 
 @contextmanager
-def wire(*arguments: str | Path, env: Mapping[str, str] | None = None) -> Iterator[Wire]:
-    """A new `commonplace` process with these arguments; ended when the block ends."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "commonplace", *map(str, arguments)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env={**os.environ, **(env or {})},
-    )
+def wire(*arguments: str | Path, env: Mapping[str, str] | None = None, fresh: bool = False) -> Iterator[Wire]:
+    """A new `commonplace` process with these arguments; ended when the block ends.
+
+    Unless it must be `fresh`, it is forked from one that has loaded the product.
+    """
+    environment = {**os.environ, **(env or {})}
+    process = started([*map(str, arguments)], environment, streams=(PIPE, PIPE, STDERR), fresh=fresh)
     try:
         yield Wire(process)
     finally:

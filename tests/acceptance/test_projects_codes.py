@@ -148,7 +148,7 @@ def test_a_fault_in_the_code_is_an_internal_error_that_tells_the_log_alone(home:
     (tmp_path / "site").mkdir()
     (tmp_path / "site/sitecustomize.py").write_text(FAULT)
     log = tmp_path / "log"
-    with projects(home, env={"PYTHONPATH": str(tmp_path / "site")}, log=log) as client:
+    with projects(home, env={"PYTHONPATH": str(tmp_path / "site")}, log=log, fresh=True) as client:
         shown = client.refusal("list_todos", project_id="app")
         assert shown["code"] == "INTERNAL_ERROR"
         assert "secret" not in json.dumps(shown)

@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from forks.preloaded import preloaded
 from npm import environment, needs_npm
 from serving import served
 from spaces.tree import write_space
@@ -76,14 +77,15 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
         "cascade": ["--manifest", manifest],
         "projects": [folder / "projects", "--toolset", "projects"],
     }
+    command, *before = preloaded().stand_in(os.environ) or [sys.executable, "-m", "commonplace"]
     with ExitStack() as stack:
         folders = stack.enter_context(served(wiki, base.path, space, "--tier", "admin", env=env))
         layers = stack.enter_context(served("--manifest", manifest, "--transport", "http", command="mcp", env=env))
         yield {
             toolset: {
                 "url": f"{(layers if toolset == 'cascade' else folders).url}/mcp/{toolset}",
-                "command": sys.executable,
-                "args": ["-m", "commonplace", "mcp", *map(str, given)],
+                "command": command,
+                "args": [*before, "mcp", *map(str, given)],
                 "env": env,
                 "base": {"kb": "base", "pages": "page"}.get(toolset, ""),
             }

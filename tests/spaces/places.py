@@ -5,15 +5,17 @@ from __future__ import annotations
 import io
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from subprocess import DEVNULL, PIPE
 
 import pytest
 
 from commonplace.cn import main
+from forks import preloaded as processes
+from forks.preloaded import SPACES
 from shell import TIMEOUT, Done
 
 
@@ -38,30 +40,18 @@ def _stream() -> io.TextIOWrapper:
 
 def started(folder: Path, *arguments: str | Path, env: Mapping[str, str] | None = None) -> Done:
     """Run one `cn` command in a folder and in a process of its own, with nothing to read."""
-    done = subprocess.run(
-        [sys.executable, "-m", "commonplace.cn", *map(str, arguments)],
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        env={**os.environ, "HOME": str(folder), **(env or {})},
-        timeout=TIMEOUT,
-        check=False,
-    )
-    return Done(done.returncode, done.stdout, done.stderr.decode())
+    environment = {**os.environ, "HOME": str(folder), **(env or {})}
+    process = processes.started([*map(str, arguments)], environment, folder, (DEVNULL, PIPE, PIPE), program=SPACES)
+    out, err = process.communicate(timeout=TIMEOUT)
+    return Done(process.wait(), out, err.decode())
 
 
 class Served:
     """A `cn mcp` process whose client speaks bytes: for what no well-behaved client does."""
 
     def __init__(self, folder: Path, *arguments: str, env: Mapping[str, str] | None = None) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "commonplace.cn", "mcp", *arguments],
-            cwd=folder,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**os.environ, "HOME": str(folder), **(env or {})},
-        )
+        environment = {**os.environ, "HOME": str(folder), **(env or {})}
+        self.process = processes.started(["mcp", *arguments], environment, folder, program=SPACES)
 
     def send(self, message: str) -> None:
         """One line."""
@@ -83,4 +73,4 @@ class Served:
             while self.process.poll() is None and time.monotonic() < deadline:
                 time.sleep(0.02)
         out, err = self.process.communicate(timeout=TIMEOUT)
-        return Done(self.process.returncode, out, err.decode())
+        return Done(self.process.wait(), out, err.decode())

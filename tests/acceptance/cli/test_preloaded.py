@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from agent import Mode, agent
+from forks.preloaded import preloaded
+from serving import served
 from shell import COMMAND, Shell
-from ways.preloaded import preloaded
+from wire import wire
 
 LINES = [
     ["search", "tea", "--json"],
@@ -42,3 +48,57 @@ def test_an_environment_that_may_matter_while_loading_needs_a_new_process(folder
     usual = dict(os.environ)
     assert preloaded().run(line, folder, usual, b"", 60) is not None
     assert preloaded().run(line, folder, {**usual, "HOME": str(folder)}, b"", 60) is None
+
+
+def told(folder: Path, mode: Mode, log: Path, *, fresh: bool) -> list[Any]:
+    """What a server tells its client, its exit code left aside."""
+    with agent("mcp", folder, "--tier", "write", mode=mode, log=log, fresh=fresh) as client:
+        tools = {name: tool.model_dump() for name, tool in client.tools().items()}
+        found = client.call("kb_search", query="tea")["results"]
+        wrong = client.refusal("kb_get", entry_id="nowhere")
+        about = client.client.server_info
+    return [tools, found, wrong, about, log.read_text()]
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_a_forked_server_tells_its_client_what_one_in_a_new_process_tells(
+    folder: Path, tmp_path: Path, mode: Mode
+) -> None:
+    assert told(folder, mode, tmp_path / "log", fresh=False) == told(folder, mode, tmp_path / "log", fresh=True)
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 0), (signal.SIGKILL, -9)])
+def test_a_server_ends_at_a_signal_forked_or_not(folder: Path, number: signal.Signals, code: int, fresh: bool) -> None:
+    with wire("mcp", folder, fresh=fresh) as server:
+        server.initialize()
+        assert server.process.poll() is None
+        server.process.send_signal(number)
+        assert server.process.wait(60) == code
+        assert server.receive() is None
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_a_server_over_http_answers_forked_or_not(folder: Path, fresh: bool) -> None:
+    with served(folder, fresh=fresh) as server:
+        assert "# Tea" in server.page("GET", "tea").json["content"]
+        assert server.stop() == 0
+
+
+def test_nothing_is_left_of_a_server_whose_stand_in_is_killed(folder: Path) -> None:
+    line = preloaded().stand_in(os.environ)
+    assert line is not None
+    with subprocess.Popen([*line, "mcp", str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.kill()
+        assert process.stdout is not None
+        assert process.stdout.read() == b"", "the server held its end as long as it ran"
+
+
+def test_a_stand_in_passes_signals_on_and_ends_as_the_server_does(folder: Path) -> None:
+    line = preloaded().stand_in(os.environ)
+    assert line is not None
+    with subprocess.Popen([*line, "serve", str(folder), "--port", "0"], stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert any(said.startswith("Serving on") for said in process.stderr)
+        process.terminate()
+        assert process.wait(60) == 0

@@ -229,6 +229,13 @@ def test_the_end_waits_for_calls_in_flight_and_for_nothing_else(repo: GitRepo) -
     assert repo.git("show", "HEAD:Mcp.md") == "Mcp"
 
 
+def test_a_signal_as_soon_as_it_serves_ends_it_in_good_order(tmp_path: Path, cache_dir: Path) -> None:
+    assert cache_dir.is_dir()
+    for _ in range(5):
+        with served(tmp_path) as server:
+            assert server.stop() == 0
+
+
 def test_killed_clients_free_their_calls(site: tuple[Server, GitRepo]) -> None:
     server, repo = site
     before = int(repo.git("rev-list", "--count", "HEAD"))

@@ -73,24 +73,26 @@ def serve(app: ASGIApp, listener: socket.socket, on_end: Callable[[], None]) -> 
         timeout_graceful_shutdown=GRACE,
         backlog=BACKLOG,
     )
+    server = _Server(config, on_end)
+    # Before anybody can know that it serves: uvicorn takes signals only once it runs.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, server.end)
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     sys.stderr.write(f"Serving on http://{shown}:{port}\n")
     sys.stderr.flush()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _ended)
-    _Server(config, on_end).run(sockets=[listener])
-
-
-def _ended(number: int, frame: FrameType | None) -> None:
-    """Nothing: uvicorn raises the signal once more when all is done, which shall not make the end a failure."""
-    del number, frame
+    server.run(sockets=[listener])
 
 
 class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, on_end: Callable[[], None]) -> None:
         super().__init__(config)
         self._on_end = on_end
+
+    def end(self, number: int, frame: FrameType | None) -> None:
+        """End in good order; uvicorn raises the signal once more when all is done, which then changes nothing."""
+        del number, frame
+        self.should_exit = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._on_end()

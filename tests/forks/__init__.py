@@ -1,0 +1,1 @@
+"""Processes of the product that are forked from one which has it loaded."""

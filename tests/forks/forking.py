@@ -1,0 +1,159 @@
+"""The process that has the product loaded: it forks for each process that is asked for."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import selectors
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, NoReturn, cast
+
+from forks.forked import MAX_MESSAGE, asked, tell
+
+if TYPE_CHECKING:
+    from io import TextIOWrapper
+
+PARTS = (
+    "commonplace.bootstrap",
+    "commonplace.cn",
+    "commonplace.faces.cli.cn.app",
+    "commonplace.faces.cli.cn.parts",
+    "commonplace.spaces",
+    "commonplace.embed",
+    "commonplace.faces.mcp.server",
+    "commonplace.faces.mcp.transports",
+    "commonplace.hosting",
+    "commonplace.index",
+    "commonplace.plugins.loading",
+    "commonplace.services.cataloguing",
+    "commonplace.store",
+    "tantivy",
+)
+OWNER = 0
+"""The descriptor that closes when the process goes which started the one that forks."""
+
+
+class Nursery:
+    """Forks a process for each that is asked for, passes signals on to it, and tells how it has ended.
+
+    Args:
+        listener: Where processes are asked for.
+    """
+
+    def __init__(self, listener: socket.socket) -> None:
+        self._listener = listener
+        self._running: dict[int, socket.socket] = {}
+        self._ended, self._end = os.pipe()
+        os.set_blocking(self._end, False)
+        signal.set_wakeup_fd(self._end)
+        signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
+        self._ready = selectors.PollSelector()  # nothing of it is shared with those that are forked
+        for source in (OWNER, self._ended, listener):
+            self._ready.register(source, selectors.EVENT_READ)
+
+    def serve(self) -> int:
+        """Go on until the starter has gone; the exit code."""
+        while True:
+            for key, _ in self._ready.select():
+                if key.fileobj == OWNER:
+                    return self._leave()
+                if key.fileobj == self._ended:
+                    os.read(self._ended, MAX_MESSAGE)
+                    self._reap()
+                elif key.fileobj is self._listener:
+                    if (request := self._begin()) is not None:
+                        _run(*request)
+                else:
+                    self._pass_on(key.data, cast("socket.socket", key.fileobj))
+
+    def _begin(self) -> tuple[bytes, list[int]] | None:
+        """Start the process that is asked for; what was asked for, in the new process only."""
+        control, _ = self._listener.accept()
+        message, streams, _, _ = socket.recv_fds(control, MAX_MESSAGE, 3)
+        process = os.fork() if message else -1
+        if process == 0:
+            self._forget()
+            control.close()
+            return message, streams
+        for descriptor in streams:
+            os.close(descriptor)
+        if process > 0:
+            self._running[process] = control
+            self._ready.register(control, selectors.EVENT_READ, process)
+            tell(control, process)
+        return None
+
+    def _forget(self) -> None:
+        """In a new process: have nothing of the one that forked it."""
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for one in (self._listener, *self._running.values()):
+            one.close()
+        for descriptor in (self._ended, self._end):
+            os.close(descriptor)
+
+    def _pass_on(self, process: int, control: socket.socket) -> None:
+        """A signal; whoever holds no line to a process any longer wants it ended."""
+        try:
+            message = control.recv(MAX_MESSAGE)
+        except ConnectionResetError:
+            message = b""
+        runs = self._running.get(process) is control
+        if runs:
+            os.kill(process, int(message or signal.SIGKILL))
+        if not message:
+            self._ready.unregister(control)
+            if not runs:
+                control.close()
+
+    def _reap(self) -> None:
+        for process, control in tuple(self._running.items()):
+            ended, status = os.waitpid(process, os.WNOHANG)
+            if ended:
+                del self._running[process]
+                tell(control, os.waitstatus_to_exitcode(status))
+                if control not in self._ready.get_map():  # else until nobody listens: a line that is cut loses words
+                    control.close()
+
+    def _leave(self) -> int:
+        for process in self._running:
+            os.kill(process, signal.SIGKILL)
+        return 0
+
+
+def fork(listener: str) -> int:
+    """Load the product, and fork for whoever asks at this descriptor; the exit code."""
+    main, app = import_module("commonplace.main"), import_module("commonplace.faces.cli.app")
+    toolsets = (where.partition(":")[0] for where in main.TOOLSETS.values())
+    for module in (*PARTS, *toolsets, *(f"commonplace.faces.cli.commands.{name}" for name in app.COMMANDS)):
+        import_module(module)
+    import_module("commonplace.faces.late").end_loading()
+    return Nursery(socket.socket(fileno=int(listener))).serve()
+
+
+def _run(message: bytes, streams: Sequence[int]) -> NoReturn:
+    folder, line, environment = asked(message)
+    for own, given in enumerate(streams):
+        os.dup2(given, own)
+        os.close(given)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.path[1:1] = [one for one in environment.get("PYTHONPATH", "").split(os.pathsep) if one]
+    sys.argv[:] = line
+    cast("TextIOWrapper", sys.stdout).reconfigure(line_buffering=os.isatty(1))
+    _leave(import_module(line[0] if line[0] == "commonplace.cn" else "commonplace.main").main())
+
+
+def _leave(code: int) -> NoReturn:
+    """End as Python ends, but for taking apart what is loaded, which takes longer than most commands do."""
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(code)
