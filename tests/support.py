@@ -92,11 +92,7 @@ def new_repo(path: Path, files: Mapping[str, str | bytes] | None = None) -> GitR
     """A new repository, with one commit when there are files."""
     repo = GitRepo(path)
     repo.path.mkdir(parents=True)
-    repo.git("init", "--quiet", "--initial-branch=main")
-    repo.git("config", "user.name", "Test Writer")
-    repo.git("config", "user.email", "writer@example.org")
-    if files:
-        repo.commit("Begin", **files)
+    _begin(repo, files)
     return repo
 
 
@@ -104,11 +100,20 @@ def example_repo(path: Path) -> GitRepo:
     """The example as somebody's repository, with one commit."""
     shutil.copytree(ROOT / "examples" / "kb", path)
     repo = GitRepo(path)
-    repo.git("init", "--quiet", "--initial-branch=main")
-    repo.git("config", "user.name", "Test Writer")
-    repo.git("config", "user.email", "writer@example.org")
-    repo.commit("Begin")
+    _begin(repo, None)
     return repo
+
+
+def _begin(repo: GitRepo, files: Mapping[str, str | bytes] | None) -> None:
+    """Make it a repository with a writer, and with a commit of these files and of all that is there."""
+    repo.git("init", "--quiet", "--initial-branch=main")
+    with (repo.path / ".git/config").open("a") as configuration:  # `git config` would be a process for each
+        configuration.write("[user]\n\tname = Test Writer\n\temail = writer@example.org\n")
+    for path, content in (files or {}).items():
+        repo.write(path, content)
+    if any(one.name != ".git" for one in repo.path.iterdir()):
+        repo.git("add", "--all")
+        repo.git("commit", "--quiet", "--allow-empty", "--message", "Begin")
 
 
 def eventually(check: Callable[[], bool], seconds: float = 15.0) -> None:

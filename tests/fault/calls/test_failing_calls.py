@@ -39,11 +39,11 @@ def quick_folder() -> Iterator[Path]:
 @pytest.mark.parametrize(
     ("write", "fault", "parts", "stride"),
     [
-        ("rename", "EIO", "store", 90),
+        ("rename", "EIO", "store", 180),
         ("create", "ENOSPC from then on", "store", 7),
         ("create", "EIO", "index", 90),
         ("rename", "EACCES from then on", "index", 90),
-        ("kb_commit", "EIO", "store", 8),
+        ("kb_commit", "EIO", "store", 24),
     ],
 )
 def test_a_write_with_a_failing_call_is_done_or_undone(

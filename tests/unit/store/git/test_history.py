@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from pathlib import Path
 
 import pygit2
@@ -15,7 +16,7 @@ from commonplace.domain.ports import History
 from commonplace.domain.revisions import revision_of
 from commonplace.store import open_store
 from commonplace.store.git.past import walking
-from support import GitRepo, MakeRepo
+from support import GitRepo, MakeRepo, new_repo
 
 A, B = Address("a.md"), Address("b.md")
 
@@ -25,17 +26,18 @@ def history(folder: Path) -> History:
     return open_store(folder, commit="manual", state_dir=folder.parent / "state").history
 
 
-@pytest.fixture(params=["", "kb/docs"])
+@pytest.fixture(scope="module", params=["", "kb/docs"])
 def below(request: pytest.FixtureRequest) -> str:
     """Where in its repository the collection lies."""
     return str(request.param)
 
 
-@pytest.fixture
-def repo(git_repo: MakeRepo, below: str) -> GitRepo:
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory, below: str) -> GitRepo:
     """Documents with some commits; others touch only what lies elsewhere."""
     prefix = f"{below}/" if below else ""
-    repo = git_repo("repo", {f"{prefix}a.md": "1\n", f"{prefix}b.md": "1\n", "elsewhere/x.txt": "1"})
+    files: dict[str, str | bytes] = {f"{prefix}a.md": "1\n", f"{prefix}b.md": "1\n", "elsewhere/x.txt": "1"}
+    repo = new_repo(tmp_path_factory.mktemp("written") / "repo", files)
     repo.commit("Elsewhere", **{"elsewhere/x.txt": "2"})
     repo.commit("Change a", **{f"{prefix}a.md": "2\n"})
     repo.commit("Change both\n\nBody", **{f"{prefix}a.md": "3\n", f"{prefix}b.md": "3\n", f"{prefix}p.png": "x"})
@@ -43,6 +45,12 @@ def repo(git_repo: MakeRepo, below: str) -> GitRepo:
     repo.commit("Remove b")
     repo.commit("Elsewhere again", **{"elsewhere/x.txt": "3"})
     return repo
+
+
+@pytest.fixture
+def repo(written: GitRepo, tmp_path: Path) -> GitRepo:
+    """The same, of a test's own."""
+    return GitRepo(shutil.copytree(written.path, tmp_path / "repo", symlinks=True))
 
 
 def subjects(repo: GitRepo, *args: str) -> list[str]:
