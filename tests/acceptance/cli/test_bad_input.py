@@ -17,14 +17,15 @@ from pathlib import Path
 
 import pytest
 
-from support import GitRepo, new_repo
+from support import SOAK, GitRepo, new_repo
 
 NOBODY = 65534
 PAGES: dict[str, str | bytes] = {
     "a.md": "# A\n\nTea, see [[b]] and [[big]].\n", "b.md": "# B\n\n[[a]]\n", "locked/p.md": "# P\n",
     "shut.md": "# Shut\n", "bad.md": b"# Bad\n\ncaf\xe9 \xff tea\n",
 }  # fmt: skip
-BIG = "# Big\n\n" + "word and tea " * 4_000_000
+BIG = "# Big\n\n" + "word and tea " * (4_000_000 if SOAK else 1_400_000)
+"""More than may be written; in a soak run 52 MB."""
 ALL = (
     ["list"], ["search", "tea"], ["check"], ["status"], ["doctor"], ["links", "--broken"], ["links", "--orphans"],
     ["log"], ["index"],
@@ -105,6 +106,7 @@ def bad() -> Iterator[Bad]:
             path.chmod(0o755)
 
 
+@pytest.mark.usefixtures("amount")  # how much of a page is too much
 def test_every_command_says_what_is_wrong_with_a_page_and_serves_the_rest(bad: Bad) -> None:
     asked = [
         [{"PAGE": page, "FIRST": bad.first}.get(word, word) for word in words] for page in WRONG for words in OF_A_PAGE
