@@ -11,6 +11,7 @@ from commonplace.domain.ranking import (
     best_forms,
     best_of,
     bm25,
+    near_words,
     phrase_bm25,
     shared_beginning,
     together,
@@ -84,3 +85,9 @@ def test_the_shared_beginning_is_counted_in_letters() -> None:
 def test_forms_are_kept_by_weight_and_then_by_how_common_they_are() -> None:
     weights = {"a": 0.3, "b": 1.0, "c": 0.3, "d": 0.5}
     assert list(best_forms(weights, {"a": 1, "c": 9}, 3)) == ["b", "d", "c"]
+
+
+@given(st.text("abc", max_size=6), st.lists(st.text("abcd", max_size=7)), st.integers(1, 2))
+def test_near_words_are_those_few_typos_away(word: str, others: list[str], most: int) -> None:
+    near = {other: typos_between(word, other, most) for other in others}
+    assert near_words(word, others, most) == {other: typos for other, typos in near.items() if typos <= most}
