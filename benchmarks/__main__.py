@@ -6,15 +6,17 @@ import argparse
 import json
 import pkgutil
 import sys
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib import import_module
+from itertools import repeat
+from multiprocessing import get_context
 from pathlib import Path
 from typing import cast
 
-from benchmarks.measuring import Row, Work, machine
+from benchmarks.measuring import Row, line, machine, measured
 
 HERE = Path(__file__).parent
 
@@ -30,12 +32,10 @@ def main() -> int:
     given = parser.parse_args()
     if unknown := set(given.parts) - set(parts):
         parser.error(f"no part {', '.join(sorted(unknown))}; there are {', '.join(parts)}")
-    measured: list[Row] = []
-    for part in given.parts or parts:
-        for row in _rows(part, given.runs, given.sections):
-            measured.append(row)
-            print(_line(row), flush=True)
-    _write(given.out, measured)
+    # Each part has a process of its own: what one leaves in memory is not measured with the next.
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1) as process:
+        ran = process.map(measured, given.parts or parts, repeat(given.runs), repeat(given.sections))
+        _write(given.out, [row for rows in ran for row in rows])
     return 0
 
 
@@ -43,12 +43,6 @@ def _parts() -> list[str]:
     """Modules of this package that measure something: those with a function `rows`."""
     names = [module.name for module in pkgutil.iter_modules([str(HERE)]) if not module.name.startswith("_")]
     return [name for name in names if hasattr(import_module(f"benchmarks.{name}"), "rows")]
-
-
-def _rows(part: str, runs: int, sections: int) -> Iterator[Row]:
-    rows = cast("Callable[[Work], Iterator[Row]]", import_module(f"benchmarks.{part}").rows)
-    with tempfile.TemporaryDirectory(prefix="commonplace-bench-") as folder:
-        yield from rows(Work(Path(folder), runs, sections))
 
 
 def _write(folder: Path, rows: Sequence[Row]) -> None:
@@ -64,16 +58,11 @@ def _write(folder: Path, rows: Sequence[Row]) -> None:
         json.dumps({**about, "rows": [*kept, *made]}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
     )
     lines = [f"Measured on {about['machine']}, {about['date']}.", "", *_HEAD]
-    lines += [_line(Row(**row)) for row in cast("list[dict[str, str]]", [*kept, *made])]  # pyright: ignore[reportArgumentType]
+    lines += [line(Row(**row)) for row in cast("list[dict[str, str]]", [*kept, *made])]  # pyright: ignore[reportArgumentType]
     (folder / "results.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 _HEAD = ("| what | figure | reach | detail |", "|---|---|---|---|")
-
-
-def _line(row: Row) -> str:
-    shown = f"{row.value:,.0f}" if row.value >= 100 else f"{row.value:.2f}"
-    return f"| {row.name} | {shown} {row.unit} | {row.reach} | {row.detail} |"
 
 
 if __name__ == "__main__":

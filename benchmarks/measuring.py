@@ -6,10 +6,13 @@ import os
 import platform
 import resource
 import statistics
+import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from typing import cast
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,3 +103,20 @@ def machine() -> str:
 def _cpu() -> float:
     own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
     return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+
+
+def measured(part: str, runs: int, sections: int) -> list[Row]:
+    """The rows of one part, each printed as soon as it is there."""
+    rows = cast("Callable[[Work], Iterator[Row]]", import_module(f"benchmarks.{part}").rows)
+    found: list[Row] = []
+    with tempfile.TemporaryDirectory(prefix="commonplace-bench-") as folder:
+        for row in rows(Work(Path(folder), runs, sections)):
+            found.append(row)
+            print(line(row), flush=True)
+    return found
+
+
+def line(row: Row) -> str:
+    """A row of the table."""
+    shown = f"{row.value:,.0f}" if row.value >= 100 else f"{row.value:.2f}"
+    return f"| {row.name} | {shown} {row.unit} | {row.reach} | {row.detail} |"
