@@ -6,6 +6,7 @@ They are imported where they are first needed, so that a server answers its clie
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -19,6 +20,7 @@ from commonplace.services.collections import Collection, Collections
 from commonplace.services.extending import NONE
 from commonplace.services.services import Services
 from commonplace.settings import HERE, Settings
+from commonplace.settings.folders import in_git, is_folder
 from commonplace.spaces import Spaces, keep_current
 
 if TYPE_CHECKING:
@@ -85,8 +87,8 @@ class Workplace:
                 keep_current(collection, self._closing, folder, self._settings.sweep)
             if self._embedding:
                 self._embedding.serve()
-        except KnowledgeError:
-            log.exception("the start failed")
+        except KnowledgeError as error:
+            log.warning("the start failed: %s", error.advice, exc_info=log.isEnabledFor(logging.DEBUG))
 
     def sync(self, progress: Progress | None = None) -> None:
         """Bring every index up to date, before a single command is answered."""
@@ -223,7 +225,7 @@ def _projects_path(folders: Sequence[Path], settings: Settings) -> Path:
 
 def _collection_at(folder: Path, place: int, collections: Collections) -> Collection | None:
     """The collection of a layer's folder, which several layers can share; None while the folder is not there."""
-    return collections.members[place] if folder.is_dir() else None
+    return collections.members[place] if os.path.isdir(folder) else None
 
 
 class _LateLayer:
@@ -236,7 +238,7 @@ class _LateLayer:
         self._collection: Collection | None = None
 
     def __call__(self) -> Collection | None:
-        if not self._folder.is_dir():
+        if not os.path.isdir(self._folder):
             return None
         with self._opening:
             if self._collection is None:
@@ -289,7 +291,7 @@ def _present(specs: Sequence[LayerSpec]) -> list[Path]:
     folders: dict[Path, None] = {}
     for spec in specs:
         folder = Path(spec.path)
-        if spec.source == "okf-local" and folder.is_dir():
+        if spec.source == "okf-local" and os.path.isdir(folder):
             folders[folder.resolve()] = None
         elif spec.source == "okf-local":
             log.warning("layer %r is empty: there is no folder %r", spec.name, folder.name)
@@ -387,13 +389,12 @@ def _unused(name: str, opened: Sequence[Collection]) -> str:
 
 
 def _checked(folder: Path, settings: Settings) -> Path:
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise NotFoundError(f"There is no folder {folder.name!r}.", kind="folder", hint="Name one that exists.")
-    real = folder.resolve()
-    if settings.commit == "auto" and not any((parent / ".git").exists() for parent in (real, *real.parents)):
+    if settings.commit == "auto" and not in_git(folder):
         raise ConfigError(
             f"Commits were asked for, but {folder.name!r} is in no Git repository.",
             kind="commit",
             hint="Run `git init` there, or leave out --commit auto.",
         )
-    return real
+    return folder.resolve()

@@ -124,8 +124,9 @@ def _host(settings: Settings, hosting: Hosting) -> None:
 
 
 def _commit_mode(folder: Path) -> CommitMode:
-    real = folder.resolve()
-    return "auto" if any((parent / ".git").exists() for parent in (real, *real.parents)) else "manual"
+    from commonplace.settings.folders import in_git
+
+    return "auto" if in_git(folder) else "manual"
 
 
 def _dialect(toolset: str) -> Dialect:

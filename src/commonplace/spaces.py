@@ -6,6 +6,7 @@ Adapters are imported where they are first needed, as in `bootstrap`.
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
 from contextlib import ExitStack
@@ -16,6 +17,7 @@ from commonplace.domain.errors import ConfigError, KnowledgeError, NotFoundError
 from commonplace.domain.pages.space import SPACE_FILE, Space
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.services import Services
+from commonplace.settings.folders import is_folder
 
 if TYPE_CHECKING:
     from commonplace.domain.pages.ports import PageEngine
@@ -127,7 +129,7 @@ def toolset_of(settings: Settings) -> str:
         return settings.toolset
     layered = settings.manifest is not None or settings.personal is not None
     alone = len(settings.kb) == 1 and not layered
-    return "pages" if alone and (settings.kb[0] / SPACE_FILE.path).is_file() else "kb"
+    return "pages" if alone and os.path.isfile(settings.kb[0] / SPACE_FILE.path) else "kb"
 
 
 def server_of(settings: Settings, space: Space) -> Server | None:
@@ -179,8 +181,8 @@ def _sweep(collection: Collection, seconds: float, ending: threading.Event) -> N
 def _sync(collection: Collection) -> None:
     try:
         report = collection.index.sync()
-    except KnowledgeError:
-        log.exception("%s: indexing failed", collection.name)
+    except KnowledgeError as error:
+        log.warning("%s: indexing failed: %s", collection.name, error.advice, exc_info=log.isEnabledFor(logging.DEBUG))
     else:
         told = (report.added, report.updated, report.removed)
         log.log(
@@ -195,6 +197,6 @@ def _folder(settings: Settings) -> Path:
     folder, *others = settings.kb
     if others:
         raise ConfigError("A space is served by itself: name one folder.", kind="kb")
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise NotFoundError(f"There is no folder {folder.name!r}.", kind="folder")
     return folder.resolve()

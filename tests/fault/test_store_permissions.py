@@ -39,9 +39,12 @@ def attempt(store, path):
 """
 
 
-def as_nobody(base: Path, script: str) -> str:
-    """What a script prints that runs as an unprivileged user (or as the present one, if that is not root)."""
-    code = PRELUDE + textwrap.dedent(script)
+def as_nobody(base: Path, script: str, imports: str = "") -> str:
+    """What a script prints that runs as an unprivileged user (or as the present one, if that is not root).
+
+    What it imports, it imports before: Python's own modules may lie where that user may not read.
+    """
+    code = imports + PRELUDE + textwrap.dedent(script)
     done = subprocess.run(
         [sys.executable, "-c", code, base],
         env={**os.environ, "HOME": str(base)},
@@ -261,3 +264,48 @@ def test_the_owner_of_a_file_is_kept(base: Path) -> None:
         transaction.put(Address("open/a.md"), b"changed")
     status = (repo.path / "open/a.md").stat()
     assert (status.st_uid, status.st_gid, status.st_mode & 0o7777) == (12345, 23456, 0o664)
+
+
+LOOKING = """\
+from commonplace.embed.model.folders import find_model
+from commonplace.embed.model.installing import install_model
+from commonplace.faces import clients
+from commonplace.settings.folders import is_folder
+from commonplace.store.examining import examine
+from commonplace.store.remote.opening import open_home
+"""
+
+
+@pytest.mark.parametrize("named", ["closed", "closed/below"])
+def test_a_folder_that_may_not_be_entered_is_told_by_whoever_looks_into_it(base: Path, named: str) -> None:
+    (base / "closed" / "below").mkdir(parents=True)
+    give(base)
+    (base / "closed").chmod(0o000)
+    told = as_nobody(
+        base,
+        f"""
+        folder = base / {named!r}
+        print(find_model(folder))
+        acts = (
+            lambda: is_folder(folder / "x"),
+            lambda: list(examine(folder, base / "state")),
+            lambda: open_home(folder / "x", base / "state", None),
+            lambda: install_model(folder / "models"),
+            lambda: clients.change("cursor", "kb", clients.Launch("commonplace", ()), folder / "mcp.json"),
+        )
+        for act in acts:
+            try:
+                print(act())
+            except KnowledgeError as error:
+                print(type(error).__name__, error)
+        """,
+        LOOKING,
+    )
+    assert told.splitlines() == [
+        "None",
+        "StorageError The folder 'x' cannot be looked at: Permission denied.",
+        f"StorageError The folder {Path(named).name!r} cannot be looked at: Permission denied.",
+        "StorageError The folder of the projects cannot be made: Permission denied.",
+        "StorageError The model cannot be put into the folder 'models': Permission denied.",
+        "ConfigError mcp.json cannot be changed: Permission denied.",
+    ]

@@ -244,7 +244,7 @@ def _nested_tag_term(tag: str) -> str:
 
 
 def _field_term(key: str, value: str) -> str:
-    return _term("field", f"{fold(key)}={value.strip()}")
+    return _term("field", f"{key}={value.strip()}")
 
 
 def _term(kind: str, value: str) -> str:

@@ -45,6 +45,11 @@ class KnowledgeError(Exception):
         self.hint = hint
         self.context = context
 
+    @property
+    def advice(self) -> str:
+        """What was wrong and what to do next, on one line."""
+        return f"{self} {self.hint}".strip()
+
 
 class Stopped(BaseException):
     """Ends work for which nobody waits any longer; no error, so nothing that handles those sees it."""

@@ -41,6 +41,8 @@ _MARKS = re.compile(
 )
 # Text in which folding can change anything that the index's own folding of Latin letters does not.
 _TO_FOLD = re.compile("[\u0300-\u1cff\u1f00-\u1fff\u2100-\u214f\u2460-\u24ff\u3000-\u30ff\u3200-\u33ff\uf900-\uffef]")
+_DOT = "\u0307"
+"""What lower case makes of the dot of the Turkish `\u0130`."""
 # `C++`, `C#`, `F#`: names whose sign matters. Each pattern begins with the sign itself, which is found at memory speed,
 # and looks at what stands before it after.
 _SIGNED = (
@@ -139,18 +141,21 @@ def ask(text: str, analyze: Analyze, *, prefix: bool = True) -> Question:
 
 
 def fold_text(text: str) -> str:
-    """Text as the index compares it, but for the case and the accents of Latin letters, which the index folds itself.
+    """Text as the index compares it, but for the accents of Latin letters, which the index folds itself.
 
-    Width and compatibility forms are unified and the accents of other scripts dropped; the letters of scripts whose
-    vowels are marks (Devanagari, Thai) stay whole. `C++` and `C#` become words of their own.
+    Case, width and compatibility forms are unified and the accents of other scripts dropped; the letters of scripts
+    whose vowels are marks (Devanagari, Thai) stay whole. `C++` and `C#` become words of their own: a text of plain
+    ASCII without them keeps its length, and one with them gets longer.
     """
     for sign, signed, name in _SIGNED:
         if sign in text:
             text = signed.sub(name, text)
-    if text.isascii() or not _TO_FOLD.search(text):
-        return text
+    if text.isascii():
+        return text.lower()
+    if not _TO_FOLD.search(text):
+        return text.lower().replace(_DOT, "")
     bare = unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFKD", text)))
-    return fold_letters(bare)
+    return fold_letters(bare.lower())
 
 
 def grams(text: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from commonplace.domain.addresses import MAX_COMPONENT_BYTES
 from commonplace.domain.errors import InvalidInputError
@@ -19,6 +20,7 @@ _SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")  # they choose b
 _ANCHOR_NUMBERS = frozenset({"Nd", "Nl", "Pc"})
 
 
+@lru_cache(maxsize=4096)
 def anchor(heading: str) -> str:
     """The fragment by which GitHub and most renderers link to a heading; not yet unique in its document.
 

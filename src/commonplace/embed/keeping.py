@@ -87,7 +87,7 @@ class Kept:
                 kind="model",
                 hint="Let it answer as before, or give it another name in embedding_model.",
             )
-            self.failure = f"{error} {error.hint}"
+            self.failure = error.advice
             raise error
 
     def close(self) -> None:

@@ -73,7 +73,7 @@ class LocalMeaning:
             try:
                 known, chunks = self._kept.with_file(lambda file: file.census())
             except KnowledgeError as error:
-                reason = f"{error} {error.hint}".strip()
+                reason = error.advice
         pending = sum(known.get(address.path) != revision for address, revision in self.index.revisions().items())
         return MeaningState(
             status="failing" if reason else "working" if pending else "ready",

@@ -79,13 +79,13 @@ class Model:
         try:
             found = find_model(self._choice.models)
         except StorageError as error:
-            return f"{error} {error.hint}"
+            return error.advice
         return "" if found else "No model is installed. Run: commonplace model install"
 
     @property
     def failure(self) -> str:
         """What went wrong the last time, and what to do; "" when nothing did."""
-        return f"{self._failure} {self._failure.hint}" if self._failure else ""
+        return self._failure.advice if self._failure else ""
 
     @property
     def name(self) -> str:
@@ -151,7 +151,7 @@ class Model:
             yield
         except KnowledgeError as error:
             if str(error) != str(self._failure):
-                log.warning("%s %s", error, error.hint)
+                log.warning("%s", error.advice)
             self._failure = error
             self._again = time.monotonic() + RETRY_SECONDS
             raise

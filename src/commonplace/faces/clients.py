@@ -127,7 +127,7 @@ def write(made: Change) -> None:
 
 
 def _read(file: Path) -> str | None:
-    if file.exists() and not file.is_file():  # to open a pipe is to wait for who writes into it
+    if os.path.exists(file) and not os.path.isfile(file):  # to open a pipe is to wait for who writes into it
         raise _unreadable(file, "it is no regular file")
     try:
         return file.read_text(encoding="utf-8")

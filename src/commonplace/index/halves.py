@@ -7,6 +7,7 @@ another process has mended it meanwhile, and if not begins an empty one, which t
 from __future__ import annotations
 
 import logging
+import os
 import shutil
 import sqlite3
 import tempfile
@@ -192,7 +193,7 @@ class Home:
         try:
             return Halves(self._store, self._folder)
         except DAMAGE as error:
-            found = (self._folder / CATALOGUE).exists()
+            found = os.path.exists(self._folder / CATALOGUE)
             reason = _reason(error)
         self._folder.mkdir(parents=True, exist_ok=True)
         with BatchLock(self._folder / LOCK).held():

@@ -207,7 +207,7 @@ class Intake:
         with self._catalogue.writing() as connection:
             left = pending.begin_batch(connection, BATCH_FILES)
         # The catalogue's transaction ends last: the list of pending files shrinks when all the rest is safe.
-        with self._catalogue.writing() as connection:
+        with self._catalogue.writing(batch=True) as connection:
             waiting = pending.pending_paths(connection)
             if not waiting:
                 make_late_indexes(connection)
@@ -236,7 +236,7 @@ class Intake:
                 make_late_indexes(connection)
                 settle(connection, self._store, self._others)
                 write_meta(connection, "complete", 1)
-            connection.executemany("DELETE FROM pending WHERE path = ?", [(path,) for path, _ in begun[:done]])
+            pending.end_batch(connection, [path for path, _ in begun], done, left)
             grow(connection, "fulltext")
             grow(connection, "generation")
         return len(waiting) - done

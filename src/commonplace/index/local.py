@@ -366,9 +366,12 @@ class LocalIndex:
             return self._halves
 
     def _catalogue(self) -> Catalogue | None:
-        """The catalogue for work that nobody waits for: it does not bring back what was deleted."""
+        """The catalogue for work that nobody waits for; None where it was deleted, or cannot be looked at now."""
         with self._opening:
-            return self._halves.catalogue if self._halves.current else None
+            try:
+                return self._halves.catalogue if self._halves.current else None
+            except StorageError:
+                return None
 
     def _reopen(self, failed: Halves) -> None:
         """Open the index again, unless another thread has, and fill it when it is new."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 
 from commonplace.domain.addresses import Address
+from commonplace.domain.errors import StorageError, UnavailableError
 
 MOST_KNOWN = 1000
 """Of how many documents it is remembered what was told last."""
@@ -31,7 +32,7 @@ class Telling:
         self._comings = comings
         self._lock = threading.RLock()
         self._known: dict[Address, str] = {}
-        self._told_comings = 0
+        self._told_comings: int | None = 0
         self._listeners: list[Listener] = []
 
     def listen(self, listener: Listener) -> None:
@@ -41,7 +42,7 @@ class Telling:
     def begin(self) -> None:
         """All that came until now is no news."""
         with self._lock:
-            self._told_comings = self._comings()
+            self._told_comings = self._coming_number()
 
     @contextmanager
     def held(self) -> Generator[None]:
@@ -59,16 +60,28 @@ class Telling:
         if not documents or not self._listeners:
             return
         with self._lock:
-            comings = self._comings()
-            listing, self._told_comings = comings != self._told_comings, comings
+            comings = self._coming_number()
+            listing = comings is None or comings != self._told_comings
+            self._told_comings = comings
         for listener in self._listeners:
             listener(documents, listing)
 
     def _differs(self, address: Address) -> bool:
-        revision = self._revision_at(address)
+        try:
+            revision = self._revision_at(address)
+        except (StorageError, UnavailableError):
+            self._known.pop(address, None)  # it may be other than was said
+            return True
         if self._known.get(address) == revision:
             return False
         self._known[address] = revision
         while len(self._known) > MOST_KNOWN:
             del self._known[next(iter(self._known))]
         return True
+
+    def _coming_number(self) -> int | None:
+        """None where the index cannot say it now: what is news is told all the same, and that more may have come."""
+        try:
+            return self._comings()
+        except (StorageError, UnavailableError):
+            return None

@@ -127,8 +127,13 @@ class Watcher:
             return
         try:
             self._report(changes)
-        except KnowledgeError:
-            log.exception("%s: a change could not be taken in; the next scan tries again", self._root.name)
+        except KnowledgeError as error:
+            log.warning(
+                "%s: a change could not be taken in; the next scan tries again: %s",
+                self._root.name,
+                error.advice,
+                exc_info=log.isEnabledFor(logging.DEBUG),
+            )
 
 
 def _changes(root: Path, events: set[tuple[int, str]]) -> Changes:
@@ -146,7 +151,7 @@ def _changes(root: Path, events: set[tuple[int, str]]) -> Changes:
             continue
         if address.is_document:
             changes.documents.append(address)
-        elif kind != DELETED and Path(path).is_dir():
+        elif kind != DELETED and os.path.isdir(path):
             changes.scan = True
         else:
             changes.others.append(address)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from commonplace.domain.errors import ConfigError, GitError
+from commonplace.domain.errors import ConfigError, GitError, StorageError
 from commonplace.domain.ports import Store
 from commonplace.store.disk.folder import Folder
 from commonplace.store.disk.journal import Journal
@@ -30,8 +30,9 @@ def open_store(path: Path, *, commit: Literal["auto", "manual"], state_dir: Path
 
     Raises:
         ConfigError: no such folder, `auto` without Git, or the folder is a repository's inside.
+        StorageError: kind "folder": it may not be entered.
     """
-    if not path.is_dir():
+    if not os.path.isdir(path):
         raise ConfigError(f"There is no folder {path.name!r}.", hint="Give the path of a folder that exists.")
     folder = Folder(path.resolve())
     found = find_repository(folder.path)
@@ -67,7 +68,21 @@ def find_repository(folder: Path) -> Found | None:
 
     `GIT_CEILING_DIRECTORIES` is heeded. libgit2's own search is not used: pygit2 1.21 miscounts references when there
     is nothing to find, which ends the process in the long run.
+
+    Raises:
+        StorageError: kind "folder": the folder may not be entered.
     """
+    try:
+        return _found_from(folder)
+    except OSError as error:
+        raise StorageError(
+            f"The folder {folder.name!r} cannot be looked at: {error.strerror}.",
+            kind="folder",
+            hint="Let this user enter and read it, or name another folder.",
+        ) from error
+
+
+def _found_from(folder: Path) -> Found | None:
     ceilings = {Path(text) for text in os.environ.get("GIT_CEILING_DIRECTORIES", "").split(os.pathsep) if text}
     device = folder.stat().st_dev
     for place in (folder, *folder.parents):

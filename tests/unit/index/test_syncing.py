@@ -12,10 +12,12 @@ import pytest
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import IndexingError, NotFoundError
 from commonplace.domain.query import Filter, ListQuery, SearchQuery, SyncReport
-from commonplace.index import open_index
+from commonplace.index import intake, open_index
+from commonplace.index.catalogue import pending
 from commonplace.index.catalogue.pending import UNSETTLED_NS
 from commonplace.index.intake import FEW_FILES
 from commonplace.index.words import ranking
+from commonplace.index.words.fulltext import FullTextWriter
 from commonplace.store import open_store
 from indexed import PERMISSIONS, Indexed, MakeBase, eventually, permissions_hold
 from support import GitRepo
@@ -68,6 +70,44 @@ def test_many_changes_at_once_are_taken_in(base: MakeBase) -> None:
     assert made.index.search(SearchQuery(text="new")).total == 150
     assert made.index.search(SearchQuery(text="old")).total == 100
     assert len(made.index.links_to(Address("n010.md"))) == 1
+
+
+def test_a_sync_in_several_batches_takes_nothing_out_that_was_never_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    removed: list[int] = []
+
+    def remove(_: FullTextWriter, key: int) -> None:
+        removed.append(key)
+
+    monkeypatch.setattr(intake, "BATCH_BYTES", 2_000)
+    monkeypatch.setattr(FullTextWriter, "remove", remove)
+    files = {f"n{number:03}.md": f"# N{number}\n\nwombat {'x ' * 50}" for number in range(90)}
+    with Indexed(tmp_path, files) as made:
+        assert made.index.search(SearchQuery(text="wombat")).total == 90
+        assert removed == []
+
+
+def test_what_a_failed_batch_may_have_left_is_replaced_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {f"n{number:03}.md": f"# N{number}\n\nwombat {'x ' * 50}" for number in range(90)}
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    with Indexed(tmp_path, {"a.md": "# A"}) as made:
+        for path, text in files.items():
+            made.write(path, text)
+        with monkeypatch.context() as patching:
+            # Both halves of the full text are committed, and nothing of it comes into the catalogue.
+            patching.setattr(pending, "end_batch", fail)
+            with pytest.raises(ZeroDivisionError):
+                made.index.sync()
+        monkeypatch.setattr(intake, "BATCH_BYTES", 2_000)
+        made.index.sync()
+        answer = made.index.search(SearchQuery(text="wombat", limit=100))
+        assert answer.total == len({hit.record.address for hit in answer.hits}) == 90
 
 
 def test_progress_counts_up_to_the_number_of_changed_files(tmp_path: Path) -> None:

@@ -79,6 +79,8 @@ def _tree_ends(levels: Sequence[int], starts: Sequence[int], end: int) -> list[i
 def _text_and_attributes(source: bytes, base: int, heading: HeadingEvent) -> tuple[str, str]:
     pieces = heading.pieces
     text = pieces[0][1] if len(pieces) == 1 else "".join([piece for _, piece in pieces])
+    if "}" not in text:
+        return " ".join(text.split()), ""
     brace, attributes = _attributes(source, base, heading) if text.rstrip().endswith("}") else (0, "")
     if attributes:
         text = "".join([_before(brace - base - at, piece) for at, piece in pieces if base + at < brace])

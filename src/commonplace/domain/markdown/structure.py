@@ -59,6 +59,11 @@ class LinkEvent:
     """Where its text ends: what follows is the `](` or `][` of an ordinary link."""
     label: str = ""
 
+    @property
+    def text_start(self) -> int:
+        """Where its text begins: behind `[` or `![`."""
+        return self.start + (2 if self.image else 1)
+
 
 @dataclass(slots=True)
 class Structure:
@@ -100,8 +105,8 @@ class _HeadingData(TypedDict):
     level: str
 
 
-class _Tag(TypedDict, total=False):
-    """An element that has data: one of these keys or another; one that has none is a text."""
+class _Tag(TypedDict):
+    """An element that has data: one of these keys or another, never several; one that has none is a text."""
 
     Link: _LinkData
     Image: _LinkData
@@ -121,110 +126,115 @@ class _Event(TypedDict, total=False):
     End: str | Mapping[str, object]
 
 
+_Events = Iterator[tuple[_Event, Range]]
+
+
 class _Pass:
-    """The state of one pass: what is open, and the text met inside it."""
+    """The state of one pass: what was found, and up to where no heading counts."""
 
     def __init__(self, found: Structure) -> None:
         self._found = found
-        self._heading: HeadingEvent | None = None
-        self._links: list[tuple[LinkEvent, int]] = []
-        self._pieces: list[tuple[int, str]] = []
         self._container_end = 0
-        self._seen = 0
 
-    def run(self, events: Iterator[tuple[_Event, Range]]) -> None:
+    def run(self, events: _Events) -> None:
         """Take in all events."""
-        begin = self._begin
+        begin, hide = self._begin, self._found.opaque.append
         for event, span in events:
             # Outside of headings and links most events are passed over, by what costs least to ask.
             if "Text" in event or "End" in event:
                 continue
             if "Start" in event:
                 tag = event["Start"]
-                if tag.__class__ is not _TEXT and begin(tag, span):
-                    self._run_inside(events)
-            elif event.__class__ is not _TEXT:  # no line break or rule
-                self._take_opaque(event, span, inside=False)
+                if tag.__class__ is not _TEXT:
+                    begin(tag, span, events)
+            elif event.__class__ is not _TEXT:  # code or HTML, no line break or rule
+                hide((span["start"], span["end"]))
 
-    def _run_inside(self, events: Iterator[tuple[_Event, Range]]) -> None:
-        """Take in events up to the end of the outermost heading or link that is open."""
-        collect = self._pieces.append
+    def _begin(self, tag: _Tag, span: Range, events: _Events) -> None:
+        """Take in the beginning of an element that has data, and all of a heading or link."""
+        start, end = span["start"], span["end"]
+        if "Link" in tag or "Image" in tag:
+            self._found.opaque.append((start, end))
+            self._run_inside(events, [(self._link(tag, start, end), 0)], in_heading=False)
+        elif "Heading" in tag:
+            if start >= self._container_end:
+                level = int(tag["Heading"]["level"][1])
+                pieces = self._run_inside(events, [], in_heading=True)
+                self._found.headings.append(HeadingEvent(level, start, end, pieces))
+        elif "CodeBlock" in tag:
+            self._found.opaque.append((start, end))
+        elif "BlockQuote" in tag or "List" in tag or "FootnoteDefinition" in tag:
+            self._container_end = max(self._container_end, end)
+
+    def _run_inside(
+        self, events: _Events, links: list[tuple[LinkEvent, int]], *, in_heading: bool
+    ) -> list[tuple[int, str]]:
+        """Take in events up to the end of the outermost heading or link that is open; the pieces of text met.
+
+        Args:
+            events: What is still to come.
+            links: Those that are open, outermost first, each with the number of pieces that came before its own.
+            in_heading: Whether a heading is open round them.
+        """
+        pieces: list[tuple[int, str]] = []
+        seen = links[0][0].text_start if links else 0
         for event, span in events:
             if "Text" in event:
-                collect((span["start"], event["Text"]))
-                self._seen = span["end"]
+                pieces.append((span["start"], event["Text"]))
             elif "End" in event:
-                if not self._end(event["End"], span["end"]):
-                    return
+                tag = event["End"]
+                if tag.__class__ is not _TEXT:  # within a heading only its own end has data
+                    break
+                if tag in _LINKS:
+                    _close(*links.pop(), pieces, seen)
+                    if not links and not in_heading:
+                        break
             elif "Start" in event:
-                tag = event["Start"]
-                if tag.__class__ is not _TEXT:
-                    self._begin(tag, span)
-            elif event.__class__ is _TEXT:  # a line break or rule
-                self._collect(span, " ")
+                if event["Start"].__class__ is not _TEXT:
+                    seen = self._begin_inside(event["Start"], span, links, len(pieces))
+                continue
             else:
-                self._take_opaque(event, span, inside=True)
+                self._take_other(event, span, pieces, hidden=not links)
+            seen = span["end"]
+        return pieces
 
-    def _take_opaque(self, event: _Event, span: Range, *, inside: bool) -> None:
-        """Take in code or HTML."""
-        if not self._links:
+    def _begin_inside(self, tag: _Tag, span: Range, links: list[tuple[LinkEvent, int]], pieces: int) -> int:
+        """Take in the beginning of a link inside a heading or link; where its text begins."""
+        if not links:
             self._found.opaque.append((span["start"], span["end"]))
-        if inside:
-            self._collect(span, event.get("Code", ""))
+        link = self._link(tag, span["start"], span["end"])
+        links.append((link, pieces))
+        return link.text_start
 
-    def _collect(self, span: Range, text: str) -> None:
-        """Keep a text that stands inside a heading or link."""
-        self._pieces.append((span["start"], text))
-        self._seen = span["end"]
-
-    def _begin(self, tag: _Tag, span: Range) -> bool:
-        """Take in the beginning of an element that has data; whether its text is now collected."""
-        if "Link" in tag:
-            self._begin_link(tag["Link"], span, image=False)
-            return True
-        if "Heading" in tag:
-            start = span["start"]
-            if start < self._container_end:
-                return False
-            self._heading = HeadingEvent(int(tag["Heading"]["level"][1]), start, span["end"], self._pieces)
-            return True
-        if "CodeBlock" in tag:
+    def _take_other(self, event: _Event, span: Range, pieces: list[tuple[int, str]], *, hidden: bool) -> None:
+        """Take in a line break, code or HTML inside a heading or link."""
+        if event.__class__ is _TEXT:
+            pieces.append((span["start"], " "))
+            return
+        if hidden:
             self._found.opaque.append((span["start"], span["end"]))
-        elif "Image" in tag:
-            self._begin_link(tag["Image"], span, image=True)
-            return True
-        elif "BlockQuote" in tag or "List" in tag or "FootnoteDefinition" in tag:
-            self._container_end = max(self._container_end, span["end"])
-        return False
+        pieces.append((span["start"], event.get("Code", "")))
 
-    def _begin_link(self, data: _LinkData, span: Range, *, image: bool) -> None:
-        kind, start, end = data["link_type"], span["start"], span["end"]
+    def _link(self, tag: _Tag, start: int, end: int) -> LinkEvent:
+        """The link that begins with a tag, its text still to come."""
+        image = "Image" in tag
+        data = tag["Image"] if image else tag["Link"]
+        kind = data["link_type"]
         if isinstance(kind, str):
             link = LinkEvent(kind, image, data["dest_url"], data["id"], start, end)
         else:
             link = LinkEvent("WikiLink", image, data["dest_url"], "", start, end, kind["WikiLink"]["has_pothole"])
         self._found.links.append(link)
-        if not self._links:
-            self._found.opaque.append((start, end))
-        self._links.append((link, len(self._pieces)))
-        self._seen = start + (2 if image else 1)
+        return link
 
-    def _end(self, tag: str | Mapping[str, object], at: int) -> bool:
-        """Take in the end of an element inside a heading or link; whether the next event is inside as well."""
-        if not isinstance(tag, str):
-            if self._heading and "Heading" in tag:
-                self._found.headings.append(self._heading)
-                self._heading = None
-        elif tag in {"Link", "Image"}:
-            link, first = self._links.pop()
-            link.label_end = self._seen
-            pieces = self._pieces
-            if len(pieces) == first + 1:
-                link.label = pieces[first][1]
-            else:
-                link.label = "".join([text for _, text in pieces[first : first + MAX_LABEL_PIECES]])
-        self._seen = at
-        if self._links or self._heading:
-            return True
-        self._pieces = []
-        return False
+
+_LINKS = frozenset({"Link", "Image"})
+
+
+def _close(link: LinkEvent, first: int, pieces: list[tuple[int, str]], seen: int) -> None:
+    """Give a link its text: the pieces from the first of its own on."""
+    link.label_end = seen
+    if len(pieces) == first + 1:
+        link.label = pieces[first][1]
+    else:
+        link.label = "".join([text for _, text in pieces[first : first + MAX_LABEL_PIECES]])

@@ -21,15 +21,23 @@ class Chooser:
         self._by_label: dict[str, list[int]] = {}
         self._by_author: dict[str, list[int]] = {}
         self._orders: dict[Sort, Sequence[int]] = {}
+        self._undated: dict[Sort, Sequence[Page]] = {}
         for place, page in enumerate(self._pages):
             for label in {same(label) for label in page.labels}:
                 self._by_label.setdefault(label, []).append(place)
             for author in {same(who) for who in (page.author_email, page.author_name) if who}:
                 self._by_author.setdefault(author, []).append(place)
 
-    def chosen(self, filter_: PageFilter) -> list[Page]:
+    def chosen(self, filter_: PageFilter) -> Sequence[Page]:
         """The pages that a filter keeps."""
-        return [self._pages[place] for place in self._kept(filter_)]
+        kept = self._kept(filter_)
+        return self._pages if len(kept) == len(self._pages) else [self._pages[place] for place in kept]
+
+    def undated(self, sort: Sort) -> Sequence[Page]:
+        """All pages without the date that a sort compares."""
+        if sort not in self._undated:
+            self._undated[sort] = [page for page in self._pages if moment_of(page, sort) is None]
+        return self._undated[sort]
 
     def first(self, filter_: PageFilter, sort: Sort | None, limit: int) -> tuple[list[Page], int]:
         """The first pages that a filter keeps in the order of a sort, and how many it keeps in all.

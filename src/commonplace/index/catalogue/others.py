@@ -55,7 +55,7 @@ class OtherFiles:
                 return
             self._version += 1
             for address in addresses:
-                if Path(self._root, address.path).is_file():
+                if os.path.isfile(Path(self._root, address.path)):
                     self._add(address.path)
                 elif self._known.get(link_key(address.path), {}).pop(address.path, None) is None:
                     self._known = None  # a folder: what was in it is gone, too

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from commonplace.domain.documents import Section
 
-_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+# Rows hold no containers, so none of them can hold itself.
+_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, check_circular=False).encode
 
 _Row = tuple[int, str, str, int, int, int]
 """Level, heading, anchor, and byte offsets of the section, of its text and of its end."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import cast
 
 from commonplace.domain.addresses import Address
@@ -70,6 +70,20 @@ def begin_batch(connection: sqlite3.Connection, files: int) -> frozenset[str]:
         "UPDATE pending SET begun = 1 WHERE path IN (SELECT path FROM pending ORDER BY path LIMIT ?)", (files,)
     )
     return left
+
+
+def end_batch(connection: sqlite3.Connection, paths: Sequence[str], done: int, left: Collection[str]) -> None:
+    """Note, with what a batch has changed, that it ended well.
+
+    Args:
+        connection: The catalogue, inside the batch's transaction; the full text has been committed.
+        paths: Those that the batch was begun with, in order.
+        done: How many of them it came to. Of the others the full text holds no more than it did before.
+        left: What `begin_batch` returned: of these nobody knows what it holds.
+    """
+    connection.executemany("DELETE FROM pending WHERE path = ?", [(path,) for path in paths[:done]])
+    unreached = [(path,) for path in paths[done:] if path not in left]
+    connection.executemany("UPDATE pending SET begun = 0 WHERE path = ?", unreached)
 
 
 def pending_paths(connection: sqlite3.Connection) -> list[tuple[str, bool, bool]]:

@@ -6,6 +6,7 @@ long as the folder of it, or the deepest one above that is there, is what it was
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -74,7 +75,7 @@ class Presence:
             self._nearest[folder] = self._find(root, folder)
         if self._nearest[folder] != folder:
             return False
-        if (root / path).is_symlink():
+        if os.path.islink(root / path):
             # What it leads to may come and go elsewhere.
             self._states[folder] = None
         return self._is_file(path)
@@ -87,7 +88,7 @@ class Presence:
         if folder not in self._states:
             state = _state(root, folder)
             self._states[folder] = state if state and _settled(state) else None
-        if below and (root / below).is_symlink():
+        if below and os.path.islink(root / below):
             self._states[folder] = None
         return folder
 

@@ -14,7 +14,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Revision
 from commonplace.domain.errors import NotFoundError, StorageError
 from commonplace.domain.pages.asking import ANY_TIME, PageAnswer, PageFilter, PageHit, PageQuery, Rebuilt
-from commonplace.domain.pages.choosing import Chooser, moment_of
+from commonplace.domain.pages.choosing import Chooser
 from commonplace.domain.pages.excerpts import NOTHING, excerpt
 from commonplace.domain.pages.page import Page, Unusable, content_of, page_from, settled
 from commonplace.domain.pages.space import Space
@@ -134,7 +134,8 @@ class EmbeddedEngine:
                 descending=query.sort.startswith("-"),
             )
         )
-        undated = [page for page in kept if moment_of(page, query.sort) is None]
+        without_date = {page.id for page in table.chooser.undated(query.sort)}
+        undated = [page for page in kept if page.id in without_date] if without_date else []
         if not undated:
             return [first]
         rest = replace(self._within(table, undated), stated=within.stated)

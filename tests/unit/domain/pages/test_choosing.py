@@ -71,3 +71,4 @@ def test_the_first_of_a_sort_are_those_of_all_sorted(pages: list[Page], filter_:
     for sort in sorts:
         every = in_order(kept(pages, filter_), sort)
         assert chooser.first(filter_, sort, 4) == (every[:4], len(every))
+        assert chooser.undated(sort) == [page for page in pages if moment_of(page, sort) is None]

@@ -17,6 +17,7 @@ from commonplace.faces import clients
 from commonplace.faces.cli.output import show_diff
 from commonplace.faces.cli.session import Session
 from commonplace.settings import about
+from commonplace.settings.folders import is_folder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +89,7 @@ def _outcome(made: clients.Change, *, written: bool) -> str:
 
 def _folder(path: Path) -> Path:
     folder = path.expanduser().absolute()
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise ConfigError(f"There is no folder {path.name!r}.", kind="kb", hint="Give an existing folder: -C PATH.")
     return folder.resolve()
 

@@ -6,6 +6,7 @@ As JSON: `{"count", "findings": [{"check", "severity", "subject", "message", "hi
 
 from __future__ import annotations
 
+import os
 import platform
 from collections.abc import Iterator
 from typing import Annotated
@@ -60,10 +61,10 @@ def _looked_at(session: Session) -> Iterator[Trouble]:
 
 
 def _folders(session: Session) -> Iterator[Trouble]:
-    for folder in session.settings.kb:
-        if folder.is_dir():
-            yield from session.parts.examine(folder, session.settings)
     try:
+        for folder in session.settings.kb:
+            if os.path.isdir(folder):
+                yield from session.parts.examine(folder, session.settings)
         with session.opened_as_is() as collections:
             for one in collections:
                 yield from diagnosing.collection(one)

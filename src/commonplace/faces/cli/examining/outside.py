@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import shutil
 import socket
@@ -112,7 +113,7 @@ def _entry(client: clients.ClientName, name: str, entry: Mapping[str, object]) -
     if shutil.which(command) is None:
         message = f"The server {name!r} is started by {short(Path(command))}, which is no program here."
         return Trouble("client", Severity.WARNING, client, message, "In the folder that it shall serve:", again)
-    gone = [folder for folder in folders if not Path(folder).expanduser().is_dir()]
+    gone = [folder for folder in folders if not os.path.isdir(Path(folder).expanduser())]
     if gone:
         message = f"The server {name!r} serves {gone[0]}, which is no folder."
         return Trouble("client", Severity.WARNING, client, message, "In the folder that it shall serve:", again)

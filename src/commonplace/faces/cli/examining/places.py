@@ -24,7 +24,7 @@ def settings(flags: Flags) -> Iterator[Trouble]:
     """Every setting that somebody gave, with its value and where it stands."""
     given = origins(flags=flags)
     file, _ = config_file()
-    there = "" if file.exists() else " (not there)"
+    there = "" if os.path.exists(file) else " (not there)"
     yield Trouble("setting", None, "settings", f"The file is {short(file)}{there}.")
     for name, value, where in given:
         yield Trouble("setting", None, name, f"{value or 'nothing'}, given by {where}.")
@@ -42,12 +42,12 @@ def places(chosen: Settings) -> Iterator[Trouble]:
     kinds = (("cache_dir", chosen.cache_dir, "indexes"), ("state_dir", chosen.state_dir, "locks and journals"))
     for name, folder, what in kinds:
         nearest = _nearest(folder)
-        if nearest == folder.absolute() and not nearest.is_dir():
+        if nearest == folder.absolute() and not os.path.isdir(nearest):
             message = f"{short(folder)}, for {what}, is no folder."
             yield Trouble("permissions", Severity.WARNING, name, message, "Put it out of the way, or set another.")
-        elif not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+        elif not os.path.isdir(nearest) or not os.access(nearest, os.W_OK | os.X_OK):
             message = f"{short(folder)}, for {what}, cannot be written: {short(nearest)} keeps it out."
-            command = f"sudo chown -R $USER {shlex.quote(str(nearest))}" if nearest.is_dir() else ""
+            command = f"sudo chown -R $USER {shlex.quote(str(nearest))}" if os.path.isdir(nearest) else ""
             hint = f"Give it to this user, or set {name} to another folder."
             yield Trouble("permissions", Severity.WARNING, name, message, hint, command)
         else:
@@ -78,7 +78,7 @@ def _room(folder: Path) -> Iterator[Trouble]:
 def _nearest(folder: Path) -> Path:
     """The folder, or the deepest thing above it that exists."""
     at = folder.absolute()
-    while at != at.parent and not at.exists():
+    while at != at.parent and not os.path.exists(at):
         at = at.parent
     return at
 

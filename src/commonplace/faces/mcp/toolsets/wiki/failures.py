@@ -30,7 +30,7 @@ def _invalid(error: KnowledgeError) -> str:
 
 
 def _plain(error: KnowledgeError) -> str:
-    return f"{error} {error.hint}".strip()
+    return error.advice
 
 
 def _help(error: KnowledgeError) -> list[str]:

@@ -1,0 +1,21 @@
+"""Links in the catalogue: kept as they were read, and led to files in folders that hold no document."""
+
+from __future__ import annotations
+
+from commonplace.domain.addresses import Address
+from indexed import MakeBase
+
+
+def test_a_link_whose_text_holds_the_mark_between_its_parts_is_kept(base: MakeBase) -> None:
+    made = base({"a.md": "[one\x1ftwo](b.md#x 'T') [[b|th\x1free]] [four](b.md)", "b.md": "# B"})
+    found = [one.link for one in made.index.links_to(Address("b.md"))]
+    assert [link.label for link in found] == ["one\ufffdtwo", "th\ufffdree", "four"]
+    assert [link.fragment for link in found] == ["x", "", ""]
+    assert [(link.span.start, link.span.end) for link in found] == [(0, 21), (22, 34), (35, 47)]
+
+
+def test_a_first_sync_finds_files_in_folders_without_documents(base: MakeBase) -> None:
+    links = "![](pics/one.png) ![](pics/two.png) ![](pics/.git) ![](none/one.png) ![](pics/three.png)"
+    made = base({"a.md": links, "pics/one.png": b"1", "pics/three.png": b"3"})
+    targets = [str(one.target) for one in made.index.links_from(Address("a.md"))]
+    assert targets == ["pics/one.png", "None", "None", "None", "pics/three.png"]

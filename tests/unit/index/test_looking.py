@@ -1,0 +1,65 @@
+"""An index file that cannot be looked at for a moment: what was written stays written, told, and dated afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.errors import StorageError
+from commonplace.domain.query import ListQuery
+from commonplace.index.halves import Halves
+from indexed import MakeBase
+
+A = Address("a.md")
+
+
+class Looking:
+    """In place of the question whether an index still lies where it was opened: fails from a given question on."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.failing: range = range(0)
+
+    def __call__(self, halves: Halves) -> bool:
+        self.asked += 1
+        if self.asked in self.failing:
+            raise StorageError("The index cannot be looked at: Input/output error.", kind="index")
+        return bool(halves.catalogue)
+
+
+@pytest.mark.parametrize("at", range(1, 8))
+def test_a_write_is_taken_in_or_left_to_the_next_scan_and_never_refused(
+    base: MakeBase, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    made = base({"a.md": "# A\n", "b.md": "# B\n"})
+    told: list[Sequence[Address]] = []
+    made.index.listen(lambda documents, _: told.append(documents))
+    look = Looking()
+    monkeypatch.setattr(Halves, "current", property(look))
+    (made.folder / "a.md").write_text("# A\n\nmore\n")
+    look.failing = range(at, at + 1)
+    made.index.update([A])
+    look.failing = range(0)
+    made.index.sync()
+    record = made.index.record(A)
+    assert record is not None
+    assert record.words == 3
+    assert told
+    assert A in told[0]
+
+
+def test_dates_are_found_out_after_a_moment_in_which_the_index_could_not_be_looked_at(
+    base: MakeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = base({"a.md": "# A\n"})
+    look = Looking()
+    monkeypatch.setattr(Halves, "current", property(look))
+    look.failing = range(1, 1000)
+    made.index.update([A])
+    assert made.index._dating.wait(20)
+    look.failing = range(0)
+    made.index.update([A])
+    assert made.index._dating.wait(20)
+    assert made.index.list(ListQuery(sort="updated")).total == 1
