@@ -9,6 +9,7 @@ import subprocess
 import tarfile
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -122,3 +123,12 @@ def eventually(check: Callable[[], bool], seconds: float = 15.0) -> None:
     while not check():
         if time.monotonic() > deadline:
             raise AssertionError(f"not within {seconds:g} s")
+
+
+def open_files(beginning: str) -> list[str]:
+    """What this process has open whose name so begins; other threads of it may just be opening something else."""
+    names: list[str] = []
+    for number in os.listdir("/proc/self/fd"):  # noqa: PTH208 - names are enough
+        with suppress(FileNotFoundError):
+            names.append(os.readlink(f"/proc/self/fd/{number}"))  # noqa: PTH115 - as the system gives it
+    return sorted(name for name in names if name.startswith(beginning))

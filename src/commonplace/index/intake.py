@@ -140,13 +140,11 @@ class Intake:
         """
         self._others.forget()
         with self._catalogue.reading() as connection:
-            rows = connection.execute("SELECT path, size, mtime_ns, ctime_ns, inode FROM files").fetchall()
+            same, missing = pending.compared(connection, stats)
             changed = {row[0]: None for row in connection.execute("SELECT path FROM pending")}
-            unreadable = [row[0] for row in connection.execute("SELECT path FROM unreadable")]
+            missing += [row[0] for row in connection.execute("SELECT path FROM unreadable") if row[0] not in stats]
             complete = read_meta(connection, "complete") is not None
-        known = {path: FileStat(*rest) for path, *rest in rows}
-        changed |= {path: None for path, stat in stats.items() if known.get(path) != stat}
-        missing = [path for path in (*known, *unreadable) if path not in stats]
+        changed |= {path: None for path in stats if path not in same}
         unseen = pending.out_of_sight(self._store, missing)
         changed |= {path: None for path in missing if path not in unseen}
         if not complete or len(changed) > FEW_FILES:

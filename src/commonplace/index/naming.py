@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import cast
@@ -45,7 +45,8 @@ class Names:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._seen = -1
-        self._rows: frozenset[_Row] = frozenset()
+        self._rows: dict[str, _Row] = {}
+        """By path, as they were when they were last taken apart."""
         self._likeness = Likeness(())
         self._now = _Now(self._likeness.without(()), ())
 
@@ -63,13 +64,13 @@ class Names:
         seen = read_number(connection, NAMED)
         with self._lock:
             if seen != self._seen:
-                rows = frozenset(
-                    cast("list[_Row]", connection.execute("SELECT ident, path, title FROM files").fetchall())
-                )
-                gone, come = self._rows - rows, rows - self._rows
-                if len(gone) + len(come) > max(len(rows) // CHANGED_SHARE, COMPARED):
-                    self._rows, gone, come = rows, frozenset[_Row](), frozenset[_Row]()
-                    self._likeness = Likeness(_entries(rows))
+                gone, come = _differing(connection, self._rows)
+                if len(gone) + len(come) > max(len(self._rows) // CHANGED_SHARE, COMPARED):
+                    for _, path, _ in gone:
+                        del self._rows[path]
+                    self._rows |= {row[1]: row for row in come}
+                    gone = come = []
+                    self._likeness = Likeness(_entries(self._rows.values()))
                 self._now = _Now(self._likeness.without(_entries(gone)), tuple(_entries(come)))
                 self._seen = seen
             return self._likeness, self._now
@@ -86,6 +87,22 @@ class _Now:
 
 _Row = tuple[str, str, str]
 """A document's id, path and title."""
+
+
+def _differing(connection: sqlite3.Connection, known: Mapping[str, _Row]) -> tuple[list[_Row], list[_Row]]:
+    """Rows that are no longer so, and those that are so now.
+
+    Row by row: to hold all of them for a moment, after every change, leaves holes in memory that stay for hours.
+    """
+    same: set[str] = set()
+    come: list[_Row] = []
+    for row in cast("Iterator[_Row]", connection.execute("SELECT ident, path, title FROM files")):
+        there = known.get(row[1])
+        if there and there == row:
+            same.add(there[1])
+        else:
+            come.append(row)
+    return [row for path, row in known.items() if path not in same], come
 
 
 def _entries(rows: Iterable[_Row]) -> Iterator[Entry]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import cast
 
 from commonplace.domain.addresses import Address
@@ -47,6 +47,22 @@ def _revision(store: Store, path: str) -> str:
         return ""
     except StorageError:
         return "unreadable"
+
+
+def compared(connection: sqlite3.Connection, stats: Mapping[str, FileStat]) -> tuple[set[str], list[str]]:
+    """Of the documents of the catalogue, those that are as a scan found them, and those that it did not find.
+
+    Row by row: to hold the rows of all documents at every scan leaves holes in memory that stay for hours.
+    """
+    same: set[str] = set()
+    missing: list[str] = []
+    for path, *known in connection.execute("SELECT path, size, mtime_ns, ctime_ns, inode FROM files"):
+        stat = stats.get(path)
+        if stat is None:
+            missing.append(path)
+        elif stat == (*known,):
+            same.add(path)
+    return same, missing
 
 
 def out_of_sight(store: Store, paths: Sequence[str]) -> dict[str, str]:

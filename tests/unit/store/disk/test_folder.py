@@ -12,6 +12,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.errors import NotFoundError, StorageError
 from commonplace.store.disk import folder as module
 from commonplace.store.disk.folder import MAX_LINKS, Folder
+from support import open_files
 
 
 @pytest.fixture
@@ -134,12 +135,12 @@ def test_descriptors_are_given_back(root: Path) -> None:
     (root / "loop.md").symlink_to("loop.md")
     (root / "folder.md").mkdir()
     folder = Folder(root)
-    before = len(list(Path("/proc/self/fd").iterdir()))
+    before = open_files(str(root))
     for _ in range(20):
         folder.read(Address("notes/a.md"))
         for path in ("loop.md", "folder.md", "none.md", "notes/none/x.md"):
             assert_not_served(folder, path)
-    assert len(list(Path("/proc/self/fd").iterdir())) == before
+    assert open_files(str(root)) == before
 
 
 def test_a_disk_that_cannot_be_read_is_a_storage_error_without_the_absolute_path(
