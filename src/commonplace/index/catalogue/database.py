@@ -17,6 +17,12 @@ SCHEMA_VERSION = 10
 
 BUSY_SECONDS = 30.0
 """How long a connection waits for another process's write."""
+OWN_SECONDS = 1.0
+"""After so long a wait, connections of this process are opened anew: one of them may hold what it gave back.
+
+Where the system call fails by which SQLite gives a lock back, its other connections in this process find it held from
+then on, and nobody is told.
+"""
 
 CACHE_KIB = 2_000
 BATCH_CACHE_KIB = 16_000
@@ -90,6 +96,8 @@ class Catalogue:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._idle: list[sqlite3.Connection] = []
+        self._lent: set[sqlite3.Connection] = set()
+        """Those at work that may be idle afterwards; others are closed."""
         self._closed = False
         self._lock = threading.Lock()
         self._writing = threading.Lock()
@@ -116,11 +124,10 @@ class Catalogue:
             batch: Much will be written: keep more of the file in memory meanwhile.
         """
         with self._writing:
-            connection = self._taken()
+            connection = self._begun()
             try:
                 if batch:
                     _keep(connection, BATCH_CACHE_KIB)
-                connection.execute("BEGIN IMMEDIATE")
                 yield connection
                 connection.execute("COMMIT")
             finally:
@@ -130,26 +137,55 @@ class Catalogue:
 
     def close(self) -> None:
         """Close every connection; one that is at work in another thread, which would crash, when it is given back."""
+        self._closed = True
+        self._renew()
+
+    def _renew(self) -> None:
         with self._lock:
-            self._closed = True
             for connection in self._idle:
                 connection.close()
             self._idle.clear()
+            self._lent.clear()
+
+    def _begun(self) -> sqlite3.Connection:
+        """A connection that has begun to write."""
+        try:
+            return self._beginning(OWN_SECONDS)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                raise
+        self._renew()
+        return self._beginning(BUSY_SECONDS - OWN_SECONDS)
+
+    def _beginning(self, seconds: float) -> sqlite3.Connection:
+        connection = self._taken()
+        try:
+            connection.execute(f"PRAGMA busy_timeout = {seconds * 1000:.0f}")
+            connection.execute("BEGIN IMMEDIATE")
+        except BaseException:
+            self._returned(connection)
+            raise
+        return connection
 
     def _taken(self) -> sqlite3.Connection:
         with self._lock:
             if self._idle:
-                return self._idle.pop()
-        return _connected(self._path)
+                self._lent.add(connection := self._idle.pop())
+                return connection
+        connection = _connected(self._path)
+        with self._lock:
+            self._lent.add(connection)
+        return connection
 
     def _returned(self, connection: sqlite3.Connection) -> None:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         with self._lock:
-            if self._closed or len(self._idle) >= KEPT_IDLE:
-                connection.close()
-            else:
+            if connection in self._lent and not self._closed and len(self._idle) < KEPT_IDLE:
                 self._idle.append(connection)
+            else:
+                connection.close()
+            self._lent.discard(connection)
 
 
 def _keep(connection: sqlite3.Connection, kibibytes: int) -> None:
