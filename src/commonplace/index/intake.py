@@ -51,7 +51,7 @@ TOO_MANY = 4
 LARGE_TEXT = 1_000_000
 """Bytes of a document that does not wait: taking it apart for every process costs more than a commit."""
 BATCH_FILES = 10_000
-BATCH_BYTES = 16_000_000
+BATCH_BYTES = 24_000_000
 """A batch of a full sync ends with whichever comes first. Memory grows with the bytes, and a search takes longer the
 more parts the full text has, of which each batch makes one."""
 
