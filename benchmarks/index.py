@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.measuring import Row, Spent, Work, median_spent, milliseconds, peak_memory, percentile, spent
-from benchmarks.trees import Tree, generated_tree, real_tree
+from benchmarks.trees import CORPORA, Tree, generated_tree, real_tree
 from commonplace.domain.addresses import Address
 from commonplace.domain.ports import Index
 from commonplace.domain.query import Filter, ListQuery, SearchQuery
@@ -27,6 +27,9 @@ def rows(work: Work) -> Iterator[Row]:
     real = real_tree(work.folder)
     if real:
         yield from _all_of(real, work)
+    other = real_tree(work.folder, CORPORA[1])
+    if other:
+        yield from _building(other, work)
     large = generated_tree(work.folder, work.sections // SECTIONS_EACH, SECTIONS_EACH)
     yield from _all_of(large, work)
     yield from _growth(work)

@@ -95,9 +95,8 @@ def machine() -> str:
         ]
         model = names[0] if names else model
     load = os.getloadavg()[0]
-    return (
-        f"{os.cpu_count()} cores of {model}, {platform.system()}, Python {platform.python_version()}, load {load:.1f}"
-    )
+    python = f"Python {platform.python_version()}, {platform.python_compiler()}"
+    return f"{os.cpu_count()} cores of {model}, {platform.system()}, {python}, load {load:.1f}"
 
 
 def _cpu() -> float:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SHARED = Path(os.environ.get("SHARED_MATERIAL", Path(__file__).resolve().parents[2] / "shared"))
-CORPUS = "cpp-docs"
+CORPORA = ("cpp-docs", "powershell-docs")
 
 _CONSONANTS, _VOWELS = "bcdfglmnprstvz", "aeiou"
 _ENDINGS = ("", "s", "ed", "ing", "er")
@@ -26,17 +26,17 @@ class Tree:
     questions: Sequence[str]
 
 
-def real_tree(place: Path) -> Tree | None:
-    """The corpus beside the project, unpacked; None where it is absent."""
-    archive = SHARED / "corpora" / f"{CORPUS}.tar.xz"
+def real_tree(place: Path, name: str = CORPORA[0]) -> Tree | None:
+    """A corpus beside the project, unpacked; None where it is absent."""
+    archive = SHARED / "corpora" / f"{name}.tar.xz"
     if not archive.is_file():
         return None
-    target = place / CORPUS
+    target = place / name
     if not target.is_dir():
         with tarfile.open(archive) as tar:
             tar.extractall(target, filter="data")
     paths = sorted(target.rglob("*.md"))
-    return Tree(CORPUS, target, len(paths), _questions_about(paths))
+    return Tree(name, target, len(paths), _questions_about(paths))
 
 
 def generated_tree(place: Path, files: int, sections: int) -> Tree:
@@ -99,7 +99,8 @@ def _vocabulary(chance: random.Random) -> list[str]:
         "".join(chance.choice(_CONSONANTS) + chance.choice(_VOWELS) for _ in range(chance.randrange(1, 5)))
         for _ in range(12_000)
     }
-    words = sorted(stem + ending for stem in stems for ending in chance.sample(_ENDINGS, 3))
+    # In an order of their own: that of a set is another in each process.
+    words = sorted(stem + ending for stem in sorted(stems) for ending in chance.sample(_ENDINGS, 3))
     chance.shuffle(words)
     return words
 
