@@ -21,7 +21,9 @@ from commonplace.services.extending import NONE
 from commonplace.services.services import Services
 from commonplace.settings import HERE, Settings
 from commonplace.settings.folders import in_git, is_folder
-from commonplace.spaces import Spaces, keep_current
+from commonplace.settings.layers import layer_folders, layer_specs
+from commonplace.spaces import Spaces
+from commonplace.starting import keep_current, keep_trying
 
 if TYPE_CHECKING:
     from commonplace.domain.cascade.manifest import LayerSpec
@@ -58,13 +60,16 @@ class Workplace:
         self._closing = ExitStack()
         self._ending = threading.Lock()
         self._closed = False
+        self._ended = threading.Event()
+        self._current = 0
+        """How many collections are kept current."""
         self._embedding: Embedding | None = None
-        specs = _layer_specs(settings)
+        specs = layer_specs(settings)
         projects = _LateProjects(_projects_path(folders, settings), settings.state_dir)
         self._closing.callback(projects.close)
         if is_remote(settings) or settings.toolset == PROJECTS:
             folders = ()
-        self._folders = [_checked(folder, settings) for folder in (folders if specs is None else _present(specs))]
+        self._folders = [_checked(folder, settings) for folder in (folders if specs is None else layer_folders(specs))]
         collections = Collections(self._open)
         cascade = None if specs is None else self._cascade(specs, collections)
         self.services = Services(
@@ -78,17 +83,22 @@ class Workplace:
         )
 
     def start(self) -> None:
-        """Open everything, mend what a killed process left, index what changed, and keep watching."""
-        try:
-            if self._settings.toolset == PROJECTS:
-                logging.getLogger("commonplace").setLevel(self._settings.knowledge_log_level.upper())
-                self.services.projects.upstream.start()
-            for collection, folder in zip(self.services.collections, self._folders, strict=True):
-                keep_current(collection, self._closing, folder, self._settings.sweep)
-            if self._embedding:
-                self._embedding.serve()
-        except KnowledgeError as error:
-            log.warning("the start failed: %s", error.advice, exc_info=log.isEnabledFor(logging.DEBUG))
+        """Open everything, mend what a killed process left, index what changed, and keep watching.
+
+        Returns when it has succeeded, which it tries again and again, or when `close` was called.
+        """
+        keep_trying(self._start, self._ended, "the start failed")
+
+    def _start(self) -> None:
+        if self._settings.toolset == PROJECTS:
+            logging.getLogger("commonplace").setLevel(self._settings.knowledge_log_level.upper())
+            self.services.projects.upstream.start()
+        members = self.services.collections.members
+        for collection, folder in list(zip(members, self._folders, strict=True))[self._current :]:
+            keep_current(collection, self._closing, folder, self._settings.sweep)
+            self._current += 1
+        if self._embedding:
+            self._embedding.serve()
 
     def sync(self, progress: Progress | None = None) -> None:
         """Bring every index up to date, before a single command is answered."""
@@ -97,6 +107,7 @@ class Workplace:
 
     def close(self) -> None:
         """Stop watching and release every index, once; a second call returns when the first has done so."""
+        self._ended.set()
         with self._ending:
             self._closing.close()
             if not self._closed:
@@ -133,11 +144,17 @@ class Workplace:
     def _open(self) -> list[Collection]:
         opened: list[Collection] = []
         extensions = self._extensions()
-        self._embedding = embedding_of(self._settings)
-        if self._embedding:
-            self._closing.callback(self._embedding.close)
-        for folder in self._folders:
-            opened.append(self._collection(folder, opened, extensions))
+        if self._embedding is None:
+            self._embedding = embedding_of(self._settings)
+            if self._embedding:
+                self._closing.callback(self._embedding.close)
+        try:
+            for folder in self._folders:
+                opened.append(self._collection(folder, opened, extensions))
+        except (KnowledgeError, OSError):
+            for collection in opened:
+                collection.index.close()
+            raise
         return opened
 
     def _collection(self, folder: Path, opened: Sequence[Collection], extensions: Extensions) -> Collection:
@@ -245,57 +262,6 @@ class _LateLayer:
                 log.info("the folder %r of a layer is there now", self._folder.name)
                 self._collection = self._open(self._folder)
             return self._collection
-
-
-def _layer_specs(settings: Settings) -> tuple[LayerSpec, ...] | None:
-    """The layers that are asked for, with absolute paths; None where folders are served.
-
-    Raises:
-        ConfigError: the manifest cannot be read or is not valid, or one of two folders is missing.
-    """
-    if settings.manifest is None and settings.personal is None and settings.shared is None:
-        return None
-    from commonplace.domain.cascade.manifest import parse_manifest, resolved_paths, two_layers
-
-    if settings.manifest is not None:
-        specs = parse_manifest(_text_of(settings.manifest), settings.manifest.name)
-        base = settings.manifest.absolute().parent
-    elif settings.personal is not None and settings.shared is not None:
-        specs, base = two_layers(str(settings.personal), str(settings.shared)), Path.cwd()
-    else:
-        raise ConfigError("--personal and --shared need each other: give a folder with each.", kind="manifest")
-    return tuple(resolved_paths(spec, partial(_absolute, base)) for spec in specs)
-
-
-def _text_of(manifest: Path) -> str:
-    try:
-        if not manifest.is_fifo():  # opening it would wait for who writes into it
-            return manifest.read_text(encoding="utf-8-sig")
-        reason = "it is no regular file"
-    except OSError as error:
-        reason = error.strerror
-    except UnicodeDecodeError:
-        reason = "it is no UTF-8"
-    raise ConfigError(f"The manifest {manifest.name!r} cannot be read: {reason}.", kind="manifest")
-
-
-def _absolute(base: Path, path: str) -> str:
-    try:
-        return str(base / Path(path).expanduser())
-    except RuntimeError:
-        raise ConfigError(f"The path {path!r} names the home of an unknown user.", kind="manifest") from None
-
-
-def _present(specs: Sequence[LayerSpec]) -> list[Path]:
-    """The folders of the layers that have one, each once; what is missing is told."""
-    folders: dict[Path, None] = {}
-    for spec in specs:
-        folder = Path(spec.path)
-        if spec.source == "okf-local" and os.path.isdir(folder):
-            folders[folder.resolve()] = None
-        elif spec.source == "okf-local":
-            log.warning("layer %r is empty: there is no folder %r", spec.name, folder.name)
-    return list(folders)
 
 
 def embedding_of(settings: Settings) -> Embedding | None:

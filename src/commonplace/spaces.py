@@ -5,32 +5,24 @@ Adapters are imported where they are first needed, as in `bootstrap`.
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
-import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.domain.errors import ConfigError, KnowledgeError, NotFoundError
+from commonplace.domain.errors import ConfigError, NotFoundError
 from commonplace.domain.pages.space import SPACE_FILE, Space
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.services import Services
 from commonplace.settings.folders import is_folder
+from commonplace.starting import keep_current
 
 if TYPE_CHECKING:
     from commonplace.domain.pages.ports import PageEngine
     from commonplace.index.engines.opening import Server
     from commonplace.services.pages.pages import Pages
     from commonplace.settings import Settings
-
-log = logging.getLogger(__name__)
-
-SWEEP_SECONDS = 5
-"""Between two looks through a folder whose file system does not tell of every change."""
-SWEEP_SHARE = 0.1
-"""Of the time that looking may take, so that a very large folder is looked through less often."""
 
 
 class SpacePlace:
@@ -141,56 +133,6 @@ def server_of(settings: Settings, space: Space) -> Server | None:
     from commonplace.index.engines.opening import Wish, server_for
 
     return server_for(Wish(settings.engine, settings.search_url, settings.search_key), space, Path.home())
-
-
-def keep_current(collection: Collection, closing: ExitStack, folder: Path, seconds: int | None) -> None:
-    """Watch a collection, and begin to take in what changed since it was last open; returns at once.
-
-    Where the system does not tell of every change, its files are also looked through again and again.
-
-    Args:
-        collection: Which one.
-        closing: Ends it.
-        folder: Where its files are.
-        seconds: Between two looks; 0 for never, None for as often as its file system needs it.
-    """
-    from commonplace.index.allocating import keep_memory_low
-    from commonplace.store.disk.mounts import reports_changes
-
-    keep_memory_low()
-    closing.enter_context(collection.index.watch())
-    threading.Thread(target=_sync, args=(collection,), name="sync", daemon=True).start()
-    if seconds is None:
-        seconds = 0 if reports_changes(folder) else SWEEP_SECONDS
-    if seconds:
-        ending = threading.Event()
-        thread = threading.Thread(target=_sweep, args=(collection, seconds, ending), name="sweep", daemon=True)
-        thread.start()
-        closing.callback(thread.join)
-        closing.callback(ending.set)
-
-
-def _sweep(collection: Collection, seconds: float, ending: threading.Event) -> None:
-    took = 0.0
-    while not ending.wait(max(seconds, took / SWEEP_SHARE)):
-        began = time.monotonic()
-        _sync(collection)
-        took = time.monotonic() - began
-
-
-def _sync(collection: Collection) -> None:
-    try:
-        report = collection.index.sync()
-    except KnowledgeError as error:
-        log.warning("%s: indexing failed: %s", collection.name, error.advice, exc_info=log.isEnabledFor(logging.DEBUG))
-    else:
-        told = (report.added, report.updated, report.removed)
-        log.log(
-            logging.INFO if any(told) else logging.DEBUG,
-            "%s: %d added, %d updated, %d removed",
-            collection.name,
-            *told,
-        )
 
 
 def _folder(settings: Settings) -> Path:

@@ -6,6 +6,7 @@ another process has mended it meanwhile, and if not begins an empty one, which t
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import shutil
@@ -158,6 +159,7 @@ class Home:
         try:
             return self._open()
         except (OSError, sqlite3.Error, FullTextError) as error:
+            _refuse_without_files(error)
             if self._temporary:
                 raise _unwritable() from error
             if str(self._folder.parent) not in _TOLD:
@@ -193,6 +195,7 @@ class Home:
         try:
             return Halves(self._store, self._folder)
         except DAMAGE as error:
+            _refuse_without_files(error)
             found = os.path.exists(self._folder / CATALOGUE)
             reason = _reason(error)
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -217,9 +220,10 @@ def refuse_unless_damaged(error: Exception) -> None:
     """Let a failure that building anew would not mend reach the caller as what it is.
 
     Raises:
-        UnavailableError: the index was locked for too long.
+        UnavailableError: the index was locked for too long, or the process may open no more files.
         StorageError: the disk is full or not writable.
     """
+    _refuse_without_files(error)
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
         raise UnavailableError(
@@ -227,6 +231,20 @@ def refuse_unless_damaged(error: Exception) -> None:
         ) from error
     if code in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY}:
         raise _unwritable() from error
+
+
+def _refuse_without_files(error: Exception) -> None:
+    """An index that cannot be opened is not damaged where nothing can be opened."""
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
+    except OSError as shortage:
+        if shortage.errno not in {errno.EMFILE, errno.ENFILE}:
+            return
+        raise UnavailableError(
+            "The index cannot be opened: this process may open no more files.",
+            kind="index",
+            hint="Try again when fewer connections are open; the limit is that of `ulimit -n`.",
+        ) from error
 
 
 def is_read_only(error: Exception) -> bool:

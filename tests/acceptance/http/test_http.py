@@ -105,6 +105,26 @@ def test_a_thousand_slow_connections_keep_nobody_out(server: Server) -> None:
         assert server.ask("GET", f"{API}/pages/x").status == 404
 
 
+def test_a_server_that_gets_no_more_files_says_so_in_one_line_and_goes_on(repo: GitRepo) -> None:
+    with served(repo.path, "--toolset", "wiki") as server:
+        eventually(lambda: _answers(server))
+        open_now = len(list(Path(f"/proc/{server.process.pid}/fd").iterdir()))
+        resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (open_now + 10, open_now + 10))
+        with ExitStack() as stack:
+            for _ in range(50):
+                stack.enter_context(server.connect())
+            eventually(lambda: any("no connection can be taken in now" in line for line in server.lines))
+        eventually(lambda: _answers(server))
+        assert len([line for line in server.lines if "Too many open files" in line]) == 1, server.lines[:20]
+        assert not [line for line in server.lines if "Traceback" in line]
+
+
+def _answers(server: Server) -> bool:
+    with suppress(OSError):
+        return server.ask("GET", f"{API}/pages").status == 200
+    return False
+
+
 def _has_few_files(server: Server) -> bool:
     """Whether the server has given its connections up; waits half a second first, in which it must not die."""
     with suppress(subprocess.TimeoutExpired):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import resource
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import pytest
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.errors import StorageError
-from commonplace.domain.query import ListQuery
+from commonplace.domain.errors import StorageError, UnavailableError
+from commonplace.domain.query import ListQuery, SearchQuery
 from commonplace.index.halves import Halves
 from indexed import MakeBase
 
@@ -63,3 +65,25 @@ def test_dates_are_found_out_after_a_moment_in_which_the_index_could_not_be_look
     made.index.update([A])
     assert made.index._dating.wait(20)
     assert made.index.list(ListQuery(sort="updated")).total == 1
+
+
+def test_an_index_that_cannot_be_opened_for_want_of_files_is_not_built_anew(base: MakeBase) -> None:
+    made = base({"a.md": "# A\n\nalpha\n"})
+    made.index.sync()
+    generation = made.index.generation
+    made.index.close()
+    with no_more_files(), pytest.raises(UnavailableError, match="may open no more files"):
+        made.index.search(SearchQuery(text="alpha"))
+    assert made.index.search(SearchQuery(text="alpha")).total == 1
+    assert made.index.generation == generation
+
+
+@contextmanager
+def no_more_files() -> Iterator[None]:
+    """This process may open nothing that needs a descriptor."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

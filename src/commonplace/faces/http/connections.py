@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import resource
+import time
 from typing import cast
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -19,6 +21,8 @@ MAX_CONNECTIONS = 4_000
 """Open connections, where the system lets a process have so many; over it the newest is closed at once."""
 OTHER_FILES = 124
 """Files that the process needs besides its connections."""
+FULL_SECONDS = 60.0
+"""Between two lines that say that no connection can be taken in."""
 
 
 def allowed_connections() -> int:
@@ -29,6 +33,30 @@ def allowed_connections() -> int:
     if soft != resource.RLIM_INFINITY and soft < allowed:
         resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
     return max(allowed - OTHER_FILES, 1)
+
+
+class Full(logging.Filter):
+    """Says in one line, and not often, that the system gives no more files for connections.
+
+    The event loop tries again each second as many times as connections may wait, and would log a traceback each time.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._told = -FULL_SECONDS
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether a record is to be shown; one of these is shortened."""
+        error = record.exc_info[1] if record.exc_info else None
+        if not isinstance(error, OSError) or "out of system resource" not in record.getMessage():
+            return True
+        now = time.monotonic()
+        if now - self._told < FULL_SECONDS:
+            return False
+        self._told = now
+        record.msg = f"no connection can be taken in now: {error.strerror}; those that come wait, and it is tried again"
+        record.args, record.exc_info = (), None
+        return True
 
 
 class PatientProtocol(H11Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import socket
 import sys
@@ -14,7 +15,7 @@ from sse_starlette.sse import AppStatus
 from starlette.types import ASGIApp
 
 from commonplace.domain.errors import ConfigError
-from commonplace.faces.http.connections import PatientProtocol, allowed_connections
+from commonplace.faces.http.connections import Full, PatientProtocol, allowed_connections
 
 GRACE = 10
 """Seconds that calls in flight are given when the server is told to end."""
@@ -59,6 +60,7 @@ def serve(app: ASGIApp, listener: socket.socket, on_end: Callable[[], None]) -> 
         on_end: Called when the end begins, so that streams which never end by themselves can.
     """
     PatientProtocol.most = allowed_connections()
+    logging.getLogger("asyncio").addFilter(Full())
     AppStatus.disable_automatic_graceful_drain()  # it would cut the answers of calls in flight
     config = uvicorn.Config(
         app,

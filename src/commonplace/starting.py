@@ -1,0 +1,105 @@
+"""What a server does beside its first answers: it opens its folders, and keeps their indexes current until it ends.
+
+What fails here is tried again: a folder, a disk or the files of this process may be there in a moment, and whoever
+calls meanwhile would be told for ever that the index is being built.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
+from itertools import chain, repeat
+from pathlib import Path
+
+from commonplace.domain.errors import KnowledgeError
+from commonplace.services.collections import Collection
+
+log = logging.getLogger(__name__)
+
+RETRY_SECONDS = (1, 2, 5, 10, 30)
+"""Between two attempts; the last one for all that follow."""
+SWEEP_SECONDS = 5
+"""Between two looks through a folder whose file system does not tell of every change."""
+SWEEP_SHARE = 0.1
+"""Of the time that looking may take, so that a very large folder is looked through less often."""
+
+
+def keep_trying(work: Callable[[], None], ending: threading.Event, what: str) -> None:
+    """Do something until it has succeeded or the end has come; each new reason why it failed is logged once.
+
+    Args:
+        work: May raise `KnowledgeError` and `OSError`.
+        ending: Set when nobody needs it any more.
+        what: What has failed, for the log.
+    """
+    told = ""
+    for pause in chain(RETRY_SECONDS, repeat(RETRY_SECONDS[-1])):
+        try:
+            return work()
+        except (KnowledgeError, OSError) as error:
+            reason = _reason(error)
+            if reason != told:
+                log.warning("%s: %s", what, reason, exc_info=log.isEnabledFor(logging.DEBUG))
+            told = reason
+        if ending.wait(pause):
+            return None
+    return None
+
+
+def keep_current(collection: Collection, closing: ExitStack, folder: Path, seconds: int | None) -> None:
+    """Watch a collection, and begin to take in what changed since it was last open; returns at once.
+
+    Where the system does not tell of every change, its files are also looked through again and again.
+
+    Args:
+        collection: Which one.
+        closing: Ends it.
+        folder: Where its files are.
+        seconds: Between two looks; 0 for never, None for as often as its file system needs it.
+    """
+    from commonplace.index.allocating import keep_memory_low
+    from commonplace.store.disk.mounts import reports_changes
+
+    keep_memory_low()
+    closing.enter_context(collection.index.watch())
+    ending = threading.Event()
+    failed = f"{collection.name}: indexing failed"
+    first = threading.Thread(
+        target=keep_trying, args=(partial(_sync, collection), ending, failed), name="sync", daemon=True
+    )
+    first.start()
+    if seconds is None:
+        seconds = 0 if reports_changes(folder) else SWEEP_SECONDS
+    if seconds:
+        thread = threading.Thread(target=_sweep, args=(collection, seconds, ending), name="sweep", daemon=True)
+        thread.start()
+        closing.callback(thread.join)
+    closing.callback(ending.set)
+
+
+def _sweep(collection: Collection, seconds: float, ending: threading.Event) -> None:
+    took = 0.0
+    while not ending.wait(max(seconds, took / SWEEP_SHARE)):
+        began = time.monotonic()
+        try:
+            _sync(collection)
+        except (KnowledgeError, OSError) as error:
+            shown = log.isEnabledFor(logging.DEBUG)
+            log.warning("%s: indexing failed: %s", collection.name, _reason(error), exc_info=shown)
+        took = time.monotonic() - began
+
+
+def _sync(collection: Collection) -> None:
+    report = collection.index.sync()
+    told = (report.added, report.updated, report.removed)
+    level = logging.INFO if any(told) else logging.DEBUG
+    log.log(level, "%s: %d added, %d updated, %d removed", collection.name, *told)
+
+
+def _reason(error: KnowledgeError | OSError) -> str:
+    """Why it failed, without a path of this machine."""
+    return error.advice if isinstance(error, KnowledgeError) else error.strerror or type(error).__name__
