@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import cast
 
-SCHEMA_VERSION = 10
+SCHEMA_VERSION = 11
 """Raised with every change to the tables, to the full text's fields or to what is derived from a document."""
 
 BUSY_SECONDS = 30.0
