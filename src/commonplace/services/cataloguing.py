@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from commonplace.domain import edits
 from commonplace.domain.addresses import Address, parse_address, parse_document_address
+from commonplace.domain.describing import describe
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.frontmatter import set_fields
@@ -76,7 +77,7 @@ def create_entry(collection: Collection, entry: NewEntry, intent: Intent = writi
     """
     prepared = _prepared(collection, schema_of(collection), entry)
     written = writing.create(collection, prepared.address, prepared.content, intent)
-    _after(collection, "after_save", prepared.address, prepared.content)
+    _after(collection, "after_save", read_document(prepared.address, prepared.content))
     return Saved(prepared.identifier, written, prepared.warnings)
 
 
@@ -98,9 +99,9 @@ def create_entries(
     drafts = [(one.address, one.content) for one in prepared if isinstance(one, _Prepared)]
     results = iter(writing.create_all(collection, drafts, intent))
     saved = [one if isinstance(one, KnowledgeError) else _saved(one, next(results)) for one in prepared]
-    for one in saved:
-        if isinstance(one, Saved):
-            _after(collection, "after_save", one.written.address)
+    for one, made in zip(saved, prepared, strict=True):
+        if isinstance(one, Saved) and isinstance(made, _Prepared):
+            _after(collection, "after_save", read_document(made.address, made.content))
     return saved
 
 
@@ -126,6 +127,7 @@ def update_entry(
     """
     schema = schema_of(collection)
     warnings: tuple[Violation, ...] = ()
+    made: list[Document] = []
 
     def change(document: Document) -> bytes:
         nonlocal warnings
@@ -134,13 +136,13 @@ def update_entry(
         fields = _merged(schema.types.get(entry_type), values, changes)
         warnings = _checked(collection, schema, entry_type, {"title": document.title, **values, **fields})
         content = _with_body(set_fields(document.raw, fields) if fields else document.raw, document, body)
-        collection.extensions.at("before_save", entry_fields(collection.name, read_document(address, content)))
+        made.append(read_document(address, content))
+        collection.extensions.at("before_save", entry_fields(collection.name, made[-1]))
         return content
 
     written = writing.edit(collection, address, change, intent)
-    _after(collection, "after_save", address)
-    record = collection.index.record(address)
-    return Saved(record.id if record else address.id, written, warnings)
+    _after(collection, "after_save", made[-1])
+    return Saved(describe(made[-1], written.revision).id, written, warnings)
 
 
 def delete_entry(collection: Collection, address: Address, intent: Intent = writing.ANY) -> Written:
@@ -245,10 +247,9 @@ def _merged(declared: EntryType | None, values: JsonObject, changes: JsonObject)
     return fields
 
 
-def _after(collection: Collection, moment: Moment, address: Address, content: bytes | None = None) -> None:
-    """What plugins do once an entry is written; nothing is read where no plugin asks."""
+def _after(collection: Collection, moment: Moment, document: Document) -> None:
+    """What plugins do once an entry is written, from what was written: to look for it again could fail."""
     if collection.extensions.hooks.get(moment):
-        document = read_document(address, content) if content is not None else collection.index.document(address)
         collection.extensions.at(moment, entry_fields(collection.name, document))
 
 
