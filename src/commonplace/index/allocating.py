@@ -21,9 +21,9 @@ _MMAP_THRESHOLD = -3
 _ARENA_MAX = -8
 
 ARENAS = 2
-LARGE = 1 << 20
+LARGE = 1 << 17
 """Bytes from which on a block is mapped by itself, and unmapped when it is freed."""
-FREE_AT_END = 2 * LARGE
+FREE_AT_END = 16 * LARGE
 """Bytes that may stay free at the end of the heap."""
 
 

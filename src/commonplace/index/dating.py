@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Collection
 from typing import cast
 
@@ -16,6 +17,7 @@ from commonplace.domain.changes import Commit
 from commonplace.domain.describing import day_number, moment_of
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.ports import Store
+from commonplace.index.allocating import give_memory_back
 from commonplace.index.catalogue.database import Catalogue, grow, read_meta, sql, write_meta
 from commonplace.index.catalogue.entries import DATED, GIVEN_CREATED, GIVEN_UPDATED, UNCOMMITTED, encode
 
@@ -23,6 +25,8 @@ log = logging.getLogger(__name__)
 
 PAUSE_SECONDS = 1.0
 """Between two walks of the history while nobody asks, so that a burst of commits costs one walk."""
+TIDY_SECONDS = 10.0
+"""Between two returns of memory to the system: changes leave holes, and to look for them takes some milliseconds."""
 
 
 class Dating:
@@ -43,6 +47,7 @@ class Dating:
         self._hurry = threading.Event()
         self._idle = threading.Event()
         self._idle.set()
+        self._tidied = time.monotonic()
 
     def poke(self) -> None:
         """Say that the history may have moved on."""
@@ -82,6 +87,9 @@ class Dating:
             with self._lock:
                 if not self._wanted:
                     self._idle.set()
+            if time.monotonic() - self._tidied > TIDY_SECONDS:
+                give_memory_back()
+                self._tidied = time.monotonic()
             if not self._closing.is_set():
                 self._hurry.wait(PAUSE_SECONDS)
 
