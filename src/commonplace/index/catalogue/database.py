@@ -152,7 +152,7 @@ class Catalogue:
         try:
             return self._beginning(OWN_SECONDS)
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_BUSY:
                 raise
         self._renew()
         return self._beginning(BUSY_SECONDS - OWN_SECONDS)
