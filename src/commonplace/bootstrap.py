@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.domain.changes import Author
-from commonplace.domain.errors import ConfigError, KnowledgeError, NotFoundError
+from commonplace.domain.errors import ConfigError, NotFoundError
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.extending import NONE
 from commonplace.services.services import Services
@@ -52,6 +52,7 @@ class Workplace:
 
     Raises:
         NotFoundError: a folder is not there.
+        StorageError: kind "folder": one cannot be looked at.
         ConfigError: commits are asked for where there is no Git repository; or the manifest is not valid.
     """
 
@@ -85,7 +86,7 @@ class Workplace:
     def start(self) -> None:
         """Open everything, mend what a killed process left, index what changed, and keep watching.
 
-        Returns when it has succeeded, which it tries again and again, or when `close` was called.
+        Returns after the first attempt; one that fails is made again beside everything else, until `close` is called.
         """
         keep_trying(self._start, self._ended, "the start failed")
 
@@ -144,17 +145,16 @@ class Workplace:
     def _open(self) -> list[Collection]:
         opened: list[Collection] = []
         extensions = self._extensions()
-        if self._embedding is None:
-            self._embedding = embedding_of(self._settings)
+        self._embedding = embedding_of(self._settings)
+        with ExitStack() as undoing:
             if self._embedding:
-                self._closing.callback(self._embedding.close)
-        try:
+                undoing.callback(self._embedding.close)
             for folder in self._folders:
                 opened.append(self._collection(folder, opened, extensions))
-        except (KnowledgeError, OSError):
-            for collection in opened:
-                collection.index.close()
-            raise
+                undoing.callback(opened[-1].index.close)
+            undoing.pop_all()
+        if self._embedding:
+            self._closing.callback(self._embedding.close)
         return opened
 
     def _collection(self, folder: Path, opened: Sequence[Collection], extensions: Extensions) -> Collection:
@@ -165,8 +165,8 @@ class Workplace:
         store = open_store(folder, commit=self._settings.commit, state_dir=self._settings.state_dir)
         for repair in store.recover():
             log.warning("%s: %s", store.name, repair)
-        index = open_index(store, self._cache_dir())
         name = _unused(schema_in(store).name or store.name, opened)
+        index = open_index(store, self._cache_dir())
         index.listen(partial(self.services.notices.tell, name))
         meaning = self._embedding and self._embedding.of(index, self._settings.cache_dir / store.identity)
         return Collection(name, store, index, extensions, meaning)

@@ -15,7 +15,7 @@ from functools import partial
 from itertools import chain, repeat
 from pathlib import Path
 
-from commonplace.domain.errors import KnowledgeError
+from commonplace.domain.errors import ConfigError, KnowledgeError
 from commonplace.services.collections import Collection
 
 log = logging.getLogger(__name__)
@@ -28,26 +28,46 @@ SWEEP_SHARE = 0.1
 """Of the time that looking may take, so that a very large folder is looked through less often."""
 
 
-def keep_trying(work: Callable[[], None], ending: threading.Event, what: str) -> None:
-    """Do something until it has succeeded or the end has come; each new reason why it failed is logged once.
+def keep_trying(work: Callable[[], None], ending: threading.Event, what: str) -> threading.Thread | None:
+    """Do something; where it fails, again and again in a thread of its own, until it succeeds or the end has come.
+
+    Each new reason why it failed is logged once. A mistake in the settings stays one, and is not tried again.
 
     Args:
         work: May raise `KnowledgeError` and `OSError`.
         ending: Set when nobody needs it any more.
         what: What has failed, for the log.
+
+    Returns:
+        The thread, None where nothing is left to try.
     """
-    told = ""
+    told = _attempted(work, what, "")
+    if not told:
+        return None
+    thread = threading.Thread(target=_try_again, args=(work, ending, what, told), name="retry", daemon=True)
+    thread.start()
+    return thread
+
+
+def _try_again(work: Callable[[], None], ending: threading.Event, what: str, told: str) -> None:
     for pause in chain(RETRY_SECONDS, repeat(RETRY_SECONDS[-1])):
-        try:
-            return work()
-        except (KnowledgeError, OSError) as error:
-            reason = _reason(error)
-            if reason != told:
-                log.warning("%s: %s", what, reason, exc_info=log.isEnabledFor(logging.DEBUG))
-            told = reason
         if ending.wait(pause):
-            return None
-    return None
+            return
+        told = _attempted(work, what, told)
+        if not told:
+            return
+
+
+def _attempted(work: Callable[[], None], what: str, told: str) -> str:
+    """Why an attempt failed that may be made again; "" for one after which there is nothing to try."""
+    try:
+        work()
+    except (KnowledgeError, OSError) as error:
+        reason = _reason(error)
+        if reason != told:
+            log.warning("%s: %s", what, reason, exc_info=log.isEnabledFor(logging.DEBUG))
+        return "" if isinstance(error, ConfigError) else reason
+    return ""
 
 
 def keep_current(collection: Collection, closing: ExitStack, folder: Path, seconds: int | None) -> None:

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from commonplace import starting
-from commonplace.domain.errors import StorageError
+from commonplace.domain.errors import ConfigError, StorageError
 from commonplace.starting import keep_trying
 
 LOGGED = "commonplace.starting"
@@ -35,7 +35,7 @@ def test_what_fails_is_tried_until_it_succeeds_and_each_reason_is_told_once(capl
 
     with caplog.at_level(logging.WARNING, LOGGED):
         keep_trying(work, threading.Event(), "the start failed")
-    assert done.is_set()
+        assert done.wait(15)
     assert [record.getMessage() for record in caplog.records] == [
         "the start failed: The folder cannot be listed. Mount it.",
         "the start failed: Too many open files",
@@ -52,8 +52,21 @@ def test_nothing_is_tried_once_the_end_has_come() -> None:
             ending.set()
         raise StorageError("no")
 
-    keep_trying(work, ending, "the start failed")
+    thread = keep_trying(work, ending, "the start failed")
+    assert thread is not None
+    thread.join(15)
     assert len(tried) == 3
+
+
+def test_a_mistake_in_the_settings_is_told_and_not_tried_again(caplog: pytest.LogCaptureFixture) -> None:
+    def work() -> None:
+        raise ConfigError("An embedding_url is set, and no embedding_model.", kind="setting", hint="Set both.")
+
+    with caplog.at_level(logging.WARNING, LOGGED):
+        assert keep_trying(work, threading.Event(), "the start failed") is None
+    assert [record.getMessage() for record in caplog.records] == [
+        "the start failed: An embedding_url is set, and no embedding_model. Set both."
+    ]
 
 
 def test_a_mistake_of_ours_is_not_tried_again() -> None:

@@ -6,7 +6,6 @@ another process has mended it meanwhile, and if not begins an empty one, which t
 
 from __future__ import annotations
 
-import errno
 import logging
 import os
 import shutil
@@ -29,6 +28,7 @@ from commonplace.index.catalogue.presence import OnDisk, Presence
 from commonplace.index.intake import Intake
 from commonplace.index.locking import BatchLock
 from commonplace.index.naming import Names
+from commonplace.index.shortage import refuse_shortage
 from commonplace.index.words.fulltext import FullText, FullTextError
 from commonplace.index.words.searching import Search
 from commonplace.index.words.sight import Sights
@@ -61,6 +61,7 @@ class Halves:
     """
 
     def __init__(self, store: Store, folder: Path) -> None:
+        self._closed = False
         self._file = folder / CATALOGUE
         self._identity = _identity(self._file)
         self.catalogue = Catalogue(self._file)
@@ -81,9 +82,9 @@ class Halves:
 
     @property
     def current(self) -> bool:
-        """Whether this is still the index that lies in the folder: it may have been deleted or built anew."""
+        """Whether this is open and still the index that lies in the folder: it may have been deleted or built anew."""
         try:
-            return _identity(self._file) == self._identity
+            return not self._closed and _identity(self._file) == self._identity
         except FileNotFoundError:
             return False
         except OSError as error:
@@ -97,6 +98,7 @@ class Halves:
 
     def close(self) -> None:
         """Release everything."""
+        self._closed = True
         self.catalogue.close()
 
 
@@ -159,7 +161,7 @@ class Home:
         try:
             return self._open()
         except (OSError, sqlite3.Error, FullTextError) as error:
-            _refuse_without_files(error)
+            refuse_shortage(error)
             if self._temporary:
                 raise _unwritable() from error
             if str(self._folder.parent) not in _TOLD:
@@ -195,14 +197,15 @@ class Home:
         try:
             return Halves(self._store, self._folder)
         except DAMAGE as error:
-            _refuse_without_files(error)
+            refuse_shortage(error)
             found = os.path.exists(self._folder / CATALOGUE)
             reason = _reason(error)
         self._folder.mkdir(parents=True, exist_ok=True)
         with BatchLock(self._folder / LOCK).held():
             try:
                 return Halves(self._store, self._folder)
-            except DAMAGE:
+            except DAMAGE as again:
+                refuse_shortage(again)
                 if found:
                     log.warning("%s: the index is unusable (%s) and is built again", self._store.name, reason)
             self._wipe()
@@ -223,7 +226,7 @@ def refuse_unless_damaged(error: Exception) -> None:
         UnavailableError: the index was locked for too long, or the process may open no more files.
         StorageError: the disk is full or not writable.
     """
-    _refuse_without_files(error)
+    refuse_shortage(error)
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
         raise UnavailableError(
@@ -231,20 +234,6 @@ def refuse_unless_damaged(error: Exception) -> None:
         ) from error
     if code in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY}:
         raise _unwritable() from error
-
-
-def _refuse_without_files(error: Exception) -> None:
-    """An index that cannot be opened is not damaged where nothing can be opened."""
-    try:
-        os.close(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
-    except OSError as shortage:
-        if shortage.errno not in {errno.EMFILE, errno.ENFILE}:
-            return
-        raise UnavailableError(
-            "The index cannot be opened: this process may open no more files.",
-            kind="index",
-            hint="Try again when fewer connections are open; the limit is that of `ulimit -n`.",
-        ) from error
 
 
 def is_read_only(error: Exception) -> bool:

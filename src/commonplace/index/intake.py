@@ -38,6 +38,7 @@ from commonplace.index.catalogue.linking import Linker, has_links, settle, unset
 from commonplace.index.catalogue.others import OtherFiles
 from commonplace.index.collecting import without_collecting
 from commonplace.index.locking import BatchLock
+from commonplace.index.shortage import is_shortage, short_of_files
 from commonplace.index.words.fulltext import FullText, FullTextWriter
 from commonplace.index.words.texts import DocumentText, document_text, text_from_json, text_to_json
 
@@ -391,6 +392,8 @@ class _Taking:
         except NotFoundError:
             return None
         except StorageError as error:
+            if is_shortage(error):
+                raise short_of_files() from error
             self._outcome.unreadable[address.path] = str(error)
             self._connection.execute("INSERT INTO unreadable VALUES (?, ?)", (address.path, str(error)))
             return None

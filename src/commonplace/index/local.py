@@ -379,10 +379,22 @@ class LocalIndex:
             if self._halves is not failed:
                 return
             failed.close()
-            self._halves = self._home.open()
-            with self._halves.catalogue.reading() as connection:
-                complete = read_meta(connection, "complete")
-            if not complete and self._ready.is_set():
-                stats = {address.path: stat for address, stat in self._store.scan()}
-                self._halves.intake.take_scanned(stats, None)
-                self._dating.poke()
+            halves = self._home.open()
+            try:
+                with failures():
+                    self._fill(halves)
+            except (KnowledgeError, *DAMAGE) as error:
+                halves.close()  # whoever asks next begins again
+                if isinstance(error, KnowledgeError):
+                    raise
+                refuse_unless_damaged(error)
+                raise unusable() from error
+            self._halves = halves
+            self._dating.poke()
+
+    def _fill(self, halves: Halves) -> None:
+        with halves.catalogue.reading() as connection:
+            complete = read_meta(connection, "complete")
+        if not complete and self._ready.is_set():
+            stats = {address.path: stat for address, stat in self._store.scan()}
+            halves.intake.take_scanned(stats, None)

@@ -76,8 +76,8 @@ def create_entry(collection: Collection, entry: NewEntry, intent: Intent = writi
         AlreadyExistsError: an entry has this id, or a file this path.
     """
     prepared = _prepared(collection, schema_of(collection), entry)
-    written = writing.create(collection, prepared.address, prepared.content, intent)
-    _after(collection, "after_save", read_document(prepared.address, prepared.content))
+    written = writing.create(collection, prepared.document.address, prepared.document.raw, intent)
+    _after(collection, "after_save", prepared.document)
     return Saved(prepared.identifier, written, prepared.warnings)
 
 
@@ -96,12 +96,12 @@ def create_entries(
             prepared.append(_prepared(collection, schema, entry))
         except KnowledgeError as error:
             prepared.append(error)
-    drafts = [(one.address, one.content) for one in prepared if isinstance(one, _Prepared)]
+    drafts = [(one.document.address, one.document.raw) for one in prepared if isinstance(one, _Prepared)]
     results = iter(writing.create_all(collection, drafts, intent))
     saved = [one if isinstance(one, KnowledgeError) else _saved(one, next(results)) for one in prepared]
     for one, made in zip(saved, prepared, strict=True):
         if isinstance(one, Saved) and isinstance(made, _Prepared):
-            _after(collection, "after_save", read_document(made.address, made.content))
+            _after(collection, "after_save", made.document)
     return saved
 
 
@@ -178,8 +178,7 @@ class _Prepared:
     """A new entry that may be written."""
 
     identifier: str
-    address: Address
-    content: bytes
+    document: Document
     warnings: tuple[Violation, ...]
 
 
@@ -203,8 +202,9 @@ def _prepared(collection: Collection, schema: Schema, entry: NewEntry) -> _Prepa
     body = entry.body if not entry.body or entry.body.endswith("\n") else f"{entry.body}\n"
     content = set_fields(f"\n{body}".encode() if body else b"", values)
     address = _address(declared, identifier, values)
-    collection.extensions.at("before_save", entry_fields(collection.name, read_document(address, content)))
-    return _Prepared(identifier, address, content, warnings)
+    document = read_document(address, content)
+    collection.extensions.at("before_save", entry_fields(collection.name, document))
+    return _Prepared(identifier, document, warnings)
 
 
 def _saved(prepared: _Prepared, result: Written | KnowledgeError) -> Saved | KnowledgeError:

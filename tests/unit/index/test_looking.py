@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import resource
+import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -79,11 +81,37 @@ def test_an_index_that_cannot_be_opened_for_want_of_files_is_not_built_anew(base
 
 
 @contextmanager
-def no_more_files() -> Iterator[None]:
-    """This process may open nothing that needs a descriptor."""
+def no_more_files(free: int = 0) -> Iterator[None]:
+    """This process may open no more than so many files."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+    held = [os.open(os.devnull, os.O_RDONLY) for _ in range(free)]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(held, default=-1) + 1, hard))
+    for descriptor in held:
+        os.close(descriptor)
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.parametrize("free", [1, 3, 5, 8])
+def test_nothing_is_lost_from_an_index_while_a_process_runs_short_of_files(base: MakeBase, free: int) -> None:
+    made = base({f"{number}.md": f"# {number}\n\nalpha\n" for number in range(5)})
+    made.index.sync()
+    catalogue = next(made.cache.rglob("catalogue.sqlite3")).stat().st_ino
+    for number in range(5):
+        made.write(f"{number}.md", f"# {number}\n\nalpha again\n")
+    made.index.close()
+    with no_more_files(free), suppress(UnavailableError, StorageError):
+        made.index.sync()
+    assert next(made.cache.rglob("catalogue.sqlite3")).stat().st_ino == catalogue
+    made.index.sync()
+    assert made.index.search(SearchQuery(text="again")).total == 5
+
+
+def test_an_index_that_could_not_be_filled_is_filled_when_it_is_next_asked(base: MakeBase) -> None:
+    made = base({"a.md": "# A\n\nalpha\n"})
+    shutil.rmtree(made.cache)
+    with no_more_files(12), pytest.raises(UnavailableError):
+        made.index.counts()
+    assert made.index.counts().documents == 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Generator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import cast
 
@@ -131,9 +131,7 @@ class Catalogue:
                 yield connection
                 connection.execute("COMMIT")
             finally:
-                if batch:
-                    _keep(connection, CACHE_KIB)
-                self._returned(connection)
+                self._returned(connection, batch=batch)
 
     def close(self) -> None:
         """Close every connection; one that is at work in another thread, which would crash, when it is given back."""
@@ -160,8 +158,9 @@ class Catalogue:
     def _beginning(self, seconds: float) -> sqlite3.Connection:
         connection = self._taken()
         try:
-            connection.execute(f"PRAGMA busy_timeout = {seconds * 1000:.0f}")
+            _wait(connection, seconds)
             connection.execute("BEGIN IMMEDIATE")
+            _wait(connection, BUSY_SECONDS)
         except BaseException:
             self._returned(connection)
             raise
@@ -177,15 +176,24 @@ class Catalogue:
             self._lent.add(connection)
         return connection
 
-    def _returned(self, connection: sqlite3.Connection) -> None:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
+    def _returned(self, connection: sqlite3.Connection, *, batch: bool = False) -> None:
+        sound = False
+        with suppress(sqlite3.Error):  # it is closed then, which ends what it has begun
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            if batch:
+                _keep(connection, CACHE_KIB)
+            sound = True
         with self._lock:
-            if connection in self._lent and not self._closed and len(self._idle) < KEPT_IDLE:
+            if sound and connection in self._lent and not self._closed and len(self._idle) < KEPT_IDLE:
                 self._idle.append(connection)
             else:
                 connection.close()
             self._lent.discard(connection)
+
+
+def _wait(connection: sqlite3.Connection, seconds: float) -> None:
+    connection.execute(f"PRAGMA busy_timeout = {seconds * 1000:.0f}")
 
 
 def _keep(connection: sqlite3.Connection, kibibytes: int) -> None:
