@@ -81,7 +81,7 @@ def keep_current(collection: Collection, closing: ExitStack, folder: Path, secon
         folder: Where its files are.
         seconds: Between two looks; 0 for never, None for as often as its file system needs it.
     """
-    from commonplace.index.allocating import keep_memory_low
+    from commonplace.index.process.allocating import keep_memory_low
     from commonplace.store.disk.mounts import reports_changes
 
     keep_memory_low()

@@ -17,9 +17,9 @@ from commonplace.domain.changes import Commit
 from commonplace.domain.describing import day_number, moment_of
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.ports import Store
-from commonplace.index.allocating import give_memory_back
 from commonplace.index.catalogue.database import Catalogue, grow, read_meta, sql, write_meta
 from commonplace.index.catalogue.entries import DATED, GIVEN_CREATED, GIVEN_UPDATED, UNCOMMITTED, encode
+from commonplace.index.process.allocating import give_memory_back
 
 log = logging.getLogger(__name__)
 

@@ -28,7 +28,7 @@ from commonplace.index.catalogue.presence import OnDisk, Presence
 from commonplace.index.intake import Intake
 from commonplace.index.locking import BatchLock
 from commonplace.index.naming import Names
-from commonplace.index.shortage import refuse_shortage
+from commonplace.index.process.shortage import refuse_shortage
 from commonplace.index.words.fulltext import FullText, FullTextError
 from commonplace.index.words.searching import Search
 from commonplace.index.words.sight import Sights

@@ -36,9 +36,9 @@ from commonplace.index.catalogue.database import (
 from commonplace.index.catalogue.entries import Entries, document_key, record_at, remove_entries, set_stat
 from commonplace.index.catalogue.linking import Linker, has_links, settle, unsettle
 from commonplace.index.catalogue.others import OtherFiles
-from commonplace.index.collecting import without_collecting
 from commonplace.index.locking import BatchLock
-from commonplace.index.shortage import is_shortage, short_of_files
+from commonplace.index.process.collecting import without_collecting
+from commonplace.index.process.shortage import is_shortage, short_of_files
 from commonplace.index.words.fulltext import FullText, FullTextWriter
 from commonplace.index.words.texts import DocumentText, document_text, text_from_json, text_to_json
 

@@ -31,11 +31,11 @@ from commonplace.index.catalogue import linking, listing
 from commonplace.index.catalogue.database import Catalogue, read_meta, read_number
 from commonplace.index.catalogue.entries import record_at, records_where, revisions_in
 from commonplace.index.catalogue.presence import OnDisk
-from commonplace.index.collecting import keep_what_is_there
 from commonplace.index.dating import Dating
 from commonplace.index.halves import DAMAGE, Halves, Home, View, is_read_only, refuse_unless_damaged, unusable
 from commonplace.index.intake import FEW_FILES, Outcome
 from commonplace.index.moving import Moving
+from commonplace.index.process.collecting import keep_what_is_there
 from commonplace.index.telling import Listener, Telling
 from commonplace.index.watching import Changes, Watcher
 from commonplace.index.words.fulltext import failures

@@ -21,8 +21,8 @@ from commonplace.domain.pages.space import Space
 from commonplace.domain.ports import Index, Store
 from commonplace.domain.query import Filter, ListQuery, Record, SearchQuery, SearchResult
 from commonplace.domain.snippets import Wanted
-from commonplace.index.collecting import keep_what_is_there
 from commonplace.index.engines.gathering import Gathering
+from commonplace.index.process.collecting import keep_what_is_there
 from commonplace.index.words.sources import Sources
 
 READY_SECONDS = 45.0

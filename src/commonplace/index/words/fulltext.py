@@ -18,7 +18,7 @@ import tantivy
 
 from commonplace.domain.describing import STATED_KEYS
 from commonplace.domain.search_text import grams
-from commonplace.index.allocating import give_memory_back, keep_memory_low
+from commonplace.index.process.allocating import give_memory_back, keep_memory_low
 from commonplace.index.words.texts import DAY, DocumentText
 
 KEY = "key"

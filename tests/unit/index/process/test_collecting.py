@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from commonplace.index.collecting import without_collecting
+from commonplace.index.process.collecting import without_collecting
 
 
 def test_the_collector_works_again_after_a_batch_that_failed() -> None:

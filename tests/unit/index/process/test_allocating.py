@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only 
 
 PROGRAM = """
 import ctypes, sys, threading
-from commonplace.index.allocating import keep_memory_low
+from commonplace.index.process.allocating import keep_memory_low
 if sys.argv[1] == "low":
     keep_memory_low()
 everybody = threading.Barrier(8)
