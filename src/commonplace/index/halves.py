@@ -61,7 +61,7 @@ class Halves:
     """
 
     def __init__(self, store: Store, folder: Path) -> None:
-        self._closed = False
+        self._abandoned = False
         self._file = folder / CATALOGUE
         self._identity = _identity(self._file)
         self.catalogue = Catalogue(self._file)
@@ -82,9 +82,9 @@ class Halves:
 
     @property
     def current(self) -> bool:
-        """Whether this is open and still the index that lies in the folder: it may have been deleted or built anew."""
+        """Whether this is still the index that lies in the folder: it may have been deleted or built anew."""
         try:
-            return not self._closed and _identity(self._file) == self._identity
+            return not self._abandoned and _identity(self._file) == self._identity
         except FileNotFoundError:
             return False
         except OSError as error:
@@ -98,8 +98,12 @@ class Halves:
 
     def close(self) -> None:
         """Release everything."""
-        self._closed = True
         self.catalogue.close()
+
+    def abandon(self) -> None:
+        """Release everything, and be no longer the one that lies there: whoever asks next opens it again."""
+        self._abandoned = True
+        self.close()
 
 
 class View:

@@ -378,13 +378,13 @@ class LocalIndex:
         with self._opening:
             if self._halves is not failed:
                 return
-            failed.close()
+            failed.abandon()
             halves = self._home.open()
             try:
                 with failures():
                     self._fill(halves)
             except (KnowledgeError, *DAMAGE) as error:
-                halves.close()  # whoever asks next begins again
+                halves.close()
                 if isinstance(error, KnowledgeError):
                     raise
                 refuse_unless_damaged(error)

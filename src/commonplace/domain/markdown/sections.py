@@ -11,7 +11,7 @@ from commonplace.domain.slugs import anchor
 
 # Atomic and possessive, so that no text makes it look twice at a character.
 _WORD = r"""(?>\#[^\s{}\\]+|\.[^\s{}\\]+|[\w:][\w:.\-]*=(?:"[^"{}]*"|'[^'{}]*'|[^\s"'{}\\]*))"""
-_ATTRIBUTES = re.compile(rf":?\s*+{_WORD}(?:\s++{_WORD})*+\s*+")
+_ATTRIBUTES = re.compile(rf":?\s*+{_WORD}(?>(?:\s++{_WORD})*)\s*+")
 _BLANK = ord(" ")
 _HASH = ord("#")
 _KEY = re.compile(r"(?<!\S)\#([^\s{}\\]+)")

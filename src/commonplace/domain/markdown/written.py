@@ -22,11 +22,11 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:|//|\\\\")
 _COLLECTION = re.compile(r"([^\s:/\\#|][^:/\\#|]*):(?![\s:/\\])")
 
 # What stands between a link's text and its destination: blanks, and one line end, in a quote with its markers.
-_GAP = rb"[ \t]*+(?:(?:\r\n?|\n)[ \t>]*+)?+"
+_GAP = rb"[ \t]*+(?>(?:(?:\r\n?|\n)[ \t>]*+)?)"
 _INLINE = re.compile(rb"\]\(" + _GAP)
-_DEFINITION = re.compile(rb"\[(?:[^\[\]\\]|\\.)*+\]:" + _GAP, re.DOTALL)
+_DEFINITION = re.compile(rb"\[(?>(?:[^\[\]\\]|\\.)*)\]:" + _GAP, re.DOTALL)
 _SIMPLE_INLINE = re.compile(rb"\]\(([^\x00-\x20\x7f()<>\\&]++)[ )]")
-_ANGLED = re.compile(rb"<((?:[^<>\\\r\n]|\\.)*+)>")
+_ANGLED = re.compile(rb"<((?>(?:[^<>\\\r\n]|\\.)*))>")
 _BARE_PIECE = re.compile(rb"\\[!-/:-@\[-`{-~]|[()]|[^\x00-\x20\x7f()\\]++|\\")
 
 _TOKEN = re.compile(

@@ -38,12 +38,15 @@ def read_plain(text: str) -> dict[str, Json] | None:
 
 @cache
 def _line() -> re.Pattern[str]:
-    """A line that is understood; made when the first is read, as it takes as long as a start may not."""
+    """A line that is understood; made when the first is read, as it takes as long as a start may not.
+
+    Atomic groups, here and elsewhere: Python before 3.11.5 matches wrongly where `*+` stands behind alternatives.
+    """
     return re.compile(
         r"(?P<key>[A-Za-z_](?:[A-Za-z0-9_.\-]| (?=[A-Za-z0-9])){0,100}): +(?:"
         # A colon before a blank and a mark of a comment behind one end a plain text.
         r"(?P<plain>[A-Za-z0-9\u00c0-\u1fff\u3040-\ud7ff]"
-        r"(?:[!\"$-9;-~\u00a1-\u1fff\u3000-\ud7ff]|:(?! |\Z)|(?<! )\#| (?! |\Z))*+)"
+        r"(?>(?:[!\"$-9;-~\u00a1-\u1fff\u3000-\ud7ff]|:(?! |\Z)|(?<! )\#| (?! |\Z))*))"
         rf'|"(?P<quoted>{_QUOTED})"'
-        rf'|\["(?P<list>{_QUOTED}(?:", "{_QUOTED})*+)"\])'
+        rf'|\["(?P<list>{_QUOTED}(?>(?:", "{_QUOTED})*))"\])'
     )
