@@ -36,7 +36,7 @@ def real_tree(place: Path, name: str = CORPORA[0]) -> Tree | None:
         with tarfile.open(archive) as tar:
             tar.extraction_filter = getattr(tarfile, "data_filter", None)  # the oldest Pythons of 3.11 have none
             tar.extractall(target)  # noqa: S202 - our own archives
-    paths = sorted(target.rglob("*.md"))
+    paths = [path for path in sorted(target.rglob("*.md")) if "/." not in f"/{path.relative_to(target)}"]  # as served
     return Tree(name, target, len(paths), _questions_about(paths))
 
 

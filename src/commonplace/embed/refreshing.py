@@ -77,10 +77,7 @@ class Refresh:
         Raises:
             KnowledgeError: kind "model": there is no model, it fails, or vectors cannot be kept.
         """
-        wanted = {address.path: revision for address, revision in self._index.revisions().items()}
-        known, _ = self._kept.with_file(lambda file: file.census())
-        changed = [path for path, revision in wanted.items() if known.get(path) != revision]
-        gone = [path for path in known if path not in wanted]
+        changed, gone = self._differing()
         self.pending = len(changed)
         if not changed and not gone:
             return
@@ -90,6 +87,19 @@ class Refresh:
                 self._write(_Batch(pages=[(path, "", ()) for path in gone]))
                 self._kept.with_file(lambda file: file.remove_unused())
         self._kept.follow(at_once=True)
+
+    def _differing(self) -> tuple[list[str], list[str]]:
+        """Paths of the documents that are to be embedded, and of those that are gone.
+
+        What is compared, rows of all documents, is held for no longer than that: what else is made while texts are in
+        the model would come to lie between, and leave holes in memory when the rows go.
+        """
+        known, _ = self._kept.with_file(lambda file: file.census())
+        changed: list[str] = []
+        for address, revision in self._index.revisions().items():
+            if known.pop(address.path, None) != revision:
+                changed.append(address.path)
+        return changed, list(known)
 
     def _embed(self, paths: Sequence[str], progress: Progress | None) -> None:
         batch = _Batch()
