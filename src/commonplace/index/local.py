@@ -26,7 +26,7 @@ from commonplace.domain.query import (
     SyncReport,
 )
 from commonplace.domain.reading import read_document
-from commonplace.index import naming
+from commonplace.index import naming, quoting
 from commonplace.index.catalogue import linking, listing
 from commonplace.index.catalogue.database import Catalogue, read_meta, read_number
 from commonplace.index.catalogue.entries import record_at, records_where, revisions_in
@@ -197,12 +197,12 @@ class LocalIndex:
     def links_to(self, address: Address, *, sentences: bool = True) -> list[ResolvedLink]:
         """Links of other documents that lead here, where asked for each with the sentence that holds it."""
         found = self._ask(lambda view: linking.links_to(view.connection, address))
-        return linking.with_sentences(self._store, found) if sentences else found
+        return quoting.with_sentences(self._store, found) if sentences else found
 
     def links_into(self, collection: str) -> list[ResolvedLink]:
         """Links that name another collection, each with the sentence that holds it."""
         found = self._ask(lambda view: linking.links_into(view.connection, collection))
-        return linking.with_sentences(self._store, found)
+        return quoting.with_sentences(self._store, found)
 
     def links_named(self, keys: Sequence[str]) -> list[ResolvedLink]:
         """Links whose target has one of these keys; no document is opened for them."""

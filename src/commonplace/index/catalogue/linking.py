@@ -9,17 +9,15 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from operator import itemgetter
 from typing import cast
 
 from commonplace.domain.addresses import Address, is_markdown, parse_address
 from commonplace.domain.documents import Document, Link, LinkKind, Span
-from commonplace.domain.errors import InvalidInputError, NotFoundError, StorageError
+from commonplace.domain.errors import InvalidInputError, StorageError
 from commonplace.domain.links import INDEX_NAMES, MARKDOWN_KINDS, Named, link_key, name_keys, resolve
 from commonplace.domain.ports import Store
 from commonplace.domain.query import Record, ResolvedLink
-from commonplace.domain.snippets import sentence_round
 from commonplace.index.catalogue.database import grow, sql
 from commonplace.index.catalogue.entries import aliases_from, document_key, encode, named, records_where
 from commonplace.index.catalogue.others import OtherFiles, is_file
@@ -152,7 +150,7 @@ class Linker:
         self._rows: list[_LinkRow] = []
         self._names: list[tuple[str, int]] = []
         self._renamed = False
-        self._targets: dict[tuple[str, str, str | int, bool], _Columns] = {}
+        self._targets: dict[_Means, _Columns] = {}
         if self._first:
             unsettle(connection, {EVERYTHING})
 
@@ -204,8 +202,7 @@ class Linker:
             return
         source, folder = document_key(document.address.path), document.address.folder
         for ordinal, link in enumerate(document.links):
-            # All that `resolve` looks at; a link without a target leads to its own document.
-            means = (link.collection, link.target, folder if link.target else source, link.kind in MARKDOWN_KINDS)
+            means = _means(link, folder, source)
             columns = self._targets.get(means)
             if columns is None:
                 columns = self._targets[means] = self._target_columns(link, document.address)
@@ -218,6 +215,17 @@ class Linker:
         return (link_key(whole) if whole else None, *_columns(target))
 
 
+def _means(link: Link, folder: str, source: int) -> _Means:
+    """All that decides where a link leads.
+
+    A path from the root leads from every folder to the same place, and a link without a target to its own document.
+    """
+    target = link.target
+    place = source if not target else "" if target[0] == "/" and not link.collection else folder
+    return link.collection, target, place, link.kind in MARKDOWN_KINDS
+
+
+_Means = tuple[str, str, str | int, bool]
 _Columns = tuple[str | None, int | None, str | None]
 _LinkRow = tuple[int, int, str | None, int | None, str | None, str, str]
 
@@ -256,8 +264,13 @@ def settle(connection: sqlite3.Connection, store: Store, others: OtherFiles | No
     if len(rows) > MANY_LINKS:
         lookup.read_all_names()
     changes: list[tuple[int | None, str | None, int, int]] = []
+    found: dict[_Means, tuple[int | None, str | None]] = {}
     for source, ordinal, path, stored, target, attachment in rows:
-        now = _columns(resolve(link_from(stored), Address(path), lookup, collection=store.name))
+        link, address = link_from(stored), Address(path)
+        means = _means(link, address.folder, source)
+        if means not in found:
+            found[means] = _columns(resolve(link, address, lookup, collection=store.name))
+        now = found[means]
         if now != (target, attachment):
             changes.append((*now, source, ordinal))
     connection.executemany("UPDATE links SET target = ?, attachment = ? WHERE source = ? AND ordinal = ?", changes)
@@ -319,27 +332,6 @@ def resolve_all(lookup: CatalogueLookup, document: Document) -> list[ResolvedLin
         ResolvedLink(source=source, link=link, target=resolve(link, source, lookup, collection=lookup.collection))
         for link in document.links
     ]
-
-
-def with_sentences(store: Store, links: Sequence[ResolvedLink]) -> list[ResolvedLink]:
-    """The same links, each with the sentence that holds it; "" where the file has changed since it was indexed."""
-    texts: dict[Address, bytes] = {}
-    told: list[ResolvedLink] = []
-    for one in links:
-        if one.source not in texts:
-            try:
-                texts[one.source] = store.read(one.source)
-            except (NotFoundError, StorageError):
-                texts[one.source] = b""
-        told.append(replace(one, sentence=_sentence(texts[one.source], one.link)))
-    return told
-
-
-def _sentence(raw: bytes, link: Link) -> str:
-    start, end = link.span.start, link.span.end
-    if start == end:
-        return link.note
-    return sentence_round(raw, start, end) if link.raw.encode() in raw[start:end] else ""
 
 
 def edges(connection: sqlite3.Connection) -> list[tuple[Address, Address]]:

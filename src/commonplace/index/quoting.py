@@ -1,0 +1,34 @@
+"""The sentences round links, read from the files when they are asked for: the index does not keep them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.documents import Link
+from commonplace.domain.errors import NotFoundError, StorageError
+from commonplace.domain.ports import Store
+from commonplace.domain.query import ResolvedLink
+from commonplace.domain.snippets import sentence_round
+
+
+def with_sentences(store: Store, links: Sequence[ResolvedLink]) -> list[ResolvedLink]:
+    """The same links, each with the sentence that holds it; "" where the file has changed since it was indexed."""
+    texts: dict[Address, bytes] = {}
+    told: list[ResolvedLink] = []
+    for one in links:
+        if one.source not in texts:
+            try:
+                texts[one.source] = store.read(one.source)
+            except (NotFoundError, StorageError):
+                texts[one.source] = b""
+        told.append(replace(one, sentence=_sentence(texts[one.source], one.link)))
+    return told
+
+
+def _sentence(raw: bytes, link: Link) -> str:
+    start, end = link.span.start, link.span.end
+    if start == end:
+        return link.note
+    return sentence_round(raw, start, end) if link.raw.encode() in raw[start:end] else ""
