@@ -59,6 +59,7 @@ def test_of_very_many_pages_a_shell_is_offered_the_folders(tmp_path: Path) -> No
 
 
 def test_completing_loads_neither_the_command_line_nor_the_index(folder: Path) -> None:
+    Shell(folder).ok("index")
     code = (
         "import sys; from commonplace.main import main; main(['__complete', 'read', 'runbooks/re'])\n"
         "heavy = {'typer', 'pathlib', 'typing', 'tantivy', 'dataclasses', 'commonplace.settings'}\n"
