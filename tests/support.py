@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import os
+import resource
 import shutil
 import subprocess
 import tarfile
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -133,3 +134,17 @@ def open_files(beginning: str) -> list[str]:
         with suppress(FileNotFoundError):
             names.append(os.readlink(f"/proc/self/fd/{number}"))  # noqa: PTH115 - as the system gives it
     return sorted(name for name in names if name.startswith(beginning))
+
+
+@contextmanager
+def no_more_files(free: int = 0) -> Iterator[None]:
+    """Let this process open no more than so many files meanwhile."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    held = [os.open(os.devnull, os.O_RDONLY) for _ in range(free)]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(held, default=-1) + 1, hard))
+    for descriptor in held:
+        os.close(descriptor)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

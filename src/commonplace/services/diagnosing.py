@@ -15,6 +15,7 @@ from commonplace.domain.ports import Progress
 from commonplace.domain.revisions import revision_of
 from commonplace.domain.schema import schema_problems
 from commonplace.domain.troubles import Trouble
+from commonplace.domain.words.amounts import amount
 from commonplace.services.cataloguing import schema_of
 from commonplace.services.collections import Collection
 from commonplace.services.meaning import meaning_state
@@ -70,15 +71,15 @@ def index(one: Collection, progress: Progress | None = None) -> Iterator[Trouble
     if odd:
         some = ", ".join(sorted(address.path for address in odd)[:SHOWN])
         more = f" and {len(odd) - SHOWN:,} more" if len(odd) > SHOWN else ""
-        message = f"The index does not know {len(odd):,} pages as their files are: {some}{more}."
+        message = f"The index is not as the files are for {amount(len(odd), 'page')}: {some}{more}."
         hint = "Their bytes changed and their times did not. Build the index anew:"
         yield Trouble("index", Severity.WARNING, one.name, message, hint, "commonplace index --rebuild")
     else:
         pages = one.index.counts().documents
-        yield Trouble("index", None, one.name, f"The index knows all {pages:,} pages as their files are.")
+        yield Trouble("index", None, one.name, f"The index is as the files are: {amount(pages, 'page')}.")
     if report.unreadable:
         path, reason = report.unreadable[0]
-        message = f"{len(report.unreadable):,} files cannot be served, such as {path}: {reason}."
+        message = f"{amount(len(report.unreadable), 'file')} cannot be served, such as {path}: {reason}."
         yield Trouble("files", Severity.INFO, one.name, message, "All of them, and why:", "commonplace check")
 
 

@@ -43,7 +43,7 @@ def test_instruction_files_are_brought_in_and_shown_and_the_store_goes_to_its_re
         "would_commit": [" M projects/my-app/main.md"],
         "remote_status": "origin/main (3 ahead, 0 behind)",
     }
-    assert "Would commit 1 files" in shell.ok("projects", "sync", "--dry-run").text
+    assert "Would commit 1 file, bring" in shell.ok("projects", "sync", "--dry-run").text
     assert shell("projects", "list", "--dry-run").code == 2
     synced = shell.ok("projects", "sync", "--json").json
     assert (synced["pushed"], "push_error" in synced) == (True, False)

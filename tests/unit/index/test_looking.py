@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import resource
 import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 
 import pytest
 
@@ -15,6 +13,7 @@ from commonplace.domain.errors import StorageError, UnavailableError
 from commonplace.domain.query import ListQuery, SearchQuery
 from commonplace.index.halves import Halves
 from indexed import MakeBase
+from support import no_more_files
 
 A = Address("a.md")
 
@@ -78,20 +77,6 @@ def test_an_index_that_cannot_be_opened_for_want_of_files_is_not_built_anew(base
         made.index.search(SearchQuery(text="alpha"))
     assert made.index.search(SearchQuery(text="alpha")).total == 1
     assert made.index.generation == generation
-
-
-@contextmanager
-def no_more_files(free: int = 0) -> Iterator[None]:
-    """This process may open no more than so many files."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    held = [os.open(os.devnull, os.O_RDONLY) for _ in range(free)]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(held, default=-1) + 1, hard))
-    for descriptor in held:
-        os.close(descriptor)
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 @pytest.mark.parametrize("free", [1, 3, 5, 8])

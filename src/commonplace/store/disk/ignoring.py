@@ -7,8 +7,10 @@ decides, `!` brings back, and of a folder that is left out everything is. What G
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import translate
@@ -23,6 +25,9 @@ MAX_BYTES = 1_000_000
 
 Tracked = Callable[[], frozenset[str] | None]
 """Gives the paths of documents that Git tracks and of their folders; None when that cannot be told."""
+
+_AS_NONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EACCES, errno.EPERM})
+"""What an ignore file that cannot be read for these reasons says: nothing, as to Git. For others it is asked again."""
 
 _ESCAPED = re.compile(r"\\(.)")
 _Stamp = tuple[int, int, int]
@@ -115,7 +120,11 @@ class IgnoreRules:
             self._above.append((top / ".git" / "info" / "exclude", _below(top, root)))
 
     def hides(self, address: Address) -> bool:
-        """Whether a document, or a folder on the way to it, is left out."""
+        """Whether a document, or a folder on the way to it, is left out.
+
+        Raises:
+            StorageError: an ignore file that is there cannot be read for now.
+        """
         parts = address.path.split("/")
         return any(
             self.at(parts[: count - 1]).hide(parts[:count], is_folder=count < len(parts))
@@ -123,7 +132,11 @@ class IgnoreRules:
         )
 
     def at(self, folder: Sequence[str]) -> FolderRules:
-        """What counts for the entries of a folder, given by its parts from the root."""
+        """What counts for the entries of a folder, given by its parts from the root.
+
+        Raises:
+            StorageError: an ignore file that is there cannot be read for now.
+        """
         gits = (*self._files(folder, GITS), *self._from_above()) if self._in_git else ()
         own = tuple(self._files(folder, OWN))
         return FolderRules(own, gits, self._tracked, inside=_is_inside(own, gits, folder))
@@ -148,12 +161,21 @@ class IgnoreRules:
         file = os.path.join(self._root, path)  # noqa: PTH118 - asked for every file of a scan
         try:
             status = os.stat(file)  # noqa: PTH116
-        except OSError:
-            return ()
-        stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
-        known = self._cache.get(path)
-        if known is None or known[0] != stamp:
-            known = self._cache[path] = (stamp, _load(file))
+            if not stat.S_ISREG(status.st_mode):  # to open a pipe would wait for whoever writes to it
+                return ()
+            stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
+            known = self._cache.get(path)
+            if known is None or known[0] != stamp:
+                known = self._cache[path] = (stamp, _load(file))
+        except OSError as error:
+            if error.errno in _AS_NONE:
+                return ()
+            name = os.path.basename(path) if os.path.isabs(path) else path  # noqa: PTH117, PTH119
+            raise StorageError(
+                f"{name} cannot be read ({error.strerror}), so it is not known what is left out.",
+                kind="folder",
+                hint="Try again; if it stays so, look at the disk, or remove the file.",
+            ) from error
         return known[1]
 
 
@@ -168,11 +190,8 @@ def _is_inside(own: _Files, gits: _Files, folder: Sequence[str]) -> bool:
 
 
 def _load(file: str) -> tuple[Pattern, ...]:
-    try:
-        with open(file, "rb") as opened:  # noqa: PTH123
-            raw = opened.read(MAX_BYTES + 1)
-    except OSError:
-        return ()
+    with open(file, "rb") as opened:  # noqa: PTH123
+        raw = opened.read(MAX_BYTES + 1)
     return parse_patterns(raw.decode("utf-8", "replace")) if len(raw) <= MAX_BYTES else ()
 
 

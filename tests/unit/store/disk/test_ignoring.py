@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 from pathlib import Path
@@ -9,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.errors import InvalidInputError, StorageError
 from commonplace.store import open_store
 from commonplace.store.disk.ignoring import IgnoreRules, parse_patterns
-from support import GitRepo, new_repo
+from support import GitRepo, new_repo, no_more_files
 
 WORDS = ("a", "b", "notes", "draft", "x.md", "y.md", "old x.md")
 PATTERNS = (
@@ -99,6 +100,26 @@ def test_what_is_left_out_cannot_be_written(tmp_path: Path) -> None:
         transaction.put(Address("drafts/new.md"), b"# New\n")
     assert not (tmp_path / "drafts").exists()
     assert store.stat(Address("drafts/new.md")) is None
+
+
+def test_an_ignore_file_that_cannot_be_opened_for_now_shows_nothing_that_it_hides(tmp_path: Path) -> None:
+    (tmp_path / ".commonplaceignore").write_text("drafts/\n")
+    rules = IgnoreRules(tmp_path.resolve())
+    with no_more_files(), pytest.raises(StorageError, match=r"\.commonplaceignore cannot be read \(Too many open"):
+        rules.hides(Address("drafts/new.md"))
+    assert rules.hides(Address("drafts/new.md"))
+    (tmp_path / ".commonplaceignore").write_text("/other/\n")
+    with no_more_files(), pytest.raises(StorageError, match="so it is not known what is left out"):
+        rules.at([])
+    assert not rules.hides(Address("drafts/new.md"))
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "loop"])
+def test_what_only_bears_the_name_of_an_ignore_file_says_nothing(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "keep.md").write_text("# A\n")
+    named = tmp_path / ".commonplaceignore"
+    {"folder": named.mkdir, "pipe": lambda: os.mkfifo(named), "loop": lambda: named.symlink_to(named)}[kind]()
+    assert served(tmp_path) == {"keep.md"}
 
 
 def test_a_long_pattern_is_matched_in_no_time() -> None:

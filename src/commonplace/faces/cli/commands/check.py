@@ -14,6 +14,7 @@ import typer
 
 from commonplace.domain.documents import Severity
 from commonplace.domain.json import Json
+from commonplace.domain.words.amounts import amount
 from commonplace.faces.cli.failures import FINDINGS
 from commonplace.faces.cli.output import BOLD, FAINT, RED, one_line
 from commonplace.faces.cli.session import Session
@@ -64,7 +65,7 @@ def _report(session: Session, problems: Sequence[Problem], documents: int, *, qu
         for problem in shown:
             _show(session, problem, several=several)
         totals_line = ", ".join(f"{counts[severity]:,} {severity.value}" for severity in Severity)
-        out.talk(f"{documents:,} pages: {totals_line}.")
+        out.talk(f"{amount(documents, 'page')}: {totals_line}.")
     return FINDINGS if counts[Severity.ERROR] + counts[Severity.WARNING] else 0
 
 

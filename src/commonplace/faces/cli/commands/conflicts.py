@@ -10,6 +10,7 @@ import json
 
 from commonplace.domain.cascade.values import ValueDissent
 from commonplace.domain.json import Json
+from commonplace.domain.words.amounts import amount
 from commonplace.faces.cli.options import Layered
 from commonplace.faces.cli.output import BOLD, FAINT, one_line
 from commonplace.faces.cli.session import Session
@@ -40,7 +41,7 @@ def command(session: Session, *, layers: Layered) -> None:
         for said in (one.winner, *one.dissents):
             where = out.styled(FAINT, f"{said.layer} ({said.updated or '?'}):")
             out.line(f"    {where} {_brief(said.value)}")
-    out.talk(f"{len(found):,} conflicts.")
+    out.talk(f"{amount(len(found), 'conflict')}.")
 
 
 def _json(one: Disagreement) -> dict[str, Json]:

@@ -18,6 +18,7 @@ from commonplace.domain.documents import Severity
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.json import Json
 from commonplace.domain.troubles import Trouble
+from commonplace.domain.words.amounts import amount
 from commonplace.faces.cli.failures import FINDINGS
 from commonplace.faces.cli.output import BOLD, FAINT, GREEN, RED, one_line
 from commonplace.faces.cli.progress import progress_bar
@@ -86,7 +87,7 @@ def _show(session: Session, found: list[Trouble], *, quiet: bool) -> None:
     for one in found:
         if one.severity or not quiet:
             _show_one(session, one)
-    out.talk(f"{count:,} findings." if count else "Nothing is wrong.")
+    out.talk(f"{amount(count, 'finding')}." if count else "Nothing is wrong.")
 
 
 def _show_one(session: Session, one: Trouble) -> None:

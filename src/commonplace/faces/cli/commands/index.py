@@ -13,6 +13,7 @@ import typer
 
 from commonplace.domain.json import Json
 from commonplace.domain.query import Counts, SyncReport
+from commonplace.domain.words.amounts import amount
 from commonplace.faces.cli.options import alone
 from commonplace.faces.cli.output import BOLD, one_line
 from commonplace.faces.cli.progress import progress_bar
@@ -72,7 +73,8 @@ def _embed(session: Session, collection: Collection) -> None:
 
 def _show(session: Session, collection: Collection, counts: Counts, report: SyncReport | None, seconds: float) -> None:
     out = session.out
-    totals = f"{counts.documents:,} pages, {counts.sections:,} sections, {counts.links:,} links, {counts.tags:,} tags"
+    found = {"page": counts.documents, "section": counts.sections, "link": counts.links, "tag": counts.tags}
+    totals = ", ".join(amount(count, noun) for noun, count in found.items())
     changed = ""
     if report:
         changed = f"; {report.added:,} added, {report.updated:,} updated, {report.removed:,} removed in {seconds:.1f} s"

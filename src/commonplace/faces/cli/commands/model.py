@@ -13,6 +13,7 @@ import typer
 
 from commonplace.domain.json import Json
 from commonplace.domain.nearness import MeaningState
+from commonplace.domain.words.amounts import amount
 from commonplace.faces.cli.output import BOLD, one_line
 from commonplace.faces.cli.session import Session
 from commonplace.services.collections import Collection
@@ -65,8 +66,9 @@ def _status(session: Session) -> None:
 def _text(state: MeaningState) -> str:
     if state.reason or state.status == "off":
         return f"{state.status}. {state.reason}".strip()
-    waiting = f", {state.pending:,} pages wait" if state.pending else ""
-    return f"{state.status}, {state.model}: {state.documents:,} pages in {state.chunks:,} chunks{waiting}"
+    waiting = f"; still to do: {amount(state.pending, 'page')}" if state.pending else ""
+    done = f"{amount(state.documents, 'page')} in {amount(state.chunks, 'chunk')}"
+    return f"{state.status}, {state.model}: {done}{waiting}"
 
 
 def _json(collection: Collection, state: MeaningState) -> Json:

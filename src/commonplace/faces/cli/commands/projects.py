@@ -16,6 +16,7 @@ import typer
 
 from commonplace.domain.errors import ConfigError
 from commonplace.domain.json import JsonObject
+from commonplace.domain.words.amounts import amount
 from commonplace.faces.cli.output import BOLD, FAINT
 from commonplace.faces.cli.session import Session
 from commonplace.faces.cli.texts import read_text
@@ -147,7 +148,7 @@ def _plan(session: Session, home: Home) -> None:
     if session.out.as_json:
         session.out.json({"would_commit": list(status.uncommitted), "remote_status": status.remote})
         return
-    session.out.line(f"Would commit {len(status.uncommitted)} files, bring in what the remote has, and push")
+    session.out.line(f"Would commit {amount(len(status.uncommitted), 'file')}, bring in what the remote has, and push")
     session.out.line(status.remote)
     for line in status.uncommitted:
         session.out.line(session.out.styled("", line))

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from commonplace.domain.json import Json
+from commonplace.domain.words.amounts import amount
 from commonplace.faces.cli.output import BOLD, FAINT, one_line
 from commonplace.faces.cli.session import Session
 from commonplace.services import history
@@ -82,7 +83,7 @@ def _show(session: Session, one: _Status) -> None:
     out, commit = session.out, one.standing.commit
     git = f"commit {commit[:SHORT]} {out.styled(FAINT, one_line(one.message))}" if commit else "no commits"
     name = out.styled(BOLD, one_line(one.standing.collection))
-    out.line(f"{name}: {git}; index generation {one.standing.generation}, {one.documents:,} pages")
+    out.line(f"{name}: {git}; index generation {one.standing.generation}, {amount(one.documents, 'page')}")
     for path in one.uncommitted[:SHOWN]:
         out.line(f"    not committed: {one_line(path)}")
     if len(one.uncommitted) > SHOWN:
