@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from commonplace.domain.addresses import Address
 from commonplace.domain.errors import KnowledgeError, UnavailableError
 from commonplace.domain.nearness import MeaningState, Near, Passage
 from commonplace.domain.ports import Index, Progress
@@ -84,13 +85,24 @@ class LocalMeaning:
             reason=reason,
         )
 
-    def embed(self, progress: Progress | None = None, stop: threading.Event | None = None) -> None:
-        """Bring the vectors up to date; `stop` ends it after the texts that are in the model."""
+    def embed(
+        self,
+        progress: Progress | None = None,
+        stop: threading.Event | None = None,
+        among: Collection[Address] | None = None,
+    ) -> None:
+        """Bring the vectors up to date.
+
+        Args:
+            progress: Told how many of the documents are done.
+            stop: Ends it after the texts that are in the model.
+            among: Of these documents only; None: of all.
+        """
         from commonplace.embed.refreshing import Refresh
 
         refresh = Refresh(self._model, self.index, self._kept, stop or threading.Event())
         try:
-            refresh.run(progress)
+            refresh.run(progress, among)
         finally:
             self.pending = refresh.pending
 

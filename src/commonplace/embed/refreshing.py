@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,16 +68,17 @@ class Refresh:
         self.pending = 0
         """Documents that are still to be done."""
 
-    def run(self, progress: Progress | None = None) -> None:
+    def run(self, progress: Progress | None = None, among: Collection[Address] | None = None) -> None:
         """Embed what has changed, unless another process is at it.
 
         Args:
             progress: Told how many of the documents are done.
+            among: The documents to look at; None: all.
 
         Raises:
             KnowledgeError: kind "model": there is no model, it fails, or vectors cannot be kept.
         """
-        changed, gone = self._differing()
+        changed, gone = self._differing() if among is None else self._differing_of(among)
         self.pending = len(changed)
         if not changed and not gone:
             return
@@ -100,6 +101,19 @@ class Refresh:
             if known.pop(address.path, None) != revision:
                 changed.append(address.path)
         return changed, list(known)
+
+    def _differing_of(self, addresses: Collection[Address]) -> tuple[list[str], list[str]]:
+        """The same among some documents."""
+        known = self._kept.with_file(lambda file: file.revisions([address.path for address in addresses]))
+        changed: list[str] = []
+        gone: list[str] = []
+        for address in addresses:
+            record = self._index.record(address)
+            if record is None:
+                gone += [address.path] if address.path in known else []
+            elif known.get(address.path) != record.revision:
+                changed.append(address.path)
+        return changed, gone
 
     def _embed(self, paths: Sequence[str], progress: Progress | None) -> None:
         batch = _Batch()

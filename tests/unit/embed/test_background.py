@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+import threading
+from collections.abc import Callable, Collection, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
-from commonplace.embed import Choice, Embedding
+import pytest
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.ports import Progress
+from commonplace.embed import Choice, Embedding, background
+from commonplace.embed.background import Background
 from commonplace.embed.local import LocalMeaning
 from embeddings import EmbeddingServer
 from indexed import Indexed, eventually
+
+Meant = tuple[Indexed, LocalMeaning]
 
 
 def embedded(meaning: LocalMeaning) -> bool:
@@ -33,3 +42,66 @@ def test_a_folder_that_comes_while_others_are_embedded_is_embedded_like_them(
         assert embedded(late)
         first.update("tides.md", "# Tides\n\nHow high the flood comes.\n")
         assert embedded(early)
+
+
+@contextmanager
+def followed(meant: Meant) -> Iterator[LocalMeaning]:
+    """A meaning that is kept up to date in the background, up to date already."""
+    _, meaning = meant
+    thread = Background([meaning])
+    thread.start()
+    try:
+        assert embedded(meaning)
+        yield meaning
+    finally:
+        thread.close()
+
+
+def test_of_a_change_that_is_told_nothing_but_the_changed_documents_are_compared(
+    meant: Callable[..., Meant], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base, meaning = meant({"tides.md": "# Tides\n\nThe depth of the water.\n"})
+    with followed((base, meaning)):
+        asked: list[Collection[Address] | None] = []
+        embed = LocalMeaning.embed
+
+        def noted(
+            self: LocalMeaning,
+            progress: Progress | None = None,
+            stop: threading.Event | None = None,
+            among: Collection[Address] | None = None,
+        ) -> None:
+            asked.append(among)
+            embed(self, progress, stop, among)
+
+        monkeypatch.setattr(LocalMeaning, "embed", noted)
+        base.update("tea.md", "# Tea\n\nA kettle and five minutes.\n")
+        assert eventually(lambda: meaning.state().documents == 2)
+        (base.folder / "tides.md").unlink()
+        base.index.update([Address("tides.md")])
+        assert eventually(lambda: meaning.state().documents == 1)
+    assert [set(among or ()) for among in asked] == [{Address("tea.md")}, {Address("tides.md")}]
+
+
+def test_a_change_that_nobody_tells_of_is_found_by_comparing_all_now_and_then(
+    meant: Callable[..., Meant], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(background, "WHOLE_SECONDS", 0.0)
+    base, meaning = meant({"tides.md": "# Tides\n\nThe depth of the water.\n"})
+    with followed((base, meaning)), closing(base.another()) as another:
+        another.sync()
+        another.update([base.write("tea.md", "# Tea\n\nA kettle and five minutes.\n")])
+        assert eventually(lambda: meaning.state().documents == 2)
+
+
+def test_after_a_failure_all_is_compared(
+    meant: Callable[..., Meant], server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(background, "REST", 0.1)
+    base, meaning = meant({"tides.md": "# Tides\n\nThe depth of the water.\n"})
+    with followed((base, meaning)):
+        server.status = 500
+        base.update("tea.md", "# Tea\n\nA kettle and five minutes.\n")
+        assert eventually(lambda: meaning.state().status == "failing")
+        server.status = 200
+        assert eventually(lambda: (meaning.state().status, meaning.state().documents) == ("ready", 2))

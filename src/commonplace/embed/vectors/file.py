@@ -108,6 +108,16 @@ class VectorFile:
             rows = connection.execute("SELECT path, revision FROM pages WHERE revision <> ''").fetchall()
             return dict(rows), connection.execute("SELECT count(*) FROM chunks").fetchone()[0]
 
+    def revisions(self, paths: Iterable[str]) -> dict[str, str]:
+        """The revisions of those documents that are embedded."""
+        with self._using() as connection:
+            found: dict[str, str] = {}
+            for path in paths:
+                row = connection.execute("SELECT revision FROM pages WHERE path = ?", (path,)).fetchone()
+                if row and row[0]:
+                    found[path] = row[0]
+            return found
+
     def known(self, keys: Iterable[bytes]) -> dict[bytes, int]:
         """The ids of those texts that have a vector."""
         with self._using() as connection:
@@ -132,11 +142,14 @@ class VectorFile:
             connection.executemany("INSERT OR IGNORE INTO meta VALUES (?, ?)", about)
             connection.executemany("INSERT OR IGNORE INTO chunks (key, vector) VALUES (?, ?)", vectors.items())
             seq = int(connection.execute("SELECT ifnull(max(seq), 0) + 1 FROM pages").fetchone()[0])
+            loose = 0
             for path, revision, chunks in given:
                 packed = b"".join(_pair(ordinal, _id_of(connection, key)) for ordinal, key in chunks)
+                before = connection.execute("SELECT chunks FROM pages WHERE path = ?", (path,)).fetchone()
+                loose += len({*_ids(before[0])}.difference(_ids(packed))) if before else 0
                 connection.execute("INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?)", (path, revision, packed, seq))
-            if not all(revision for _, revision, _ in given):
-                _tidy(connection)
+            if loose:
+                _tidy(connection, loose)
 
     def since(self, birth: int, seq: int, chunk: int) -> News:
         """What was written after a moment.
@@ -223,13 +236,31 @@ class VectorFile:
         return connection
 
 
-def _tidy(connection: sqlite3.Connection) -> None:
-    """Forget the vectors of texts that stand nowhere any more, once they are a good part of all."""
-    used = {chunk for (packed,) in connection.execute("SELECT chunks FROM pages") for chunk in _ids(packed)}
-    every = [cast("int", row[0]) for row in connection.execute("SELECT id FROM chunks")]
-    unused = [(one,) for one in every if one not in used]
-    if len(unused) > max(FEW_UNUSED, len(every) // 4):
-        connection.executemany("DELETE FROM chunks WHERE id = ?", unused)
+def _tidy(connection: sqlite3.Connection, loose: int) -> None:
+    """Forget the vectors of texts that stand nowhere any more, once they are a good part of all.
+
+    Which those are is asked of all documents, so first it is counted how many there can be.
+
+    Args:
+        connection: Inside a transaction.
+        loose: How many texts have gone from some document just now; they may stand in others.
+    """
+    said = connection.execute("SELECT value FROM meta WHERE key = 'loose'").fetchone()
+    loose += int(said[0]) if said else 0
+    if loose > FEW_UNUSED and loose > _few(connection.execute("SELECT count(*) FROM chunks").fetchone()[0]):
+        used = {chunk for (packed,) in connection.execute("SELECT chunks FROM pages") for chunk in _ids(packed)}
+        every = [cast("int", row[0]) for row in connection.execute("SELECT id FROM chunks")]
+        unused = [(one,) for one in every if one not in used]
+        loose = len(unused)
+        if loose > _few(len(every)):
+            connection.executemany("DELETE FROM chunks WHERE id = ?", unused)
+            loose = 0
+    connection.execute("INSERT OR REPLACE INTO meta VALUES ('loose', ?)", (loose,))
+
+
+def _few(every: int) -> int:
+    """How many of all vectors may be those of texts that stand nowhere."""
+    return max(FEW_UNUSED, every // 4)
 
 
 def _ids(packed: bytes) -> Iterator[int]:

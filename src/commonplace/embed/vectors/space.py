@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
+from operator import eq
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -120,10 +121,12 @@ class Space:
             self._forget()
         self._add(news.chunks)
         for page in news.pages:
-            self._pages[page.path] = page
-        self._pages = {path: page for path, page in self._pages.items() if page.revision}
+            if page.revision:
+                self._pages[page.path] = page
+            else:
+                self._pages.pop(page.path, None)
         self._birth, self._seq = news.birth, news.seq
-        self._layout = _laid_out(self._pages, self._ids)
+        self._layout = _laid_out(self._pages, self._ids, self._layout)
         count = len(self._ids)
         if count - int(self._layout.live.sum()) > max(FEW, MOST_DEAD * count):
             self._drop_dead()
@@ -266,12 +269,14 @@ def _entries(pages: Mapping[str, Page]) -> Numbers:
     return np.frombuffer(packed, "<u4").reshape(-1, 2).astype(np.int64)
 
 
-def _laid_out(pages: Mapping[str, Page], ids: Numbers) -> _Layout:
+def _laid_out(pages: Mapping[str, Page], ids: Numbers, before: _Layout | None = None) -> _Layout:
     """The layout of these pages, where each row holds the chunk of an id; `ids` ascend. Other chunks are left out.
 
-    Nothing is made for each chunk but numbers: this is done anew with every document that changes.
+    Nothing is made for each chunk but numbers: this is done anew with every document that changes. What `before` says
+    of the paths is kept as long as they are the same.
     """
-    paths = list(pages)
+    same = before if before and len(before.paths) == len(pages) and all(map(eq, before.paths, pages)) else None
+    paths = same.paths if same else list(pages)
     entries = _entries(pages)
     owners = np.repeat(np.arange(len(paths)), [len(page.packed) // 8 for page in pages.values()])
     rows: Rows = np.searchsorted(ids, entries[:, 1])
@@ -281,7 +286,7 @@ def _laid_out(pages: Mapping[str, Page], ids: Numbers) -> _Layout:
     live[rows] = True
     return _Layout(
         paths=paths,
-        places={path: place for place, path in enumerate(paths)},
+        places=same.places if same else {path: place for place, path in enumerate(paths)},
         starts=np.searchsorted(owners, np.arange(len(paths) + 1)),
         rows=rows,
         ordinals=entries[:, 0],

@@ -59,11 +59,11 @@ def read_resource(call: Call, uri: str) -> Content:
         case ["kbs"]:
             shown: Json = {"knowledge_bases": [show_collection(one) for one in call.services.collections]}
         case ["kbs", name, "entries"]:
-            shown = _rows(call, unquote(name), Filter())
+            return _rows(call, unquote(name), Filter())
         case ["kbs", name, "tags", tag]:
-            shown = _rows(call, unquote(name), Filter(tags=(unquote(tag),)))
+            return _rows(call, unquote(name), Filter(tags=(unquote(tag),)))
         case ["kbs", name, "types", kind]:
-            shown = _rows(call, unquote(name), Filter(types=types_meant(unquote(kind))))
+            return _rows(call, unquote(name), Filter(types=types_meant(unquote(kind))))
         case ["kbs", name, "files", *parts] if parts:
             return _file(call, unquote(name), unquote("/".join(parts)))
         case ["kbs", name, "entries", *parts] if parts:
@@ -140,23 +140,27 @@ def _file(call: Call, name: str, path: str) -> Content:
         return Content(raw)
 
 
-def _rows(call: Call, name: str, kept: Filter) -> Json:
-    """The entries that a filter keeps, in the order of `kb_list_entries`, as many as a resource may hold."""
+def _rows(call: Call, name: str, kept: Filter) -> Content:
+    """The entries that a filter keeps, in the order of `kb_list_entries`, as many as a resource may hold.
+
+    Each is written down when it is met: thousands of them as objects would take five times the room.
+    """
     query = ListQuery(filter=kept, sort="title")
     collection = call.services.collections.get(name)
-    rows: list[Json] = []
+    rows: list[str] = []
     left = MOST_LISTED
     for record in listing.every_document(collection, query):
-        row = show_row(Found(collection, record))
-        left -= len(json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+        row = json.dumps(show_row(Found(collection, record)), ensure_ascii=False)
+        left -= len(row.encode("utf-8", "surrogatepass"))
         if left < 0:
             break
         rows.append(row)
     total = collection.index.list(replace(query, limit=1)).total
-    shown: dict[str, Json] = {"kb_name": name, "total": total, "entries": rows}
+    shown: dict[str, Json] = {"kb_name": name, "total": total}
     if len(rows) < total:
         shown |= {"has_more": True, "suggestion": f"Call kb_list_entries with offset {len(rows)} for the rest."}
-    return shown
+    about = json.dumps(shown, ensure_ascii=False).removesuffix("}")
+    return Content(f'{about}, "entries": [{", ".join(rows)}]}}', JSON_TYPE)
 
 
 def _entry(call: Call, reference: str, name: str | None) -> Json:
