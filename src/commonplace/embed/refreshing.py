@@ -104,7 +104,7 @@ class Refresh:
 
     def _differing_of(self, addresses: Collection[Address]) -> tuple[list[str], list[str]]:
         """The same among some documents."""
-        known = self._kept.with_file(lambda file: file.revisions([address.path for address in addresses]))
+        known, _ = self._kept.with_file(lambda file: file.census([address.path for address in addresses]))
         changed: list[str] = []
         gone: list[str] = []
         for address in addresses:

@@ -9,7 +9,7 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import cast
 
 from commonplace.domain.addresses import Address
@@ -25,6 +25,8 @@ log = logging.getLogger(__name__)
 
 PAUSE_SECONDS = 1.0
 """Between two walks of the history while nobody asks, so that a burst of commits costs one walk."""
+AT_ONCE = 500
+"""Documents that are dated together: after a switch of branches, all are looked at."""
 TIDY_SECONDS = 10.0
 """Between two returns of memory to the system: changes leave holes, and to look for them takes some milliseconds."""
 
@@ -113,7 +115,19 @@ def date_documents(store: Store, catalogue: Catalogue) -> int:
         waiting = connection.execute(sql("SELECT 1 FROM files WHERE", _WAITING, "LIMIT 1")).fetchone()
         if head == before and not waiting:
             return 0
-        rows = _undated(connection, set() if head == before else store.history.touched_since(before))
+        keys = _undated(connection, set() if head == before else store.history.touched_since(before))
+    moved = sum(_date(store, catalogue, head, keys[at : at + AT_ONCE]) for at in range(0, len(keys), AT_ONCE))
+    with catalogue.writing() as connection:
+        write_meta(connection, "dated", head)
+        if moved:
+            grow(connection, "generation")
+    return moved
+
+
+def _date(store: Store, catalogue: Catalogue, head: str, keys: Sequence[int]) -> int:
+    """Do so for some documents, given by their numbers."""
+    with catalogue.reading() as connection:
+        rows = _rows(connection, keys)
     touched = store.history.touched([Address(row[0]) for row in rows]) if head else {}
     dated = [_dated(row, touched.get(Address(row[0]))) for row in rows]
     # Only what may be newer than its last commit is compared with it: few, but for a new index.
@@ -126,19 +140,16 @@ def date_documents(store: Store, catalogue: Catalogue) -> int:
         for row, new in zip(rows, dated, strict=True)
         if (change := _change(row, new, is_newer=Address(row[0]) in newer))
     ]
-    with catalogue.writing() as connection:
-        # A document that changed since it was looked at, or whose file was touched, waits for the next round.
-        connection.executemany(
-            "UPDATE files SET created = ?, created_day = ?, updated = ?, updated_day = ?, dated = ?"
-            " WHERE path = ? AND revision = ? AND mtime_ns = ?",
-            changes,
-        )
-        write_meta(connection, "dated", head)
-        times = {(path, created, updated) for path, created, updated, *_ in rows}
-        moved = sum((path, created, updated) not in times for created, _, updated, _, _, path, *_ in changes)
-        if moved:
-            grow(connection, "generation")
-    return moved
+    if changes:
+        with catalogue.writing() as connection:
+            # A document that changed since it was looked at, or whose file was touched, waits for the next round.
+            connection.executemany(
+                "UPDATE files SET created = ?, created_day = ?, updated = ?, updated_day = ?, dated = ?"
+                " WHERE path = ? AND revision = ? AND mtime_ns = ?",
+                changes,
+            )
+    times = {(path, created, updated) for path, created, updated, *_ in rows}
+    return sum((path, created, updated) not in times for created, _, updated, _, _, path, *_ in changes)
 
 
 _Row = tuple[str, str, str, int, int, str, int]
@@ -149,15 +160,23 @@ _WAITING = f"{_NOT_DATED} AND dated % 2 = 0"
 """Which of them wait for a look into the history."""
 
 
-def _undated(connection: sqlite3.Connection, touched: Collection[Address] | None) -> list[_Row]:
-    """Documents whose times may be others now: those touched, or all where that is not known, and all not committed."""
-    columns = "SELECT path, created, updated, given, dated, revision, mtime_ns FROM files"
+def _undated(connection: sqlite3.Connection, touched: Collection[Address] | None) -> list[int]:
+    """The numbers of documents whose times may be others now: those touched and those not committed, or all."""
     if touched is None:
-        rows = connection.execute(columns)
+        rows = connection.execute("SELECT id FROM files")
     else:
         paths = encode([address.path for address in touched])
-        either = ("WHERE path IN (SELECT value FROM json_each(?)) OR", _NOT_DATED)
-        rows = connection.execute(sql(columns, *either), (paths,))
+        either = ("SELECT id FROM files WHERE path IN (SELECT value FROM json_each(?)) OR", _NOT_DATED)
+        rows = connection.execute(sql(*either), (paths,))
+    return [key for (key,) in rows]
+
+
+def _rows(connection: sqlite3.Connection, keys: Sequence[int]) -> list[_Row]:
+    rows = connection.execute(
+        "SELECT path, created, updated, given, dated, revision, mtime_ns FROM files"
+        " WHERE id IN (SELECT value FROM json_each(?))",
+        (encode(keys),),
+    )
     return cast("list[_Row]", rows.fetchall())
 
 

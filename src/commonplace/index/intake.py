@@ -129,27 +129,27 @@ class Intake:
                 settle(connection, self._store, self._others)
                 grow(connection, "generation")
 
-    def take_scanned(self, stats: Mapping[str, FileStat], progress: Progress | None) -> Outcome:
-        """Take in whatever differs between the index and a scan of all files.
-
-        Args:
-            stats: What the scan says of each file.
-            progress: Told how many of the differing files are done.
+    def take_scanned(self, progress: Progress | None) -> Outcome:
+        """Take in whatever differs between the index and a scan of all files; `progress` is told of each.
 
         Raises:
+            StorageError: the folder cannot be listed.
             UnavailableError: another process kept the lock for too long.
         """
         self._others.forget()
+        found = ((address.path, stat) for address, stat in self._store.scan())
         with self._catalogue.reading() as connection:
-            same, missing = pending.compared(connection, stats)
-            changed = {row[0]: None for row in connection.execute("SELECT path FROM pending")}
-            missing += [row[0] for row in connection.execute("SELECT path FROM unreadable") if row[0] not in stats]
             complete = read_meta(connection, "complete") is not None
-        changed |= {path: None for path in stats if path not in same}
+        # A first sync resolves links as it goes, so it must know of every document that there will be.
+        stats = {} if complete else dict(found)
+        differing, missing = pending.compared(self._catalogue, found if complete else stats.items())
+        with self._catalogue.reading() as connection:
+            left = [row[0] for row in connection.execute("SELECT path FROM pending")]
+            missing += [row[0] for row in connection.execute("SELECT path FROM unreadable") if row[0] not in differing]
         unseen = pending.out_of_sight(self._store, missing)
-        changed |= {path: None for path in missing if path not in unseen}
+        changed = dict.fromkeys((*left, *differing, *(path for path in missing if path not in unseen)))
         if not complete or len(changed) > FEW_FILES:
-            outcome = self.take_many(stats, list(changed), progress)
+            outcome = self.take_many(differing if complete else stats, list(changed), progress)
         else:
             outcome = self.take_few(list(changed)) if changed else Outcome()
         outcome.unreadable |= unseen

@@ -261,8 +261,7 @@ class LocalIndex:
             if progress:
                 progress(done, total)
 
-        stats = {address.path: stat for address, stat in self._store.scan()}
-        outcome = self._with_halves(lambda halves: halves.intake.take_scanned(stats, tell))
+        outcome = self._with_halves(lambda halves: halves.intake.take_scanned(tell))
         if not self._ready.is_set():
             keep_what_is_there()
             self._telling.begin()
@@ -396,5 +395,4 @@ class LocalIndex:
         with halves.catalogue.reading() as connection:
             complete = read_meta(connection, "complete")
         if not complete and self._ready.is_set():
-            stats = {address.path: stat for address, stat in self._store.scan()}
-            halves.intake.take_scanned(stats, None)
+            halves.intake.take_scanned(None)

@@ -102,21 +102,15 @@ class VectorFile:
         said = cast("dict[str, float]", dict(rows))
         return Form(int(said["dimension"]), said["scale"]) if said else None
 
-    def census(self) -> tuple[dict[str, str], int]:
-        """The embedded documents' revisions by path, and how many chunks have a vector."""
+    def census(self, among: Iterable[str] | None = None) -> tuple[dict[str, str], int]:
+        """The embedded documents' revisions by path, of all or among some, and how many chunks have a vector."""
+        columns = "SELECT path, revision FROM pages WHERE revision <> ''"
         with self._using() as connection:
-            rows = connection.execute("SELECT path, revision FROM pages WHERE revision <> ''").fetchall()
+            if among is None:
+                rows = connection.execute(columns).fetchall()
+            else:
+                rows = [row for path in among for row in connection.execute(f"{columns} AND path = ?", (path,))]
             return dict(rows), connection.execute("SELECT count(*) FROM chunks").fetchone()[0]
-
-    def revisions(self, paths: Iterable[str]) -> dict[str, str]:
-        """The revisions of those documents that are embedded."""
-        with self._using() as connection:
-            found: dict[str, str] = {}
-            for path in paths:
-                row = connection.execute("SELECT revision FROM pages WHERE path = ?", (path,)).fetchone()
-                if row and row[0]:
-                    found[path] = row[0]
-            return found
 
     def known(self, keys: Iterable[bytes]) -> dict[bytes, int]:
         """The ids of those texts that have a vector."""

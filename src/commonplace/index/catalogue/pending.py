@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import cast
 
 from commonplace.domain.addresses import Address
@@ -12,6 +12,7 @@ from commonplace.domain.changes import FileStat
 from commonplace.domain.errors import NotFoundError, StorageError
 from commonplace.domain.ports import Store
 from commonplace.domain.revisions import revision_of
+from commonplace.index.catalogue.database import Catalogue
 from commonplace.index.catalogue.entries import encode
 
 UNSETTLED_NS = 100_000_000
@@ -49,20 +50,33 @@ def _revision(store: Store, path: str) -> str:
         return "unreadable"
 
 
-def compared(connection: sqlite3.Connection, stats: Mapping[str, FileStat]) -> tuple[set[str], list[str]]:
-    """Of the documents of the catalogue, those that are as a scan found them, and those that it did not find.
+def compared(catalogue: Catalogue, found: Iterable[tuple[str, FileStat]]) -> tuple[dict[str, FileStat], list[str]]:
+    """What a scan found other than the catalogue knows it, and the documents of the catalogue that it did not find.
 
-    Row by row: to hold the rows of all documents at every scan leaves holes in memory that stay for hours.
+    Of each document no more is kept meanwhile than a number made of what is known of it: rows of all of them, at every
+    scan, would take ten times the memory and leave holes in it that stay for hours.
     """
-    same: set[str] = set()
-    missing: list[str] = []
-    for path, *known in connection.execute("SELECT path, size, mtime_ns, ctime_ns, inode FROM files"):
-        stat = stats.get(path)
-        if stat is None:
-            missing.append(path)
-        elif stat == (*known,):
-            same.add(path)
-    return same, missing
+    with catalogue.reading() as connection:
+        known = {hash(row) for row in _stats(connection)}
+    changed: dict[str, FileStat] = {}
+    for path, stat in found:
+        number = hash((path, *stat))
+        if number in known:
+            known.discard(number)
+        else:
+            changed[path] = stat
+    if not known:
+        return changed, []
+    with catalogue.reading() as connection:
+        return changed, [row[0] for row in _stats(connection) if hash(row) in known and row[0] not in changed]
+
+
+def _stats(connection: sqlite3.Connection) -> Iterator[_Stat]:
+    """Of every document the path, and what `FileStat` holds."""
+    return connection.execute("SELECT path, size, mtime_ns, ctime_ns, inode FROM files")
+
+
+_Stat = tuple[str, int, int, int, int]
 
 
 def out_of_sight(store: Store, paths: Sequence[str]) -> dict[str, str]:

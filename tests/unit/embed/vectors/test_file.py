@@ -47,7 +47,7 @@ def test_vectors_of_texts_that_stand_nowhere_go_once_they_are_many(file: VectorF
     assert kept(file, first) == FEW_UNUSED, "they may only have moved"
     put(file, "a.md", (), revision="")
     assert (kept(file, first), kept(file, second)) == (2, 0), "two stand in another document"
-    assert file.revisions(["a.md", "same.md", "none.md"]) == {"same.md": "1"}
+    assert file.census(["a.md", "same.md", "none.md"])[0] == {"same.md": "1"} == file.census()[0]
 
 
 def test_texts_that_only_move_from_document_to_document_keep_their_vectors(file: VectorFile) -> None:

@@ -21,6 +21,8 @@ from commonplace.store.git.repository import GitRepository, guarded
 Spans = dict[Address, tuple[Commit, Commit]]
 """First and last commit by document."""
 
+KEPT_HEADS = 2
+"""Commits of which the spans are kept: who goes back and forth between two branches has nothing read anew."""
 MOST_BETWEEN = 1000
 """Commits that are looked at to tell what has changed since one; after more, everything may have."""
 
@@ -79,19 +81,20 @@ class DocumentSpans:
     repository: GitRepository
     folder: str
     """"" or a path without a slash at its end."""
-    _head: str = ""
-    _spans: Spans = field(default_factory=Spans)
-    _addresses: dict[bytes, Address | None] = field(default_factory=dict[bytes, Address | None])
+    _known: dict[str, Spans] = field(default_factory=dict[str, Spans])
+    """By the commit of which they are: of the last few that were asked for, which are mostly the tips of branches."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def at(self, head: str, addresses: Collection[Address] | None = None) -> Spans:
         """The spans of these documents, or of all, as of a commit; only commits new since the last call are read."""
         with self._lock:
-            if head != self._head:
-                self._advance(head)
+            spans = self._known.pop(head) if head in self._known else self._advanced(head)
+            self._known[head] = spans
+            while len(self._known) > KEPT_HEADS:
+                del self._known[next(iter(self._known))]
             if addresses is None:
-                return dict(self._spans)
-            return {address: self._spans[address] for address in addresses if address in self._spans}
+                return dict(spans)
+            return {address: spans[address] for address in addresses if address in spans}
 
     def first_of(self, address: Address) -> str:
         """The commit before which none touched a document, "" where that is not known without waiting.
@@ -101,33 +104,33 @@ class DocumentSpans:
         if not self._lock.acquire(blocking=False):
             return ""
         try:
-            known = self._spans.get(address)
+            known = next((spans[address] for spans in reversed(self._known.values()) if address in spans), None)
         finally:
             self._lock.release()
         return known[0].id if known else ""
 
-    def _advance(self, head: str) -> None:
+    def _advanced(self, head: str) -> Spans:
+        """The spans as of a commit, from those of the latest known one that is among its ancestors."""
         repository = self.repository
-        known = self._head
-        spans = dict(self._spans)
-        if not (known and repository.holds(head, known)):
-            spans, known = {}, ""
+        known = next((one for one in reversed(self._known) if repository.holds(head, one)), "")
+        before = self._known.get(known, {})
         trees = Trees(repository)
         folder = os.fsencode(self.folder)
+        news = Spans()
+        addresses: dict[bytes, Address | None] = {}
         for commit in oldest_first(repository, head, known):
             value: Commit | None = None
             for path in changed_paths(trees, commit, folder):
-                address = self._address(path)
-                if address is not None:
+                if path not in addresses:
+                    addresses[path] = document_address(path)
+                if address := addresses[path]:
                     value = value or commit_value(commit)
-                    first = spans[address][0] if address in spans else value
-                    spans[address] = first, value
-        self._spans, self._head = spans, head
-
-    def _address(self, path: bytes) -> Address | None:
-        if path not in self._addresses:
-            self._addresses[path] = document_address(path)
-        return self._addresses[path]
+                    first = news.get(address) or before.get(address) or (value,)
+                    news[address] = first[0], value
+        # Nothing is changed before all has been read; what was known of the ancestor is not needed any more.
+        self._known.pop(known, None)
+        before.update(news)
+        return before
 
 
 def touched_between(repository: GitRepository, known: str, head: str, folder: str) -> set[Address] | None:
