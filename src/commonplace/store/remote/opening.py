@@ -5,6 +5,8 @@ from __future__ import annotations
 import fcntl
 import logging
 import os
+import shutil
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,6 +46,8 @@ desktop.ini
 *.swo
 *~
 """
+_MAKING = ".making-"
+"""Begins the name of a folder in which a repository is made."""
 _FIRST_MESSAGE = "Initialize knowledge storage"
 
 log = logging.getLogger(__name__)
@@ -118,14 +122,12 @@ def _made(path: Path) -> bool:
     """Whether there was no repository at the path; now there is."""
     try:
         path.mkdir(parents=True, exist_ok=True)
-        if (path / ".git").exists():
-            return False
         folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             fcntl.flock(folder, fcntl.LOCK_EX)  # several servers may start for the first time at once
             if (path / ".git").exists():
                 return False
-            guarded(lambda: pygit2.init_repository(str(path), initial_head="main"))
+            _make(path)
         finally:
             os.close(folder)
     except OSError as error:
@@ -135,6 +137,16 @@ def _made(path: Path) -> bool:
             hint="Check its permissions, or name another folder.",
         ) from error
     return True
+
+
+def _make(path: Path) -> None:
+    """A repository, whole at once: one that a kill left half made would be taken for a damaged one."""
+    for left in path.glob(f"{_MAKING}*"):
+        shutil.rmtree(left)
+    making = Path(tempfile.mkdtemp(prefix=_MAKING, dir=path))
+    guarded(lambda: pygit2.init_repository(str(making), initial_head="main"))
+    (making / ".git").rename(path / ".git")
+    making.rmdir()
 
 
 def _begin(store: Store, who: Author, tree: WorkTree | None) -> None:
