@@ -73,7 +73,8 @@ class _Followed:
     """One collection, and what of it may have other vectors than it needs.
 
     To compare all documents with all vectors takes time and memory in proportion to them. So it is done at the
-    beginning, after a failure, and now and then; between, only those are compared that the index told of.
+    beginning, after a failure, while another process is at it, and now and then. Between, only those documents are
+    compared that the index told of.
     """
 
     def __init__(self, meaning: LocalMeaning) -> None:
@@ -103,13 +104,13 @@ class _Followed:
         self._meaning.embed(stop=stop, among=None if whole else told)
         if stop.is_set():
             return
+        self._meaning.warm()
         if not whole:
             self._compared = compared
             if self._meaning.pending:  # another process is at it: whether it does these too is seen next time
                 self._tell(told)
         elif not self._meaning.pending:
             self._compared, self._generation = time.monotonic(), generation
-        self._meaning.warm()
 
     def _is_due(self, generation: int) -> bool:
         """Whether it is time to compare all."""

@@ -79,7 +79,7 @@ class Refresh:
             KnowledgeError: kind "model": there is no model, it fails, or vectors cannot be kept.
         """
         changed, gone = self._differing() if among is None else self._differing_of(among)
-        self.pending = len(changed)
+        self.pending = len(changed) + len(gone)
         if not changed and not gone:
             return
         with _alone(self._kept.folder / LOCK) as alone:

@@ -116,30 +116,41 @@ def date_documents(store: Store, catalogue: Catalogue) -> int:
         if head == before and not waiting:
             return 0
         keys = _undated(connection, set() if head == before else store.history.touched_since(before))
-    moved = sum(_date(store, catalogue, head, keys[at : at + AT_ONCE]) for at in range(0, len(keys), AT_ONCE))
-    with catalogue.writing() as connection:
-        write_meta(connection, "dated", head)
-        if moved:
-            grow(connection, "generation")
+    moved, straight = 0, True
+    for at in range(0, len(keys), AT_ONCE):
+        moved += date_some(store, catalogue, keys[at : at + AT_ONCE], committed=bool(head))
+        straight = straight and (not head or store.history.touched_since(head) is not None)
+    if straight:  # else some were dated by another branch, and all are looked at again
+        with catalogue.writing() as connection:
+            write_meta(connection, "dated", head)
     return moved
 
 
-def _date(store: Store, catalogue: Catalogue, head: str, keys: Sequence[int]) -> int:
-    """Do so for some documents, given by their numbers."""
+def date_some(store: Store, catalogue: Catalogue, keys: Sequence[int], *, committed: bool) -> int:
+    """Set the times of some documents; how many changed.
+
+    Args:
+        store: Whose history it is.
+        catalogue: Where they stand.
+        keys: Their numbers.
+        committed: Whether there is any commit.
+    """
     with catalogue.reading() as connection:
         rows = _rows(connection, keys)
-    touched = store.history.touched([Address(row[0]) for row in rows]) if head else {}
+    touched = store.history.touched([Address(row[0]) for row in rows]) if committed else {}
     dated = [_dated(row, touched.get(Address(row[0]))) for row in rows]
     # Only what may be newer than its last commit is compared with it: few, but for a new index.
     suspects = {
         Address(row[0]): row[5] for row, new in zip(rows, dated, strict=True) if new != row[1:3] or row[4] != DATED
     }
-    newer = store.history.uncommitted(suspects) if head else set[Address]()
+    newer = store.history.uncommitted(suspects) if committed else set[Address]()
     changes = [
         change
         for row, new in zip(rows, dated, strict=True)
         if (change := _change(row, new, is_newer=Address(row[0]) in newer))
     ]
+    times = {(path, created, updated) for path, created, updated, *_ in rows}
+    moved = sum((path, created, updated) not in times for created, _, updated, _, _, path, *_ in changes)
     if changes:
         with catalogue.writing() as connection:
             # A document that changed since it was looked at, or whose file was touched, waits for the next round.
@@ -148,8 +159,9 @@ def _date(store: Store, catalogue: Catalogue, head: str, keys: Sequence[int]) ->
                 " WHERE path = ? AND revision = ? AND mtime_ns = ?",
                 changes,
             )
-    times = {(path, created, updated) for path, created, updated, *_ in rows}
-    return sum((path, created, updated) not in times for created, _, updated, _, _, path, *_ in changes)
+            if moved:
+                grow(connection, "generation")
+    return moved
 
 
 _Row = tuple[str, str, str, int, int, str, int]

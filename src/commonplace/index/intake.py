@@ -130,19 +130,19 @@ class Intake:
                 grow(connection, "generation")
 
     def take_scanned(self, progress: Progress | None) -> Outcome:
-        """Take in whatever differs between the index and a scan of all files; `progress` is told of each.
+        """Take in whatever differs between the index and a scan of all files.
 
         Raises:
             StorageError: the folder cannot be listed.
             UnavailableError: another process kept the lock for too long.
         """
-        self._others.forget()
-        found = ((address.path, stat) for address, stat in self._store.scan())
+        found = pending.scanned(self._store)
         with self._catalogue.reading() as connection:
             complete = read_meta(connection, "complete") is not None
         # A first sync resolves links as it goes, so it must know of every document that there will be.
         stats = {} if complete else dict(found)
         differing, missing = pending.compared(self._catalogue, found if complete else stats.items())
+        self._others.forget()
         with self._catalogue.reading() as connection:
             left = [row[0] for row in connection.execute("SELECT path FROM pending")]
             missing += [row[0] for row in connection.execute("SELECT path FROM unreadable") if row[0] not in differing]

@@ -49,7 +49,7 @@ class WriterLock:
             self._threads.owner = threading.get_ident()
             descriptor = _opened(self._path)
             try:
-                _lock_file(descriptor, deadline, wait)
+                lock_file(descriptor, deadline, wait)
                 yield
             finally:
                 with suppress(OSError):  # nothing was written to it
@@ -89,7 +89,17 @@ def _opened(path: Path) -> int:
         raise _unlockable(error.strerror or type(error).__name__) from error
 
 
-def _lock_file(descriptor: int, deadline: float, wait: float) -> None:
+def lock_file(descriptor: int, deadline: float, wait: float) -> None:
+    """Lock what a descriptor is open on, until that is closed.
+
+    Args:
+        descriptor: Of a file or folder.
+        deadline: By `time.monotonic`.
+        wait: Seconds from the beginning to then, for the message.
+
+    Raises:
+        UnavailableError: it was not to be had in time.
+    """
     pause = _FIRST_PAUSE
     while True:
         try:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from commonplace.domain.errors import GitError
+from commonplace.domain.ports import Store
 from commonplace.domain.query import ListQuery
-from commonplace.index import open_index
+from commonplace.index import dating, open_index
+from commonplace.index.catalogue.database import Catalogue
 from commonplace.store import open_store
 from indexed import Indexed
 from support import GitRepo, new_repo
@@ -19,9 +23,12 @@ DAY = 86_400
 BEGIN = 1_600_000_000
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_dates_that_are_kept_up_are_those_of_an_index_from_nothing(tmp_path: Path, seed: int) -> None:
+@pytest.mark.parametrize("seed", range(4))
+def test_dates_that_are_kept_up_are_those_of_an_index_from_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
     chance = random.Random(seed)
+    monkeypatch.setattr(dating, "AT_ONCE", 1 if seed % 2 else dating.AT_ONCE)
     repo = new_repo(tmp_path / "base")
     with Indexed(tmp_path) as made:
         for step in range(1, 9):
@@ -30,6 +37,44 @@ def test_dates_that_are_kept_up_are_those_of_an_index_from_nothing(tmp_path: Pat
                 _happens(repo, chance, when)
             made.index.sync()
             assert _times(made) == _times_from_nothing(made, tmp_path / f"fresh{step}"), step
+
+
+class Failing:
+    """In place of dating some documents: fails from the second time on, until it is told not to."""
+
+    def __init__(self) -> None:
+        self.fails = True
+        self._asked = 0
+        self._real = dating.date_some
+
+    def __call__(self, store: Store, catalogue: Catalogue, keys: Sequence[int], *, committed: bool) -> int:
+        self._asked += 1
+        if self.fails and self._asked > 1:
+            raise GitError("The history cannot be read.", kind="repository")
+        return self._real(store, catalogue, keys, committed=committed)
+
+
+def test_dates_of_a_walk_that_failed_in_the_middle_are_told_and_the_rest_follows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo = new_repo(tmp_path / "base")
+    for path in PATHS:
+        repo.write(path, "word\n")
+    _commit(repo, BEGIN, PATHS[0])
+    with Indexed(tmp_path) as made:
+        before, kept = _times(made), {record.address.path: record.updated for record in made.index.orphans()}
+        failing = Failing()
+        monkeypatch.setattr(dating, "date_some", failing)
+        monkeypatch.setattr(dating, "AT_ONCE", 2)
+        for path in PATHS:
+            os.utime(repo.write(path, "another\n"), (BEGIN + DAY, BEGIN + DAY))
+        _commit(repo, BEGIN + DAY, PATHS[0])
+        made.index.sync()
+        assert _times(made) != before
+        assert {record.address.path: record.updated for record in made.index.orphans()} != kept
+        failing.fails = False
+        made.index.sync()
+        assert _times(made) == _times_from_nothing(made, tmp_path / "fresh")
 
 
 def _happens(repo: GitRepo, chance: random.Random, when: int) -> None:

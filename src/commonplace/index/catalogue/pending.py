@@ -50,11 +50,21 @@ def _revision(store: Store, path: str) -> str:
         return "unreadable"
 
 
+def scanned(store: Store) -> Iterator[tuple[str, FileStat]]:
+    """All documents of a store. What it could not foresee is no damage of the index."""
+    try:
+        for address, stat in store.scan():
+            yield address.path, stat
+    except (OSError, ValueError) as error:
+        raise StorageError("The folder cannot be looked through.", kind="folder", hint="Try again.") from error
+
+
 def compared(catalogue: Catalogue, found: Iterable[tuple[str, FileStat]]) -> tuple[dict[str, FileStat], list[str]]:
     """What a scan found other than the catalogue knows it, and the documents of the catalogue that it did not find.
 
     Of each document no more is kept meanwhile than a number made of what is known of it: rows of all of them, at every
-    scan, would take ten times the memory and leave holes in it that stay for hours.
+    scan, would take ten times the memory and leave holes in it that stay for hours. A document that another process
+    takes in while the scan goes on, and that is gone before the scan comes by, is found missing by the next one.
     """
     with catalogue.reading() as connection:
         known = {hash(row) for row in _stats(connection)}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
 import shutil
 import tempfile
+import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from commonplace.store.disk.folder import Folder
 from commonplace.store.disk.journal import Journal
 from commonplace.store.git.repository import GitRepository, guarded
 from commonplace.store.git.writing import GitWriter
-from commonplace.store.locking import WAIT_SECONDS, WriterLock
+from commonplace.store.locking import WAIT_SECONDS, WriterLock, lock_file
 from commonplace.store.opening import find_repository, open_store
 from commonplace.store.publishing import own_programs
 from commonplace.store.remote.activity import ActivityLog
@@ -46,7 +47,7 @@ desktop.ini
 *.swo
 *~
 """
-_MAKING = ".making-"
+_MAKING = ".commonplace-making-"
 """Begins the name of a folder in which a repository is made."""
 _FIRST_MESSAGE = "Initialize knowledge storage"
 
@@ -75,6 +76,7 @@ def open_home(path: Path, state_dir: Path, who: Author) -> Opened:
     Raises:
         ConfigError: the path lies inside a repository's own files.
         StorageError: it cannot be made.
+        UnavailableError: another process has been making it for too long.
         GitError: its repository is damaged.
     """
     _refuse_inside(path)
@@ -122,9 +124,12 @@ def _made(path: Path) -> bool:
     """Whether there was no repository at the path; now there is."""
     try:
         path.mkdir(parents=True, exist_ok=True)
+        if (path / ".git" / "HEAD").exists():
+            return False
         folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            fcntl.flock(folder, fcntl.LOCK_EX)  # several servers may start for the first time at once
+            deadline = time.monotonic() + WAIT_SECONDS
+            lock_file(folder, deadline, WAIT_SECONDS)  # several servers may start for the first time at once
             if (path / ".git").exists():
                 return False
             _make(path)
@@ -142,11 +147,18 @@ def _made(path: Path) -> bool:
 def _make(path: Path) -> None:
     """A repository, whole at once: one that a kill left half made would be taken for a damaged one."""
     for left in path.glob(f"{_MAKING}*"):
-        shutil.rmtree(left)
+        _remove(left)
     making = Path(tempfile.mkdtemp(prefix=_MAKING, dir=path))
     guarded(lambda: pygit2.init_repository(str(making), initial_head="main"))
     (making / ".git").rename(path / ".git")
     making.rmdir()
+
+
+def _remove(left: Path) -> None:
+    """Remove what a killed start left: a folder of ours, that holds nothing but a repository."""
+    with suppress(OSError):
+        if not left.is_symlink() and left.is_dir() and {one.name for one in left.iterdir()} <= {".git"}:
+            shutil.rmtree(left)
 
 
 def _begin(store: Store, who: Author, tree: WorkTree | None) -> None:

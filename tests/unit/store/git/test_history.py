@@ -16,6 +16,7 @@ from commonplace.domain.ports import History
 from commonplace.domain.revisions import revision_of
 from commonplace.store import open_store
 from commonplace.store.git.past import walking
+from commonplace.store.git.past.trees import Trees
 from support import GitRepo, MakeRepo, new_repo
 
 A, B = Address("a.md"), Address("b.md")
@@ -300,3 +301,36 @@ def test_what_was_touched_long_ago_is_not_looked_for(repo: GitRepo, monkeypatch:
     assert past.touched_since(begun) == {A}
     repo.commit("And one more", **{"a.md": "more\n"})
     assert past.touched_since(begun) is None
+
+
+def test_two_branches_that_went_apart_are_read_once_and_one_that_goes_away_is_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo = new_repo(tmp_path / "repo", {"a.md": "1\n"})
+    repo.git("switch", "--quiet", "--create", "side")
+    repo.commit("Side", **{"b.md": "1\n"})
+    repo.git("switch", "--quiet", "main")
+    repo.commit("Main", **{"a.md": "2\n"})
+    past, read = history(repo.path), list[pygit2.Commit]()
+    real = walking.changed_paths
+
+    def noted(trees: Trees, commit: pygit2.Commit, folder: bytes) -> set[bytes]:
+        read.append(commit)
+        return real(trees, commit, folder)
+
+    monkeypatch.setattr(walking, "changed_paths", noted)
+    for branch, commits in (("main", 2), ("side", 2), ("main", 0), ("side", 0)):
+        repo.git("switch", "--quiet", branch)
+        read.clear()
+        assert set(past.touched()) == {A} | ({B} if branch == "side" else set())
+        assert len(read) == commits, branch
+    newer = repo.commit("Side again", **{"b.md": "2\n"})
+    read.clear()
+    assert past.touched()[B][1].id == newer
+    assert len(read) == 1
+    repo.git("switch", "--quiet", "main")
+    repo.git("branch", "--quiet", "-D", "side")
+    repo.git("reflog", "expire", "--expire=now", "--expire-unreachable=now", "--all")
+    repo.git("gc", "--quiet", "--prune=now")
+    repo.git("commit", "--quiet", "--amend", "--message=Main, amended")
+    assert past.touched()[A][1].message == "Main, amended\n"

@@ -22,7 +22,8 @@ Spans = dict[Address, tuple[Commit, Commit]]
 """First and last commit by document."""
 
 KEPT_HEADS = 2
-"""Commits of which the spans are kept: who goes back and forth between two branches has nothing read anew."""
+"""Commits of which the spans are kept: who goes back and forth between two branches that have both gone on has
+nothing read anew."""
 MOST_BETWEEN = 1000
 """Commits that are looked at to tell what has changed since one; after more, everything may have."""
 
@@ -109,10 +110,17 @@ class DocumentSpans:
             self._lock.release()
         return known[0].id if known else ""
 
+    def _nearest(self, head: str) -> str:
+        """Of the commits whose spans are known, that from which the way to another is the shortest; "" for none."""
+        holds = self.repository.holds
+        self._known = {one: spans for one, spans in self._known.items() if self.repository.has_object(one)}
+        before = [one for one in reversed(self._known) if holds(head, one)]
+        return next((one for one in before if all(holds(one, other) for other in before)), "")
+
     def _advanced(self, head: str) -> Spans:
-        """The spans as of a commit, from those of the latest known one that is among its ancestors."""
+        """The spans as of a commit, from those of the nearest known one among its ancestors, which are then its own."""
         repository = self.repository
-        known = next((one for one in reversed(self._known) if repository.holds(head, one)), "")
+        known = self._nearest(head)
         before = self._known.get(known, {})
         trees = Trees(repository)
         folder = os.fsencode(self.folder)
