@@ -92,6 +92,8 @@ class Nursery:
         """In a new process: have nothing of the one that forked it."""
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        # As of a process that a person starts: what forks may have been started with Ctrl-C ignored.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         for one in (self._listener, *self._running.values()):
             one.close()
         for descriptor in (self._ended, self._end):
