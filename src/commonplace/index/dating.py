@@ -119,7 +119,7 @@ def date_documents(store: Store, catalogue: Catalogue) -> int:
     moved, straight = 0, True
     for at in range(0, len(keys), AT_ONCE):
         moved += date_some(store, catalogue, keys[at : at + AT_ONCE], committed=bool(head))
-        straight = straight and (not head or store.history.touched_since(head) is not None)
+        straight = straight and (store.history.head() == head or store.history.touched_since(head) is not None)
     if straight:  # else some were dated by another branch, and all are looked at again
         with catalogue.writing() as connection:
             write_meta(connection, "dated", head)
