@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from commonplace.domain.cascade.concepts import read_concept
@@ -121,6 +121,15 @@ def test_the_order_of_the_manifest_counts_only_between_equals(stack: list[Contri
     assert resolve("a", reversed(stack)) == resolve("a", stack)
 
 
+@example(
+    [
+        Contribution(Rank("layer0", 0, 0), Concept("a", {}, (ConceptSection("", None, "- ```"),), ())),
+        Contribution(
+            Rank("layer1", 0, 1),
+            Concept("a", {"override": "full"}, (ConceptSection("", "#", ""), ConceptSection("e", "   # E", "")), ()),
+        ),
+    ]
+)
 @given(stacks())
 def test_the_markdown_reads_back_as_what_counts(stack: list[Contribution]) -> None:
     resolved = resolve("a", stack)

@@ -101,10 +101,15 @@ class Dating:
             return
         try:
             date_documents(self._store, catalogue)
-        except (KnowledgeError, sqlite3.Error, OSError):
-            # One that was deleted or replaced meanwhile fails, too, and need not be told.
+        except (KnowledgeError, sqlite3.Error, OSError) as error:
+            # A catalogue that was deleted or replaced meanwhile fails too; that is not logged.
             if self._catalogue() is catalogue:
-                log.warning("%s: the history could not be read for dates", self._store.name, exc_info=True)
+                log.warning(
+                    "%s: the history could not be read for dates: %s",
+                    self._store.name,
+                    error,
+                    exc_info=log.isEnabledFor(logging.DEBUG),
+                )
 
 
 def date_documents(store: Store, catalogue: Catalogue) -> int:

@@ -122,7 +122,7 @@ def test_an_operation_in_progress_is_said_and_read_through(desk: Desk, operation
     repo.commit("Other", **{"in/page.md": PAGE.format(f"other {operation}")})
     with pytest.raises(AssertionError, match="ended with 1"):
         repo.git(operation, "main")
-    assert said in desk.refused("busy")
+    eventually(lambda: said in desk.refused("busy"))
     eventually(lambda: "<<<<<<<" in desk.agent.call("kb_get", entry_id="in/page", kb_name="busy")["entry"]["body"])
     status = Shell(repo.path)("status")
     assert said in status.text

@@ -47,8 +47,8 @@ def _body(sections: Sequence[EffectiveSection], *, with_conflicts: bool) -> Iter
         else:
             free_key(section.key, taken)
         dissents = one.conflicts if with_conflicts else ()
-        below = [">"] if dissents else [later.section.heading or "" for later in shown[place + 1 : place + 2]]
-        text = _contained(section.text, below[0] if below else None)
+        below = [later.section.heading or "" for later in shown[place + 1 : place + 2]]
+        text = _contained(section.text, [">", *below] if dissents else below)
         if text.strip():
             yield text
         if dissents:
@@ -71,18 +71,18 @@ def _heading(line: str, key: str, taken: dict[str, int]) -> str:
     return with_key(line, key)
 
 
-def _contained(text: str, below: str | None) -> str:
+def _contained(text: str, below: Sequence[str]) -> str:
     """A section's text that begins no other section (a foreign layer's may) and leaves no fence open for what follows.
 
     Args:
         text: The section's.
-        below: The next line that is not blank, None at the end.
+        below: The lines that follow it in any reading, with the lines of dissent or without them.
     """
     lines = list(scan_lines(text))
     if any(line.heading is not None for line in lines):
         text = "\n".join(line.text.replace("#", "\\#", 1) if line.heading is not None else line.text for line in lines)
     fence = lines[-1].fence
-    return f"{text}\n{fence.closing()}" if fence and below is not None and fence.after(below)[1] else text
+    return f"{text}\n{fence.closing()}" if fence and any(fence.after(line)[1] for line in below) else text
 
 
 def _dissent_line(dissent: Dissent) -> str:
