@@ -1,0 +1,40 @@
+"""Writing documents: create, replace, edit, rename with its incoming links, delete. Each is one durable transaction."""
+
+from commonplace.services.writing.documents import (
+    ANY,
+    MAX_BYTES,
+    Change,
+    Draft,
+    Intent,
+    Written,
+    append,
+    create,
+    create_all,
+    delete,
+    edit,
+    edit_section,
+    put_all,
+    replace,
+    replace_once,
+)
+from commonplace.services.writing.renaming import rename, rename_preview
+
+__all__ = [
+    "ANY",
+    "MAX_BYTES",
+    "Change",
+    "Draft",
+    "Intent",
+    "Written",
+    "append",
+    "create",
+    "create_all",
+    "delete",
+    "edit",
+    "edit_section",
+    "put_all",
+    "rename",
+    "rename_preview",
+    "replace",
+    "replace_once",
+]
