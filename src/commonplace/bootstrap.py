@@ -26,8 +26,9 @@ from commonplace.spaces import Spaces
 from commonplace.starting import keep_current, keep_trying
 
 if TYPE_CHECKING:
+    from commonplace.domain.cascade.foreign import ForeignGraph
     from commonplace.domain.cascade.manifest import LayerSpec
-    from commonplace.domain.ports import ForeignGraph, Progress
+    from commonplace.domain.ports import Progress
     from commonplace.domain.troubles import Trouble
     from commonplace.domain.wiki import Wiki
     from commonplace.embed import Embedding

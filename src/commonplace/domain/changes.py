@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from commonplace.domain.addresses import Address
 
@@ -66,6 +66,62 @@ class Commit:
     """The documents it touched, as they are named in it; filled where the caller asked for them."""
 
 
+Loss: TypeAlias = Literal["deleted", "replaced"]
+"""How a write takes a file's bytes away."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Where the bytes are that a write deleted or replaced."""
+
+    revision: Revision
+    """Of the bytes."""
+    place: Literal["commit", "trash", "object"]
+    """A commit; the trash; or, where the trash could not be written, only a Git object that no commit names."""
+    commit: str = ""
+    """The commit that holds them, where one does."""
+    until: int = 0
+    """Unix seconds until which the trash keeps them; 0 for another place."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrashItem:
+    """What the trash holds of one file: its bytes at the time of the write that took them away."""
+
+    address: Address
+    """Where the file was."""
+    revision: Revision
+    """Of the bytes; by it callers name the item."""
+    size: int
+    """Bytes."""
+    when: int
+    """Unix seconds of that write."""
+    loss: Loss
+    name: str
+    """The item's own name in the trash."""
+
+
+class Trash(Protocol):
+    """What was deleted or replaced in one folder while no commit held it; nothing is kept for longer than 30 days."""
+
+    def items(self) -> list[TrashItem]:
+        """What is there, newest first, then by address."""
+        ...
+
+    def content(self, item: TrashItem) -> bytes:
+        """The bytes of an item.
+
+        Raises:
+            NotFoundError: it is gone.
+            StorageError: it cannot be read, or its bytes are not those that were kept.
+        """
+        ...
+
+    def discard(self, item: TrashItem) -> None:
+        """Remove an item, which may be gone already."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Receipt:
     """What an acknowledged write did. All of it is durable when the caller has this."""
@@ -75,3 +131,5 @@ class Receipt:
     revisions: dict[Address, Revision] = field(default_factory=dict[Address, Revision])
     """The new revision of every written document; removed ones are absent."""
     removed: tuple[Address, ...] = ()
+    kept: dict[Address, Kept] = field(default_factory=dict[Address, Kept])
+    """Where the old bytes are of what was deleted, or replaced with `keep`."""

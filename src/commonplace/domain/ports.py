@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # a server answers its client before it loads them
     from commonplace.domain.addresses import Address
-    from commonplace.domain.cascade.foreign import ForeignNode
-    from commonplace.domain.changes import Author, Commit, FileStat, Receipt, Revision
+    from commonplace.domain.changes import Author, Commit, FileStat, Receipt, Revision, Trash
     from commonplace.domain.documents import Document
     from commonplace.domain.query import (
         Counts,
@@ -53,12 +52,23 @@ class Transaction(Protocol):
         """Whether the file is there, as this transaction would leave it."""
         ...
 
-    def put(self, address: Address, content: bytes) -> None:
-        """Create or replace a file; missing folders are made."""
+    def put(self, address: Address, content: bytes, *, keep: bool = False) -> None:
+        """Create or replace a file; missing folders are made.
+
+        Args:
+            address: Of the file.
+            content: Its new bytes.
+            keep: Whether the bytes that are there must stay to be had, as the writer may not have seen them: where no
+                commit holds them, the trash keeps them. `Receipt.kept` says where they are.
+        """
         ...
 
-    def remove(self, address: Address) -> None:
+    def remove(self, address: Address, *, keep: bool = True) -> None:
         """Delete a file; folders left empty by it are removed.
+
+        Args:
+            address: Of the file.
+            keep: As for `put`; false for a file whose bytes go elsewhere.
 
         Raises:
             NotFoundError: no such file.
@@ -223,6 +233,11 @@ class Store(Protocol):
         """Commits by request and publishing; None where there is no Git work tree."""
         ...
 
+    @property
+    def trash(self) -> Trash | None:
+        """What writes have deleted or replaced and no commit holds; None where nothing is ever written."""
+        ...
+
     def transaction(self, message: str, author: Author | None = None) -> AbstractContextManager[Transaction]:
         """One write: locked across processes, durable, and (in a committing store) one commit, when it ends.
 
@@ -377,24 +392,4 @@ class Index(Protocol):
         ...
 
 
-class ForeignGraph(Protocol):
-    """A graph of nodes behind another server. Every call has its own time limit, after which the server is ended."""
-
-    def node_ids(self) -> list[str]:
-        """The ids of all nodes.
-
-        Raises:
-            UnavailableError: the server does not start, does not answer in time, or answers something else.
-        """
-        ...
-
-    def node(self, identifier: str) -> ForeignNode | None:
-        """One node, None when there is none of that id; raises as `node_ids` does."""
-        ...
-
-    def close(self) -> None:
-        """End the server, if it runs."""
-        ...
-
-
-__all__ = ["ForeignGraph", "History", "Index", "Progress", "Repository", "Revision", "Store", "Transaction"]
+__all__ = ["History", "Index", "Progress", "Repository", "Revision", "Store", "Transaction"]

@@ -107,5 +107,5 @@ def _write(collection: Collection, message: str, changes: Callable[[Mapping[str,
         new = [problem for problem in after if problem not in before]
         if new:
             raise InvalidInputError(" ".join(new), kind="schema", hint="Mend the definition and try again.")
-        transaction.put(address, content)
+        transaction.put(address, content, keep=True)
     return read_schema(content)

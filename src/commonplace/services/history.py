@@ -86,7 +86,7 @@ def restore(
                 current_revision=revision_of(current),
             )
         if current != content:
-            transaction.put(address, content)
+            transaction.put(address, content, keep=True)
     collection.index.update([address])
     written = Written(address, revision_of(content), transaction.receipt.commit, created=current is None)
     return Restored(written, "created" if current is None else "unchanged" if current == content else "updated")

@@ -59,7 +59,10 @@ class Settings:
     ]
     state_dir: Annotated[
         Path,
-        About("Where locks and journals of folders without Git live.", default="$XDG_STATE_HOME/commonplace"),
+        About(
+            "Where the trash lies, and locks and journals of folders without Git.",
+            default="$XDG_STATE_HOME/commonplace",
+        ),
     ]
     model_dir: Annotated[
         Path,

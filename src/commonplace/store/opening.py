@@ -11,11 +11,13 @@ from commonplace.domain.errors import ConfigError, GitError, StorageError
 from commonplace.domain.ports import Store
 from commonplace.store.disk.folder import Folder
 from commonplace.store.disk.journal import Journal
+from commonplace.store.disk.trash import FolderTrash
 from commonplace.store.git.bare import BareStore
 from commonplace.store.git.past.history import GitHistory, NoHistory
 from commonplace.store.git.repository import GitRepository
 from commonplace.store.git.writing import GitWriter
 from commonplace.store.locking import WriterLock
+from commonplace.store.retention import Retention
 from commonplace.store.stores import FolderStore, Terms, key_of
 from commonplace.store.writing import Writer
 
@@ -51,7 +53,7 @@ def open_store(path: Path, *, commit: Literal["auto", "manual"], state_dir: Path
         return _plain(folder, state_dir)
     if found.work_tree is None:
         return _bare(folder, repository)
-    return _in_repository(folder, repository, commits=commit == "auto")
+    return _in_repository(folder, repository, state_dir, commits=commit == "auto")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +127,26 @@ def _plain(folder: Folder, state_dir: Path) -> FolderStore:
     lock = WriterLock(state_dir / f"{key_of(folder)}.lock")
     journal = Journal(state_dir / f"{key_of(folder)}.journal")
     writer = Writer(folder.path, lock, journal, None)
-    return FolderStore(folder, writer, NoHistory(), Terms())
+    return FolderStore(folder, writer, NoHistory(), Terms(retention_of(folder, None, state_dir)))
 
 
-def _in_repository(folder: Folder, repository: GitRepository, *, commits: bool) -> FolderStore:
+def _in_repository(folder: Folder, repository: GitRepository, state_dir: Path, *, commits: bool) -> FolderStore:
     below = os.path.relpath(folder.path, repository.root)
     prefix = "" if below == "." else f"{below}/"
     gitdir = repository.gitdir
     git = GitWriter(repository)
     lock, journal = WriterLock(gitdir / "commonplace.lock"), Journal(gitdir / "commonplace.journal")
     writer = Writer(repository.root, lock, journal, git)
-    return FolderStore(folder, writer, GitHistory(repository, prefix, folder), Terms(prefix, git, commits))
+    terms = Terms(retention_of(Folder(repository.root), repository, state_dir), prefix, git, commits)
+    return FolderStore(folder, writer, GitHistory(repository, prefix, folder), terms)
+
+
+def retention_of(root: Folder, repository: GitRepository | None, state_dir: Path) -> Retention:
+    """What keeps the bytes that writes below a root take away.
+
+    Args:
+        root: The work tree, or the folder without Git.
+        repository: Whose work tree it is.
+        state_dir: As for `open_store`.
+    """
+    return Retention(root, repository, FolderTrash(state_dir / "trash", key_of(root)))

@@ -12,16 +12,18 @@ from pathlib import Path
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Author, FileStat
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, ReadOnlyError, UnavailableError
-from commonplace.domain.ports import History, Repository, Transaction
+from commonplace.domain.ports import History, Repository, Transaction, Trash
 from commonplace.store.disk.folder import Folder
 from commonplace.store.disk.ignoring import IgnoreRules
 from commonplace.store.disk.scanning import Scan
 from commonplace.store.disk.swapping import Change, refusals
+from commonplace.store.disk.trash import TrashBelow
 from commonplace.store.git.committing import wording
 from commonplace.store.git.tracking import TrackedDocuments
 from commonplace.store.git.writing import GitWriter
 from commonplace.store.locking import WAIT_SECONDS
 from commonplace.store.publishing import Publisher
+from commonplace.store.retention import Retention
 from commonplace.store.transactions import Draft
 from commonplace.store.writing import Plan, Writer
 
@@ -30,6 +32,8 @@ from commonplace.store.writing import Plan, Writer
 class Terms:
     """How a folder is written."""
 
+    retention: Retention
+    """Keeps what writes take away."""
     prefix: str = ""
     """From the writer's root to the folder: "" or a path that ends in a slash."""
     git: GitWriter | None = None
@@ -124,6 +128,11 @@ class FolderStore:
         git = self._terms.git
         return Publisher(self._folder, self._writer, git, self._terms.prefix) if git else None
 
+    @property
+    def trash(self) -> Trash:
+        """What writes have deleted or replaced and no commit holds."""
+        return TrashBelow(self._terms.retention.trash, self._terms.prefix)
+
     @contextmanager
     def transaction(self, message: str, author: Author | None = None) -> Generator[Transaction]:
         """One write: locked across processes, durable, and one commit in a committing store, when it ends."""
@@ -133,12 +142,15 @@ class FolderStore:
             draft = Draft(self._folder)
             yield draft
             self._require_writable()
-            changes = draft.changes(self._terms.prefix)
+            # A commit of a page takes in what the user had edited there and not committed, so that goes to the trash.
+            changes = draft.changes(self._terms.prefix, keep=self._terms.commits)
             if self._terms.git:
                 self._terms.git.refuse_left_out([change.path for change in changes if change.before is None])
             self._require_served(changes)
             plan = self._plan(changes, message, author)
-            draft.acknowledge(self._writer.apply(changes, plan) if changes else "")
+            with self._terms.retention.kept(changes) as kept:
+                commit = self._writer.apply(changes, plan) if changes else ""
+            draft.acknowledge(commit, kept)
 
     def recover(self) -> list[str]:
         """Finish or undo what a killed process left; a writer at work elsewhere has done so already."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Mapping
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.changes import FileStat, Receipt
+from commonplace.domain.changes import FileStat, Kept, Receipt
 from commonplace.domain.errors import InvalidInputError, NotFoundError, ReadOnlyError
 from commonplace.domain.revisions import is_pointer, revision_of
 from commonplace.store.disk.folder import Folder, opened_folder
@@ -25,6 +26,7 @@ class Draft:
         self._receipt: Receipt | None = None
         self._seen: dict[Address, Seen] = {}
         self._changes: dict[Address, bytes | None] = {}
+        self._keep: set[Address] = set()
 
     def read(self, address: Address) -> bytes:
         """The bytes as this transaction would leave them."""
@@ -41,21 +43,21 @@ class Draft:
             return self._changes[address] is not None
         return self._folder.stat(address) is not None
 
-    def put(self, address: Address, content: bytes) -> None:
-        """Create or replace a file.
+    def put(self, address: Address, content: bytes, *, keep: bool = False) -> None:
+        """Create or replace a file, keeping the bytes that are there if asked to.
 
         Raises:
             InvalidInputError: something else than a regular file has that name.
         """
         _require_writable(self._folder, address)
-        self._changes[address] = content
+        self._change(address, content, keep=keep)
 
-    def remove(self, address: Address) -> None:
-        """Delete a file."""
+    def remove(self, address: Address, *, keep: bool = True) -> None:
+        """Delete a file, keeping its bytes unless told otherwise."""
         if not self.exists(address):
             raise _missing(address)
         _require_writable(self._folder, address)
-        self._changes[address] = None
+        self._change(address, None, keep=keep)
 
     @property
     def receipt(self) -> Receipt:
@@ -64,8 +66,12 @@ class Draft:
             raise RuntimeError("a transaction has no receipt before its block has ended without an error")
         return self._receipt
 
-    def changes(self, prefix: str) -> list[Change]:
-        """What is to be done, without what would change nothing; paths begin with `prefix`.
+    def changes(self, prefix: str, *, keep: bool = False) -> list[Change]:
+        """What is to be done, without what would change nothing.
+
+        Args:
+            prefix: Begins each path.
+            keep: Whether the old bytes of every replaced file must stay to be had.
 
         Raises:
             ConflictError: another program has changed a file since this transaction read it.
@@ -77,17 +83,24 @@ class Draft:
             if content is None and before is None:
                 continue
             if content is None or before is None or revision_of(content) != before.revision:
-                changes.append(Change(f"{prefix}{address.path}", before, content, address.path))
+                kept = address in self._keep or (keep and content is not None)
+                changes.append(Change(f"{prefix}{address.path}", before, content, address.path, kept))
         return changes
 
-    def acknowledge(self, commit: str) -> None:
-        """Say that all of it is durable, in this commit ("" for none)."""
+    def acknowledge(self, commit: str, kept: Mapping[str, Kept]) -> None:
+        """Say that all of it is durable, in this commit ("" for none), and where old bytes are, by shown path."""
         items = self._changes.items()
         self._receipt = Receipt(
             commit,
             {address: revision_of(content) for address, content in items if content is not None},
             tuple(address for address, content in items if content is None),
+            {Address(path): where for path, where in kept.items()},
         )
+
+    def _change(self, address: Address, content: bytes | None, *, keep: bool) -> None:
+        self._changes[address] = content
+        if keep:
+            self._keep.add(address)
 
     def _before(self, address: Address, content: bytes | None) -> Seen | None:
         now = self._folder.stat(address)

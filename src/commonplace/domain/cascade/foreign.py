@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 from commonplace.domain.cascade.concepts import free_key
 from commonplace.domain.cascade.values import Concept, ConceptSection, newness
@@ -51,3 +52,23 @@ def _sections(node: ForeignNode, updated: str | None) -> Iterator[ConceptSection
     if node.see_also:
         links = ", ".join(f"[[{target}]]" for target in node.see_also)
         yield ConceptSection(free_key("related", taken), "## Related {#related}", links, updated)
+
+
+class ForeignGraph(Protocol):
+    """A graph of nodes behind another server. Every call has its own time limit, after which the server is ended."""
+
+    def node_ids(self) -> list[str]:
+        """The ids of all nodes.
+
+        Raises:
+            UnavailableError: the server does not start, does not answer in time, or answers something else.
+        """
+        ...
+
+    def node(self, identifier: str) -> ForeignNode | None:
+        """One node, None when there is none of that id; raises as `node_ids` does."""
+        ...
+
+    def close(self) -> None:
+        """End the server, if it runs."""
+        ...

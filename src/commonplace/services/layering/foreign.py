@@ -10,12 +10,11 @@ from threading import Lock
 from typing import TypeVar
 
 from commonplace.domain.cascade.concepts import concept_id
-from commonplace.domain.cascade.foreign import concept_of
+from commonplace.domain.cascade.foreign import ForeignGraph, concept_of
 from commonplace.domain.cascade.linking import body_links
 from commonplace.domain.cascade.values import Concept, Rank
 from commonplace.domain.cascade.words import Asked, WordIndex
 from commonplace.domain.errors import InvalidInputError, UnavailableError
-from commonplace.domain.ports import ForeignGraph
 from commonplace.services.layering.layers import Match, StoredLink, Summaries
 
 log = logging.getLogger(__name__)

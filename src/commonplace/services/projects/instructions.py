@@ -55,7 +55,7 @@ def update_main(home: Home, project_id: str, content: str) -> None:
 
     def act(transaction: Transaction) -> None:
         folder = home.folder_for_writing(transaction, project_id, create=True)
-        transaction.put(parse_address(f"{folder}/{MAIN}"), content.encode())
+        transaction.put(parse_address(f"{folder}/{MAIN}"), content.encode(), keep=True)
 
     home.write(project_id, f"Updated {MAIN}", act)
 
@@ -85,7 +85,7 @@ def import_main(home: Home, project_id: str, texts: Sequence[tuple[str, str]], *
                 kind="document",
                 hint="Pass --force to replace them; Git keeps the old ones.",
             )
-        transaction.put(address, content.encode())
+        transaction.put(address, content.encode(), keep=True)
 
     home.write(project_id, f"Imported {', '.join(name for name, _ in texts)} as {MAIN}", act)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from commonplace.domain import edits
 from commonplace.domain.addresses import Address
-from commonplace.domain.changes import Author, Receipt, Revision
+from commonplace.domain.changes import Author, Kept, Receipt, Revision
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import (
     AlreadyExistsError,
@@ -38,6 +38,8 @@ class Intent:
     """The commit's message, or "" for the verb and the document's name."""
     author: Author | None = None
     """Who the commit names, or None for the configured identity."""
+    keep: bool = False
+    """Whether what an edit replaces must stay to be had, as what is deleted always does: `Transaction.put` says how."""
 
 
 ANY = Intent()
@@ -58,6 +60,8 @@ class Written:
     created: bool = False
     updated: tuple[Address, ...] = ()
     """Other documents that the write changed too: those whose links a rename rewrote, by path."""
+    kept: Kept | None = None
+    """Where the bytes are that were there, if they had to be kept."""
 
 
 def create(collection: Collection, address: Address, content: bytes, intent: Intent = ANY) -> Written:
@@ -128,7 +132,7 @@ def edit(collection: Collection, address: Address, change: Change, intent: Inten
         raw = existing(collection, transaction, address, intent)
         content = change(read_document(address, raw))
         _check_size(content)
-        transaction.put(address, content)
+        transaction.put(address, content, keep=intent.keep)
     return _done(collection, address, transaction.receipt)
 
 
@@ -163,7 +167,7 @@ def append(collection: Collection, address: Address, text: str, intent: Intent =
 
 
 def delete(collection: Collection, address: Address, intent: Intent = ANY) -> Written:
-    """Delete a document; its history stays.
+    """Delete a document; `Written.kept` says where its last bytes are.
 
     Raises:
         NotFoundError: no such document.
@@ -223,7 +227,8 @@ def _check_size(content: bytes) -> None:
 
 def _done(collection: Collection, address: Address, receipt: Receipt, *, created: bool = False) -> Written:
     take_in(collection, _touched(receipt, address))
-    return Written(address, receipt.revisions.get(address, ""), receipt.commit, created=created)
+    now, before = receipt.revisions.get(address, ""), receipt.kept.get(address)
+    return Written(address, now, receipt.commit, created=created, kept=before)
 
 
 def take_in(collection: Collection, addresses: Sequence[Address]) -> None:

@@ -52,7 +52,7 @@ def rename(
             _require_no_file(transaction, new)
         contents[new_address] = rewritten.pop(new_address, moved)
         for old in moves:
-            transaction.remove(old)
+            transaction.remove(old, keep=False)
         for place, content in (contents | rewritten).items():
             transaction.put(place, content)
     take_in(collection, [*moves, *moves.values(), *rewritten])

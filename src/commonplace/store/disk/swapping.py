@@ -45,6 +45,8 @@ class Change:
     """None: there shall be no file."""
     shown: str = ""
     """How errors name it, "" for its path."""
+    keep: bool = False
+    """Whether the bytes before must stay to be had."""
 
     @property
     def step(self) -> Step:

@@ -113,6 +113,11 @@ class BareStore:
         """None: there is no work tree to commit from."""
         return
 
+    @property
+    def trash(self) -> None:
+        """None: nothing is ever written."""
+        return
+
     def transaction(self, message: str, author: Author | None = None) -> AbstractContextManager[Transaction]:
         """Raises ReadOnlyError: nothing is written here."""
         del message, author

@@ -23,7 +23,7 @@ from commonplace.store.disk.journal import Journal
 from commonplace.store.git.repository import GitRepository, guarded
 from commonplace.store.git.writing import GitWriter
 from commonplace.store.locking import WAIT_SECONDS, WriterLock, lock_file
-from commonplace.store.opening import find_repository, open_store
+from commonplace.store.opening import find_repository, open_store, retention_of
 from commonplace.store.publishing import own_programs
 from commonplace.store.remote.activity import ActivityLog
 from commonplace.store.remote.folders import Subfolders
@@ -89,7 +89,7 @@ def open_home(path: Path, state_dir: Path, who: Author) -> Opened:
     git = GitWriter(repository)
     gitdir = repository.gitdir
     writer = Writer(root, WriterLock(gitdir / "commonplace.lock"), Journal(gitdir / "commonplace.journal"), git)
-    tree = WorkTree(Folder(root), git, writer, who)
+    tree = WorkTree(Folder(root), git, writer, retention_of(Folder(root), repository, state_dir), who)
     if not store.read_only_reason:
         _begin(store, who, tree if made else None)
         _exclude(repository)

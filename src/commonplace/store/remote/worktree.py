@@ -22,6 +22,7 @@ from commonplace.store.git.objects import EXECUTABLE, FILE, Entry
 from commonplace.store.git.past.trees import Trees
 from commonplace.store.git.repository import GitRepository
 from commonplace.store.git.writing import GitWriter
+from commonplace.store.retention import Retention
 from commonplace.store.writing import Writer
 
 _REGULAR = {FILE, EXECUTABLE}
@@ -47,6 +48,7 @@ class WorkTree:
     folder: Folder
     git: GitWriter
     writer: Writer
+    retention: Retention
     who: Author
 
     @property
@@ -92,6 +94,8 @@ class WorkTree:
     def move(self, commit: str) -> None:
         """Bring branch and files to another commit; what is not tracked stays as it is.
 
+        What was edited since the last commit, in the moment before, goes to the trash.
+
         Raises:
             ConflictError, UnavailableError: a file or the branch was changed meanwhile; nothing was changed.
         """
@@ -102,7 +106,8 @@ class WorkTree:
         paths = [os.fsdecode(path) for path in trees.differing(before, repository.tree_of(commit))]
         changed = {path: repository.entry(commit, path) for path in paths}
         changes = [change for path in paths if (change := self._change(path, old, changed[path]))]
-        self.writer.apply(changes, lambda token: Move(repository, token, commit, changed))
+        with self.retention.kept(changes):
+            self.writer.apply(changes, lambda token: Move(repository, token, commit, changed))
 
     def _change(self, path: str, old: str, entry: Entry | None) -> Change | None:
         """What becomes of one file; None where it stays: it is not tracked, is a link, or says so already."""
@@ -115,7 +120,7 @@ class WorkTree:
         status, now = found
         if self.repository.entry(old, path) is None or now == content:
             return None
-        return Change(path, Seen(status, revision_of(now)), content)
+        return Change(path, Seen(status, revision_of(now)), content, keep=True)
 
     def _edited(self) -> Iterator[tuple[str, tuple[FileStat, bytes] | None]]:
         """Path, facts and bytes of every file that a commit of all would change; None for one that it would remove."""

@@ -1,0 +1,158 @@
+"""Keeping the bytes that a write deletes or replaces, where no commit holds them.
+
+The trash (`store.disk.trash`) keeps them for 30 days. In a Git repository they also become a blob that no commit names:
+`git cat-file blob ID` shows it until Git prunes it, after two weeks by default and at once with `git gc --prune=now`.
+That is why the trash, and not the blob, is what a caller is promised. Only where the trash cannot be written the blob
+stands alone, and the answer says so.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.changes import Kept, Loss, TrashItem
+from commonplace.domain.errors import KnowledgeError, StorageError
+from commonplace.domain.revisions import revision_of
+from commonplace.store.disk.durable import Unsynced, sync_folders
+from commonplace.store.disk.folder import Folder
+from commonplace.store.disk.swapping import Change, changed_meanwhile
+from commonplace.store.disk.trash import DAYS, FolderTrash
+from commonplace.store.git.filters import stored_form
+from commonplace.store.git.objects import NewObjects
+from commonplace.store.git.repository import GitRepository
+
+_BATCH = 32
+"""Files that are kept, and in memory, at a time."""
+_Lost = tuple[Change, bytes]
+
+
+class Retention:
+    """What keeps the old bytes of writes below one root: a work tree, or a folder without Git."""
+
+    def __init__(self, root: Folder, repository: GitRepository | None, trash: FolderTrash) -> None:
+        self.trash = trash
+        self._root = root
+        self._repository = repository
+
+    @contextmanager
+    def kept(self, changes: Sequence[Change]) -> Generator[Mapping[str, Kept]]:
+        """Around a write, under the writer's lock: where the old bytes are of what is to be kept, by shown path.
+
+        When the write fails, what was kept of a file that is as it was goes from the trash again.
+
+        Raises:
+            ConflictError: another program changed one of the files meanwhile.
+            StorageError: the bytes cannot be kept; nothing was changed.
+        """
+        head = self._head()
+        kept: dict[str, Kept] = {}
+        items: list[TrashItem] = []
+        lost: list[Change] = []
+        for change in changes:
+            if not change.keep or change.before is None:
+                continue
+            if head and self._holds(head, change):
+                kept[_shown(change)] = Kept(change.before.revision, "commit", head)
+            else:
+                lost.append(change)
+        try:
+            for start in range(0, len(lost), _BATCH):
+                self._save(lost[start : start + _BATCH], kept, items)
+            yield kept
+        except BaseException:
+            for item in items:
+                if self._is_there(item):
+                    self.trash.discard(item)
+            raise
+
+    def _is_there(self, item: TrashItem) -> bool:
+        """Whether the file still has the bytes: a write that was reported as failed may have been made after all."""
+        try:
+            return revision_of(self._root.read(item.address)) == item.revision
+        except (OSError, KnowledgeError):
+            return False
+
+    def _head(self) -> str:
+        try:
+            return self._repository.head if self._repository else ""
+        except KnowledgeError:  # a repository that cannot be read holds nothing for certain
+            return ""
+
+    def _holds(self, head: str, change: Change) -> bool:
+        """Whether a commit has these bytes at this path, line ends as Git stores them."""
+        repository = self._repository
+        if repository is None or change.before is None:
+            return False
+        try:
+            entry = repository.entry(head, change.path)
+            if entry is None or entry.id == change.before.revision:
+                return entry is not None
+            return entry.id == revision_of(stored_form(repository, change.path, self._content(change)))
+        except KnowledgeError:
+            return False
+
+    def _content(self, change: Change) -> bytes:
+        """The bytes that the writer saw.
+
+        Raises:
+            ConflictError: they are no longer there.
+        """
+        content = self._root.load(Address(change.path))[1]
+        if change.before is None or revision_of(content) != change.before.revision:
+            raise changed_meanwhile(_shown(change), revision_of(content))
+        return content
+
+    def _save(self, changes: Sequence[Change], kept: dict[str, Kept], items: list[TrashItem]) -> None:
+        contents = [(change, self._content(change)) for change in changes]
+        named = self._as_objects([content for _, content in contents])
+        try:
+            new = self.trash.put([(change.path, _loss(change), content) for change, content in contents])
+        except OSError as error:
+            if not named:
+                raise _unkeepable(changes, error) from error
+            kept.update({_shown(change): Kept(revision_of(content), "object") for change, content in contents})
+            return
+        items.extend(new)
+        for change, item in zip(changes, new, strict=True):
+            kept[_shown(change)] = Kept(item.revision, "trash", until=item.when + DAYS * 86_400)
+
+    def _as_objects(self, contents: Sequence[bytes]) -> bool:
+        """Write blobs that no commit names; whether they are durable."""
+        repository = self._repository
+        if repository is None:
+            return False
+        objects = NewObjects(repository.objects, secrets.token_hex(6), repository.has_object)
+        try:
+            for content in contents:
+                objects.add("blob", content)
+            with Unsynced() as unsynced:
+                objects.write(unsynced)
+                unsynced.sync()
+            sync_folders(objects.place())
+        except (OSError, KnowledgeError):
+            with suppress(OSError):
+                objects.discard()
+            return False
+        return True
+
+
+def _shown(change: Change) -> str:
+    return change.shown or change.path
+
+
+def _loss(change: Change) -> Loss:
+    return "deleted" if change.content is None else "replaced"
+
+
+def _unkeepable(changes: Sequence[Change], error: OSError) -> StorageError:
+    names = ", ".join(_shown(change) for change in changes[:3])
+    return StorageError(
+        f"The last text of {names} is in no commit and could not be kept: {error.strerror or 'unknown reason'}. "
+        "Nothing was changed.",
+        kind="collection",
+        hint="Commit it first, or check the permissions and the free space of the state folder (setting state_dir).",
+        errno=error.errno or 0,
+    )
