@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.changes import Author, FileStat
+from commonplace.domain.changes import Author, FileStat, Trash
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, ReadOnlyError, UnavailableError
-from commonplace.domain.ports import History, Repository, Transaction, Trash
+from commonplace.domain.ports import History, Repository, Transaction
 from commonplace.store.disk.folder import Folder
 from commonplace.store.disk.ignoring import IgnoreRules
 from commonplace.store.disk.scanning import Scan

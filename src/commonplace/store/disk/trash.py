@@ -143,9 +143,9 @@ class FolderTrash:
                     _remove(file)
         left = sorted(_files(self._folder), key=lambda one: one[1].st_mtime_ns, reverse=True)
         kept = 0
-        for file, status in left:
+        for number, (file, status) in enumerate(left):
             kept += status.st_size
-            if kept > self._max_bytes and file.name not in new:
+            if kept > self._max_bytes and number and file.name not in new:
                 kept -= status.st_size
                 _remove(file)
         self._bytes, self._pruned = kept, time.monotonic() if due else self._pruned
