@@ -13,12 +13,30 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import cast
+from typing import Protocol, cast
 
 from commonplace.domain.search_text import Analyze, grams
 from commonplace.index.words.texts import DocumentText, text_from_json
 
 HIGHEST = "\U0010ffff"
+
+
+class Texts(Protocol):
+    """One field of some texts, as BM25 counts it."""
+
+    @property
+    def lengths(self) -> Sequence[int]:
+        """Words of each text."""
+        ...
+
+    @property
+    def vocabulary(self) -> Iterable[str]:
+        """Every word, once."""
+        ...
+
+    def holding(self, word: str) -> int:
+        """In how many of the texts a word stands."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -31,6 +49,60 @@ class Words:
     def counts(self) -> Counter[str]:
         """How often each stands there."""
         return Counter(self.order)
+
+    @property
+    def lengths(self) -> Sequence[int]:
+        """The length of the one text."""
+        return (len(self.order),)
+
+    @property
+    def vocabulary(self) -> Iterable[str]:
+        """Its words, each once."""
+        return self.counts
+
+    def holding(self, word: str) -> int:
+        """1 if the word stands there."""
+        return int(word in self.counts)
+
+
+class Postings:
+    """One field of the sections of a document, by word: a search looks only at the sections that hold its words.
+
+    Args:
+        texts: The words of each section.
+    """
+
+    def __init__(self, texts: Iterable[Sequence[str]]) -> None:
+        self.lengths: list[int] = []
+        """Words of each section."""
+        self._places: dict[str, list[tuple[int, int]]] = {}
+        for number, words in enumerate(texts):
+            self.lengths.append(len(words))
+            for word, count in Counter(words).items():
+                self._places.setdefault(word, []).append((number, count))
+
+    @property
+    def vocabulary(self) -> Iterable[str]:
+        """Every word, once."""
+        return self._places
+
+    def places(self, word: str) -> Sequence[tuple[int, int]]:
+        """The sections that hold a word, by their position, and how often each does."""
+        return self._places.get(word, ())
+
+    def holding(self, word: str) -> int:
+        """In how many sections a word stands."""
+        return len(self.places(word))
+
+
+@dataclass(frozen=True, slots=True)
+class Sections:
+    """The sections of a document."""
+
+    ordinals: Sequence[int]
+    """By position in the postings."""
+    fields: Mapping[str, Postings]
+    """Words under `body`, grams under `grams`."""
 
 
 @dataclass(frozen=True)
@@ -53,12 +125,11 @@ class RecentDocument:
         return {**words, "grams": Words(grams(self.text.body))}
 
     @cached_property
-    def sections(self) -> Sequence[tuple[int, Mapping[str, Words]]]:
-        """Ordinal, and words and grams, of every section."""
-        return [
-            (ordinal, {"body": Words(self.analyze(text)), "grams": Words(grams(text))})
-            for ordinal, text in self.text.sections
-        ]
+    def sections(self) -> Sections:
+        """Words and grams of every section."""
+        texts = [text for _, text in self.text.sections]
+        fields = {"body": Postings(map(self.analyze, texts)), "grams": Postings(map(grams, texts))}
+        return Sections([ordinal for ordinal, _ in self.text.sections], fields)
 
 
 class Recent:

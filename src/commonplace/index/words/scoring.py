@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TypedDict, cast
 
 import tantivy
@@ -14,14 +16,14 @@ from commonplace.domain.search_text import Phrase
 from commonplace.index.words import fulltext as ft
 from commonplace.index.words.composing import CLOSE, COMPOUND_WEIGHT, FIELD_WEIGHTS, FieldWeight
 from commonplace.index.words.dictionary import Wishes
-from commonplace.index.words.recent import Recent, RecentDocument, Words
+from commonplace.index.words.recent import Recent, RecentDocument, Sections, Texts, Words
 from commonplace.index.words.scope import Scope
 
 PROBES = 200
 """Words tried until one is found of which the full text can say how long its texts are on average."""
 
 Fields = Mapping[str, Words]
-"""The words of a document or section, by field."""
+"""The words of a document, by field."""
 
 
 class Statistics:
@@ -30,19 +32,21 @@ class Statistics:
     Args:
         searcher: Of documents, or of sections.
         schema: Their fields.
-        texts: The recent ones.
+        texts: The recent ones, by field.
     """
 
-    def __init__(self, searcher: tantivy.Searcher, schema: tantivy.Schema, texts: Sequence[Fields]) -> None:
+    def __init__(
+        self, searcher: tantivy.Searcher, schema: tantivy.Schema, texts: Sequence[Mapping[str, Texts]]
+    ) -> None:
         self._searcher = searcher
         self._schema = schema
         self._texts = texts
         self._fields: dict[str, FieldStatistics] = {}
+        self._holding: dict[tuple[str, str], int] = {}
 
-    def worth(self, field: str, word: str, words: Words) -> float:
-        """What a word in a field of a text is worth."""
-        count = words.counts[word]
-        return bm25(count, len(words.order), self._holders(field, word), self._of(field)) if count else 0.0
+    def worth(self, field: str, word: str, count: int, length: int) -> float:
+        """What a word is worth that stands so often in a field of so many words."""
+        return bm25(count, length, self._holders(field, word), self._of(field)) if count else 0.0
 
     def worth_of_run(self, field: str, run: Sequence[str], words: Words) -> float:
         """What words that stand there together are worth."""
@@ -51,16 +55,16 @@ class Statistics:
             return 0.0
         return phrase_bm25(count, len(words.order), [self._holders(field, word) for word in run], self._of(field))
 
-    def best(self, field: str, words: Words, forms: Iterable[tuple[str, float]]) -> float:
-        """What the forms of a word are worth."""
-        return best_of(weight * self.worth(field, form, words) for form, weight in forms if form in words.counts)
-
     def _holders(self, field: str, word: str) -> int:
-        return self._searcher.doc_freq(field, word) + sum(word in text[field].counts for text in self._texts)
+        known = self._holding.get((field, word))
+        if known is None:
+            newer = sum(text[field].holding(word) for text in self._texts)
+            known = self._holding[field, word] = self._searcher.doc_freq(field, word) + newer
+        return known
 
     def _of(self, field: str) -> FieldStatistics:
         if field not in self._fields:
-            lengths = [len(text[field].order) for text in self._texts]
+            lengths = [length for text in self._texts for length in text[field].lengths]
             own = sum(lengths) / len(lengths) if lengths else 0.0
             total = self._searcher.num_docs
             average = (total and self._average_length(field)) or own
@@ -79,8 +83,8 @@ class Statistics:
                 return _explained_average(cast("_Explanation", explanation))
         return 0.0
 
-    def _probes(self, field: str) -> list[str]:
-        return [*dict.fromkeys(word for text in self._texts for word in text[field].counts)][:PROBES]
+    def _probes(self, field: str) -> Iterable[str]:
+        return islice((word for text in self._texts for word in text[field].vocabulary), PROBES)
 
 
 class RecentScorer:
@@ -98,7 +102,7 @@ class RecentScorer:
         self._recent = recent
         texts = [document.fields for document in recent.documents.values()]
         self._documents = Statistics(searchers.documents, fulltext.document_schema, texts)
-        parts = [part for document in recent.documents.values() for _, part in document.sections]
+        parts = [document.sections.fields for document in recent.documents.values()]
         self._sections = Statistics(searchers.sections, fulltext.section_schema, parts)
 
     def documents(self, scope: Scope) -> dict[int, float]:
@@ -112,16 +116,31 @@ class RecentScorer:
 
     def sections(self, key: int) -> list[tuple[int, float]]:
         """Ordinal and score of the sections of a document that hold something of what is searched, best first."""
-        scored = [(ordinal, self._score_section(words)) for ordinal, words in self._recent.documents[key].sections]
-        return sorted(((at, score) for at, score in scored if score > 0), key=lambda one: (-one[1], one[0]))
+        sections = self._recent.documents[key].sections
+        scores: defaultdict[int, float] = defaultdict(float)
+        for word in self._wishes.words:
+            found: defaultdict[int, list[float]] = defaultdict(list)
+            for form, weight in CLOSE.forms(word.forms):
+                for place, worth in self._worths(sections, ft.BODY, form):
+                    found[place].append(weight * worth)
+            for place, worths in found.items():
+                scores[place] += CLOSE.weight * word.count * best_of(worths)
+        for gram, count in self._wishes.grams.items():
+            for place, worth in self._worths(sections, ft.GRAMS, gram):
+                scores[place] += count * worth
+        for phrase in (*self._wishes.phrases, *map(Phrase, self._wishes.parted)):
+            for place, worth in self._all_of(sections, phrase).items():
+                scores[place] += worth
+        found_at = ((sections.ordinals[place], score) for place, score in scores.items() if score > 0)
+        return sorted(found_at, key=lambda one: (-one[1], one[0]))
 
     def _score(self, document: RecentDocument) -> float | None:
         if any(_holds(document, phrase) for phrase in self._wishes.excluded):
             return None
         if not all(_holds(document, phrase) for phrase in self._wishes.phrases):
             return None
-        score = sum(self._words(self._documents, name, field, document.fields) for name, field in FIELD_WEIGHTS.items())
-        score += self._pairs(self._documents, document.fields)
+        score = sum(self._words(name, field, document.fields) for name, field in FIELD_WEIGHTS.items())
+        score += sum(count * self._worth(ft.GRAMS, gram, document.fields) for gram, count in self._wishes.grams.items())
         for compound in (*self._wishes.compounds, *self._wishes.parted):
             score += COMPOUND_WEIGHT * self._documents.worth_of_run(ft.BODY, compound, document.fields[ft.BODY])
         for phrase in self._wishes.phrases:
@@ -129,23 +148,34 @@ class RecentScorer:
             score += self._documents.worth_of_run(ft.GRAMS, phrase.grams, document.fields[ft.GRAMS])
         return score if score > 0 or self._wishes.phrases or not self._wishes.any else None
 
-    def _score_section(self, fields: Fields) -> float:
-        score = self._words(self._sections, ft.BODY, CLOSE, fields) + self._pairs(self._sections, fields)
-        for phrase in (*self._wishes.phrases, *map(Phrase, self._wishes.parted)):
-            parts = [(ft.BODY, word) for word in phrase.words] + [(ft.GRAMS, gram) for gram in phrase.grams]
-            if all(fields[name].counts[word] for name, word in parts):
-                score += sum(self._sections.worth(name, word, fields[name]) for name, word in parts)
-        return score
+    def _worths(self, sections: Sections, field: str, word: str) -> Iterator[tuple[int, float]]:
+        """The sections that hold a word, by their position, and what it is worth in each."""
+        postings = sections.fields[field]
+        for place, count in postings.places(word):
+            yield place, self._sections.worth(field, word, count, postings.lengths[place])
 
-    def _words(self, statistics: Statistics, name: str, field: FieldWeight, fields: Fields) -> float:
+    def _all_of(self, sections: Sections, phrase: Phrase) -> dict[int, float]:
+        """The sections that hold every part of a phrase, and what the parts are worth there."""
+        parts = [(ft.BODY, word) for word in phrase.words] + [(ft.GRAMS, gram) for gram in phrase.grams]
+        found = [dict(self._worths(sections, field, word)) for field, word in parts]
+        shared = set[int].intersection(*map(set, found)) if found else set[int]()
+        return {place: sum(worths[place] for worths in found) for place in shared}
+
+    def _words(self, name: str, field: FieldWeight, fields: Fields) -> float:
         best = (
-            word.count * statistics.best(name, fields[name], field.forms(word.forms)) for word in self._wishes.words
+            word.count
+            * best_of(
+                self._worth(name, form, fields) * weight
+                for form, weight in field.forms(word.forms)
+                if form in fields[name].counts
+            )
+            for word in self._wishes.words
         )
         return field.weight * sum(best)
 
-    def _pairs(self, statistics: Statistics, fields: Fields) -> float:
-        grams = self._wishes.grams.items()
-        return sum(count * statistics.worth(ft.GRAMS, gram, fields[ft.GRAMS]) for gram, count in grams)
+    def _worth(self, name: str, word: str, fields: Fields) -> float:
+        words = fields[name]
+        return self._documents.worth(name, word, words.counts[word], len(words.order))
 
 
 def _holds(document: RecentDocument, phrase: Phrase) -> bool:
