@@ -43,7 +43,8 @@ class Indexed:
         self.folder.mkdir(parents=True, exist_ok=True)
         for path, content in (files or {}).items():
             self.write(path, content)
-        self.index: Index = self.another()
+        self.store = open_store(self.folder, commit="manual", state_dir=self.state)
+        self.index: Index = open_index(self.store, self.cache)
         self.index.sync()
 
     def __enter__(self) -> Self:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import time
 from collections.abc import Callable
 
 import pytest
@@ -11,14 +9,10 @@ import pytest
 from commonplace.domain import edits
 from commonplace.domain.frontmatter import read_frontmatter, set_fields
 from commonplace.domain.text import plain_text, sentence_around
+from linear import ALLOWED, FLOOR, GROWTH, assert_linear, cost
 from pages import page
 
 SIZE = 16_000
-GROWTH = 4
-ALLOWED = 3.0
-"""A page `GROWTH` times as large may cost `GROWTH * ALLOWED` times as much; quadratic work would cost 16 times."""
-FLOOR = 0.004
-"""CPU seconds below which a ratio says nothing."""
 
 
 def root(size: int) -> int:
@@ -101,29 +95,6 @@ BLOCKS: dict[str, Callable[[int], str]] = {
 }
 
 
-def cost(work: Callable[[], object]) -> float:
-    """CPU seconds, in which nobody tidies up after other tests."""
-    gc.disable()
-    try:
-        start = time.process_time()
-        work()
-        return time.process_time() - start
-    finally:
-        gc.enable()
-
-
-def assert_linear(work: Callable[[int], Callable[[], object]], size: int = SIZE) -> None:
-    """Grow the work; a disturbed measurement is tried again, and the least of each size counts."""
-    small, large = work(size), work(size * GROWTH)
-    costs: list[tuple[float, float]] = []
-    for _ in range(6):
-        costs.append((cost(small), cost(large)))
-        least_small, least_large = (min(column) for column in zip(*costs, strict=True))
-        if least_large <= max(least_small, FLOOR) * GROWTH * ALLOWED:
-            return
-    pytest.fail(f"{size} cost {least_small:.4f} s, {size * GROWTH} cost {least_large:.4f} s")
-
-
 def read_and_use(text: str) -> None:
     document = page(text)
     plain_text(document, 0, len(document.raw))
@@ -139,7 +110,7 @@ def test_reading_is_linear(name: str) -> None:
         text = PAGES[name](size)
         return lambda: read_and_use(text)
 
-    assert_linear(work)
+    assert_linear(work, SIZE)
 
 
 @pytest.mark.parametrize("name", BLOCKS)

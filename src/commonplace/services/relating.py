@@ -9,7 +9,8 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.meaning.chunks import chunks_of
-from commonplace.domain.query import SearchQuery
+from commonplace.domain.query import Filter, SearchQuery
+from commonplace.domain.reading import read_document
 from commonplace.services.collections import Collection, Found
 from commonplace.services.searching import search
 
@@ -19,6 +20,10 @@ WORDS = 60
 """How many words of a page stand for it in a search."""
 CHUNKS = 10
 """How much of a long page is compared."""
+SAMPLE = 64_000
+"""Bytes of a page that are looked at for a page that says the same."""
+COMPARED = 3
+"""How many pages a new page is compared with."""
 SHINGLE = 4
 """Words of the runs by which two texts are compared."""
 SAME = 0.8
@@ -60,18 +65,26 @@ def related(collection: Collection, address: Address, limit: int) -> list[Relate
 def near_duplicate(collection: Collection, address: Address) -> Found | None:
     """Another page that says the same as this one in nearly the same words; None when there is none."""
     try:
-        document = collection.index.document(address)
+        document = _beginning(collection, address)
         own = _shingles(_plain(document))
-        query = SearchQuery(text=_gist(document), limit=3, sections=0, prefix=False)
+        others = Filter(without=(address,))
+        query = SearchQuery(text=_gist(document), filter=others, limit=COMPARED, sections=0, prefix=False)
         if len(own) < FEWEST or not query.text:
             return None
         for hit in (one.hit for one in search([collection], query, "keyword").hits):
-            other = hit.record.address
-            if other != address and _alike(own, _shingles(_plain(collection.index.document(other)))) >= SAME:
+            if _alike(own, _shingles(_plain(_beginning(collection, hit.record.address)))) >= SAME:
                 return Found(collection, hit.record)
     except KnowledgeError:
         return None  # a warning that cannot be had is none
     return None
+
+
+def _beginning(collection: Collection, address: Address) -> Document:
+    """The first `SAMPLE` bytes of a page, in whole lines: a comparison costs the same however long a page is."""
+    raw = collection.store.read(address)
+    if len(raw) > SAMPLE:
+        raw = raw[: raw.rfind(b"\n", 0, SAMPLE) + 1 or SAMPLE]
+    return read_document(address, raw)
 
 
 def _gist(document: Document) -> str:

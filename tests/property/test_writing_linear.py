@@ -1,0 +1,80 @@
+"""Pages of very many headings: writing, comparing and finding one costs as much as it is long, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from commonplace.domain.query import SearchQuery
+from commonplace.services import cataloguing, searching
+from commonplace.services.cataloguing import NewEntry
+from commonplace.services.collections import Collection
+from commonplace.services.relating import near_duplicate
+from indexed import Indexed
+from linear import assert_linear, cost
+
+HEADINGS = 800
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Iterator[Collection]:
+    files = {f"{name}.md": f"# Notes on {name}\n\nSomething about {name}.\n" for name in ("tides", "ropes", "sails")}
+    with Indexed(tmp_path, files) as base:
+        yield Collection(name="base", store=base.store, index=base.index)
+
+
+def test_creating_a_page_is_linear_in_its_headings(collection: Collection) -> None:
+    numbers = iter(range(1000))
+
+    def work(headings: int) -> Callable[[], object]:
+        body = page_of(headings)
+
+        def create() -> None:
+            entry = NewEntry(entry_type="note", title=f"Page {next(numbers)}", body=body, fields={}, metadata={})
+            cataloguing.delete_entry(collection, cataloguing.create_entry(collection, entry).written.address)
+
+        return create
+
+    assert_linear(work, HEADINGS)
+
+
+def test_looking_for_a_page_that_says_the_same_costs_the_same_however_long_pages_are(collection: Collection) -> None:
+    def comparing(headings: int) -> Callable[[], object]:
+        body = page_of(headings)
+        for title in (f"First of {headings}", f"Second of {headings}"):
+            entry = NewEntry(entry_type="note", title=title, body=body, fields={}, metadata={})
+            written = cataloguing.create_entry(collection, entry).written
+
+        def compare() -> None:
+            assert near_duplicate(collection, written.address)
+
+        return compare
+
+    few, many = comparing(2 * HEADINGS), comparing(32 * HEADINGS)
+    costs = [(cost(few), cost(many)) for _ in range(6)]
+    least_few, least_many = (min(column) for column in zip(*costs, strict=True))
+    assert least_many < 4 * least_few, costs
+
+
+def test_finding_a_page_that_was_just_written_is_linear_in_its_headings(collection: Collection) -> None:
+    def work(headings: int) -> Callable[[], object]:
+        entry = NewEntry(entry_type="note", title="Page", body=page_of(headings), fields={}, metadata={})
+
+        def create_and_search() -> None:
+            address = cataloguing.create_entry(collection, entry).written.address
+            hits = searching.search([collection], SearchQuery(text="words about a numbered heading"), "keyword").hits
+            assert hits[0].hit.record.address == address
+            cataloguing.delete_entry(collection, address)
+
+        return create_and_search
+
+    assert_linear(work, HEADINGS)
+
+
+def page_of(headings: int) -> str:
+    """A page in which every section shares some words with all others, and has some of its own."""
+    return "".join(
+        f"## Heading numbered {n}\n\nSome words about {n * 7919 % 1000} and n{n}.\n\n" for n in range(headings)
+    )
