@@ -9,8 +9,8 @@ import pytest
 from commonplace.domain import edits
 from commonplace.domain.frontmatter import read_frontmatter, set_fields
 from commonplace.domain.text import plain_text, sentence_around
-from linear import ALLOWED, FLOOR, GROWTH, assert_linear, cost
 from pages import page
+from ways.linear import ALLOWED, FLOOR, GROWTH, assert_linear, cost
 
 SIZE = 16_000
 

@@ -13,7 +13,7 @@ from commonplace.services.cataloguing import NewEntry
 from commonplace.services.collections import Collection
 from commonplace.services.relating import near_duplicate
 from indexed import Indexed
-from linear import assert_linear, cost
+from ways.linear import assert_linear, cost
 
 HEADINGS = 800
 
