@@ -6,16 +6,26 @@ means that nothing had been done yet.
 
 from __future__ import annotations
 
+import errno
 import json
+import logging
 import os
+import re
+import stat
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
 from commonplace.domain.changes import Revision
 from commonplace.store.disk.durable import Unsynced, write_all
+from commonplace.store.names import is_object_id, is_ref, is_tree_path
 
-_FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+MAX_BYTES = 256_000_000
+"""Bytes of a journal that are read."""
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+_TOKEN = re.compile(r"[0-9A-Za-z]{1,64}")
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +88,7 @@ class Journal:
     def read(self) -> Record:
         """What the last writer left; `NOTHING` after an orderly end or a torn record."""
         try:
-            raw = self._path.read_bytes()
+            raw = self._content()
         except FileNotFoundError:
             return NOTHING
         digest, _, rest = raw.partition(b" ")
@@ -86,7 +96,11 @@ class Journal:
         text = rest[: int(length)] if length.isdigit() else b""
         if sha256(text).hexdigest().encode() != digest:
             return NOTHING
-        return _decoded(text)
+        try:
+            return _decoded(text)
+        except (ValueError, TypeError):  # the checksum is right and the rest is not: no writer of ours wrote it
+            _log.warning("the journal of interrupted writes was not written by commonplace and is not used")
+            return NOTHING
 
     def write(self, record: Record, unsynced: Unsynced | None = None) -> None:
         """Replace the record; durable when `unsynced` has been synced.
@@ -94,7 +108,7 @@ class Journal:
         Raises:
             OSError: it cannot be written.
         """
-        descriptor = os.open(self._path, _FLAGS, 0o666)
+        descriptor = self._opened()
         try:
             if record:
                 write_all(descriptor, _framed(_encoded(record)))
@@ -107,6 +121,24 @@ class Journal:
             os.close(descriptor)
         else:
             unsynced.keep(descriptor)
+
+    def _content(self) -> bytes:
+        descriptor = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as file:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
+                raise OSError(errno.EINVAL, "the journal is no regular file, or too large")
+            return file.read()
+
+    def _opened(self) -> int:
+        """The file for writing; one that is the same file as another (a hard link) is replaced by a new one."""
+        descriptor = os.open(self._path, _FLAGS, 0o666)
+        status = os.fstat(descriptor)
+        if stat.S_ISREG(status.st_mode) and status.st_nlink == 1:
+            return descriptor
+        os.close(descriptor)
+        self._path.unlink()
+        return os.open(self._path, _FLAGS | os.O_EXCL, 0o666)
 
 
 def _framed(text: bytes) -> bytes:
@@ -128,10 +160,29 @@ def _encoded(record: Record) -> bytes:
 
 
 def _decoded(text: bytes) -> Record:
+    """A record from its text, which may come with a repository from anywhere.
+
+    Raises:
+        ValueError, TypeError: it is none, or names what no writer of this product changes.
+    """
     told, pending = json.loads(text)
+    for path, identifier in dict(pending).items():
+        _require(is_tree_path(path) and _is_revision(identifier))
     if told is None:
         return Record(None, pending)
     token, steps, made, reference, commit, paths = told
-    return Record(
-        Intent(token, tuple(Step(*step) for step in steps), tuple(made), reference, commit, tuple(paths)), pending
-    )
+    _require(bool(_TOKEN.fullmatch(token)) and _is_revision(commit) and (not reference or is_ref(reference)))
+    _require(all(is_tree_path(path) for path in (*made, *paths)))
+    found = tuple(Step(*step) for step in steps)
+    _require(all(is_tree_path(one.path) and _is_revision(one.old) and _is_revision(one.new) for one in found))
+    return Record(Intent(token, found, tuple(made), reference, commit, tuple(paths)), pending)
+
+
+def _is_revision(text: str) -> bool:
+    """Whether a text is an object's id, or "" for none."""
+    return not text or is_object_id(text)
+
+
+def _require(fulfilled: bool) -> None:
+    if not fulfilled:
+        raise ValueError

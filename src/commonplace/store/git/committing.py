@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,13 +14,11 @@ from commonplace.domain.errors import GitError
 from commonplace.store.disk.durable import Unsynced
 from commonplace.store.git.identity import Signature, clean_message, person_of, signature, with_trailer
 from commonplace.store.git.objects import EMPTY_TREE, Entry, KnownTrees, NewObjects, changed_tree
-from commonplace.store.git.refs import Advance, append_to_log
+from commonplace.store.git.refs import Advance, append_to_logs
 from commonplace.store.git.repository import GitRepository
 
 ATTEMPTS = 10
 """How often a commit is made anew because other programs commit on the same branch at the same time."""
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,15 +187,11 @@ class NewCommit:
         self._advance.discard()
 
     def _record(self, words: Wording) -> None:
-        """Tell the reflogs. They are a convenience: a commit stands without them."""
-        wanted = self._repository.is_set("core.logallrefupdates", otherwise=True)
+        """Tell the reflogs."""
         repository = self._repository
-        for place, name in ((repository.common, self.reference), (repository.gitdir, "HEAD")):
-            try:
-                line = _log_line(self._parent, self.commit, words)
-                append_to_log(place / "logs" / name, line, create=wanted)
-            except OSError as error:
-                _log.warning("the reflog of %s could not be written: %s", name, error.strerror)
+        wanted = repository.is_set("core.logallrefupdates", otherwise=True)
+        line = _log_line(self._parent, self.commit, words)
+        append_to_logs(repository.gitdir, repository.common, self.reference, line, create=wanted)
 
 
 def retracted(repository: GitRepository, advance: Advance, reference: str, move: tuple[str, str]) -> bool:

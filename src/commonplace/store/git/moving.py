@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,10 +10,8 @@ from commonplace.store.disk.durable import Unsynced
 from commonplace.store.git.committing import retracted
 from commonplace.store.git.identity import signature
 from commonplace.store.git.objects import Entry
-from commonplace.store.git.refs import Advance, append_to_log
+from commonplace.store.git.refs import Advance, append_to_logs
 from commonplace.store.git.repository import GitRepository
-
-_log = logging.getLogger(__name__)
 
 
 class Move:
@@ -75,13 +72,9 @@ class Move:
     def _record(self) -> None:
         who = bytes(signature("committer", self._repository.setting))
         line = f"{self._from or '0' * 40} {self.commit} ".encode() + who + b"\tcommonplace: bring in the remote\n"
-        wanted = self._repository.is_set("core.logallrefupdates", otherwise=True)
         repository = self._repository
-        for place, name in ((repository.common, self.reference), (repository.gitdir, "HEAD")):
-            try:
-                append_to_log(place / "logs" / name, line, create=wanted)
-            except OSError as error:
-                _log.warning("the reflog of %s could not be written: %s", name, error.strerror)
+        wanted = repository.is_set("core.logallrefupdates", otherwise=True)
+        append_to_logs(repository.gitdir, repository.common, self.reference, line, create=wanted)
 
 
 def _blob(entry: Entry | None) -> str:

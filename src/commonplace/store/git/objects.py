@@ -11,13 +11,15 @@ import os
 import re
 import zlib
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from hashlib import sha1
 from pathlib import Path
 from typing import Protocol
 
 from commonplace.store.disk.durable import Unsynced
+from commonplace.store.disk.folder import opened_folder
+from commonplace.store.git.layout import below
 
 FILE = 0o100644
 EXECUTABLE = 0o100755
@@ -71,7 +73,7 @@ class NewObjects:
         self._folder = folder
         self._exists = exists
         self._contents: dict[str, bytes] = {}
-        self._written: dict[str, Path] = {}
+        self._written: dict[str, str] = {}
 
     def add(self, kind: str, content: bytes) -> str:
         """The id of an object that will be there after `place`."""
@@ -84,22 +86,22 @@ class NewObjects:
     def write(self, unsynced: Unsynced) -> None:
         """Write what is not yet there under temporary names."""
         for number, (identifier, raw) in enumerate(self._contents.items()):
-            beside = self._folder / f"{temporary_prefix(self.token)}{identifier[:8]}_{number}"
-            self._written[identifier] = beside
-            unsynced.create(beside, zlib.compress(raw, 1), mode=0o444)
+            beside = f"{temporary_prefix(self.token)}{identifier[:8]}_{number}"
+            with self._opened() as folder:
+                self._written[identifier] = beside
+                unsynced.create(beside, zlib.compress(raw, 1), mode=0o444, dir_fd=folder)
 
     def place(self) -> set[Path]:
         """Give the written objects their names; the folders whose names have changed."""
         touched: set[Path] = set()
         for identifier, beside in self._written.items():
-            folder = self._folder / identifier[:2]
-            try:
-                folder.mkdir()
-                touched.add(self._folder)
-            except FileExistsError:
-                pass
-            beside.rename(folder / identifier[2:])
-            touched.add(folder)
+            with self._opened() as folder:
+                with suppress(FileExistsError):
+                    os.mkdir(identifier[:2], dir_fd=folder)
+                    touched.add(self._folder)
+                with self._opened(identifier[:2]) as inner:
+                    os.rename(beside, identifier[2:], src_dir_fd=folder, dst_dir_fd=inner)
+            touched.add(self._folder / identifier[:2])
         self._written.clear()
         self._contents.clear()
         return touched
@@ -107,8 +109,12 @@ class NewObjects:
     def discard(self) -> None:
         """Remove what was written and not placed."""
         for beside in self._written.values():
-            beside.unlink(missing_ok=True)
+            below.unlink(self._folder.parent, f"{self._folder.name}/{beside}")
         self._written.clear()
+
+    def _opened(self, *names: str) -> AbstractContextManager[int]:
+        """The folder of the objects, or one in it; neither is a link."""
+        return opened_folder(self._folder.parent, [self._folder.name, *names])
 
 
 def temporary_prefix(token: str) -> str:
@@ -118,9 +124,11 @@ def temporary_prefix(token: str) -> str:
 
 def discard_unplaced(folder: Path, token: str) -> None:
     """Remove the temporary objects that a killed transaction left."""
+    prefix = temporary_prefix(token)
     with suppress(FileNotFoundError):
-        for left in folder.glob(f"{temporary_prefix(token)}*"):
-            left.unlink(missing_ok=True)
+        for name in os.listdir(folder):  # noqa: PTH208 - names are enough
+            if name.startswith(prefix):
+                below.unlink(folder.parent, f"{folder.name}/{name}")
 
 
 def changed_tree(objects: NewObjects, trees: KnownTrees, base: str, changes: Mapping[str, Entry | None]) -> str:

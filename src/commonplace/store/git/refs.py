@@ -7,37 +7,52 @@ the next writer can tell it from the lock of a living Git command.
 
 from __future__ import annotations
 
-import os
+import logging
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from commonplace.domain.errors import UnavailableError
 from commonplace.store.disk.durable import Unsynced
+from commonplace.store.git.layout import below
+from commonplace.store.names import checked_ref
 
 WAIT_SECONDS = 2.0
 """How long another program's update of the same branch is waited for."""
 _PAUSE = 0.005
+
+_log = logging.getLogger(__name__)
 
 
 class Advance:
     """One move of one branch: `write`, make durable, `perform`."""
 
     def __init__(self, common: Path, token: str, reference: str) -> None:
-        self._reference = reference
-        self._file = common / reference
-        self._lock = common / f"{reference}.lock"
-        self._beside = common / temporary_name(token)
+        """Begin.
+
+        Args:
+            common: The folder of the repository's branches.
+            token: The transaction's.
+            reference: The branch's full name.
+
+        Raises:
+            GitError: that is no name of a ref.
+        """
+        self._common = common
+        self._reference = checked_ref(reference)
+        self._lock = f"{reference}.lock"
+        self._beside = temporary_name(token)
 
     @property
     def folder(self) -> Path:
         """The folder in which names change."""
-        return self._file.parent
+        return (self._common / self._reference).parent
 
     def write(self, target: str, unsynced: Unsynced) -> None:
         """Write what the branch shall say beside it."""
-        self._beside.unlink(missing_ok=True)
-        unsynced.create(self._beside, f"{target}\n".encode())
+        below.unlink(self._common, self._beside)
+        with below.opened_parent(self._common, self._beside) as (folder, name):
+            unsynced.create(name, f"{target}\n".encode(), dir_fd=folder)
 
     def perform(self, expected: str, current: Callable[[str], str]) -> bool:
         """Move the branch if it is at `expected` ("" for a branch without a commit).
@@ -52,19 +67,18 @@ class Advance:
         Raises:
             UnavailableError: another program holds the branch's lock.
         """
-        self._file.parent.mkdir(parents=True, exist_ok=True)
         self._take_lock()
         try:
             there = current(self._reference) == expected
             if there:
-                self._lock.rename(self._file)
+                below.rename(self._common, self._lock, self._reference)
             else:
-                self._lock.unlink()
+                below.unlink(self._common, self._lock)
         except BaseException:
-            self._lock.unlink(missing_ok=True)
+            below.unlink(self._common, self._lock)
             raise
         finally:
-            self._beside.unlink(missing_ok=True)
+            self.discard()
         return there
 
     def retreat(self, target: str, expected: str, current: Callable[[str], str]) -> bool:
@@ -82,21 +96,21 @@ class Advance:
         try:
             there = current(self._reference) == expected
             if there:
-                self._file.unlink()
+                below.unlink(self._common, self._reference)
         finally:
-            self._lock.unlink(missing_ok=True)
-            self._beside.unlink(missing_ok=True)
+            below.unlink(self._common, self._lock)
+            self.discard()
         return there
 
     def discard(self) -> None:
         """Remove what `write` left when the branch is not to be moved."""
-        self._beside.unlink(missing_ok=True)
+        below.unlink(self._common, self._beside)
 
     def _take_lock(self) -> None:
         deadline = time.monotonic() + WAIT_SECONDS
         while True:
             try:
-                link_or_copy(self._beside, self._lock)
+                below.link_or_copy(self._common, self._beside, self._lock)
             except FileExistsError:
                 if time.monotonic() > deadline:
                     raise _locked(self._reference) from None
@@ -110,33 +124,26 @@ def temporary_name(token: str) -> str:
     return f"commonplace-{token}.ref"
 
 
-def link_or_copy(beside: Path, lock: Path) -> None:
-    """Take a lock by giving a finished file its name; without hard links, by a copy of it.
-
-    Raises:
-        FileExistsError: somebody has it.
-    """
-    try:
-        os.link(beside, lock, follow_symlinks=False)
-    except FileExistsError:
-        raise
-    except OSError:  # no hard links here
-        with Unsynced() as unsynced:
-            unsynced.create(lock, beside.read_bytes())
-
-
-def discard_left_over(beside: Path, lock: Path) -> bool:
+def discard_left_over(base: Path, beside: str, lock: str) -> bool:
     """Remove a killed transaction's file, and the lock if it says the same; whether a lock was removed.
 
     What such a file says (a commit's id, an index with its checksum) nobody else would have written.
+
+    Args:
+        base: The repository's folder that both lie in.
+        beside: The file.
+        lock: The lock.
+
+    Raises:
+        OSError: they cannot be read or removed.
     """
     try:
-        ours = lock.read_bytes() == beside.read_bytes()
-    except FileNotFoundError:
+        ours = below.read(base, lock) == below.read(base, beside)
+    except (FileNotFoundError, NotADirectoryError):
         ours = False
     if ours:
-        lock.unlink()
-    beside.unlink(missing_ok=True)
+        below.unlink(base, lock)
+    below.unlink(base, beside)
     return ours
 
 
@@ -148,16 +155,18 @@ def _locked(reference: str) -> UnavailableError:
     )
 
 
-def append_to_log(log: Path, line: bytes, *, create: bool) -> None:
-    """Add a line to a reflog; one that does not exist is made only if `create` says so.
+def append_to_logs(gitdir: Path, common: Path, reference: str, line: bytes, *, create: bool) -> None:
+    """Add a line to the reflogs of a branch and of HEAD. They are a convenience: a commit stands without them.
 
-    Raises:
-        OSError: it cannot be written.
+    Args:
+        gitdir: Where HEAD is.
+        common: Where the branches are.
+        reference: The branch's full name.
+        line: With its line end.
+        create: Whether logs that do not exist are made.
     """
-    if create:
-        log.parent.mkdir(parents=True, exist_ok=True)
-    elif not log.exists():
-        return
-    descriptor = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    with os.fdopen(descriptor, "ab", buffering=0) as file:
-        file.write(line)
+    for place, name in ((common, checked_ref(reference)), (gitdir, "HEAD")):
+        try:
+            below.append(place, f"logs/{name}", line, create=create)
+        except OSError as error:
+            _log.warning("the reflog of %s could not be written: %s", name, error.strerror)

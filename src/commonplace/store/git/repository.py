@@ -20,6 +20,7 @@ from commonplace.domain.errors import GitError
 from commonplace.store.git.objects import Entry
 from commonplace.store.git.staging.skipped import skipped_paths
 from commonplace.store.git_command import redacted
+from commonplace.store.names import checked_ref, is_ref
 
 # A folder of another user's can be read: nothing that a repository's configuration names is ever run by libgit2.
 pygit2.option(Option.SET_OWNER_VALIDATION, 0)
@@ -30,6 +31,9 @@ CACHED_BYTES = 1_000_000
 By itself it keeps 256 MB: a server that makes commits then grows by 5 KB with each, for weeks.
 """
 pygit2.option(Option.SET_CACHE_MAX_SIZE, CACHED_BYTES)
+
+MAX_SYMBOLIC = 6
+"""Symbolic refs in a row that are followed: HEAD, and five more as Git does."""
 
 _Value = TypeVar("_Value")
 
@@ -81,26 +85,42 @@ class GitRepository:
     @property
     def branch(self) -> str:
         """The full name of the current branch (which may have no commit yet), "" for a detached HEAD."""
-        head = guarded(lambda: self.handle.lookup_reference("HEAD"))
-        return head.target if isinstance(head.target, str) else ""
+        return self._followed("HEAD")[0]
 
     @property
     def head(self) -> str:
         """Id of the current commit, "" before the first one."""
-        if self.branch:
-            return self.tip(self.branch)
-        return guarded(lambda: str(self.handle.head.target))
+        return self._followed("HEAD")[1]
 
     def tip(self, reference: str) -> str:
         """Id of the commit that a branch is at, "" for none, also when no branch can be called so."""
+        return self._followed(reference)[1] if is_ref(reference) else ""
 
-        def target() -> str:
-            try:
-                return str(self.handle.lookup_reference(_lasting(reference)).target)
-            except (KeyError, pygit2.InvalidSpecError):
-                return ""
+    def _followed(self, reference: str) -> tuple[str, str]:
+        """The last ref that a symbolic one leads to, "" for HEAD itself, and the id there, "" for no commit.
 
-        return guarded(target)
+        Raises:
+            GitError: one of them names no ref, or there are too many.
+        """
+        at = reference
+        for _ in range(MAX_SYMBOLIC):
+            target = guarded(lambda at=at: self._target(at))
+            if target is None or isinstance(target, pygit2.Oid):
+                return ("" if at == "HEAD" else at), str(target or "")
+            at = checked_ref(target)
+        raise GitError(
+            f"The symbolic refs from {reference} on lead nowhere.",
+            kind="repository",
+            hint="git symbolic-ref HEAD refs/heads/main puts HEAD back on a branch.",
+        )
+
+    def _target(self, reference: str) -> pygit2.Oid | str | None:
+        try:
+            return self.handle.lookup_reference(_lasting(reference)).target
+        except (KeyError, pygit2.InvalidSpecError):
+            if reference == "HEAD":
+                raise
+            return None
 
     def has_object(self, identifier: str) -> bool:
         """Whether the object is there."""

@@ -15,12 +15,14 @@ from commonplace.store.disk.folder import file_stat
 from commonplace.store.git import refs
 from commonplace.store.git.committing import NewCommit, Publication, Wording, wording_of
 from commonplace.store.git.filters import is_ignored, stored_form
+from commonplace.store.git.layout import below
 from commonplace.store.git.objects import EXECUTABLE, FILE, Entry, NewObjects, discard_unplaced
 from commonplace.store.git.repository import GitRepository
 from commonplace.store.git.staging import entries
 from commonplace.store.git.staging.entries import IndexEntries
 from commonplace.store.git.staging.index_file import IndexEntry
 from commonplace.store.git.trees import TreeCache
+from commonplace.store.names import BRANCHES, checked_ref
 
 _BUSY = {
     RepositoryState.MERGE: "a merge",
@@ -55,7 +57,7 @@ class GitWriter:
             return reason
         if not all(os.access(folder, os.W_OK | os.X_OK) for folder in (repository.gitdir, repository.common)):
             return "its .git folder may not be written by this user"
-        if not repository.branch:
+        if not repository.branch.startswith(BRANCHES):
             return "its repository is on no branch (detached HEAD); run git switch"
         busy = _BUSY.get(RepositoryState(repository.handle.state()))
         return f"{busy} is in progress in its repository; finish or abort it" if busy else ""
@@ -143,12 +145,12 @@ class GitWriter:
         """Remove what a killed transaction left in the repository; one line for each lock removed."""
         gitdir, common = self.repository.gitdir, self.repository.common
         discard_unplaced(self.repository.objects, token)
-        index = gitdir / entries.temporary_name(token)
-        index.with_name(f"{index.name}.lock").unlink(missing_ok=True)
-        locks = [(index, gitdir / "index.lock")]
+        index = entries.temporary_name(token)
+        below.unlink(gitdir, f"{index}.lock")
+        locks = [(gitdir, index, "index.lock")]
         if reference:
-            locks.append((common / refs.temporary_name(token), common / f"{reference}.lock"))
-        return [f"removed a stale {_shown(lock, common)}" for file, lock in locks if refs.discard_left_over(file, lock)]
+            locks.append((common, refs.temporary_name(token), f"{checked_ref(reference)}.lock"))
+        return [f"removed a stale {lock}" for base, file, lock in locks if refs.discard_left_over(base, file, lock)]
 
     def is_current(self, reference: str) -> bool:
         """Whether the work tree is on this branch."""
@@ -172,7 +174,7 @@ class GitWriter:
         if not commit or not self.is_committed(reference, commit):
             return True
         before = next((str(parent) for parent in self.repository.commit(commit).parent_ids), "")
-        advance = refs.Advance(self.repository.gitdir, token, reference)
+        advance = refs.Advance(self.repository.common, token, reference)
         return advance.retreat(before, commit, self.repository.tip)
 
     def commit_again(self, token: str, reference: str, commit: str, paths: Sequence[str]) -> None:
@@ -208,11 +210,6 @@ def _kind_refusal(repository: GitRepository) -> str:
     if (repository.root / ".git").is_file() and repository.setting("core.worktree"):
         return "it is a submodule; serve its own clone"
     return ""
-
-
-def _shown(lock: Path, common: Path) -> str:
-    """A lock as a message names it; that of a linked work tree's index lies below `worktrees/`."""
-    return lock.name if lock.name == "index.lock" else lock.relative_to(common).as_posix()
 
 
 def _refuse_inner_repository(root: Path, path: str) -> None:

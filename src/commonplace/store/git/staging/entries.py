@@ -20,7 +20,7 @@ from pathlib import Path
 from commonplace.domain.changes import FileStat
 from commonplace.store.disk.durable import Unsynced
 from commonplace.store.disk.folder import file_stat
-from commonplace.store.git.refs import link_or_copy
+from commonplace.store.git.layout import below
 from commonplace.store.git.staging.index_file import (
     DamagedIndexError,
     IndexEntry,
@@ -85,7 +85,7 @@ class IndexEntries:
         before = self._stat()
         new = self._write(beside, changes)
         try:
-            link_or_copy(beside, self._lock)
+            below.link_or_copy(self._file.parent, beside.name, self._lock.name)
         except FileExistsError:
             return False
         try:
@@ -111,19 +111,19 @@ class IndexEntries:
         with Unsynced() as unsynced:
             descriptor = unsynced.create(beside, new.raw)
             with suppress(FileNotFoundError):
-                os.fchmod(descriptor, self._file.stat().st_mode & 0o777)
+                os.fchmod(descriptor, self._file.lstat().st_mode & 0o777)
         return new
 
     def _read(self) -> _Known:
         stat = self._stat()
         if self._known is None or stat is None or self._known.stat != stat:
-            index = empty_index() if stat is None else parse_index(self._file.read_bytes())
+            index = empty_index() if stat is None else parse_index(below.read(self._file.parent, self._file.name))
             self._known = _Known(stat, index)
         return self._known
 
     def _stat(self) -> FileStat | None:
         try:
-            return file_stat(self._file.stat())
+            return file_stat(self._file.lstat())
         except FileNotFoundError:
             return None
 

@@ -1,0 +1,87 @@
+"""Names that a repository gives: of refs, of objects, of files in trees and in the index."""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+
+from commonplace.domain.errors import GitError
+
+MAX_REF_BYTES = 1024
+MAX_COMPONENT_BYTES = 250
+"""Bytes of one part of a ref's name; `.lock` is put behind it."""
+MAX_SHOWN = 60
+"""Characters of a refused name that an error repeats."""
+BRANCHES = "refs/heads/"
+
+_ID = re.compile(r"[0-9a-f]{40}")
+_NOT_IN_REFS = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(/|$)|\.$|/$")
+_SHORT_GIT = re.compile(r"git~\d+")
+
+
+def is_object_id(text: str) -> bool:
+    """Whether a text is the full id of an object: 40 hex digits in lower case."""
+    return bool(_ID.fullmatch(text))
+
+
+def is_ref(name: str) -> bool:
+    """Whether a name is that of a ref below `refs/`, by the rules of git-check-ref-format(1)."""
+    if not name.startswith("refs/") or _NOT_IN_REFS.search(name):
+        return False
+    raw = os.fsencode(name)
+    return len(raw) <= MAX_REF_BYTES and all(len(part) <= MAX_COMPONENT_BYTES for part in raw.split(b"/"))
+
+
+def checked_ref(name: str) -> str:
+    """The name itself, if it is that of a ref below `refs/`.
+
+    Raises:
+        GitError: it is none; Git refuses it too.
+    """
+    if not is_ref(name):
+        raise GitError(
+            f"The repository names a ref {shown(name)}; a ref has a valid name below refs/. Nothing was changed.",
+            kind="repository",
+            hint="Find out who wrote that. On a branch main, .git/HEAD says: ref: refs/heads/main",
+        )
+    return name
+
+
+def is_tree_path(path: str) -> bool:
+    """Whether a path from a tree or from the index stays inside the work tree and outside Git's own folders."""
+    return "\0" not in path and all(part and not _is_special(part) for part in path.split("/"))
+
+
+def checked_tree_path(path: str) -> str:
+    """The path itself, if it leads to a file of the work tree.
+
+    Raises:
+        GitError: it leads out of the work tree, or into Git's own folder.
+    """
+    if not is_tree_path(path):
+        raise GitError(
+            f"The repository names a file {shown(path)}; that is outside its work tree. Nothing was changed.",
+            kind="repository",
+            hint="Run git fsck --strict in it, and do not use commits or an index that came with such a name.",
+        )
+    return path
+
+
+def shown(name: str) -> str:
+    """A refused name for a message: quoted, short, and without control characters."""
+    if name.startswith(("/", "~")):
+        return "that is an absolute path"
+    cut = name if len(name) <= MAX_SHOWN else f"{name[: MAX_SHOWN - 3]}..."
+    return ascii(cut)
+
+
+def _is_special(part: str) -> bool:
+    """`.`, `..`, and every spelling of `.git` that some file system takes for it."""
+    if part in {".", ".."}:
+        return True
+    visible = part
+    if not part.isascii():
+        visible = "".join(c for c in unicodedata.normalize("NFKC", part) if unicodedata.category(c) != "Cf")
+    plain = visible.lower().rstrip(". ")
+    return plain == ".git" or bool(_SHORT_GIT.fullmatch(plain))
