@@ -67,7 +67,7 @@ class Workplace:
         """How many collections are kept current."""
         self._embedding: Embedding | None = None
         specs = layer_specs(settings)
-        projects = _LateProjects(_projects_path(folders, settings), settings.state_dir)
+        projects = _LateProjects(_projects_path(folders, settings), settings.state_dir, adopt=settings.adopt)
         self._closing.callback(projects.close)
         if is_remote(settings) or settings.toolset == PROJECTS:
             folders = ()
@@ -208,9 +208,10 @@ class Workplace:
 class _LateProjects:
     """The one store of projects, opened when it is first needed."""
 
-    def __init__(self, path: Path, state_dir: Path) -> None:
+    def __init__(self, path: Path, state_dir: Path, *, adopt: bool) -> None:
         self._path = path
         self._state_dir = state_dir
+        self._adopt = adopt
         self._opening = threading.Lock()
         self._home: Home | None = None
         self._closing = ExitStack()
@@ -222,7 +223,7 @@ class _LateProjects:
 
         with self._opening:
             if self._home is None:
-                opened = open_home(self._path, self._state_dir, IDENTITY)
+                opened = open_home(self._path, self._state_dir, IDENTITY, adopt=self._adopt)
                 self._closing.callback(opened.origin.close)
                 self._closing.callback(opened.activity.close)
                 self._home = Home(str(opened.path), opened.store, opened.folders, opened.origin, opened.activity)

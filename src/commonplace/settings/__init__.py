@@ -80,6 +80,13 @@ class Settings:
         LogLevel,
         About("The least level of what the toolset `projects` logs.", also="KNOWLEDGE_MCP_LOG_LEVEL"),
     ] = "info"
+    adopt: Annotated[
+        bool,
+        About(
+            "Whether the toolset `projects` makes its store in a folder that holds other files and is no store yet. "
+            "Only the store's own files are committed there; the branch is pushed to `origin/main`."
+        ),
+    ] = False
     kb: Annotated[
         tuple[Path, ...],
         About("Folders to serve; several are separated as in PATH, or are a list in the file.", default="."),

@@ -12,6 +12,9 @@ from commonplace.domain.json import Json
 
 INDEX_FILE = "index.json"
 PROJECTS = "projects"
+IGNORE_FILE = ".gitignore"
+ACTIVITY_FILE = "activity.log"
+"""The log of calls; never committed."""
 _FOLDER = re.compile(r"[^/\\\x00-\x1f.\s][^/\\\x00-\x1f]*")
 
 
@@ -39,6 +42,20 @@ class Registry:
 
 
 EMPTY = Registry({}, {})
+
+
+def is_stored(path: str) -> bool:
+    """Whether a path of a work tree is one that a store keeps its projects in.
+
+    Args:
+        path: From the root of the store, with `/`.
+    """
+    return path == INDEX_FILE or path.startswith(f"{PROJECTS}/")
+
+
+def ignores_log(ignore_file: bytes) -> bool:
+    """Whether an ignore file leaves out the log of calls, as every ignore file of a store does."""
+    return any(line.strip().lstrip(b"/") == ACTIVITY_FILE.encode() for line in ignore_file.splitlines())
 
 
 def read_registry(raw: bytes) -> Registry | None:

@@ -16,6 +16,9 @@ from commonplace.settings import Flags, about
 MAX_LIMIT = 10_000
 """Most results of one answer; further ones are reached by `--offset`."""
 
+ADOPT = "Make a store of project knowledge in a folder that holds other files; these are never committed."
+"""What `--adopt` does."""
+
 Page: TypeAlias = Annotated[str, typer.Argument(metavar="PAGE", hidden=True)]
 MaybePage: TypeAlias = Annotated[str | None, typer.Argument(metavar="PAGE", hidden=True)]
 

@@ -144,9 +144,17 @@ class Session:
             yield workplace.services.collections.members[0]
 
     @contextmanager
-    def opened_projects(self) -> Generator[Home]:
-        """The one store of projects, made at the first start."""
-        with self._workplace(replace(self.settings, toolset="projects")) as workplace:
+    def opened_projects(self, *, adopt: bool = False) -> Generator[Home]:
+        """The one store of projects, made at the first start.
+
+        Args:
+            adopt: Whether it may be made in a folder that holds other files.
+
+        Raises:
+            ConfigError: the folder is no store.
+        """
+        settings = replace(self.settings, toolset="projects", adopt=adopt or self.settings.adopt)
+        with self._workplace(settings) as workplace:
             yield workplace.services.projects
 
     @contextmanager

@@ -17,7 +17,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Author
 from commonplace.domain.errors import ConfigError, GitError, StorageError
 from commonplace.domain.ports import Store
-from commonplace.domain.projects.registry import EMPTY, INDEX_FILE
+from commonplace.domain.projects.registry import ACTIVITY_FILE, EMPTY, IGNORE_FILE, INDEX_FILE
 from commonplace.store.disk.folder import Folder
 from commonplace.store.disk.journal import Journal
 from commonplace.store.git.repository import GitRepository, guarded
@@ -27,11 +27,11 @@ from commonplace.store.opening import find_repository, open_store, retention_of
 from commonplace.store.publishing import own_programs
 from commonplace.store.remote.activity import ActivityLog
 from commonplace.store.remote.folders import Subfolders
+from commonplace.store.remote.marks import require_store
 from commonplace.store.remote.origin import Origin
 from commonplace.store.remote.worktree import WorkTree
 from commonplace.store.writing import Writer
 
-ACTIVITY_FILE = "activity.log"
 IGNORED = f"""\
 {ACTIVITY_FILE}
 
@@ -50,6 +50,7 @@ desktop.ini
 _MAKING = ".commonplace-making-"
 """Begins the name of a folder in which a repository is made."""
 _FIRST_MESSAGE = "Initialize knowledge storage"
+_ADOPTED_MESSAGE = "Adopt as knowledge storage"
 
 log = logging.getLogger(__name__)
 
@@ -65,33 +66,36 @@ class Opened:
     activity: ActivityLog
 
 
-def open_home(path: Path, state_dir: Path, who: Author) -> Opened:
+def open_home(path: Path, state_dir: Path, who: Author, *, adopt: bool = False) -> Opened:
     """The store at a path, which is made if there is none.
 
     Args:
         path: The folder.
         state_dir: As for `open_store`.
         who: Whom the commits name that nobody asked for.
+        adopt: Whether a folder that bears no mark of a store becomes one.
 
     Raises:
-        ConfigError: the path lies inside a repository's own files.
+        ConfigError: the path lies inside a repository's own files, or is a folder that is no store.
         StorageError: it cannot be made.
         UnavailableError: another process has been making it for too long.
         GitError: its repository is damaged.
     """
     _refuse_inside(path)
+    adopted = require_store(path, who, adopt=adopt)
     made = _made(path)
     root = path.resolve()
-    store = _opened(root, state_dir)
+    store, repository = _opened(root, state_dir)
     for repair in store.recover():
         log.warning("%s: %s", store.name, repair)
-    repository = GitRepository(root / ".git", root)
     git = GitWriter(repository)
     gitdir = repository.gitdir
     writer = Writer(root, WriterLock(gitdir / "commonplace.lock"), Journal(gitdir / "commonplace.journal"), git)
     tree = WorkTree(Folder(root), git, writer, retention_of(Folder(root), repository, state_dir), who)
     if not store.read_only_reason:
         _begin(store, who, tree if made else None)
+        if adopted:
+            _mark(store, who)
         _exclude(repository)
     origin = Origin(tree, lambda: own_programs(repository))
     return Opened(root, store, Subfolders(root), origin, ActivityLog(root / ACTIVITY_FILE))
@@ -108,16 +112,25 @@ def _refuse_inside(path: Path) -> None:
         )
 
 
-def _opened(root: Path, state_dir: Path) -> Store:
+def _opened(root: Path, state_dir: Path) -> tuple[Store, GitRepository]:
+    """The store and its own repository, never one that it merely lies in."""
+    found = find_repository(root)
+    if found is None or found.work_tree != root:
+        raise _no_repository("The store's .git is no Git repository any more.")
     try:
-        return open_store(root, commit="auto", state_dir=state_dir)
+        return open_store(root, commit="auto", state_dir=state_dir), GitRepository(found.gitdir, root)
     except ConfigError as error:
         cause = error.__cause__
-        raise GitError(
-            str(cause) if isinstance(cause, GitError) else "The store's .git is no Git repository any more.",
-            kind="repository",
-            hint="Mend it, or move .git away: a new repository is made at the next start, and the files stay.",
-        ) from error
+        told = str(cause) if isinstance(cause, GitError) else "The store's .git is no Git repository any more."
+        raise _no_repository(told) from error
+
+
+def _no_repository(message: str) -> GitError:
+    return GitError(
+        message,
+        kind="repository",
+        hint="Mend it, or move .git away: a new repository is made at the next start, and the files stay.",
+    )
 
 
 def _made(path: Path) -> bool:
@@ -162,10 +175,10 @@ def _remove(left: Path) -> None:
 
 
 def _begin(store: Store, who: Author, tree: WorkTree | None) -> None:
-    """The first commit, with what is there already in a folder that had no repository."""
+    """The first commit, with the projects that are there already in a folder that had no repository."""
     if store.history.available:
         return
-    ignore, index = Address(".gitignore"), Address(INDEX_FILE)
+    ignore, index = Address(IGNORE_FILE), Address(INDEX_FILE)
     with store.transaction(_FIRST_MESSAGE, who) as transaction:
         if not transaction.exists(ignore):
             transaction.put(ignore, IGNORED.encode())
@@ -174,6 +187,14 @@ def _begin(store: Store, who: Author, tree: WorkTree | None) -> None:
     if tree is not None:
         with tree.writer.lock.held(WAIT_SECONDS):
             tree.commit_all()
+
+
+def _mark(store: Store, who: Author) -> None:
+    """Make a store of an adopted folder, by which the next start knows it for one."""
+    index = Address(INDEX_FILE)
+    with store.transaction(_ADOPTED_MESSAGE, who) as transaction:
+        if not transaction.exists(index):
+            transaction.put(index, EMPTY.content)
 
 
 def _exclude(repository: GitRepository) -> None:

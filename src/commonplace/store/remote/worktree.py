@@ -1,17 +1,21 @@
-"""The work tree as a whole: committing what was edited by hand, and moving it to another commit."""
+"""The files of a store in their work tree: committing what was edited by hand, and moving to another commit.
+
+Other files may lie beside those of the store. They are never committed, and stay as they are.
+"""
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pygit2.enums import FileStatus
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Author, FileStat
-from commonplace.domain.errors import NotFoundError, ReadOnlyError
+from commonplace.domain.errors import ConflictError, NotFoundError, ReadOnlyError
+from commonplace.domain.projects.registry import ACTIVITY_FILE, IGNORE_FILE, ignores_log, is_stored
 from commonplace.domain.revisions import revision_of
 from commonplace.store.disk.folder import Folder
 from commonplace.store.disk.swapping import Change, Seen, refusals
@@ -25,6 +29,8 @@ from commonplace.store.git.writing import GitWriter
 from commonplace.store.retention import Retention
 from commonplace.store.writing import Writer
 
+_MAX_NAMED = 3
+"""Files that a refusal names."""
 _REGULAR = {FILE, EXECUTABLE}
 _LETTERS = (
     (FileStatus.INDEX_NEW, "A"),
@@ -57,8 +63,9 @@ class WorkTree:
         return self.git.repository
 
     def uncommitted(self) -> list[str]:
-        """One line for each path that is not as the last commit has it, as `git status --short` shows it."""
-        return [f"{_letters(flags)} {path}" for path, flags in sorted(self.repository.dirty().items())]
+        """One line for each file of the store that is not as the last commit has it, as `git status --short` has it."""
+        dirty = self.repository.dirty()
+        return [f"{_letters(flags)} {path}" for path, flags in sorted(dirty.items()) if self._is_own(path)]
 
     def require_committable(self) -> None:
         """Refuse while nothing may be committed or moved.
@@ -72,7 +79,10 @@ class WorkTree:
             )
 
     def commit_all(self) -> tuple[int, str]:
-        """Commit every file as it is now, and stop tracking what is now ignored; how many files, and the message.
+        """Commit the store's files as they are now, and stop tracking those that are now ignored.
+
+        Returns:
+            How many files, and the message.
 
         Raises:
             ReadOnlyError: as `require_committable`.
@@ -92,22 +102,39 @@ class WorkTree:
         return len(contents), message
 
     def move(self, commit: str) -> None:
-        """Bring branch and files to another commit; what is not tracked stays as it is.
+        """Bring branch and files to another commit.
+
+        What is not tracked stays as it is.
 
         What was edited since the last commit, in the moment before, goes to the trash.
 
         Raises:
-            ConflictError, UnavailableError: a file or the branch was changed meanwhile; nothing was changed.
+            ConflictError: a file was changed meanwhile, or one that is not the store's has uncommitted changes and
+                would be replaced; nothing was changed.
+            UnavailableError: the branch was changed meanwhile; nothing was changed.
         """
         repository = self.repository
         old = repository.head
         trees = Trees(repository)
         before = repository.tree_of(old)
         paths = [os.fsdecode(path) for path in trees.differing(before, repository.tree_of(commit))]
+        self._refuse_uncommitted(old, paths)
         changed = {path: repository.entry(commit, path) for path in paths}
         changes = [change for path in paths if (change := self._change(path, old, changed[path]))]
         with self.retention.kept(changes):
             self.writer.apply(changes, lambda token: Move(repository, token, commit, changed))
+
+    def _refuse_uncommitted(self, old: str, paths: Sequence[str]) -> None:
+        """Refuse to replace changes that nobody has committed; those of the store's own files were committed before."""
+        others = [path for path in paths if not self._is_own(path) and self.repository.entry(old, path)]
+        dirty = self.repository.dirty() if others else {}
+        if changed := [path for path in others if path in dirty]:
+            shown = ", ".join(changed[:_MAX_NAMED]) + (" and others" if len(changed) > _MAX_NAMED else "")
+            raise ConflictError(
+                f"The remote has changed {shown}, which also has uncommitted changes here",
+                kind="document",
+                hint="Commit or discard them with git.",
+            )
 
     def _change(self, path: str, old: str, entry: Entry | None) -> Change | None:
         """What becomes of one file; None where it stays: it is not tracked, is a link, or says so already."""
@@ -123,17 +150,19 @@ class WorkTree:
         return Change(path, Seen(status, revision_of(now)), content, keep=True)
 
     def _edited(self) -> Iterator[tuple[str, tuple[FileStat, bytes] | None]]:
-        """Path, facts and bytes of every file that a commit of all would change; None for one that it would remove."""
+        """Path, facts and bytes of each of the store's files that differs from the last commit, None for no file."""
         repository = self.repository
         head = repository.head
         paths = {path for path in repository.dirty() if not path.endswith("/")} | set(self._newly_ignored(head))
-        for path in sorted(paths):
+        for path in sorted(path for path in paths if path == ACTIVITY_FILE or self._is_own(path)):
             entry = repository.entry(head, path)
             if entry is not None and entry.mode not in _REGULAR:
                 continue
             if is_ignored(repository, path):
                 if entry is not None:
                     yield path, None
+                continue
+            if path == ACTIVITY_FILE:
                 continue
             found = self._found(path)
             if found is None and entry is not None and not self._is_there(path):
@@ -144,8 +173,18 @@ class WorkTree:
     def _newly_ignored(self, head: str) -> Iterator[str]:
         for path in Trees(self.repository).differing("", self.repository.tree_of(head)):
             name = os.fsdecode(path)
-            if is_ignored(self.repository, name):
+            if (name == ACTIVITY_FILE or self._is_own(name)) and is_ignored(self.repository, name):
                 yield name
+
+    def _is_own(self, path: str) -> bool:
+        """Whether a file belongs to the store; an ignore file does if it leaves out the store's log."""
+        if path != IGNORE_FILE:
+            return is_stored(path)
+        entry = self.repository.entry(self.repository.head, path)
+        if entry is not None:
+            return entry.mode in _REGULAR and ignores_log(self.repository.content(entry.id))
+        found = self._found(path)
+        return found is not None and ignores_log(found[1])
 
     def _found(self, path: str) -> tuple[FileStat, bytes] | None:
         """Facts and bytes of the regular file at a path, which is no link."""

@@ -16,7 +16,7 @@ from commonplace.domain.errors import ConfigError
 from commonplace.faces import clients
 from commonplace.faces.cli.output import show_diff
 from commonplace.faces.cli.session import Session
-from commonplace.settings import about
+from commonplace.settings import Settings, about
 from commonplace.settings.folders import is_folder
 
 
@@ -52,12 +52,14 @@ def command(
         commonplace connect claude-desktop -C ~/notes --yes
         commonplace connect vscode --tier write --commit auto --yes
         commonplace connect cursor --json
+        commonplace connect claude-code --toolset projects --yes
 
-    CLIENT is claude-code (.mcp.json here), claude-desktop, vscode (.vscode/mcp.json here) or cursor. Nothing else in
-    the file changes, and nothing at all without --yes.
+    With --toolset projects the entry names the store of project knowledge: the folder of -C, else $KNOWLEDGE_MCP_HOME,
+    else ~/.knowledge-mcp. CLIENT is claude-code (.mcp.json here), claude-desktop, vscode (.vscode/mcp.json here) or
+    cursor. Nothing else in the file changes, and nothing at all without --yes.
     """
     settings = session.configured({"toolset": served.toolset, "tier": served.tier, "commit": served.commit})
-    folders = [_folder(path) for path in settings.kb]
+    folders = _stores(session, settings) if settings.toolset == "projects" else [_folder(path) for path in settings.kb]
     launch = clients.Launch(clients.this_program("commonplace"), ["mcp", *map(str, folders), *served.args()])
     known_as = name or _name(folders[0])
     made = clients.change(client, known_as, launch, Path(file).expanduser() if file else clients.config_file(client))
@@ -85,6 +87,18 @@ def _outcome(made: clients.Change, *, written: bool) -> str:
     if not made.diff:
         return f"{made.file} has this entry already."
     return f"Written: {made.file}" if written else f"Nothing was written; --yes writes it to {made.file}."
+
+
+def _stores(session: Session, settings: Settings) -> list[Path]:
+    """The store of project knowledge, which need not be there yet: the folder of -C, else the usual one.
+
+    Raises:
+        ConfigError: several folders are given.
+    """
+    given = session.flags.get("kb")
+    if given and len(settings.kb) > 1:
+        raise ConfigError("Projects have one store: name one folder.", kind="kb")
+    return [path.expanduser().resolve() for path in (settings.kb if given else (settings.knowledge_home,))]
 
 
 def _folder(path: Path) -> Path:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import typer
 
-from commonplace.faces.cli.options import Layered
+from commonplace.faces.cli.options import ADOPT, Layered
 from commonplace.faces.cli.session import Hosting, Session
 from commonplace.settings import Flags, about
 
@@ -26,6 +26,7 @@ class Serving:
     ] = "stdio"
     host: Annotated[str | None, typer.Option(metavar="ADDRESS", help=about("host"), show_default=False)] = None
     port: Annotated[str | None, typer.Option(metavar="N", help=about("port"), show_default=False)] = None
+    adopt: Annotated[bool, typer.Option("--adopt", help=ADOPT)] = False
     no_embed: Annotated[bool, typer.Option("--no-embed", help="Search by words alone; embed nothing.")] = False
 
     def flags(self) -> Flags:
@@ -37,6 +38,7 @@ class Serving:
             "host": self.host,
             "port": self.port,
             "embed": "false" if self.no_embed else None,
+            "adopt": "true" if self.adopt else None,
         }
 
 
@@ -57,7 +59,9 @@ def command(
         commonplace mcp ~/notes --transport http --port 8090
 
     PATHs are the folders to serve, by default those of --kb. A folder needs no preparation, and nothing is written into
-    it but what the client writes. The server answers its client at once and indexes in the background.
+    it but what the client writes. The server answers its client at once and indexes in the background. With --toolset
+    projects the one PATH is the store, by default $KNOWLEDGE_MCP_HOME, else ~/.knowledge-mcp; a folder that holds other
+    files and is no store is refused.
     """
     given: Flags = {"kb": paths} if paths else {}
     settings = session.configured({**serving.flags(), **layers.flags(), **given})

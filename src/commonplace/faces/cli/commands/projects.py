@@ -17,6 +17,7 @@ import typer
 from commonplace.domain.errors import ConfigError
 from commonplace.domain.json import JsonObject
 from commonplace.domain.words.amounts import amount
+from commonplace.faces.cli.options import ADOPT
 from commonplace.faces.cli.output import BOLD, FAINT
 from commonplace.faces.cli.session import Session
 from commonplace.faces.cli.texts import read_text
@@ -32,6 +33,7 @@ class What:
 
     project: Annotated[str, typer.Option("--project", metavar="ID", help="The project; for show and import.")] = ""
     force: Annotated[bool, typer.Option("--force", help="Replace instructions that are there already.")] = False
+    adopt: Annotated[bool, typer.Option("--adopt", help=ADOPT)] = False
     dry_run: Annotated[bool, typer.Option("--dry-run", help="With sync: only tell what would be done.")] = False
 
 
@@ -51,8 +53,9 @@ def command(
         commonplace projects status
         commonplace projects sync --dry-run
 
-    The store is --kb, else $KNOWLEDGE_MCP_HOME, else ~/.knowledge-mcp. Several files that are imported become one text,
-    in their order. Imported files stay where they are.
+    The store is --kb, else $KNOWLEDGE_MCP_HOME, else ~/.knowledge-mcp. A folder that holds other files and is no store
+    is refused, unless --adopt makes one there. Several files that are imported become one text, in their order.
+    Imported files stay where they are.
     """
     if action in {"show", "import"} and not what.project:
         raise ConfigError(f"projects {action} needs --project ID.", kind="option", hint="See projects list.")
@@ -61,7 +64,7 @@ def command(
     if what.dry_run and action != "sync":
         raise ConfigError("--dry-run is for sync alone.", kind="option", hint="See projects --help.")
     texts = [(Path(file).name, read_text(file, session.out).decode("utf-8-sig", "replace")) for file in files or ()]
-    with session.opened_projects() as home:
+    with session.opened_projects(adopt=what.adopt) as home:
         if not what.dry_run:
             home.upstream.wait_started()
         match action:
