@@ -235,20 +235,34 @@ def test_a_state_folder_that_may_not_be_written_is_told(base: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to make a folder of another user's")
-def test_a_repository_of_another_user_is_read(base: Path) -> None:
+def test_a_repository_of_another_user_is_read_once_the_user_has_named_it(
+    base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     repo = make(base, git=True)
     for each in [repo.path, *repo.path.rglob("*")]:
         os.chown(each, 12345, 12345)
-    told = as_nobody(
-        base,
+    script = """
+        try:
+            store = open_store(base / "kb", commit="manual", state_dir=base / "state")
+        except KnowledgeError as error:
+            print(error.code, error, error.hint)
+        else:
+            print(len(list(store.scan())), [c.message for c in store.history.log(None, limit=5)])
+            print(attempt(store, "open/a.md"))
         """
-        store = open_store(base / "kb", commit="auto", state_dir=base / "state")
-        print(len(list(store.scan())), [c.message for c in store.history.log(None, limit=5)])
-        print(attempt(store, "open/a.md"))
-        """,
-    )
-    assert told.splitlines()[0] == "3 ['Files\\n', 'Begin\\n']"
-    assert "ReadOnlyError" in told
+    refused = as_nobody(base, script)
+    assert refused.startswith("git The repository of kb belongs to another user.")
+    assert "safe.directory" in refused
+    own = base / "own"
+    for value in ("/elsewhere", f"{repo.path}x", f"{repo.path}/open", "*\n\tdirectory ="):
+        own.write_text(f"[safe]\n\tdirectory = {value}\n")
+        monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(own))
+        assert as_nobody(base, script) == refused, value
+    for value in (str(repo.path), "*", f"{base}/*", f"{repo.path}/"):
+        own.write_text(f"[safe]\n\tdirectory = {value}\n")
+        told = as_nobody(base, script)
+        assert told.splitlines()[0] == "3 ['Files\\n', 'Begin\\n']"
+        assert "ReadOnlyError" in told
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to make a file of another user's")

@@ -13,9 +13,10 @@ from commonplace.domain.documents import Severity
 from commonplace.domain.errors import GitError
 from commonplace.domain.troubles import Trouble
 from commonplace.store.disk.folder import Folder
+from commonplace.store.git.layout import UntrustedRepositoryError
+from commonplace.store.git.layout.discovery import Found, find_repository
 from commonplace.store.git.repository import GitRepository
 from commonplace.store.git_command import try_git
-from commonplace.store.opening import Found, find_repository
 from commonplace.store.stores import key_of
 
 STALE_SECONDS = 60.0
@@ -47,7 +48,11 @@ def examine(folder: Path, state_dir: Path) -> Iterator[Trouble]:
         state_dir: Where locks and journals of folders without Git lie.
     """
     real = folder.resolve()
-    found = find_repository(real)
+    try:
+        found = find_repository(real)
+    except UntrustedRepositoryError as error:
+        yield _untrusted(real.name, error)
+        return
     if found is None:
         message = "It is in no Git repository: writes are files, and there is no history."
         yield Trouble("git", None, real.name, message)
@@ -56,6 +61,9 @@ def examine(folder: Path, state_dir: Path) -> Iterator[Trouble]:
     try:
         repository = GitRepository(found.gitdir, found.work_tree)
         branch = repository.branch
+    except UntrustedRepositoryError as error:
+        yield _untrusted(real.name, error)
+        return
     except GitError as error:
         command = _git(found, "fsck")
         yield Trouble(
@@ -63,10 +71,13 @@ def examine(folder: Path, state_dir: Path) -> Iterator[Trouble]:
         )
         return
     yield _state(real.name, repository, branch)
-    yield from _trusted(real.name, found)
     yield from _settings(real.name, found, repository)
     yield from _stale(real.name, found.gitdir, repository.common)
     yield from _own(real.name, found.gitdir / "commonplace.lock")
+
+
+def _untrusted(name: str, error: UntrustedRepositoryError) -> Trouble:
+    return Trouble("git", Severity.ERROR, name, str(error), error.hint, error.command)
 
 
 def _state(name: str, repository: GitRepository, branch: str) -> Trouble:
@@ -75,21 +86,6 @@ def _state(name: str, repository: GitRepository, branch: str) -> Trouble:
         return Trouble("git", Severity.INFO, name, "HEAD is detached, so nothing can be committed.", hint)
     commit = f"commit {repository.head[:10]}" if repository.head else "no commit yet"
     return Trouble("git", None, name, f"A Git repository on {branch.removeprefix('refs/heads/')}, {commit}.")
-
-
-def _trusted(name: str, found: Found) -> Iterator[Trouble]:
-    """Whether the git command works here: it refuses repositories of other users."""
-    place = found.work_tree or found.gitdir
-    try:
-        outcome = try_git(place, ["rev-parse", "--git-dir"], timeout=ASK_SECONDS)
-    except GitError:  # there is no git, which is told elsewhere
-        return
-    if outcome.code:
-        command = f"git config --global --add safe.directory {shlex.quote(str(place))}"
-        trusted = "dubious ownership" in outcome.errors
-        hint = "It belongs to another user; say that you trust it." if trusted else ""
-        message = f"The git command refuses this repository: {outcome.reason}"
-        yield Trouble("git", Severity.WARNING, name, message, hint, command if trusted else "")
 
 
 def _settings(name: str, found: Found, repository: GitRepository) -> Iterator[Trouble]:

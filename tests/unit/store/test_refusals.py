@@ -92,15 +92,6 @@ def test_a_submodule_is_refused_and_read(repo: GitRepo, git_repo: MakeRepo) -> N
     assert manual.read(A) == b"written as a file"
 
 
-def test_a_git_folder_elsewhere_is_used(tmp_path: Path) -> None:
-    repo = GitRepo(tmp_path / "work")
-    repo.path.mkdir()
-    repo.git("init", "--quiet", "--separate-git-dir", str(tmp_path / "elsewhere"))
-    store = committing(repo.path)
-    write(store, "a.md", b"x")
-    assert repo.git("status", "--porcelain") == ""
-
-
 def test_committing_without_git_is_a_configuration_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="in no Git repository"):
         committing(tmp_path)

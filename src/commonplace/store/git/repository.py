@@ -14,15 +14,18 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 import pygit2
-from pygit2.enums import ConfigLevel, FileStatus, Option
+from pygit2.enums import ConfigLevel, FileStatus, Option, RepositoryOpenFlag
 
 from commonplace.domain.errors import GitError
+from commonplace.store.git.layout.discovery import common_folder
+from commonplace.store.git.layout.inspection import inspect_repository
+from commonplace.store.git.layout.ownership import require_owned
 from commonplace.store.git.objects import Entry
 from commonplace.store.git.staging.skipped import skipped_paths
 from commonplace.store.git_command import redacted
-from commonplace.store.names import checked_ref, is_ref
+from commonplace.store.names import checked_ref, checked_tree_path, is_ref
 
-# A folder of another user's can be read: nothing that a repository's configuration names is ever run by libgit2.
+# `layout.ownership` asks whose repository it is, by Git's rule.
 pygit2.option(Option.SET_OWNER_VALIDATION, 0)
 
 CACHED_BYTES = 1_000_000
@@ -49,11 +52,12 @@ class GitRepository:
             work_tree: Where it was found; None for a bare one.
 
         Raises:
+            UntrustedRepositoryError: it leads elsewhere, or belongs to another user.
             GitError: it is damaged or of a kind that libgit2 cannot read.
         """
         self.gitdir = gitdir
         """HEAD and the index are here; with a linked work tree, just those."""
-        self.common = common_folder(gitdir)
+        self.common = trusted_folder(gitdir, work_tree)
         """Branches and objects are here, for all work trees of the repository."""
         self.root = work_tree or gitdir
         """The work tree, or the repository itself when it is bare."""
@@ -70,8 +74,7 @@ class GitRepository:
         """This thread's handle."""
         handle: pygit2.Repository | None = getattr(self._local, "handle", None)
         if handle is None:
-            handle = guarded(lambda: pygit2.Repository(str(self.root)))
-            self._local.handle = handle
+            handle = self._local.handle = self._opened()
         return handle
 
     @contextmanager
@@ -79,8 +82,17 @@ class GitRepository:
         """The one handle for what needs the whole index in memory (attributes, filters, ignore rules), locked."""
         with self._rules_lock:
             if self._rules is None:
-                self._rules = guarded(lambda: pygit2.Repository(str(self.root)))
+                self._rules = self._opened()
             yield self._rules
+
+    def _opened(self) -> pygit2.Repository:
+        """A handle on this very repository, wherever libgit2 might look for another one."""
+        handle = guarded(lambda: pygit2.Repository(str(self.root), RepositoryOpenFlag.NO_SEARCH))
+        if Path(handle.path).resolve() != self.gitdir:
+            raise GitError(
+                "The repository was replaced by another one.", kind="repository", hint="Start the server again."
+            )
+        return handle
 
     @property
     def branch(self) -> str:
@@ -203,7 +215,13 @@ class GitRepository:
 
         Untracked ones too; ignored ones not, nor those that a sparse checkout leaves out (libgit2 has them deleted).
         """
+        if not self.is_at_root:
+            raise GitError(
+                "Its work tree lies elsewhere.", kind="repository", hint="Run git config --unset core.worktree."
+            )
         found = guarded(lambda: self.handle.status(untracked_files="all", ignored=False))
+        for path in found:
+            checked_tree_path(path.rstrip("/"))
         gone = FileStatus.WT_DELETED
         left_out = self.left_out([path for path, flags in found.items() if flags & gone])
         return {path: flags & ~gone for path, flags in found.items() if flags & ~gone or path not in left_out}
@@ -229,13 +247,31 @@ class GitRepository:
         return text in {"true", "yes", "on", "1"} if text else otherwise
 
 
-def common_folder(gitdir: Path) -> Path:
-    """Where a repository's branches and objects are: `gitdir` itself, but for a linked work tree."""
+def trusted_folder(gitdir: Path, work_tree: Path | None) -> Path:
+    """Where a repository's branches and objects are, once all that leads there has been looked at.
+
+    Args:
+        gitdir: Real and absolute.
+        work_tree: Where it was found; None for a bare one.
+
+    Raises:
+        UntrustedRepositoryError: it leads elsewhere, or belongs to another user.
+        GitError: it cannot be looked at.
+    """
+    places = [gitdir] if work_tree is None else [work_tree, work_tree / ".git", gitdir]
+    require_owned(work_tree or gitdir, places)
+    common = common_folder(gitdir, work_tree)
+    if common != gitdir:
+        require_owned(work_tree or gitdir, [common])
     try:
-        named = (gitdir / "commondir").read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError):
-        return gitdir
-    return (gitdir / named).resolve()
+        inspect_repository(gitdir, common)
+    except OSError as error:
+        raise GitError(
+            f"The repository cannot be looked at: {error.strerror}.",
+            kind="repository",
+            hint="Let this user enter and read its .git folder.",
+        ) from error
+    return common
 
 
 def guarded(act: Callable[[], _Value]) -> _Value:

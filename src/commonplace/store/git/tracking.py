@@ -37,7 +37,7 @@ class TrackedDocuments:
 
     def _stamp(self) -> _Stamp:
         try:
-            status = os.stat(self._repository.gitdir / "index")  # noqa: PTH116
+            status = os.lstat(self._repository.gitdir / "index")
         except OSError:
             return (0, 0, 0)
         return status.st_mtime_ns, status.st_size, status.st_ino

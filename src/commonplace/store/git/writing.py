@@ -16,6 +16,7 @@ from commonplace.store.git import refs
 from commonplace.store.git.committing import NewCommit, Publication, Wording, wording_of
 from commonplace.store.git.filters import is_ignored, stored_form
 from commonplace.store.git.layout import below
+from commonplace.store.git.layout.discovery import is_submodule
 from commonplace.store.git.objects import EXECUTABLE, FILE, Entry, NewObjects, discard_unplaced
 from commonplace.store.git.repository import GitRepository
 from commonplace.store.git.staging import entries
@@ -207,7 +208,7 @@ class GitWriter:
 def _kind_refusal(repository: GitRepository) -> str:
     if not repository.is_at_root:
         return "its repository's work tree is configured to lie elsewhere (core.worktree)"
-    if (repository.root / ".git").is_file() and repository.setting("core.worktree"):
+    if is_submodule(repository.gitdir):
         return "it is a submodule; serve its own clone"
     return ""
 

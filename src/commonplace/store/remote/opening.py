@@ -20,10 +20,12 @@ from commonplace.domain.ports import Store
 from commonplace.domain.projects.registry import ACTIVITY_FILE, EMPTY, IGNORE_FILE, INDEX_FILE
 from commonplace.store.disk.folder import Folder
 from commonplace.store.disk.journal import Journal
+from commonplace.store.git.layout import below
+from commonplace.store.git.layout.discovery import find_repository
 from commonplace.store.git.repository import GitRepository, guarded
 from commonplace.store.git.writing import GitWriter
 from commonplace.store.locking import WAIT_SECONDS, WriterLock, lock_file
-from commonplace.store.opening import find_repository, open_store, retention_of
+from commonplace.store.opening import open_store, retention_of
 from commonplace.store.publishing import own_programs
 from commonplace.store.remote.activity import ActivityLog
 from commonplace.store.remote.folders import Subfolders
@@ -201,10 +203,7 @@ def _exclude(repository: GitRepository) -> None:
     """Keep the log out of Git in a store whose own `.gitignore` does not."""
     if guarded(lambda: repository.handle.path_is_ignored(ACTIVITY_FILE)):
         return
-    exclude = repository.common / "info" / "exclude"
     try:
-        exclude.parent.mkdir(exist_ok=True)
-        with exclude.open("a", encoding="utf-8") as file:
-            file.write(f"/{ACTIVITY_FILE}\n")
+        below.append(repository.common, "info/exclude", f"/{ACTIVITY_FILE}\n".encode(), create=True)
     except OSError as error:
         log.warning("the activity log could not be excluded from Git: %s", error.strerror)

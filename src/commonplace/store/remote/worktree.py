@@ -26,6 +26,7 @@ from commonplace.store.git.objects import EXECUTABLE, FILE, Entry
 from commonplace.store.git.past.trees import Trees
 from commonplace.store.git.repository import GitRepository
 from commonplace.store.git.writing import GitWriter
+from commonplace.store.names import checked_tree_path
 from commonplace.store.retention import Retention
 from commonplace.store.writing import Writer
 
@@ -117,7 +118,7 @@ class WorkTree:
         old = repository.head
         trees = Trees(repository)
         before = repository.tree_of(old)
-        paths = [os.fsdecode(path) for path in trees.differing(before, repository.tree_of(commit))]
+        paths = [checked_tree_path(os.fsdecode(path)) for path in trees.differing(before, repository.tree_of(commit))]
         self._refuse_uncommitted(old, paths)
         changed = {path: repository.entry(commit, path) for path in paths}
         changes = [change for path in paths if (change := self._change(path, old, changed[path]))]

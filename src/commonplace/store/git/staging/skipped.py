@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from commonplace.domain.errors import GitError
+from commonplace.store.git.layout import below
 
 _HEADER = 12
 _FIXED = 62
@@ -28,7 +29,7 @@ def skipped_paths(index: Path) -> frozenset[bytes]:
         GitError: it is damaged, or cannot be read.
     """
     try:
-        raw = index.read_bytes()
+        raw = below.read(index.parent, index.name)
         version, count = int.from_bytes(raw[4:8], "big"), int.from_bytes(raw[8:_HEADER], "big")
         return frozenset(_marked(raw, version, count)) if version > 2 else frozenset()  # noqa: PLR2004 - the format's
     except FileNotFoundError:

@@ -1,0 +1,138 @@
+"""Git's configuration files, read without libgit2, so that what they name is known before libgit2 opens it.
+
+Anything that Git would refuse in them is passed over here; what is found is at least what Git and libgit2 find.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+_SECTION = re.compile(r'\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\\n]|\\.)*)")?\s*\]')
+_KEY = re.compile(r"([A-Za-z][A-Za-z0-9-]*)[ \t]*(=?)")
+_ESCAPED, _BARE = re.compile(r"\\(.)"), r"\1"
+_ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
+_SYSTEM = "/etc/gitconfig"
+
+Setting = tuple[str, str]
+"""Name in lower case but for its middle part (`remote.Origin.url`), and value; "" for a name without one."""
+Read = Callable[[Path], bytes]
+"""Gives the bytes of a file; raises FileNotFoundError where there is none."""
+MAX_INCLUDES = 10
+"""Files that include each other; Git's own limit."""
+
+
+def parse_configuration(raw: bytes) -> list[Setting]:
+    """The settings of one file, in their order."""
+    text = raw.decode("utf-8", "surrogateescape").removeprefix("\ufeff").replace("\r\n", "\n")
+    found: list[Setting] = []
+    section, at = "", 0
+    while at < len(text):
+        if text[at] in " \t\n":
+            at += 1
+        elif header := _SECTION.match(text, at):
+            name, middle = header[1].lower(), header[2]
+            section = name if middle is None else f"{name}.{_ESCAPED.sub(_BARE, middle)}"
+            at = header.end()
+        elif key := _KEY.match(text, at):
+            value, at = _value(text, key.end()) if key[2] else ("", key.end())
+            found.append((f"{section}.{key[1].lower()}", value))
+        else:
+            at = _line_end(text, at)
+    return found
+
+
+def settings_in(file: Path, read: Read, *, conditional: bool) -> Iterator[Setting]:
+    """The settings of a file and of those that it includes.
+
+    Args:
+        file: A file that there need not be.
+        read: Reads it and the included ones.
+        conditional: Whether files that are included on a condition count, whatever the condition.
+
+    Raises:
+        OSError: as `read` does, but for files that are not there.
+        RecursionError: files include each other without an end.
+    """
+    yield from _included(file, read, conditional, 0)
+
+
+def protected_settings(name: str) -> list[str]:
+    """All values of a setting in the system's and the user's own configuration and in the environment, in their order.
+
+    Git heeds some settings from there alone. A file that cannot be read counts as empty.
+    """
+    found: list[str] = []
+    for file in _protected_files(os.environ):
+        try:
+            found += [value for key, value in settings_in(file, Path.read_bytes, conditional=False) if key == name]
+        except (OSError, RecursionError):
+            continue
+    count = os.environ.get("GIT_CONFIG_COUNT", "")
+    for number in range(int(count) if count.isdecimal() and len(count) < len("10000") else 0):
+        if os.environ.get(f"GIT_CONFIG_KEY_{number}", "").lower() == name:
+            found.append(os.environ.get(f"GIT_CONFIG_VALUE_{number}", ""))
+    return found
+
+
+def named_path(value: str, base: Path) -> Path:
+    """The path that a setting's value names: `~` is a home folder, and a relative one begins at `base`."""
+    return base / os.path.expanduser(value)  # noqa: PTH111 - an unknown user's home stays as it is
+
+
+def _included(file: Path, read: Read, conditional: bool, depth: int) -> Iterator[Setting]:
+    if depth > MAX_INCLUDES:
+        raise RecursionError
+    try:
+        raw = read(file)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    for name, value in parse_configuration(raw):
+        yield name, value
+        kind = name.partition(".")[0]
+        if name.endswith(".path") and (kind == "include" or (conditional and kind == "includeif")) and value:
+            yield from _included(named_path(value, file.parent), read, conditional, depth + 1)
+
+
+def _protected_files(environment: Mapping[str, str]) -> Iterator[Path]:
+    if environment.get("GIT_CONFIG_NOSYSTEM", "").lower() in {"", "0", "false", "no", "off"}:
+        yield Path(environment.get("GIT_CONFIG_SYSTEM") or _SYSTEM)
+    own = environment.get("GIT_CONFIG_GLOBAL")
+    if own is not None:
+        yield Path(own)
+        return
+    home = Path(os.path.expanduser("~"))  # noqa: PTH111 - raises nothing where there is no home
+    yield Path(environment.get("XDG_CONFIG_HOME") or home / ".config") / "git" / "config"
+    yield home / ".gitconfig"
+
+
+def _value(text: str, at: int) -> tuple[str, int]:
+    """A value from behind its equals sign, and where the next line begins."""
+    parts: list[str] = []
+    kept = 0
+    quoted = False
+    while at < len(text) and text[at] != "\n":
+        char = text[at]
+        if char == "\\" and at + 1 < len(text):
+            at += 1
+            if text[at] != "\n":
+                parts.append(_ESCAPES.get(text[at], text[at]))
+                kept = len(parts)
+        elif char == '"':
+            quoted = not quoted
+            kept = len(parts)
+        elif char in "#;" and not quoted:
+            at = _line_end(text, at)
+            break
+        elif quoted or not char.isspace() or parts:
+            parts.append(char)
+            kept = len(parts) if quoted or not char.isspace() else kept
+        at += 1
+    return "".join(parts[:kept]), at + 1
+
+
+def _line_end(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end

@@ -1,0 +1,61 @@
+"""Whose repositories are used: one's own, and those that one's own configuration names as Git's `safe.directory`."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterable
+from pathlib import Path
+
+from commonplace.store.git.layout import untrusted
+from commonplace.store.git.layout.configuration import named_path, protected_settings
+
+
+def require_owned(named: Path, places: Iterable[Path]) -> None:
+    """Refuse a repository of another user, as Git does.
+
+    Args:
+        named: How Git calls the repository: its work tree, or itself when it is bare.
+        places: What has to belong to this user: the work tree, `.git`, and where that leads.
+
+    Raises:
+        UntrustedRepositoryError: it belongs to somebody else, and the user has not named it.
+    """
+    if all(map(_is_owned, places)) or is_named_safe(named):
+        return
+    raise untrusted(
+        f"The repository of {named.name} belongs to another user.",
+        "If you trust it, say so as for Git itself: git config --global --add safe.directory PATH",
+        f"git config --global --add safe.directory {shlex.quote(str(named))}",
+    )
+
+
+def is_named_safe(folder: Path) -> bool:
+    """Whether the user's own configuration, or the system's, names a folder in `safe.directory`."""
+    names = {os.path.normpath(folder), os.path.realpath(folder)}
+    safe = False
+    for value in protected_settings("safe.directory"):
+        if not value:
+            safe = False
+        elif value == "*":
+            safe = True
+        elif value.endswith("/*"):
+            above = os.path.realpath(named_path(value[:-2], Path()))
+            safe = safe or any(name.startswith(f"{above}/") for name in names)
+        else:
+            path = named_path(value, Path())
+            safe = safe or bool({os.path.normpath(path), os.path.realpath(path)} & names)
+    return safe
+
+
+def _is_owned(place: Path) -> bool:
+    """Whether a file or folder is this user's; for root, as Git has it, also the one's who ran sudo."""
+    try:
+        owner = place.lstat().st_uid
+    except OSError:
+        return False
+    user = os.geteuid()
+    if user == 0 and owner != 0:
+        sudo = os.environ.get("SUDO_UID", "")
+        return sudo.isdecimal() and owner == int(sudo)
+    return owner == user
