@@ -10,7 +10,7 @@ import os
 import re
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -90,6 +90,7 @@ def try_git(
     *,
     settings: Mapping[str, Sequence[str]] | None = None,
     timeout: float = TIMEOUT_SECONDS,
+    started: Callable[[subprocess.Popen[bytes]], None] | None = None,
 ) -> Outcome:
     """As `run_git`, with a failure as a value.
 
@@ -99,6 +100,7 @@ def try_git(
         operands: What callers name.
         settings: More configuration for this call; several values of one name in their order.
         timeout: Seconds.
+        started: Told of the process, which `end_group` ends early.
 
     Raises:
         GitError: it took too long, or there is no git.
@@ -122,6 +124,8 @@ def try_git(
         raise GitError("There is no git command.", kind="command", hint="Install git.") from error
     except OSError as error:
         raise GitError(f"The git command cannot be started: {error.strerror}.", kind="command") from error
+    if started:
+        started(process)
     return _finished(process, options[0], timeout)
 
 
@@ -137,22 +141,22 @@ def _finished(process: subprocess.Popen[bytes], name: str, timeout: float) -> Ou
             output, errors = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired as error:
             raise GitError(
-                f"git {name} did not end within {timeout:g} seconds.",
+                f"git {name} did not end within {timeout:.0f} seconds.",
                 kind="command",
                 hint="Try again; if it lasts, check the network and the remote.",
                 retryable=1,
             ) from error
         finally:
-            _end_group(process)
+            end_group(process)
     return Outcome(process.returncode, output.decode("utf-8", "replace"), errors.decode("utf-8", "replace"))
 
 
-def _end_group(process: subprocess.Popen[bytes]) -> None:
+def end_group(process: subprocess.Popen[bytes]) -> None:
     """End git and the helpers that it started (ssh, git-remote-https), if any are left."""
     if process.poll() is not None:
         return
     os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
+    process.wait()  # not for its output: a program that it left running can hold that open for ever
 
 
 def _environment() -> dict[str, str]:

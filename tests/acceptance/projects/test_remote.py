@@ -197,6 +197,62 @@ def test_commits_that_the_remote_dropped_are_rescued_and_not_sent_back(
     clean(home)
 
 
+@pytest.mark.parametrize("moved", [True, False])
+def test_a_running_server_rescues_what_the_remote_dropped_and_does_not_send_it_back(
+    home: Path, origin: GitRepo, other: GitRepo, *, moved: bool
+) -> None:
+    assert other.path.is_dir()
+    with projects(home) as client:
+        for text in ("first", "second"):
+            client.call("update_project_main", project_id="app", content=text)
+        eventually(lambda: main_of(origin, "projects/app/main.md") == "second")
+        eventually(lambda: status(client) == "origin/main (up to date)")
+        if moved:
+            other.commit("Rewritten", **{"elsewhere.md": "new"})
+            other.git("push", "--quiet", "--force", "origin", "main")
+        else:
+            origin.git("update-ref", "refs/heads/main", "main~2")
+        kept = origin.git("rev-parse", "main")
+        client.call("update_project_main", project_id="after", content="after the rewind")
+        eventually(lambda: "projects/after/main.md" in origin.git("ls-tree", "-r", "--name-only", "main"))
+        (rescue,) = client.call("get_storage_status")["rescue_branches"]
+        assert client.call("get_project_main", project_id="app")["content"] == "# Main\n"
+        assert client.call("sync_storage")["pushed"] is True
+    assert main_of(origin, "projects/app/main.md") == "# Main"
+    assert origin.git("rev-list", "--count", f"{kept}..main") == "1"
+    assert repository(home).git("show", f"{rescue}:projects/app/main.md") == "second"
+    clean(home)
+
+
+def test_a_history_that_was_rewritten_here_never_replaces_that_of_the_remote(
+    home: Path, origin: GitRepo, other: GitRepo
+) -> None:
+    assert other.path.is_dir()
+    with projects(home) as client:
+        client.call("update_project_main", project_id="app", content="on the remote")
+        eventually(lambda: status(client) == "origin/main (up to date)")
+        pushed = origin.git("rev-parse", "main")
+        repository(home).git("reset", "--quiet", "--hard", "HEAD~1")
+        client.call("update_project_main", project_id="local", content="after the reset")
+        assert client.call("sync_storage")["pushed"] is True
+    assert origin.git("merge-base", pushed, "main") == pushed
+    assert main_of(origin, "projects/app/main.md") == "on the remote"
+    assert main_of(origin, "projects/local/main.md") == "after the reset"
+
+
+def test_a_remote_that_lost_its_branch_gets_the_whole_store(home: Path, origin: GitRepo, other: GitRepo) -> None:
+    assert other.path.is_dir()
+    with projects(home) as client:
+        client.call("update_project_main", project_id="app", content="first")
+        eventually(lambda: status(client) == "origin/main (up to date)")
+        origin.git("update-ref", "-d", "refs/heads/main")
+        client.call("update_project_main", project_id="app", content="second")
+        eventually(lambda: origin.git("for-each-ref", "refs/heads/main") != "")
+        assert client.call("sync_storage")["pushed"] is True
+    assert main_of(origin, "projects/app/main.md") == "second"
+    assert main_of(origin, "projects/app/knowledge/auth.md")
+
+
 def test_hand_edits_are_committed_first_and_newly_ignored_files_untracked(
     home: Path, origin: GitRepo, other: GitRepo
 ) -> None:

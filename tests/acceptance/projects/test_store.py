@@ -171,7 +171,7 @@ def test_storage_status_and_sync_without_a_remote(home: Path, client: Agent) -> 
     assert done["files_committed"] == 2
     assert done["commit_message"] == "Sync storage: 2 files updated"
     assert done["pushed"] is False
-    assert done["message"] == "Storage synchronized successfully"
+    assert done["message"] == "2 files committed; not pushed: No remote configured"
     assert subjects(home)[0] == "Sync storage: 2 files updated"
     clean(home)
     again = client.call("sync_storage")

@@ -9,6 +9,7 @@ from typing import Protocol
 from commonplace.domain.changes import FileStat
 from commonplace.domain.json import JsonObject
 from commonplace.domain.ports import Progress
+from commonplace.domain.words.amounts import amount
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +39,13 @@ class SyncOutcome:
     """Whether the remote has every commit now."""
     error: str
     """Why not, "" when it has."""
+
+    @property
+    def told(self) -> str:
+        """What was done, in a sentence for people."""
+        if self.pushed:
+            return "Storage synchronized successfully"
+        return f"{amount(self.files, 'file')} committed; not pushed: {self.error}"
 
 
 class Folders(Protocol):

@@ -2,13 +2,15 @@
 
 What was acknowledged is never given up. Local commits that the remote lacks are replayed on top of it; where one
 conflicts the remote's text wins in the file and the local commits stay on a branch `rescue/<time>`. Commits that the
-remote had and dropped (a forced push) are kept on such a branch and not sent back.
+remote had and dropped (a forced push) are kept on such a branch and not sent back. So a push goes through only where
+the remote's branch is at the commit that is known here; otherwise it is fetched first.
 """
 
 from __future__ import annotations
 
 import logging
 import os
+import subprocess
 import threading
 import time
 from collections.abc import Callable
@@ -18,7 +20,7 @@ from commonplace.domain.errors import GitError, KnowledgeError
 from commonplace.domain.ports import Progress
 from commonplace.domain.projects.ports import StorageStatus, SyncOutcome
 from commonplace.store.git.repository import GitRepository, guarded
-from commonplace.store.git_command import Outcome, try_git
+from commonplace.store.git_command import Outcome, end_group, try_git
 from commonplace.store.locking import WAIT_SECONDS
 from commonplace.store.remote.replaying import only_here, replay
 from commonplace.store.remote.worktree import WorkTree
@@ -30,6 +32,8 @@ FLUSH_SECONDS = 5.0
 """How long the end of the process waits for a push."""
 FETCH_SECONDS = 30.0
 PUSH_SECONDS = 30.0
+SYNC_SECONDS = 10.0
+"""How long a synchronisation on request waits for other writers and for the network."""
 PUSH_ATTEMPTS = 3
 """How often a push is made anew because others push at the same time."""
 
@@ -58,10 +62,15 @@ class Origin:
         self._programs = programs
         self._starting = threading.Lock()
         self._network = threading.Lock()
+        """Held while there is anything to do with the remote."""
+        self._branchless = False
+        """Whether the remote had no branch when it was last asked; under `_network`."""
         self._wake = threading.Event()
         self._first = threading.Event()
         self._began = time.monotonic()
         self._deadline = float("inf")
+        self._running: subprocess.Popen[bytes] | None = None
+        """The last git command, which must not outlive this process."""
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
@@ -79,6 +88,8 @@ class Origin:
         if self._thread is not None:
             self._thread.join(FLUSH_SECONDS)
             if self._thread.is_alive():
+                if self._running:
+                    end_group(self._running)
                 log.warning("the last commits were not pushed in time; the next start pushes them")
 
     def wait_started(self) -> None:
@@ -106,19 +117,25 @@ class Origin:
     def sync(self, progress: Progress | None = None) -> SyncOutcome:
         """Commit every change made by hand, bring in what the remote has, and push."""
         told = progress or _nobody
-        with self._tree.writer.lock.held(WAIT_SECONDS):
+        until = time.monotonic() + SYNC_SECONDS
+        with self._tree.writer.lock.held(SYNC_SECONDS):
             self._tree.writer.repair()
             files, message = self._tree.commit_all()
         told(1, STEPS)
-        if not self._configured:
-            told(STEPS, STEPS)
-            return SyncOutcome(files=files, message=message, pushed=False, error="No remote configured")
-        with self._network:
-            error = self._brought_in()
-            told(2, STEPS)
-            error = error or self._pushed()
+        error = self._exchanged(until, lambda: told(2, STEPS)) if self._configured else "No remote configured"
         told(STEPS, STEPS)
         return SyncOutcome(files=files, message=message, pushed=not error, error=error)
+
+    def _exchanged(self, until: float, fetched: Callable[[], None]) -> str:
+        """Bring in what the remote has and push; why the remote does not have everything, "" when it has."""
+        if not self._network.acquire(timeout=_left(until)):
+            return "the remote has not answered an earlier request yet"
+        try:
+            error = self._brought_in(until)
+            fetched()
+            return error or self._pushed(until)
+        finally:
+            self._network.release()
 
     @property
     def _repository(self) -> GitRepository:
@@ -160,21 +177,21 @@ class Origin:
         ahead, behind = guarded(lambda: self._repository.handle.ahead_behind(head, remote)) if head else (0, 0)
         return f"{name} ({ahead} ahead, {behind} behind)" if ahead or behind else f"{name} (up to date)"
 
-    def _brought_in(self) -> str:
-        """Fetch and integrate; what went wrong, "" for nothing."""
+    def _brought_in(self, until: float = float("inf")) -> str:
+        """Fetch and integrate, until a moment of the monotonic clock; what went wrong, "" for nothing."""
         fetched = f"refs/commonplace/fetched-{os.getpid()}"
         options = ["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--refmap="]
-        outcome = self._git(
-            [*options, "--upload-pack=git-upload-pack"], f"+refs/heads/{BRANCH}:{fetched}", FETCH_SECONDS
-        )
+        seconds = min(FETCH_SECONDS, _left(until))
+        outcome = self._git([*options, "--upload-pack=git-upload-pack"], f"+refs/heads/{BRANCH}:{fetched}", seconds)
+        self._branchless = bool(outcome.code) and "couldn't find remote ref" in outcome.errors
         if outcome.code:
-            return "" if "couldn't find remote ref" in outcome.errors else f"fetch failed: {outcome.reason}"
+            return "" if self._branchless else f"fetch failed: {outcome.reason}"
         try:
-            with self._tree.writer.lock.held(WAIT_SECONDS):
+            with self._tree.writer.lock.held(min(WAIT_SECONDS, _left(until))):
                 self._tree.writer.repair()
                 self._integrate(self._repository.tip(fetched))
         except KnowledgeError as error:
-            return str(error)
+            return error.advice
         finally:
             self._delete(fetched)
         return ""
@@ -209,34 +226,52 @@ class Origin:
         log.warning("%s; the local commits are kept on %s", what, name.removeprefix("refs/heads/"))
         return name
 
-    def _pushed(self) -> str:
-        """Send what the remote lacks; why not, "" when it has everything."""
+    def _pushed(self, until: float = float("inf")) -> str:
+        """Send what the remote lacks, until a moment of the clock; why not, "" when it has everything."""
         self._tree.require_committable()  # in the middle of a rebase the current commit is nobody's work yet
         for _ in range(PUSH_ATTEMPTS):
-            head = self._repository.head
-            if not head or head == self._repository.tip(_SYNCED) == self._repository.tip(_TRACKING):
+            repository = self._repository
+            head, synced, tracking = repository.head, repository.tip(_SYNCED), repository.tip(_TRACKING)
+            if not head or (head == synced == tracking and not self._branchless):
                 return ""
-            options = ["push", "--porcelain", "--no-verify", "--no-signed", "--no-recurse-submodules"]
-            outcome = self._git(
-                [*options, "--receive-pack=git-receive-pack"], f"{head}:refs/heads/{BRANCH}", PUSH_SECONDS
-            )
-            if not outcome.code:
-                self._note(head)
-                return ""
-            if "[rejected]" not in outcome.output:
-                return f"push failed: {outcome.reason}"
-            if problem := self._brought_in():
+            expected = "" if self._branchless else synced or tracking
+            # A lease permits a push that drops commits, too; this one must only add to what is expected.
+            if not expected or repository.holds(head, expected):
+                outcome = self._sent(head, expected, min(PUSH_SECONDS, _left(until)))
+                if not outcome.code:
+                    self._branchless = False
+                    self._note(head)
+                    return ""
+                if "[rejected]" not in outcome.output:
+                    return f"push failed: {outcome.reason}"
+            if problem := self._brought_in(until):
                 return problem
         return "push failed: others keep pushing to it"
+
+    def _sent(self, head: str, expected: str, seconds: float) -> Outcome:
+        """Push a commit to the remote's branch if that is at the expected one; "" where there is to be none."""
+        options = ["push", "--porcelain", "--no-verify", "--no-signed", "--no-recurse-submodules"]
+        lease = f"--force-with-lease=refs/heads/{BRANCH}:{expected}"
+        return self._git([*options, "--receive-pack=git-receive-pack", lease], f"{head}:refs/heads/{BRANCH}", seconds)
 
     def _git(self, options: list[str], reference: str, seconds: float) -> Outcome:
         """Run git on the remote; no longer than the process may still last."""
         settings = {**self._programs(), "fetch.fsckObjects": ["true"]}
         left = max(0.1, min(seconds, self._deadline - time.monotonic()))
         try:
-            return try_git(self._repository.root, options, [REMOTE, reference], settings=settings, timeout=left)
+            return try_git(
+                self._repository.root,
+                options,
+                [REMOTE, reference],
+                settings=settings,
+                timeout=left,
+                started=self._started,
+            )
         except GitError as error:
             return Outcome(1, "", str(error))
+
+    def _started(self, process: subprocess.Popen[bytes]) -> None:
+        self._running = process
 
     def _note(self, commit: str) -> None:
         """Remember what the remote has."""
@@ -246,6 +281,11 @@ class Origin:
     def _delete(self, name: str) -> None:
         if name and self._repository.tip(name):
             guarded(lambda: self._repository.handle.references.delete(name))
+
+
+def _left(until: float) -> float:
+    """Seconds until a moment of the monotonic clock, none when it has passed."""
+    return max(0.0, min(until - time.monotonic(), threading.TIMEOUT_MAX))
 
 
 def _nobody(done: int, total: int) -> None:

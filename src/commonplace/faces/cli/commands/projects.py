@@ -65,7 +65,7 @@ def command(
         raise ConfigError("--dry-run is for sync alone.", kind="option", hint="See projects --help.")
     texts = [(Path(file).name, read_text(file, session.out).decode("utf-8-sig", "replace")) for file in files or ()]
     with session.opened_projects(adopt=what.adopt) as home:
-        if not what.dry_run:
+        if action != "sync":  # which fetches by itself
             home.upstream.wait_started()
         match action:
             case "list":
@@ -159,14 +159,13 @@ def _plan(session: Session, home: Home) -> None:
 
 def _sync(session: Session, home: Home) -> None:
     done = home.upstream.sync()
-    told = f"{done.files} files committed; {'pushed' if done.pushed else f'not pushed: {done.error}'}"
     answer: dict[str, str | int | bool | None] = {
-        "message": "Storage synchronized successfully",
+        "message": done.told,
         "files_committed": done.files,
         "pushed": done.pushed,
         "commit_message": done.message or None,
     }
-    _tell(session, answer if done.pushed else {**answer, "push_error": done.error}, told)
+    _tell(session, answer if done.pushed else {**answer, "push_error": done.error}, done.told)
 
 
 def _tell(session: Session, answer: JsonObject, told: str) -> None:

@@ -90,7 +90,7 @@ def sync_storage(home: Home, _: parameters.Nothing, progress: Progress) -> JsonO
     """Commit what was changed by hand, bring in what the remote has, and push."""
     done = home.upstream.sync(progress)
     return {
-        "message": "Storage synchronized successfully",
+        "message": done.told,
         "files_committed": done.files,
         "pushed": done.pushed,
         "commit_message": done.message or None,

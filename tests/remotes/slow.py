@@ -1,0 +1,123 @@
+"""A bare repository behind HTTP on 127.0.0.1, whose answers come whole, byte by byte, or never."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+BYTE_SECONDS = 0.05
+"""Between two bytes of a slow answer."""
+Pace = Literal["whole", "byte by byte", "never"]
+
+
+@dataclass(slots=True)
+class SlowRemote:
+    """A running server; `pace` may change at any time."""
+
+    bare: Path
+    port: int = 0
+    pace: Pace = "whole"
+    asked: threading.Event = field(default_factory=threading.Event)
+    """Set by each request that comes."""
+    ended: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/{self.bare.name}"
+
+
+class _Server(ThreadingHTTPServer):
+    """Of one bare repository."""
+
+    daemon_threads = True
+
+    def __init__(self, remote: SlowRemote) -> None:
+        self.remote = remote
+        super().__init__(("127.0.0.1", 0), _Handler)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server  # pyright: ignore[reportIncompatibleVariableOverride] - the only one that makes handlers
+
+    def do_GET(self) -> None:
+        """A fetch or a push begins."""
+        self._answer(b"")
+
+    def do_POST(self) -> None:
+        """What it asks for, or sends."""
+        self._answer(self.rfile.read(int(self.headers.get("Content-Length", 0))))
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name there
+        """Nobody reads it."""
+
+    def _answer(self, body: bytes) -> None:
+        remote = self.server.remote
+        remote.asked.set()
+        if remote.pace == "never":
+            remote.ended.wait()
+            return
+        with suppress(OSError):  # the client has given up
+            self._send(_backend(self, remote.bare, body), remote)
+
+    def _send(self, answer: bytes, remote: SlowRemote) -> None:
+        head, _, content = answer.partition(b"\r\n\r\n")
+        self.send_response(200)
+        for line in head.decode().splitlines():
+            name, _, value = line.partition(": ")
+            if name != "Status":
+                self.send_header(name, value)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        if remote.pace == "whole":
+            self.wfile.write(content)
+            return
+        for byte in content:
+            self.wfile.write(bytes([byte]))
+            self.wfile.flush()
+            if remote.ended.wait(BYTE_SECONDS):
+                return
+
+
+@contextmanager
+def slow_remote(bare: Path) -> Generator[SlowRemote]:
+    """Serve a bare repository to fetches and pushes until the end of the block."""
+    remote = SlowRemote(bare)
+    subprocess.run(["git", "config", "http.receivepack", "true"], cwd=bare, check=True)
+    with _Server(remote) as server:
+        remote.port = server.server_address[1]
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            yield remote
+        finally:
+            remote.ended.set()
+            server.shutdown()
+            thread.join()
+
+
+def _backend(request: BaseHTTPRequestHandler, bare: Path, body: bytes) -> bytes:
+    """What Git's own server answers to a request."""
+    parts = urlsplit(request.path)
+    environment = {
+        **os.environ,
+        "GIT_PROJECT_ROOT": str(bare.parent),
+        "GIT_HTTP_EXPORT_ALL": "1",
+        "REQUEST_METHOD": request.command,
+        "PATH_INFO": parts.path,
+        "QUERY_STRING": parts.query,
+        "CONTENT_TYPE": request.headers.get("Content-Type", ""),
+        "CONTENT_LENGTH": str(len(body)),
+        "HTTP_CONTENT_ENCODING": request.headers.get("Content-Encoding", ""),
+        "GIT_PROTOCOL": request.headers.get("Git-Protocol", ""),
+        "REMOTE_USER": "somebody",
+    }
+    done = subprocess.run(["git", "http-backend"], env=environment, input=body, capture_output=True, check=True)
+    return done.stdout
