@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.domain.addresses import Address
 from commonplace.domain.query import SearchQuery
+from commonplace.domain.reading import read_document
 from commonplace.services import cataloguing, searching
 from commonplace.services.cataloguing import NewEntry
 from commonplace.services.collections import Collection
-from commonplace.services.relating import near_duplicate
+from commonplace.services.relating import NearDuplicates
 from indexed import Indexed
 from ways.linear import assert_linear, cost
 
@@ -42,13 +44,13 @@ def test_creating_a_page_is_linear_in_its_headings(collection: Collection) -> No
 
 def test_looking_for_a_page_that_says_the_same_costs_the_same_however_long_pages_are(collection: Collection) -> None:
     def comparing(headings: int) -> Callable[[], object]:
-        body = page_of(headings)
-        for title in (f"First of {headings}", f"Second of {headings}"):
-            entry = NewEntry(entry_type="note", title=title, body=body, fields={}, metadata={})
-            written = cataloguing.create_entry(collection, entry).written
+        body, title = page_of(headings, f"of{headings} words"), f"First of {headings}"
+        entry = NewEntry(entry_type="note", title=title, body=body, fields={}, metadata={})
+        there = cataloguing.create_entry(collection, entry).entry_id
+        new = read_document(Address("new.md"), f"# Second\n\n{body}".encode())
 
         def compare() -> None:
-            assert near_duplicate(collection, written.address)
+            assert NearDuplicates(collection).of("new", new) == there
 
         return compare
 
@@ -73,8 +75,6 @@ def test_finding_a_page_that_was_just_written_is_linear_in_its_headings(collecti
     assert_linear(work, HEADINGS)
 
 
-def page_of(headings: int) -> str:
-    """A page in which every section shares some words with all others, and has some of its own."""
-    return "".join(
-        f"## Heading numbered {n}\n\nSome words about {n * 7919 % 1000} and n{n}.\n\n" for n in range(headings)
-    )
+def page_of(headings: int, words: str = "Some words") -> str:
+    """A page in which every section shares these words with all others, and has some of its own."""
+    return "".join(f"## Heading numbered {n}\n\n{words} about {n * 7919 % 1000} and n{n}.\n\n" for n in range(headings))

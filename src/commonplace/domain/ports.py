@@ -265,8 +265,12 @@ class Index(Protocol):
         """
         ...
 
-    def update(self, addresses: Sequence[Address]) -> None:
-        """Bring these files (written, changed or gone) up to date; searchable by every process on return."""
+    def update(self, addresses: Sequence[Address], timeout: float = 0.1) -> None:
+        """Bring these files (written, changed or gone) up to date.
+
+        They are searchable by every process on return, unless that takes longer than `timeout` seconds: then this
+        process's questions wait for them, and other processes find them a moment later. Nothing is raised.
+        """
         ...
 
     def watch(self, on_change: Callable[[Sequence[Address]], None] | None = None) -> AbstractContextManager[None]:

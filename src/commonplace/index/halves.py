@@ -11,13 +11,14 @@ import os
 import shutil
 import sqlite3
 import tempfile
+import threading
 from collections.abc import Callable, Generator, Hashable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.errors import StorageError, UnavailableError
+from commonplace.domain.errors import KnowledgeError, StorageError, UnavailableError
 from commonplace.domain.ports import Store
 from commonplace.index.catalogue.database import Catalogue, create_catalogue
 from commonplace.index.catalogue.keeping import Kept
@@ -29,7 +30,7 @@ from commonplace.index.intake import Intake
 from commonplace.index.locking import BatchLock
 from commonplace.index.naming import Names
 from commonplace.index.process.shortage import refuse_shortage
-from commonplace.index.words.fulltext import FullText, FullTextError
+from commonplace.index.words.fulltext import FullText, FullTextError, failures
 from commonplace.index.words.searching import Search
 from commonplace.index.words.sight import Sights
 from commonplace.index.words.sources import Sources
@@ -221,6 +222,101 @@ class Home:
         for suffix in ("", "-wal", "-shm"):
             (self._folder / (CATALOGUE + suffix)).unlink(missing_ok=True)
         shutil.rmtree(self._folder / FULLTEXT, ignore_errors=True)
+
+
+class OpenHalves:
+    """The halves of one index as they are open now: opened again, and built anew, where they prove damaged.
+
+    Args:
+        store: The files.
+        folder: Where the index should lie.
+        fill: Fills those that were opened again, where they are new.
+
+    Raises:
+        StorageError: the index can be written nowhere.
+    """
+
+    def __init__(self, store: Store, folder: Path, fill: Callable[[Halves], None]) -> None:
+        self._store = store
+        self._fill = fill
+        self._home = Home(store, folder)
+        self._lock = threading.RLock()
+        self._halves = self._home.open()
+
+    @property
+    def halves(self) -> Halves:
+        """Those that are open, which may lie there no more."""
+        with self._lock:
+            return self._halves
+
+    def use(self, work: Callable[[Halves], Answer]) -> Answer:
+        """Do something with the index; when it proves damaged, open it again, and then build it anew.
+
+        Raises:
+            StorageError: nothing helped.
+            UnavailableError: another process kept it for too long.
+        """
+        for attempt in range(3):
+            halves = self._current()
+            try:
+                with failures():
+                    return work(halves)
+            except DAMAGE as error:
+                if attempt or not is_read_only(error):
+                    refuse_unless_damaged(error)
+                log.warning("%s: the index failed (%s)", self._store.name, type(error).__name__)
+                if attempt == 1:
+                    self._home.discard()
+                self._reopen(halves)
+        raise unusable()
+
+    def catalogue(self) -> Catalogue | None:
+        """The catalogue for work that nobody waits for; None where it was deleted, or cannot be looked at now."""
+        with self._lock:
+            try:
+                return self._halves.catalogue if self._halves.current else None
+            except StorageError:
+                return None
+
+    def begin_anew(self) -> None:
+        """Delete the index and begin an empty one.
+
+        Raises:
+            StorageError: it cannot be deleted, or written nowhere.
+        """
+        with self._lock:
+            self._home.discard()
+            self._reopen(self._halves)
+
+    def close(self) -> None:
+        """Release everything."""
+        self._halves.close()
+        self._home.close()
+
+    def _current(self) -> Halves:
+        with self._lock:
+            if not self._halves.current:
+                log.warning("%s: the index was deleted or replaced", self._store.name)
+                self._reopen(self._halves)
+            return self._halves
+
+    def _reopen(self, failed: Halves) -> None:
+        """Open the index again, unless another thread has, and fill it when it is new."""
+        with self._lock:
+            if self._halves is not failed:
+                return
+            failed.abandon()
+            halves = self._home.open()
+            try:
+                with failures():
+                    self._fill(halves)
+            except (KnowledgeError, *DAMAGE) as error:
+                halves.close()
+                if isinstance(error, KnowledgeError):
+                    raise
+                refuse_unless_damaged(error)
+                raise unusable() from error
+            self._halves = halves
 
 
 def refuse_unless_damaged(error: Exception) -> None:

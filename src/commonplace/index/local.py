@@ -6,13 +6,14 @@ import logging
 import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Revision
 from commonplace.domain.documents import Document
-from commonplace.domain.errors import IndexingError, KnowledgeError, NotFoundError, StorageError, UnavailableError
+from commonplace.domain.errors import IndexingError, KnowledgeError, NotFoundError
 from commonplace.domain.ports import Progress, Store
 from commonplace.domain.query import (
     Counts,
@@ -28,22 +29,26 @@ from commonplace.domain.query import (
 from commonplace.domain.reading import read_document
 from commonplace.index import naming, quoting
 from commonplace.index.catalogue import linking, listing
-from commonplace.index.catalogue.database import Catalogue, read_meta, read_number
+from commonplace.index.catalogue.database import read_meta, read_number
 from commonplace.index.catalogue.entries import record_at, records_where, revisions_in
 from commonplace.index.catalogue.presence import OnDisk
 from commonplace.index.dating import Dating
-from commonplace.index.halves import DAMAGE, Halves, Home, View, is_read_only, refuse_unless_damaged, unusable
+from commonplace.index.halves import DAMAGE, Halves, OpenHalves, View
 from commonplace.index.intake import FEW_FILES, Outcome
 from commonplace.index.moving import Moving
 from commonplace.index.process.collecting import keep_what_is_there
+from commonplace.index.process.queue import UpdateQueue
 from commonplace.index.telling import Listener, Telling
 from commonplace.index.watching import Changes, Watcher
-from commonplace.index.words.fulltext import failures
 
 log = logging.getLogger(__name__)
 
 DATED_SECONDS = 10.0
 """How long a question about created or updated times waits for the history to be read."""
+UPDATE_SECONDS = 0.1
+"""How long an update is waited for by default; it goes on."""
+SETTLED_SECONDS = 30.0
+"""How long a question waits for the updates that were begun before it."""
 
 Given = TypeVar("Given")
 
@@ -61,11 +66,10 @@ class LocalIndex:
 
     def __init__(self, store: Store, folder: Path) -> None:
         self._store = store
-        self._home = Home(store, folder)
-        self._opening = threading.RLock()
-        self._halves = self._home.open()
-        self._dating = Dating(store, self._catalogue)
+        self._open = OpenHalves(store, folder, self._filled)
+        self._dating = Dating(store, self._open.catalogue)
         self._moving = Moving(self._move)
+        self._updates = UpdateQueue(store.name)
         self._ready = threading.Event()
         self._watched = threading.Event()
         self._steps = (0, 0)
@@ -74,9 +78,7 @@ class LocalIndex:
     def sync(self, progress: Progress | None = None, *, afresh: bool = False) -> SyncReport:
         """Compare every file with the index, or with an empty one, and bring in what differs."""
         if afresh:
-            with self._opening:
-                self._home.discard()
-                self._reopen(self._halves)
+            self._open.begin_anew()
         begun = self._ready.is_set()
         outcome = self._sync(progress)
         if begun:
@@ -88,18 +90,9 @@ class LocalIndex:
             unreadable=tuple(sorted({**dict(self._store.skipped()), **outcome.unreadable}.items())),
         )
 
-    def update(self, addresses: Sequence[Address]) -> None:
+    def update(self, addresses: Sequence[Address], timeout: float = UPDATE_SECONDS) -> None:
         """Bring these files up to date; what cannot be taken in now is left to the next scan, and said in the log."""
-        try:
-            # Who watches the folder must not take a write of this process for one from outside.
-            with self._telling.held():
-                outcome = self._take_few([address.path for address in addresses])
-                news = self._telling.news([*addresses, *outcome.changed])
-        except (StorageError, UnavailableError, OSError):
-            log.exception("%s: the index could not take in a change; the next scan will", self._store.name)
-            return
-        self._dating.poke()
-        self._telling.tell(news)
+        self._updates.run(partial(self._update, tuple(addresses)), timeout)
 
     def listen(self, listener: Listener) -> None:
         """Tell a listener of every change from now on."""
@@ -241,14 +234,22 @@ class LocalIndex:
     @property
     def generation(self) -> int:
         """Grows with every change that the index took in."""
-        return self._ask(lambda view: read_number(view.connection, "generation"))
+        return self._ask_now(lambda view: read_number(view.connection, "generation"))
 
     def close(self) -> None:
         """Release everything."""
+        self._updates.close()
         self._dating.close()
         self._moving.close()
-        self._halves.close()
-        self._home.close()
+        self._open.close()
+
+    def _update(self, addresses: Sequence[Address]) -> None:
+        # Who watches the folder must not take a write of this process for one from outside.
+        with self._telling.held():
+            outcome = self._take_few([address.path for address in addresses])
+            news = self._telling.news([*addresses, *outcome.changed])
+        self._dating.poke()
+        self._telling.tell(news)
 
     def _broken(self, view: View) -> list[ResolvedLink]:
         lost = view.lost(self._store)
@@ -261,7 +262,7 @@ class LocalIndex:
             if progress:
                 progress(done, total)
 
-        outcome = self._with_halves(lambda halves: halves.intake.take_scanned(tell))
+        outcome = self._open.use(lambda halves: halves.intake.take_scanned(tell))
         if not self._ready.is_set():
             keep_what_is_there()
             self._telling.begin()
@@ -284,40 +285,47 @@ class LocalIndex:
         elif documents:
             # Mostly they are in already: whoever writes through a server indexes what it wrote.
             paths = [address.path for address in documents]
-            differing = self._with_halves(lambda halves: halves.intake.differing(paths))
+            differing = self._open.use(lambda halves: halves.intake.differing(paths))
             if differing:
                 outcome = self._take_few(differing)
                 self._dating.poke()
         if others:
-            self._with_halves(lambda halves: halves.intake.take_others(others))
+            self._open.use(lambda halves: halves.intake.take_others(others))
         news = self._telling.news([*documents, *outcome.changed])
         if on_change and news:
             on_change(news)
         self._telling.tell(news)
 
     def _take_few(self, paths: Sequence[str]) -> Outcome:
-        outcome = self._with_halves(lambda halves: halves.intake.take_few(paths))
+        outcome = self._open.use(lambda halves: halves.intake.take_few(paths))
         if outcome.full:
             self._moving.poke()
         return outcome
 
+    def _filled(self, halves: Halves) -> None:
+        """Fill an index that was opened again, where it is new."""
+        with halves.catalogue.reading() as connection:
+            complete = read_meta(connection, "complete")
+        if not complete and self._ready.is_set():
+            halves.intake.take_scanned(None)
+        self._dating.poke()
+
     def _move(self) -> None:
         """Move what waits into the full text; what cannot be moved now stays where it is searched as well."""
-        with self._opening:
-            halves = self._halves
+        halves = self._open.halves
         try:
             if halves.current:
                 halves.intake.flush()
         except (KnowledgeError, OSError, *DAMAGE):
-            if halves is self._halves and halves.current:
+            if halves is self._open.halves and halves.current:
                 log.warning("%s: changed documents wait for the full text", self._store.name, exc_info=True)
 
     def _revision_at(self, address: Address) -> str:
-        record = self.record(address)
+        record = self._ask_now(lambda view: record_at(view.connection, address.path))
         return record.revision if record else ""
 
     def _comings(self) -> int:
-        return self._ask(lambda view: read_number(view.connection, "comings"))
+        return self._ask_now(lambda view: read_number(view.connection, "comings"))
 
     def _wait_dated(self, filter_: Filter, sort: str) -> None:
         bounds = (filter_.created_from, filter_.created_to, filter_.updated_from, filter_.updated_to)
@@ -330,69 +338,19 @@ class LocalIndex:
         return None if asked == Filter() else view.search().keys(asked)
 
     def _ask(self, question: Callable[[View], Given]) -> Given:
+        """An answer that holds every write of this process.
+
+        Raises:
+            IndexingError: one of them is not in yet, after a long wait.
+        """
+        if not self._updates.settled(SETTLED_SECONDS):
+            said = "The index has not taken in the last write yet."
+            raise IndexingError(said, kind="index", hint="Try again in a few seconds.")
+        return self._ask_now(question)
+
+    def _ask_now(self, question: Callable[[View], Given]) -> Given:
         def work(halves: Halves) -> Given:
             with halves.view() as view:
                 return question(view)
 
-        return self._with_halves(work)
-
-    def _with_halves(self, work: Callable[[Halves], Given]) -> Given:
-        """Do something with the index; when it proves damaged, open it again, and then build it anew.
-
-        Raises:
-            StorageError: nothing helped.
-            UnavailableError: another process kept it for too long.
-        """
-        for attempt in range(3):
-            halves = self._current()
-            try:
-                with failures():
-                    return work(halves)
-            except DAMAGE as error:
-                if attempt or not is_read_only(error):
-                    refuse_unless_damaged(error)
-                log.warning("%s: the index failed (%s)", self._store.name, type(error).__name__)
-                if attempt == 1:
-                    self._home.discard()
-                self._reopen(halves)
-        raise unusable()
-
-    def _current(self) -> Halves:
-        with self._opening:
-            if not self._halves.current:
-                log.warning("%s: the index was deleted or replaced", self._store.name)
-                self._reopen(self._halves)
-            return self._halves
-
-    def _catalogue(self) -> Catalogue | None:
-        """The catalogue for work that nobody waits for; None where it was deleted, or cannot be looked at now."""
-        with self._opening:
-            try:
-                return self._halves.catalogue if self._halves.current else None
-            except StorageError:
-                return None
-
-    def _reopen(self, failed: Halves) -> None:
-        """Open the index again, unless another thread has, and fill it when it is new."""
-        with self._opening:
-            if self._halves is not failed:
-                return
-            failed.abandon()
-            halves = self._home.open()
-            try:
-                with failures():
-                    self._fill(halves)
-            except (KnowledgeError, *DAMAGE) as error:
-                halves.close()
-                if isinstance(error, KnowledgeError):
-                    raise
-                refuse_unless_damaged(error)
-                raise unusable() from error
-            self._halves = halves
-            self._dating.poke()
-
-    def _fill(self, halves: Halves) -> None:
-        with halves.catalogue.reading() as connection:
-            complete = read_meta(connection, "complete")
-        if not complete and self._ready.is_set():
-            halves.intake.take_scanned(None)
+        return self._open.use(work)

@@ -15,6 +15,7 @@ from commonplace.plugins.hooks import Context, HookFunction, Plugin, ValidatorFu
 from commonplace.plugins.loading import Plugins, offered
 from commonplace.plugins.open_index import OpenIndex
 from commonplace.services.collections import Collections
+from commonplace.services.deadline import Deadline
 from commonplace.services.extending import Extensions, Hook, Moment, Supplement, Validator
 
 log = logging.getLogger(__name__)
@@ -97,7 +98,7 @@ def _violations(
 def _hook(moment: Moment, function: HookFunction, context: Context) -> Hook:
     """The hook as the services call it: before a write its error refuses the write, after it the write stands."""
 
-    def hook(entry: JsonObject) -> None:
+    def hook(entry: JsonObject, _: Deadline | None) -> None:
         try:
             function(entry, context)
         except Exception as error:

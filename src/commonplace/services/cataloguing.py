@@ -20,6 +20,7 @@ from commonplace.domain.validation import Violation, violations
 from commonplace.services import writing
 from commonplace.services.collections import Collection, record_of
 from commonplace.services.extending import Moment, entry_fields, type_of
+from commonplace.services.relating import NearDuplicates
 from commonplace.services.writing import Intent, Written
 
 ASSESSMENT_TYPE = "qa_assessment"
@@ -46,6 +47,8 @@ class Saved:
     entry_id: str
     written: Written
     warnings: tuple[Violation, ...] = ()
+    same: str = ""
+    """The id of another entry that says nearly the same as a new one."""
 
 
 def schema_of(collection: Collection) -> Schema:
@@ -75,10 +78,10 @@ def create_entry(collection: Collection, entry: NewEntry, intent: Intent = writi
             without a letter or digit.
         AlreadyExistsError: an entry has this id, or a file this path.
     """
-    prepared = _prepared(collection, schema_of(collection), entry)
+    prepared = _prepared(collection, schema_of(collection), entry, NearDuplicates(collection))
     written = writing.create(collection, prepared.document.address, prepared.document.raw, intent)
-    _after(collection, "after_save", prepared.document)
-    return Saved(prepared.identifier, written, prepared.warnings)
+    _after(collection, "after_save", prepared.document, written)
+    return Saved(prepared.identifier, written, prepared.warnings, prepared.same)
 
 
 def create_entries(
@@ -89,11 +92,11 @@ def create_entries(
     Returns:
         For each entry, in order, what was saved or why it was not.
     """
-    schema = schema_of(collection)
+    schema, duplicates = schema_of(collection), NearDuplicates(collection)
     prepared: list[_Prepared | KnowledgeError] = []
     for entry in entries:
         try:
-            prepared.append(_prepared(collection, schema, entry))
+            prepared.append(_prepared(collection, schema, entry, duplicates))
         except KnowledgeError as error:
             prepared.append(error)
     drafts = [(one.document.address, one.document.raw) for one in prepared if isinstance(one, _Prepared)]
@@ -101,7 +104,7 @@ def create_entries(
     saved = [one if isinstance(one, KnowledgeError) else _saved(one, next(results)) for one in prepared]
     for one, made in zip(saved, prepared, strict=True):
         if isinstance(one, Saved) and isinstance(made, _Prepared):
-            _after(collection, "after_save", made.document)
+            _after(collection, "after_save", made.document, one.written)
     return saved
 
 
@@ -135,13 +138,14 @@ def update_entry(
         entry_type = type_of(values)
         fields = _merged(schema.types.get(entry_type), values, changes)
         warnings = _checked(collection, schema, entry_type, {"title": document.title, **values, **fields})
-        content = _with_body(set_fields(document.raw, fields) if fields else document.raw, document, body)
+        changed = read_document(address, set_fields(document.raw, fields)) if fields else document
+        content = changed.raw if body is None else edits.replace_body(changed, body)
         made.append(read_document(address, content))
         collection.extensions.at("before_save", entry_fields(collection.name, made[-1]))
         return content
 
     written = writing.edit(collection, address, change, intent)
-    _after(collection, "after_save", made[-1])
+    _after(collection, "after_save", made[-1], written)
     return Saved(describe(made[-1], written.revision).id, written, warnings)
 
 
@@ -155,7 +159,7 @@ def delete_entry(collection: Collection, address: Address, intent: Intent = writ
     entry = entry_fields(collection.name, collection.index.document(address))
     collection.extensions.at("before_delete", entry)
     written = writing.delete(collection, address, intent)
-    collection.extensions.at("after_delete", entry)
+    collection.extensions.at("after_delete", entry, written.answer_by)
     return written
 
 
@@ -180,9 +184,10 @@ class _Prepared:
     identifier: str
     document: Document
     warnings: tuple[Violation, ...]
+    same: str
 
 
-def _prepared(collection: Collection, schema: Schema, entry: NewEntry) -> _Prepared:
+def _prepared(collection: Collection, schema: Schema, entry: NewEntry, duplicates: NearDuplicates) -> _Prepared:
     declared = _declared(schema, entry.entry_type)
     identifier = slug(entry.title)
     taken = record_of(collection.index, identifier)
@@ -204,11 +209,15 @@ def _prepared(collection: Collection, schema: Schema, entry: NewEntry) -> _Prepa
     address = _address(declared, identifier, values)
     document = read_document(address, content)
     collection.extensions.at("before_save", entry_fields(collection.name, document))
-    return _Prepared(identifier, document, warnings)
+    return _Prepared(identifier, document, warnings, duplicates.of(identifier, document))
 
 
 def _saved(prepared: _Prepared, result: Written | KnowledgeError) -> Saved | KnowledgeError:
-    return result if isinstance(result, KnowledgeError) else Saved(prepared.identifier, result, prepared.warnings)
+    return (
+        result
+        if isinstance(result, KnowledgeError)
+        else Saved(prepared.identifier, result, prepared.warnings, prepared.same)
+    )
 
 
 def _same_link(link: Json, target: str, relation: str) -> bool:
@@ -247,10 +256,10 @@ def _merged(declared: EntryType | None, values: JsonObject, changes: JsonObject)
     return fields
 
 
-def _after(collection: Collection, moment: Moment, document: Document) -> None:
+def _after(collection: Collection, moment: Moment, document: Document, written: Written) -> None:
     """What plugins do once an entry is written, from what was written: to look for it again could fail."""
     if collection.extensions.hooks.get(moment):
-        collection.extensions.at(moment, entry_fields(collection.name, document))
+        collection.extensions.at(moment, entry_fields(collection.name, document), written.answer_by)
 
 
 def _checked(collection: Collection, schema: Schema, entry_type: str, values: JsonObject) -> tuple[Violation, ...]:
@@ -262,12 +271,6 @@ def _checked(collection: Collection, schema: Schema, entry_type: str, values: Js
             hint="Mend the named fields and try again.",
         )
     return found
-
-
-def _with_body(raw: bytes, document: Document, body: str | None) -> bytes:
-    if body is None:
-        return raw
-    return edits.replace_body(read_document(document.address, raw), body)
 
 
 def _address(declared: EntryType, identifier: str, values: JsonObject) -> Address:

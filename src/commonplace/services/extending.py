@@ -12,13 +12,15 @@ if TYPE_CHECKING:  # a server answers its client before it loads them
     from commonplace.domain.documents import Document
     from commonplace.domain.schema import EntryType
     from commonplace.domain.validation import Violation
+    from commonplace.services.deadline import Deadline
 
 DEFAULT_TYPE = "note"
 """The type of an entry that states none."""
 
 Moment: TypeAlias = Literal["before_save", "after_save", "before_delete", "after_delete", "before_index"]
-Hook: TypeAlias = Callable[[JsonObject], None]
-"""Given the entry: its fields, `id`, `kb_name`, `entry_type`, `body`; what a before-hook raises stops the write."""
+Hook: TypeAlias = "Callable[[JsonObject, Deadline | None], None]"
+"""Given the entry (its fields, `id`, `kb_name`, `entry_type`, `body`) and, where the write is done, until when its
+answer may wait. What a before-hook raises stops the write."""
 Validator: TypeAlias = "Callable[[str, JsonObject], Sequence[Violation]]"
 """Given an entry's type and fields."""
 Supplement: TypeAlias = Callable[[str], JsonObject]
@@ -38,14 +40,19 @@ class Extensions:
     presets: Mapping[str, JsonObject] = field(default_factory=dict[str, JsonObject])
     """Whole `kb.yaml` files as objects, by name, that a schema can begin with."""
 
-    def at(self, moment: Moment, entry: JsonObject) -> None:
+    def at(self, moment: Moment, entry: JsonObject, answer_by: Deadline | None = None) -> None:
         """Call the hooks of a moment, in the order of the plugins.
+
+        Args:
+            moment: Which.
+            entry: What is written or deleted.
+            answer_by: After a write, until when its answer may wait for the hooks.
 
         Raises:
             InvalidInputError: kind "hook": a hook before a write refused it.
         """
         for hook in self.hooks.get(moment, ()):
-            hook(entry)
+            hook(entry, answer_by)
 
     def violations(self, entry_type: str, values: JsonObject) -> list[Violation]:
         """What the plugins' validators find."""

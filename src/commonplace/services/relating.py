@@ -8,9 +8,9 @@ from itertools import islice
 from commonplace.domain.addresses import Address
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import KnowledgeError
-from commonplace.domain.meaning.chunks import chunks_of
-from commonplace.domain.query import Filter, SearchQuery
+from commonplace.domain.query import SearchQuery
 from commonplace.domain.reading import read_document
+from commonplace.domain.snippets import plain_text
 from commonplace.services.collections import Collection, Found
 from commonplace.services.searching import search
 
@@ -18,11 +18,9 @@ CANDIDATES = 30
 """How many pages are compared with a page."""
 WORDS = 60
 """How many words of a page stand for it in a search."""
-CHUNKS = 10
-"""How much of a long page is compared."""
-SAMPLE = 64_000
+SAMPLE = 16_000
 """Bytes of a page that are looked at for a page that says the same."""
-COMPARED = 3
+COMPARED = 8
 """How many pages a new page is compared with."""
 SHINGLE = 4
 """Words of the runs by which two texts are compared."""
@@ -30,6 +28,9 @@ SAME = 0.8
 """The part of such runs that two pages have in common which say the same."""
 FEWEST = 12
 """Words below which a text is too short to be called the same as another."""
+
+
+_Run = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ def related(collection: Collection, address: Address, limit: int) -> list[Relate
         NotFoundError: there is no such page.
     """
     document = collection.index.document(address)
-    query = SearchQuery(text=_gist(document), limit=CANDIDATES, sections=0, prefix=False)
+    query = SearchQuery(text=_gist(_beginning(address, document.raw)), limit=CANDIDATES, sections=0, prefix=False)
     if not query.text:
         return []
     hits = [found.hit for found in search([collection], query, "hybrid").hits if found.hit.record.address != address]
@@ -62,26 +63,49 @@ def related(collection: Collection, address: Address, limit: int) -> list[Relate
     ]
 
 
-def near_duplicate(collection: Collection, address: Address) -> Found | None:
-    """Another page that says the same as this one in nearly the same words; None when there is none."""
-    try:
-        document = _beginning(collection, address)
-        own = _shingles(_plain(document))
-        others = Filter(without=(address,))
-        query = SearchQuery(text=_gist(document), filter=others, limit=COMPARED, sections=0, prefix=False)
-        if len(own) < FEWEST or not query.text:
-            return None
-        for hit in (one.hit for one in search([collection], query, "keyword").hits):
-            if _alike(own, _shingles(_plain(_beginning(collection, hit.record.address)))) >= SAME:
-                return Found(collection, hit.record)
-    except KnowledgeError:
-        return None  # a warning that cannot be had is none
-    return None
+class NearDuplicates:
+    """Looks for pages that say the same as new ones in nearly the same words, before these are written.
+
+    Args:
+        collection: Where the new ones go.
+    """
+
+    def __init__(self, collection: Collection) -> None:
+        self._collection = collection
+        self._new: list[tuple[str, frozenset[_Run]]] = []
+
+    def of(self, new: str, document: Document) -> str:
+        """The id of a page that says the same, one of those asked about before among them; "" for none.
+
+        Args:
+            new: The id of the new page.
+            document: The page.
+        """
+        sample = _beginning(document.address, document.raw)
+        own = _shingles(_plain(sample))
+        if len(own) < FEWEST:
+            return ""
+        fellow = next((other for other, runs in self._new if _alike(own, runs) >= SAME), "")
+        self._new.append((new, own))
+        try:
+            return self._there(_gist(sample), own) or fellow
+        except KnowledgeError:
+            return fellow  # a warning that cannot be had is none
+
+    def _there(self, gist: str, own: frozenset[_Run]) -> str:
+        """The id of a page of the collection."""
+        store = self._collection.store
+        query = SearchQuery(text=gist, limit=COMPARED, sections=0, prefix=False)
+        hits = search([self._collection], query, "keyword").hits if gist else ()
+        for record in (one.hit.record for one in hits):
+            there = _beginning(record.address, store.read(record.address))
+            if _alike(own, _shingles(_plain(there))) >= SAME:
+                return record.id
+        return ""
 
 
-def _beginning(collection: Collection, address: Address) -> Document:
+def _beginning(address: Address, raw: bytes) -> Document:
     """The first `SAMPLE` bytes of a page, in whole lines: a comparison costs the same however long a page is."""
-    raw = collection.store.read(address)
     if len(raw) > SAMPLE:
         raw = raw[: raw.rfind(b"\n", 0, SAMPLE) + 1 or SAMPLE]
     return read_document(address, raw)
@@ -94,15 +118,15 @@ def _gist(document: Document) -> str:
 
 
 def _plain(document: Document) -> str:
-    """What a page says, without the headings that stand in front of each chunk."""
-    return " ".join(chunk.text.partition("\n")[2] for chunk in islice(chunks_of(document), CHUNKS))
+    """What a page says, without its markup."""
+    return plain_text(document.raw[document.body_start :].decode("utf-8", "replace"))
 
 
-def _shingles(text: str) -> frozenset[tuple[str, ...]]:
+def _shingles(text: str) -> frozenset[_Run]:
     words = [word for word in text.casefold().split() if any(letter.isalnum() for letter in word)]
     return frozenset(tuple(words[at : at + SHINGLE]) for at in range(len(words) - SHINGLE + 1))
 
 
-def _alike(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]]) -> float:
+def _alike(one: frozenset[_Run], other: frozenset[_Run]) -> float:
     """The part of all runs that both have."""
     return len(one & other) / (len(one | other) or 1)

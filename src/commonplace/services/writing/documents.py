@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 
 from commonplace.domain import edits
 from commonplace.domain.addresses import Address
@@ -19,6 +20,7 @@ from commonplace.domain.ports import Transaction
 from commonplace.domain.reading import find_section, read_document
 from commonplace.domain.revisions import require_revision
 from commonplace.services.collections import Collection
+from commonplace.services.deadline import PASSED, Deadline, after_write
 from commonplace.services.extending import entry_fields
 
 MAX_BYTES = 16 * 1024 * 1024
@@ -62,6 +64,8 @@ class Written:
     """Other documents that the write changed too: those whose links a rename rewrote, by path."""
     kept: Kept | None = None
     """Where the bytes are that were there, if they had to be kept."""
+    answer_by: Deadline = field(default=PASSED, compare=False)
+    """Until when the acknowledgement may wait for what is to be said beside it."""
 
 
 def create(collection: Collection, address: Address, content: bytes, intent: Intent = ANY) -> Written:
@@ -104,9 +108,10 @@ def create_all(collection: Collection, drafts: Sequence[Draft], intent: Intent =
             else:
                 step.put(address, content)
     receipt = step.receipt
-    take_in(collection, sorted(receipt.revisions))
+    answer_by = take_in(collection, sorted(receipt.revisions))
     return [
-        refused.get(position) or Written(address, receipt.revisions[address], receipt.commit, created=True)
+        refused.get(position)
+        or Written(address, receipt.revisions[address], receipt.commit, created=True, answer_by=answer_by)
         for position, (address, _) in enumerate(drafts)
     ]
 
@@ -226,19 +231,31 @@ def _check_size(content: bytes) -> None:
 
 
 def _done(collection: Collection, address: Address, receipt: Receipt, *, created: bool = False) -> Written:
-    take_in(collection, _touched(receipt, address))
+    answer_by = take_in(collection, _touched(receipt, address))
     now, before = receipt.revisions.get(address, ""), receipt.kept.get(address)
-    return Written(address, now, receipt.commit, created=created, kept=before)
+    return Written(address, now, receipt.commit, created=created, kept=before, answer_by=answer_by)
 
 
-def take_in(collection: Collection, addresses: Sequence[Address]) -> None:
-    """Bring the index up to date with a write; plugins that want to know are told of each document before."""
+def take_in(collection: Collection, addresses: Sequence[Address]) -> Deadline:
+    """Bring the index up to date with a durable write; plugins that want to know are told of each document before.
+
+    Neither fails the write or keeps its answer back for long.
+
+    Returns:
+        Until when the answer may wait for more.
+    """
+    answer_by = after_write()
     if collection.extensions.hooks.get("before_index"):
-        for address in addresses:
-            if address.is_document and collection.store.stat(address) is not None:
-                document = read_document(address, collection.store.read(address))
-                collection.extensions.at("before_index", entry_fields(collection.name, document))
-    collection.index.update(addresses)
+        answer_by.within(partial(_tell_plugins, collection, addresses), "a plugin's before_index hook")
+    collection.index.update(addresses, answer_by.left)
+    return answer_by
+
+
+def _tell_plugins(collection: Collection, addresses: Sequence[Address]) -> None:
+    for address in addresses:
+        if address.is_document and collection.store.stat(address) is not None:
+            document = read_document(address, collection.store.read(address))
+            collection.extensions.at("before_index", entry_fields(collection.name, document))
 
 
 def _touched(receipt: Receipt, address: Address) -> Sequence[Address]:

@@ -55,9 +55,15 @@ def rename(
             transaction.remove(old, keep=False)
         for place, content in (contents | rewritten).items():
             transaction.put(place, content)
-    take_in(collection, [*moves, *moves.values(), *rewritten])
+    answer_by = take_in(collection, [*moves, *moves.values(), *rewritten])
     receipt = transaction.receipt
-    return Written(new_address, receipt.revisions[new_address], receipt.commit, updated=tuple(sorted(rewritten)))
+    return Written(
+        new_address,
+        receipt.revisions[new_address],
+        receipt.commit,
+        updated=tuple(sorted(rewritten)),
+        answer_by=answer_by,
+    )
 
 
 def rename_preview(collection: Collection, address: Address, new_address: Address) -> list[Address]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
+from functools import partial
 
 from pydantic import JsonValue, ValidationError
 
-from commonplace.domain.errors import KnowledgeError, StorageError, UnavailableError
+from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.faces.mcp.dialect import Call, Shown, bad_arguments
 from commonplace.faces.mcp.toolsets.kb.parameters import (
@@ -23,10 +23,7 @@ from commonplace.services import assessing, cataloguing, quality
 from commonplace.services.assessing import Assessment
 from commonplace.services.cataloguing import NewEntry, Saved, schema_of
 from commonplace.services.collections import Collection
-from commonplace.services.relating import near_duplicate
 from commonplace.services.writing import Intent
-
-log = logging.getLogger(__name__)
 
 ALWAYS = -1.0
 """No assessment is that young: an entry that is named is assessed whatever there was."""
@@ -152,31 +149,27 @@ def _show_created(call: Call, collection: Collection, result: Saved | KnowledgeE
 
 
 def _told(call: Call, collection: Collection, saved: Saved, *, created: bool, asked: bool) -> dict[str, Json]:
-    """The answer of a write, which stands, also when what is to be said beside it cannot be found out."""
+    """The answer of a write, which stands, also when what is to be said beside it cannot be found out in time."""
     shown = show_saved(saved, created=created)
-    try:
-        if created:
-            shown = _warned(shown, collection, saved)
-        return shown | _quality(call, collection, saved, asked=asked)
-    except (StorageError, UnavailableError) as error:
-        log.warning("%s: an entry was written, and could not be checked: %s", collection.name, error)
+    if saved.same:
+        message = f"The entry {saved.same!r} says nearly the same: update that one instead, or link the two."
+        shown = _warned(shown, message)
+    if not (asked or schema_of(collection).qa_on_write):
         return shown
+    checks = partial(_quality, call, collection, saved)
+    issues = saved.written.answer_by.within(checks, f"{collection.name}: checking a written entry")
+    if issues is None:
+        return _warned(shown, "The entry is written, and was not checked in time: call kb_qa_validate.")
+    return shown | issues
 
 
-def _warned(shown: dict[str, Json], collection: Collection, saved: Saved) -> dict[str, Json]:
-    """The answer with a warning where another entry says nearly the same."""
-    same = near_duplicate(collection, saved.written.address)
-    if same is None:
-        return shown
+def _warned(shown: dict[str, Json], message: str) -> dict[str, Json]:
     known = shown.get("warnings")
-    warning = f"The entry {entry_id(same.record)!r} says nearly the same: update that one instead, or link the two."
-    return shown | {"warnings": [*(known if isinstance(known, list) else ()), warning]}
+    return shown | {"warnings": [*(known if isinstance(known, list) else ()), message]}
 
 
-def _quality(call: Call, collection: Collection, saved: Saved, *, asked: bool) -> dict[str, Json]:
-    """`qa_issues`, only where checks were asked for, by the call or by `kb.yaml`, and found something."""
+def _quality(call: Call, collection: Collection, saved: Saved) -> dict[str, Json]:
+    """`qa_issues`, only where the checks find something."""
     record = collection.index.record(saved.written.address)
-    if record is None or not (asked or schema_of(collection).qa_on_write):
-        return {}
-    issues = quality.check_entry(call.services.collections, collection, record)
+    issues = quality.check_entry(call.services.collections, collection, record) if record else ()
     return {"qa_issues": [show_issue(issue) for issue in issues]} if issues else {}
