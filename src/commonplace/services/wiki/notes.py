@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 
 from commonplace.domain.addresses import Address, parse_document_address
 from commonplace.domain.changes import Author
@@ -203,9 +204,12 @@ class LocalNotes:
         return Intent(expected=expected, message=message, author=self._customs.author)
 
     def _revision(self, written: Written) -> str:
+        """The wiki's word for what was written, which another writer may have replaced since."""
         if written.commit:
             return written.commit
-        return locating.state_of(self._collection, written.address).revision
+        look = partial(locating.state_of, self._collection, written.address)
+        state = written.answer_by.within(look, f"{written.address}: looking up its commit")
+        return state.revision if state and state.blob == written.revision else written.revision
 
 
 def _filter(wanted: Wanted) -> Filter:

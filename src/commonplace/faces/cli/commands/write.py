@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -211,7 +212,9 @@ def _show_plan(session: Session, collection: Collection, record: Record, how: Ho
 
 
 def _show(session: Session, collection: Collection, written: Written, action: str) -> None:
-    out, record = session.out, collection.index.record(written.address)
+    out = session.out
+    look = partial(collection.index.record, written.address)
+    record = written.answer_by.within(look, f"{written.address}: looking up its id")
     if out.as_json:
         out.json(
             {
