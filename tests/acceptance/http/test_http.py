@@ -66,13 +66,23 @@ def test_a_foreign_host_or_origin_is_refused_on_every_route(server: Server) -> N
                 answer = server.ask(method, route, headers={"Host": host})
                 assert answer.status in {400, 421}, (route, host)
                 assert answer.status == 421 or host == "", (route, host)
-            for origin in ("https://evil.example", "null", "http://127.0.0.1.evil.example", "file://", "", "http://"):
+            for origin in (
+                "https://evil.example",
+                "http://localhost:6274",
+                "http://203.0.113.7",
+                "null",
+                "http://127.0.0.1.evil.example",
+                "file://",
+                "",
+                "http://",
+            ):
                 answer = server.ask(method, route, headers={"Origin": origin})
                 assert answer.status == 403, (route, origin)
                 assert answer.json["hint"]
     for host in ("localhost", "127.0.0.1:1", "[::1]:80", "LOCALHOST:8090"):
         assert server.ask("GET", "/health", headers={"Host": host}).status == 200
-    assert server.ask("GET", "/health", headers={"Origin": "http://localhost:6274"}).status == 200
+    for name in ("localhost", "127.0.0.1", "[::1]"):
+        assert server.ask("GET", "/health", headers={"Origin": f"http://{name}:{server.port}"}).status == 200
 
 
 def test_a_taken_port_is_told(server: Server, repo: GitRepo) -> None:
@@ -108,6 +118,10 @@ def test_a_thousand_slow_connections_keep_nobody_out(server: Server) -> None:
 def test_a_server_that_gets_no_more_files_says_so_in_one_line_and_goes_on(repo: GitRepo) -> None:
     with served(repo.path, "--toolset", "wiki") as server:
         eventually(lambda: _answers(server))
+        with server.connect() as last:
+            last.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            while last.recv(1000):
+                pass  # until the server has closed it, and every connection before
         open_now = len(list(Path(f"/proc/{server.process.pid}/fd").iterdir()))
         resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (open_now + 10, open_now + 10))
         with ExitStack() as stack:
@@ -215,8 +229,8 @@ def held(repo: GitRepo) -> Iterator[None]:
 def sent(server: Server, method: str, path: str, body: Any, headers: dict[str, str] | None = None) -> socket.socket:
     """A connection on which a request was sent, and nothing received yet."""
     raw = json.dumps(body).encode()
-    lines = [f"{method} {path} HTTP/1.1", "Host: localhost", f"Content-Length: {len(raw)}"]
-    lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
+    told = {"Host": "localhost", "Content-Type": "application/json", "Content-Length": len(raw), **(headers or {})}
+    lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in told.items())]
     connection = server.connect()
     connection.sendall("\r\n".join([*lines, "", ""]).encode() + raw)
     return connection

@@ -5,12 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import resource
+import socket
 import time
-from typing import cast
+from typing import Any, cast
 
+from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.server import ServerState
 
 from commonplace.domain.errors import InvalidInputError
+from commonplace.faces.http.framing import StrictConnection
+from commonplace.faces.http.writing import JoinedWrites
 from commonplace.faces.replies import error_json, json_bytes
 
 HEADER_TIMEOUT = 10.0
@@ -23,6 +28,9 @@ OTHER_FILES = 124
 """Files that the process needs besides its connections."""
 FULL_SECONDS = 60.0
 """Between two lines that say that no connection can be taken in."""
+BAD_REQUEST_HINT = (
+    "Send HTTP/1.1: lines that end in CR LF, one of Content-Length and Transfer-Encoding, a short URL, short headers."
+)
 
 
 def allowed_connections() -> int:
@@ -69,9 +77,22 @@ class PatientProtocol(H11Protocol):
     _stuck: asyncio.TimerHandle | None = None
     """For an answer that nobody takes."""
 
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self.conn = StrictConnection()
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin, or close at once when there are too many."""
         super().connection_made(transport)
+        self.transport = JoinedWrites(transport, self.loop)
+        # asyncio does this only for sockets of IPPROTO_TCP; `socket.create_server` makes them of protocol 0.
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if len(self.connections) > self.most:
             transport.abort()
             return
@@ -106,7 +127,7 @@ class PatientProtocol(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is no HTTP, in JSON as everything else."""
-        problem = InvalidInputError(msg, kind="request", hint="Send HTTP/1.1, with a shorter URL and shorter headers.")
+        problem = InvalidInputError(msg, kind="request", hint=BAD_REQUEST_HINT)
         body = json_bytes(error_json(problem))
         head = f"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n"
         self.transport.write(f"{head}connection: close\r\n\r\n".encode() + body)

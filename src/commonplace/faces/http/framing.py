@@ -1,0 +1,49 @@
+"""Where one request ends and the next begins: what a proxy could read otherwise than this server is refused."""
+
+from __future__ import annotations
+
+import re
+
+import h11
+from h11._receivebuffer import ReceiveBuffer
+
+MAX_HEAD = 64 * 1024
+"""Bytes of a request's line and headers."""
+_END = re.compile(rb"\n\r?\n")
+_BARE_LF = re.compile(rb"(?<!\r)\n")
+
+
+class StrictConnection(h11.Connection):
+    """h11's side of a server, without what it tolerates in a request's framing.
+
+    A line that ends in LF alone, `Content-Length` beside `Transfer-Encoding`, and `Transfer-Encoding` in HTTP/1.0 are
+    protocol errors (RFC 9112, 2.2 and 6.1 let a server choose so).
+    """
+
+    def __init__(self) -> None:
+        super().__init__(h11.SERVER, MAX_HEAD)
+        self._receive_buffer = _StrictBuffer()
+
+    def next_event(self) -> type[h11.NEED_DATA | h11.PAUSED] | h11.Event:
+        """The next event.
+
+        Raises:
+            h11.RemoteProtocolError: the client sent no valid request.
+        """
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            names = {name for name, _ in event.headers}
+            if b"transfer-encoding" in names and (b"content-length" in names or event.http_version < b"1.1"):
+                raise h11.RemoteProtocolError("two lengths of the body")
+        return event
+
+
+class _StrictBuffer(ReceiveBuffer):
+    """h11's buffer of what came; it has no public way to be strict about the ends of lines in heads and trailers."""
+
+    def maybe_extract_lines(self) -> list[bytearray] | None:
+        blank = 1 if self._data.startswith(b"\n") else 2 * self._data.startswith(b"\r\n")
+        end = None if blank else _END.search(self._data, self._multiple_lines_search)
+        if _BARE_LF.search(self._data, 0, end.end() if end else blank):
+            raise h11.LocalProtocolError("a line ends in LF alone")
+        return super().maybe_extract_lines()

@@ -1,0 +1,62 @@
+"""How answers leave: the head of one together with its body."""
+
+from __future__ import annotations
+
+import asyncio
+
+MAX_JOINED = 64 * 1024
+"""Bytes that are kept back at the most."""
+
+
+class JoinedWrites(asyncio.Transport):
+    """A transport that hands over what is written in one turn of the event loop in one piece.
+
+    uvicorn writes the head of an answer and each piece of its body on their own.
+    """
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__()
+        self._transport = transport
+        self._loop = loop
+        self._pieces: list[bytes] = []
+        self._size = 0
+
+    def get_extra_info(self, name: str, default: object = None) -> object:
+        """What is known of the connection, such as its socket."""
+        return self._transport.get_extra_info(name, default)
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Keep data until the turn ends, or until it is enough to be sent."""
+        if not data:
+            return
+        if not self._pieces:
+            self._loop.call_soon(self._flush)
+        self._pieces.append(bytes(data))
+        self._size += len(data)
+        if self._size >= MAX_JOINED:
+            self._flush()
+
+    def close(self) -> None:
+        """Send what is kept, then close."""
+        self._flush()
+        self._transport.close()
+
+    def abort(self) -> None:
+        """Close at once."""
+        self._pieces.clear()
+        self._transport.abort()
+
+    def is_closing(self) -> bool:
+        """Whether it is closed, or about to be."""
+        return self._transport.is_closing()
+
+    def resume_reading(self) -> None:
+        """Take more in."""
+        self._transport.resume_reading()
+
+    def _flush(self) -> None:
+        data = b"".join(self._pieces)
+        self._pieces.clear()
+        self._size = 0
+        if data and not self._transport.is_closing():
+            self._transport.write(data)
