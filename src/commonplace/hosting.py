@@ -12,7 +12,7 @@ from commonplace.bootstrap import Workplace, is_remote
 from commonplace.domain.errors import ConfigError
 from commonplace.faces.access.gate import Gate
 from commonplace.faces.access.keys import Keys
-from commonplace.faces.access.rates import Rates
+from commonplace.faces.access.rates import DEFAULT_RATE, Rates
 from commonplace.faces.access.tokens import Tokens
 from commonplace.faces.http.app import App, Part, small_body
 from commonplace.faces.http.guard import Guard, Rules
@@ -93,12 +93,12 @@ def _gate(settings: Settings) -> Gate:
 
 
 def _guard(settings: Settings, gate: Gate) -> Guard:
-    limit = 0 if gate.is_open else settings.rate_limit
     challenge = "Bearer"
     if settings.oauth_issuer:
         challenge += f' resource_metadata="{(settings.public_url or "").rstrip("/")}{METADATA}"'
-    names = names_of(settings.host, settings.public_url)
-    return Guard(names, gate, Rates(limit, max(limit // 3, 1)), challenge)
+    names = names_of(settings.host, settings.public_url, settings.allow_origin)
+    rates = Rates(DEFAULT_RATE if settings.rate_limit is None else settings.rate_limit)
+    return Guard(names, gate, rates, challenge, spares_loopback=settings.rate_limit is None)
 
 
 def _audience(settings: Settings) -> str:

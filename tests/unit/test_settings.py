@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.errors import ConfigError
-from commonplace.settings import Setting, about, default_settings, every_setting, load_settings
+from commonplace.settings import Setting, about, default_settings, every_setting, load_settings, origins
 
 
 @pytest.fixture
@@ -142,6 +142,8 @@ def _another(setting: Setting) -> str:
     choices = setting.valid.removeprefix("one of ").split(", ") if setting.valid.startswith("one of ") else []
     if setting.valid == "true or false":
         choices = ["true", "false"]
+    if "http://localhost:3000" in setting.valid:
+        choices = ["http://localhost:3000 app://obsidian.md"]
     return next((choice for choice in choices if choice != setting.default), "1234")
 
 
@@ -175,3 +177,20 @@ def test_folders_count_as_named_only_when_somebody_names_them(home: dict[str, st
     assert not load_settings(home).names_folders
     assert load_settings(home, {"kb": ["."]}).names_folders
     assert load_settings({**home, "COMMONPLACE_KB": "/k"}).names_folders
+
+
+def test_origins_are_as_browsers_send_them(home: dict[str, str]) -> None:
+    given = ["HTTP://LocalHost:3000/", "https://a.example:443", "http://[::1]:80", "app://obsidian.md"]
+    expected = ("http://localhost:3000", "https://a.example", "http://[::1]", "app://obsidian.md")
+    assert load_settings(home, {"allow_origin": given}).allow_origin == expected
+    assert load_settings({**home, "COMMONPLACE_ALLOW_ORIGIN": " ".join(given)}).allow_origin == expected
+    shown = next(value for name, value, _ in origins(home, {"allow_origin": given}) if name == "allow_origin")
+    assert shown == " ".join(expected)
+
+
+@pytest.mark.parametrize(
+    "wrong", ["*", "null", "localhost:3000", "http://*.example", "http://a/b", "http://u@a", "http://a:b", "http://", " "]
+)
+def test_what_is_no_origin_is_refused(home: dict[str, str], wrong: str) -> None:
+    with pytest.raises(ConfigError, match="Invalid --allow-origin: expected origins such as http://localhost:3000"):
+        load_settings(home, {"allow_origin": ["http://localhost:3000", wrong]})

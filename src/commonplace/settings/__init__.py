@@ -15,7 +15,7 @@ from typing import Annotated, Literal, TypeAlias, get_args, get_type_hints
 
 from commonplace.domain.changes import Credit
 from commonplace.domain.errors import ConfigError
-from commonplace.settings.values import reader, written
+from commonplace.settings.values import Origin, reader, written
 
 CommitMode: TypeAlias = Literal["auto", "manual"]
 Tier: TypeAlias = Literal["read", "write", "admin"]
@@ -140,9 +140,18 @@ class Settings:
     log_level: Annotated[LogLevel, About("The least level of what is logged on standard error.")] = "warning"
     host: Annotated[str, About("The address that `serve` listens on.")] = "127.0.0.1"
     port: Annotated[int, About("The port that `serve` listens on; 0 for any free one.", also="MCP_PORT")] = 8090
+    allow_origin: Annotated[
+        tuple[Origin, ...],
+        About("Origins of other servers whose pages may call `serve` from a browser.", default="none"),
+    ] = ()
     rate_limit: Annotated[
-        int, About("How many calls a key may make in the long run; 0 for no limit.", unit="calls a minute")
-    ] = 6000
+        int | None,
+        About(
+            "How many calls a key may make, or an address that needs none; 0 for no limit.",
+            unit="calls a minute",
+            default="6000, and no limit on the same machine where nobody needs a key",
+        ),
+    ] = None
     public_url: Annotated[
         str | None, About("Where clients reach the server behind a proxy, such as https://notes.example.org.")
     ] = None

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from types import UnionType
-from typing import Literal, Union, cast, get_args, get_origin
+from typing import Literal, NewType, Union, cast, get_args, get_origin
 
 MAX_NUMBER = 65_535
+Origin = NewType("Origin", str)
+"""Scheme, host and port of a page, as browsers send them in `Origin`: lower case, no port that is the scheme's own."""
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?")
+_OWN_PORTS = {"http": ":80", "https": ":443"}
 
 
 def written(value: object) -> str:
     """A value as a person would write it."""
     if isinstance(value, tuple):
-        return os.pathsep.join(map(str, cast("tuple[object, ...]", value)))
+        separator = os.pathsep if all(isinstance(one, Path) for one in cast("tuple[object, ...]", value)) else " "
+        return separator.join(map(str, cast("tuple[object, ...]", value)))
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -31,6 +37,7 @@ def reader(type_: object) -> tuple[str, Callable[[object], object]]:
         bool: ("true or false", _bool),
         Path: ("the path of a folder", _path),
         tuple[Path, ...]: ("paths of folders", _paths),
+        tuple[Origin, ...]: ("origins such as http://localhost:3000, separated by blanks", _origins),
     }
     return readers[type_]
 
@@ -78,3 +85,19 @@ def _paths(value: object) -> tuple[Path, ...]:
     if not isinstance(parts, list) or not parts:
         raise ValueError
     return tuple(_path(part) for part in cast("list[object]", parts))
+
+
+def _origins(value: object) -> tuple[Origin, ...]:
+    parts = value.split() if isinstance(value, str) else value
+    if not isinstance(parts, list) or not parts:
+        raise ValueError
+    return tuple(_origin(part) for part in cast("list[object]", parts))
+
+
+def _origin(value: object) -> Origin:
+    text = _text(value).lower().removesuffix("/")
+    found = _ORIGIN.fullmatch(text)
+    if not found:
+        raise ValueError
+    own = _OWN_PORTS.get(text.partition(":")[0])
+    return Origin(text.removesuffix(own) if own and found[2] == own else text)

@@ -35,6 +35,8 @@ from wiki_base import wiki_repo
 PROVIDER = "oauth2-mock-server@8"
 PUBLIC = "https://notes.example.org"
 METADATA = "/.well-known/oauth-protected-resource"
+CLAIMS: dict[str, object] = {"aud": f"{PUBLIC}/mcp", "scope": "commonplace:read"}
+"""Of a token that reads."""
 
 pytestmark = [needs_npm, pytest.mark.timeout(300)]
 
@@ -65,7 +67,7 @@ def issuer() -> Iterator[str]:
 
 def token(issuer: str, **claims: object) -> str:
     """An access token that the provider gives to a machine, with these claims; one that is None is left out."""
-    asked = {"grant_type": "client_credentials", "claims": json.dumps({"aud": f"{PUBLIC}/mcp"} | claims)}
+    asked = {"grant_type": "client_credentials", "claims": json.dumps(CLAIMS | claims)}
     return httpx2.post(f"{issuer}/token", data=asked, timeout=30).json()["access_token"]
 
 
@@ -81,11 +83,9 @@ def server(issuer: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Se
 @pytest.mark.parametrize(
     ("scope", "tier"),
     [
-        (None, "read"),
         ("openid commonplace:read", "read"),
         ("commonplace:write", "write"),
         (["commonplace:read", "commonplace:admin"], "admin"),
-        ("commonplace:adminx write", "read"),
     ],
 )
 def test_scopes_give_the_tier(scope: object, tier: str, server: Server, issuer: str) -> None:
@@ -96,6 +96,32 @@ def test_scopes_give_the_tier(scope: object, tier: str, server: Server, issuer: 
     tools = server.rpc("kb", "tools/list", {}, key=key)["tools"]
     names = {tool["name"] for tool in tools}
     assert ("kb_create" in names, "kb_commit" in names) == (tier != "read", tier == "admin")
+
+
+@pytest.mark.parametrize(
+    "scope", [None, "", "openid profile", "commonplace:adminx write", "commonplace:", ["read"], []]
+)
+def test_a_token_without_a_scope_of_ours_gets_nothing(scope: object, server: Server, issuer: str) -> None:
+    key = token(issuer, scope=scope)
+    for refused in (
+        server.ask("GET", "/api/v1/pages", key=key),
+        server.ask("GET", "/metrics", key=key),
+        server.ask("POST", "/mcp/kb", {}, key=key),
+    ):
+        assert (refused.status, refused.json["kind"]) == (403, "scope")
+        assert 'error="insufficient_scope", scope="commonplace:read"' in refused.headers["www-authenticate"]
+
+
+@pytest.mark.parametrize("name", ["scope", "scp", "sub", "client_id", "azp", "nbf", "iat", "jti"])
+def test_a_claim_of_another_type_is_an_invalid_token_and_no_failure(name: str, server: Server, issuer: str) -> None:
+    values = (7, -1.5, True, {"commonplace:admin": 1}, [7], [["commonplace:admin"]], [None], "x" * 10_000)
+    for value in values:
+        claims: dict[str, object] = {"scope": None} if name == "scp" else {}
+        answer = server.ask("GET", "/api/v1/pages", key=token(issuer, **claims, **{name: value}))
+        assert answer.status in {200, 401, 403}, (name, value, answer.body)
+        if name in {"scope", "scp"}:
+            assert answer.status == (403 if isinstance(value, str) else 401), (name, value)
+    assert not [line for line in server.lines if "Traceback" in line]
 
 
 def test_only_tokens_of_the_provider_for_this_server_and_this_time_open_the_door(server: Server, issuer: str) -> None:
@@ -240,7 +266,7 @@ def _signed_in(browser: httpx2.Client, issuer: str, resource: str) -> str:
     code = parse_qs(urlsplit(sent_back.headers["location"]).query)["code"][0]
     given = {
         "grant_type": "authorization_code", "code": code, "redirect_uri": back, "client_id": "assistant",
-        "code_verifier": verifier, "resource": resource,
+        "code_verifier": verifier, "resource": resource, "claims": json.dumps({"scope": "commonplace:read"}),
     }  # fmt: skip
     return browser.post(about["token_endpoint"], data=given).json()["access_token"]
 

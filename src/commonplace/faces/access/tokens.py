@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
-from commonplace.domain.errors import UnauthenticatedError, UnavailableError
+from commonplace.domain.errors import ForbiddenError, UnauthenticatedError, UnavailableError
 from commonplace.faces.access.callers import TIERS, Caller
 from commonplace.settings import Tier
 
@@ -20,6 +20,7 @@ TIMEOUT = 10.0
 LEEWAY = 30.0
 """Seconds by which clocks may differ."""
 SCOPE_PREFIX = "commonplace:"
+LEAST_SCOPE = f"{SCOPE_PREFIX}read"
 DISCOVERY = ("/.well-known/openid-configuration", "/.well-known/oauth-authorization-server")
 
 
@@ -33,10 +34,11 @@ class Tokens:
     """What tokens must name in `aud`: this server's URL, or what the provider calls it."""
 
     def check(self, token: str) -> Caller:
-        """Who comes with a token. Its scopes `commonplace:read|write|admin` give the tier; without one it is read.
+        """Who comes with a token. Its scopes `commonplace:read|write|admin` give the tier.
 
         Raises:
-            UnauthenticatedError: forged, expired, of another issuer or for another audience.
+            UnauthenticatedError: forged, expired, malformed, of another issuer or for another audience.
+            ForbiddenError: kind "scope": none of its scopes is ours.
             UnavailableError: the provider's keys cannot be had now.
         """
         import jwt  # noqa: PLC0415 - only where there is a provider
@@ -58,9 +60,7 @@ class Tokens:
         except jwt.PyJWKClientConnectionError as error:
             raise _no_provider() from error
         except jwt.PyJWTError as error:
-            raise UnauthenticatedError(
-                "The access token is not valid here.", kind="token", hint="Sign in again at the identity provider."
-            ) from error
+            raise _not_valid() from error
         return Caller(f"oauth:{_subject(claims)}", _tier(claims))
 
     @cached_property
@@ -91,10 +91,33 @@ def _subject(claims: dict[str, object]) -> str:
 
 
 def _tier(claims: dict[str, object]) -> Tier:
-    scope = claims.get("scope") or claims.get("scp") or ""
-    given = scope.split() if isinstance(scope, str) else [str(one) for one in cast("list[object]", scope)]
+    given = _scopes(claims)
     granted: list[Tier] = [tier for tier in TIERS if f"{SCOPE_PREFIX}{tier}" in given]
-    return granted[-1] if granted else "read"
+    if not granted:
+        raise ForbiddenError(
+            "The access token has no scope of this server.",
+            kind="scope",
+            hint=f"Sign in with one of {', '.join(SCOPE_PREFIX + tier for tier in TIERS)}.",
+        )
+    return granted[-1]
+
+
+def _scopes(claims: dict[str, object]) -> list[str]:
+    """What `scope`, or `scp` where there is no such claim, grants: a text (RFC 9068) or a list of texts."""
+    scope = next((claims[name] for name in ("scope", "scp") if claims.get(name) is not None), "")
+    if isinstance(scope, str):
+        return scope.split()
+    if isinstance(scope, list):
+        listed = [one for one in cast("list[object]", scope) if isinstance(one, str)]
+        if len(listed) == len(cast("list[object]", scope)):
+            return listed
+    raise _not_valid()
+
+
+def _not_valid() -> UnauthenticatedError:
+    return UnauthenticatedError(
+        "The access token is not valid here.", kind="token", hint="Sign in again at the identity provider."
+    )
 
 
 def _no_provider() -> UnavailableError:

@@ -19,8 +19,8 @@ class SlowError(UnavailableError):
     """The body did not arrive in time: status 408."""
 
 
-async def taken_in(receive: Receive, limit: int, declared: str) -> Receive:
-    """The rest of the request, with its body in memory.
+async def taken_in(receive: Receive, limit: int, declared: str) -> bytes:
+    """The body of a request.
 
     Args:
         receive: Of the ASGI request.
@@ -47,10 +47,11 @@ async def taken_in(receive: Receive, limit: int, declared: str) -> Receive:
                 break
     if scope.cancelled_caught:
         raise SlowError("The request took too long to arrive.", kind="body", hint="Send it at once.")
-    return _replayed(bytes(body), receive)
+    return bytes(body)
 
 
-def _replayed(body: bytes, receive: Receive) -> Receive:
+def replayed(body: bytes, receive: Receive) -> Receive:
+    """What receives a body that was taken in, and then the rest of the request."""
     given = False
 
     async def again() -> Message:

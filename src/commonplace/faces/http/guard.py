@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import anyio.to_thread
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from commonplace.domain.errors import Code, ForbiddenError, InvalidInputError, KnowledgeError
-from commonplace.faces.access.callers import SCOPE_KEY, Caller
+from commonplace.domain.errors import ForbiddenError, InvalidInputError, KnowledgeError, UnauthenticatedError
+from commonplace.faces.access.callers import SCOPE_KEY, Caller, client_address
 from commonplace.faces.access.gate import Gate
-from commonplace.faces.access.rates import Rates
-from commonplace.faces.http.bodies import GoneError, SlowError, taken_in
-from commonplace.faces.http.names import Names
+from commonplace.faces.access.rates import WRONG_KEY, Rates
+from commonplace.faces.access.tokens import LEAST_SCOPE
+from commonplace.faces.http.bodies import GoneError, SlowError, replayed, taken_in
+from commonplace.faces.http.cors import is_preflight, send_preflight, shared
+from commonplace.faces.http.names import Names, is_loopback
 from commonplace.faces.replies import send_refusal
 
-MISDIRECTED = 421
+JSON = "application/json"
 REQUEST_TIMEOUT = 408
 
 
@@ -40,32 +43,46 @@ class Guard:
     rates: Rates
     challenge: str = "Bearer"
     """What `WWW-Authenticate` says to whoever comes without a key."""
+    spares_loopback: bool = False
+    """Whether calls from this machine that need no key are not counted."""
 
     async def pass_on(self, app: ASGIApp, rules: Rules, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
+        headers = Headers(scope=scope)
+        origin = headers.get("origin", "")
+        if self.names.shares_with(origin):
+            send = shared(send, origin)
         try:
-            headers = Headers(scope=scope)
             self._check_names(headers)
+            if self.names.shares_with(origin) and is_preflight(scope["method"], headers):
+                await send_preflight(send, headers)
+                return
             if not rules.is_open(scope):
-                scope[SCOPE_KEY] = await self._admitted(headers)
-            whole = await taken_in(receive, rules.max_body(scope), headers.get("content-length", ""))
+                scope[SCOPE_KEY] = await self._admitted(scope, headers)
+            body = await taken_in(receive, rules.max_body(scope), headers.get("content-length", ""))
+            if body:
+                _check_type(headers)
         except GoneError:
             return
-        except _MisdirectedError as error:
-            await send_refusal(send, error, status=MISDIRECTED)
+        except _StatusError as error:
+            await send_refusal(send, error, status=error.status, headers=error.headers)
         except SlowError as error:
             await send_refusal(send, error, status=REQUEST_TIMEOUT, headers=(("connection", "close"),))
         except KnowledgeError as error:
             await send_refusal(send, error, headers=self._challenges(error))
         else:
-            await app(scope, whole, send)
+            await app(scope, replayed(body, receive), send)
 
     def _challenges(self, error: KnowledgeError) -> list[tuple[str, str]]:
-        """What tells a client how to come in: after a key that is not known, that it was this (RFC 6750)."""
-        if error.code is not Code.UNAUTHENTICATED:
+        """What tells a client how to come in, and that its key is not known or not enough (RFC 6750)."""
+        if isinstance(error, UnauthenticatedError):
+            wrong = ['error="invalid_token"'] if error.kind == "token" else []
+        elif error.kind == "scope":
+            wrong = ['error="insufficient_scope"', f'scope="{LEAST_SCOPE}"']
+        else:
             return []
-        wrong = f'{"," if " " in self.challenge else ""} error="invalid_token"' if error.kind == "token" else ""
-        return [("www-authenticate", self.challenge + wrong)]
+        given = [part for part in (self.challenge.removeprefix("Bearer").strip(), *wrong) if part]
+        return [("www-authenticate", f"Bearer {', '.join(given)}".strip())]
 
     def _check_names(self, headers: Headers) -> None:
         if not self.names.allows_host(headers.get("host", "")):
@@ -75,19 +92,53 @@ class Guard:
                 hint="Call it by its address, or start it with --public-url.",
             )
         origin = headers.get("origin")
-        if origin is not None and not self.names.allows_origin(origin):
+        if origin is not None and not self.names.allows_origin(origin, headers.get("host", "")):
             raise ForbiddenError(
                 "Pages of that Origin may not call this server.",
                 kind="origin",
-                hint="Start the server with --public-url to allow its own pages.",
+                hint="Start the server with --allow-origin to let them, or with --public-url for its own pages.",
             )
 
-    async def _admitted(self, headers: Headers) -> Caller:
-        # In a thread: keys are read from a file, tokens checked with an identity provider's keys.
-        caller = await anyio.to_thread.run_sync(self.gate.admit, headers.get("authorization"))
-        self.rates.take(caller.id)
+    async def _admitted(self, scope: Scope, headers: Headers) -> Caller:
+        peer: str = (scope.get("client") or ("",))[0]
+        address = client_address(peer, headers.get("x-forwarded-for", "") if self.names.public_host else "")
+        try:
+            # In a thread: keys are read from a file, tokens checked with an identity provider's keys.
+            found = await anyio.to_thread.run_sync(self.gate.admit, headers.get("authorization"))
+        except KnowledgeError as error:
+            is_wrong = isinstance(error, UnauthenticatedError) and error.kind == "token"
+            self.rates.take(f"address:{address}", WRONG_KEY if is_wrong else 1)
+            raise
+        caller = replace(found, address=address)
+        if caller.id or not (self.spares_loopback and is_loopback(address)):
+            self.rates.take(caller.counted_as)
         return caller
 
 
-class _MisdirectedError(InvalidInputError):
-    """The request is for another server: status 421."""
+def _check_type(headers: Headers) -> None:
+    """Refuse a body that is not declared JSON: a page of any origin may send other types without asking first."""
+    given = headers.getlist("content-type")
+    if len(given) != 1 or given[0].partition(";")[0].strip().lower() != JSON:
+        raise _MediaTypeError(
+            "The body is not declared to be JSON.", kind="content-type", hint=f"Send it with Content-Type: {JSON}."
+        )
+
+
+class _StatusError(InvalidInputError):
+    """A request that a status of HTTP's own stands for."""
+
+    status: ClassVar[int]
+    headers: ClassVar[Sequence[tuple[str, str]]] = ()
+
+
+class _MisdirectedError(_StatusError):
+    """The request is for another server."""
+
+    status = 421
+
+
+class _MediaTypeError(_StatusError):
+    """The body is of a type that is not taken."""
+
+    status = 415
+    headers = (("accept", JSON),)

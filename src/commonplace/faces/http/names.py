@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 LOOPBACK_NAMES = frozenset({"localhost"})
+HTTP_PORT = 80
 MAX_PORT = 65_535
 
 
@@ -22,32 +24,48 @@ class Names:
     public_host: str = ""
     """Host, with a port where it is not the scheme's own, behind a proxy; or ""."""
     public_origin: str = ""
+    allowed_origins: frozenset[str] = frozenset()
+    """Origins of other servers whose pages may call this one (CORS), in lower case."""
 
     def allows_host(self, host: str) -> bool:
         """Whether a `Host` header names this server."""
         if self.public_host and host.lower() == self.public_host:
             return True
-        name = _name(host)
+        name, _ = _authority(host)
         if not name:
             return False
         if is_loopback(self.bound):
             return is_loopback(name)
         return name == self.bound.lower() or is_loopback(name) or _is_address(name)
 
-    def allows_origin(self, origin: str) -> bool:
-        """Whether an `Origin` header names a page that this server, or its user on this machine, serves."""
-        if self.public_origin and origin.lower() == self.public_origin:
-            return True
-        scheme, separator, rest = origin.partition("://")
-        return bool(separator) and scheme in {"http", "https"} and self.allows_host(rest)
+    def allows_origin(self, origin: str, host: str) -> bool:
+        """Whether an `Origin` header names a page of this server's own, or one that was allowed.
+
+        Args:
+            origin: The header.
+            host: `Host` of the same request, which `allows_host`: a page of this server's own has the same one.
+        """
+        given = origin.lower()
+        if given == self.public_origin or self.shares_with(given):
+            return bool(given)
+        scheme, _, rest = given.partition("://")
+        if scheme != "http" or host.lower() == self.public_host:
+            return False
+        here, there = _authority(host), _authority(rest)
+        return here == there or (here[1] == there[1] and is_loopback(here[0]) and is_loopback(there[0]))
+
+    def shares_with(self, origin: str) -> bool:
+        """Whether pages of an origin were allowed to call this server and to read what it answers."""
+        return origin.lower() in self.allowed_origins
 
 
-def names_of(bound: str, public_url: str | None) -> Names:
+def names_of(bound: str, public_url: str | None, allowed_origins: Iterable[str] = ()) -> Names:
     """The names of a server that listens on an address and, behind a proxy, has a public URL."""
+    allowed = frozenset(allowed_origins)
     if not public_url:
-        return Names(bound)
+        return Names(bound, allowed_origins=allowed)
     parts = urlsplit(public_url)
-    return Names(bound, parts.netloc.lower(), f"{parts.scheme}://{parts.netloc}".lower())
+    return Names(bound, parts.netloc.lower(), f"{parts.scheme}://{parts.netloc}".lower(), allowed)
 
 
 def is_loopback(name: str) -> bool:
@@ -58,16 +76,16 @@ def is_loopback(name: str) -> bool:
         return name.lower() in LOOPBACK_NAMES
 
 
-def _name(host: str) -> str:
-    """The name or address in `name:port`, lower case; "" when it is malformed."""
-    if host.startswith("["):
-        inner, bracket, rest = host[1:].partition("]")
+def _authority(text: str) -> tuple[str, int]:
+    """The name or address in `name:port`, lower case, and the port; a name of "" when it is malformed."""
+    if text.startswith("["):
+        inner, bracket, rest = text[1:].partition("]")
         name, port = (inner, rest.removeprefix(":")) if bracket and rest[:1] in {"", ":"} else ("", "")
     else:
-        name, _, port = host.partition(":")
+        name, _, port = text.partition(":")
     if port and not (port.isascii() and port.isdigit() and int(port[:6]) <= MAX_PORT):
-        return ""
-    return name.lower()
+        return "", 0
+    return name.lower(), int(port or HTTP_PORT)
 
 
 def _is_address(name: str) -> bool:

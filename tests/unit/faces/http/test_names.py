@@ -33,9 +33,40 @@ def test_a_host_is_the_servers_own_name_or_an_address(bound: str, public: str | 
     assert names_of(bound, public).allows_host(host) is allowed
 
 
-def test_an_origin_is_a_page_of_the_server_or_of_this_machine() -> None:
-    names = names_of("127.0.0.1", "https://notes.example.org")
-    assert names.allows_origin("https://notes.example.org")
-    assert names.allows_origin("http://localhost:3000")
-    for origin in ("http://notes.example.org.evil", "null", "", "https://", "file://localhost", "https://evil.example"):
-        assert not names.allows_origin(origin), origin
+@pytest.mark.parametrize(
+    ("origin", "host", "allowed"),
+    [
+        ("http://localhost:8090", "localhost:8090", True),
+        ("http://LOCALHOST:8090", "localhost:8090", True),
+        ("http://localhost:8090", "127.0.0.1:8090", True),
+        ("http://localhost", "localhost:80", True),
+        ("http://192.168.0.2:8090", "192.168.0.2:8090", True),
+        ("https://notes.example.org", "notes.example.org", True),
+        ("https://notes.example.org", "localhost:8090", True),
+        ("http://localhost:3000", "localhost:8090", False),
+        ("http://localhost", "localhost:8090", False),
+        ("https://localhost:8090", "localhost:8090", False),
+        ("http://203.0.113.7", "192.168.0.2:8090", False),
+        ("http://203.0.113.7:8090", "192.168.0.2:8090", False),
+        ("http://192.168.0.2:8090", "localhost:8090", False),
+        ("http://notes.example.org", "notes.example.org", False),
+        ("http://notes.example.org.evil", "notes.example.org", False),
+        ("http://localhost:8090@evil.example", "localhost:8090", False),
+        ("http://localhost:8090/", "localhost:8090", False),
+        ("null", "localhost:8090", False),
+        ("", "localhost:8090", False),
+        ("http://", "localhost:8090", False),
+        ("file://localhost", "localhost", False),
+        ("https://evil.example", "notes.example.org", False),
+    ],
+)
+def test_an_origin_is_the_servers_own(origin: str, host: str, allowed: bool) -> None:
+    assert names_of(EVERYWHERE, "https://notes.example.org").allows_origin(origin, host) is allowed
+
+
+def test_an_origin_may_be_allowed_and_only_such_a_one_is_shared_with() -> None:
+    names = names_of("127.0.0.1", None, ["http://localhost:3000"])
+    assert names.allows_origin("http://localhost:3000", "localhost:8090")
+    assert names.shares_with("http://LocalHost:3000")
+    for other in ("http://localhost:3001", "https://localhost:3000", "http://localhost:8090", ""):
+        assert not names.shares_with(other), other

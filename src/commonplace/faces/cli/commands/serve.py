@@ -30,6 +30,9 @@ class Listening:
         str | None, typer.Option("--oauth-audience", metavar="NAME", help=about("oauth_audience"))
     ] = None
     rate_limit: Annotated[str | None, typer.Option("--rate-limit", metavar="N", help=about("rate_limit"))] = None
+    allow_origin: Annotated[
+        list[str] | None, typer.Option("--allow-origin", metavar="ORIGIN", help=about("allow_origin"))
+    ] = None
     sse: Annotated[bool, typer.Option("--sse", help="Also serve the older SSE transport, at /sse.")] = False
     allow_anonymous: Annotated[
         bool, typer.Option("--allow-anonymous", help="Serve other machines without a key: everybody may do everything.")
@@ -47,6 +50,7 @@ class Listening:
             "oauth_issuer": self.oauth_issuer,
             "oauth_audience": self.oauth_audience,
             "rate_limit": self.rate_limit,
+            "allow_origin": self.allow_origin or None,
         }
 
 
