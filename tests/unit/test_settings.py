@@ -189,7 +189,8 @@ def test_origins_are_as_browsers_send_them(home: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", ["*", "null", "localhost:3000", "http://*.example", "http://a/b", "http://u@a", "http://a:b", "http://", " "]
+    "wrong",
+    ["*", "null", "localhost:3000", "http://*.example", "http://a/b", "http://u@a", "http://a:b", "http://", " "],
 )
 def test_what_is_no_origin_is_refused(home: dict[str, str], wrong: str) -> None:
     with pytest.raises(ConfigError, match="Invalid --allow-origin: expected origins such as http://localhost:3000"):

@@ -55,6 +55,7 @@ def replayed(body: bytes, receive: Receive) -> Receive:
     given = False
 
     async def again() -> Message:
+        """The body, once."""
         nonlocal given
         if given:
             return await receive()

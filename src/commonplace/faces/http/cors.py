@@ -45,6 +45,7 @@ def shared(send: Send, origin: str) -> Send:
     ]
 
     async def with_headers(message: Message) -> None:
+        """Send a message, the first one with further headers."""
         if message["type"] == "http.response.start":
             message = {**message, "headers": [*message.get("headers", ()), *added]}
         await send(message)
