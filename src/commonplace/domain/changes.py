@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol, TypeAlias
@@ -74,6 +76,8 @@ Loss: TypeAlias = Literal["deleted", "replaced"]
 class Kept:
     """Where the bytes are that a write deleted or replaced."""
 
+    address: Address
+    """Of the file."""
     revision: Revision
     """Of the bytes."""
     place: Literal["commit", "trash", "object"]
@@ -82,6 +86,27 @@ class Kept:
     """The commit that holds them, where one does."""
     until: int = 0
     """Unix seconds until which the trash keeps them; 0 for another place."""
+
+
+_KEPT: ContextVar[list[Kept] | None] = ContextVar("kept", default=None)
+
+
+@contextmanager
+def noting_kept() -> Generator[list[Kept]]:
+    """What the writes of the block keep, so that an answer can name it; of this thread's call alone."""
+    kept: list[Kept] = []
+    token = _KEPT.set(kept)
+    try:
+        yield kept
+    finally:
+        _KEPT.reset(token)
+
+
+def note_kept(kept: Iterable[Kept]) -> None:
+    """Tell the current call, if it wants to know, what a write that stands has kept."""
+    noted = _KEPT.get()
+    if noted is not None:
+        noted.extend(kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +119,10 @@ class TrashItem:
     """Of the bytes; by it callers name the item."""
     size: int
     """Bytes."""
-    when: int
+    when: float
     """Unix seconds of that write."""
+    until: int
+    """Unix seconds at which it goes."""
     loss: Loss
     name: str
     """The item's own name in the trash."""

@@ -107,5 +107,5 @@ def _write(collection: Collection, message: str, changes: Callable[[Mapping[str,
         new = [problem for problem in after if problem not in before]
         if new:
             raise InvalidInputError(" ".join(new), kind="schema", hint="Mend the definition and try again.")
-        transaction.put(address, content, keep=True)
+        transaction.put(address, content)
     return read_schema(content)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.changes import Commit
-from commonplace.domain.errors import ConflictError, GitError, NotFoundError
-from commonplace.domain.revisions import require_revision, revision_of
+from commonplace.domain.changes import Commit, TrashItem
+from commonplace.domain.errors import AlreadyExistsError, ConflictError, GitError, InvalidInputError, NotFoundError
+from commonplace.domain.revisions import is_revision, require_revision, revision_of
 from commonplace.services.collections import Collection
 from commonplace.services.writing import ANY, Intent, Written
 
@@ -64,7 +64,7 @@ def restore(
         address: Which document; it need not be there now.
         at: A commit, or a revision of the document: 7 or more hex digits.
         intent: As for any write.
-        force: Whether text that was never committed may be overwritten.
+        force: Whether text that was never committed may be overwritten; the trash keeps it.
 
     Raises:
         NotFoundError: no such commit, or the document was not in it.
@@ -90,6 +90,76 @@ def restore(
     collection.index.update([address])
     written = Written(address, revision_of(content), transaction.receipt.commit, created=current is None)
     return Restored(written, "created" if current is None else "unchanged" if current == content else "updated")
+
+
+def trashed(collection: Collection, reference: str, revision: str = "") -> TrashItem | None:
+    """The newest item of the trash that a caller means.
+
+    Args:
+        collection: Whose trash.
+        reference: The file's path or id, else the item's revision (7 or more digits), else the file's name.
+        revision: Of the item, or its first 7 or more digits, where a path is given; "" for the newest.
+
+    Raises:
+        InvalidInputError: kind "trash": the reference means files of several paths.
+    """
+    trash = collection.store.trash
+    items = trash.items() if trash else []
+    found = [item for item in items if reference in (item.address.path, item.address.id)]
+    if not found and is_revision(reference):
+        found = [item for item in items if item.revision.startswith(reference.lower())]
+    if not found:
+        found = [item for item in items if reference in (item.address.name, item.address.stem)]
+    if revision:
+        found = [item for item in found if is_revision(revision) and item.revision.startswith(revision.lower())]
+    paths = sorted({item.address.path for item in found})
+    if len(paths) > 1:
+        raise InvalidInputError(
+            f"The trash has several files that {reference!r} can mean: {', '.join(paths[:5])}.",
+            kind="trash",
+            hint="Give the path of one.",
+        )
+    return found[0] if found else None
+
+
+def bring_back(collection: Collection, item: TrashItem, to: Address, intent: Intent = ANY) -> Restored:
+    """Write an item of the trash as a new file; what is there is never overwritten. Then the item leaves the trash.
+
+    Raises:
+        AlreadyExistsError: there is another text at the address.
+        NotFoundError, StorageError: kind "trash": the item is gone, or cannot be read.
+        ReadOnlyError, UnavailableError, StorageError, GitError: from the store; nothing was changed.
+    """
+    trash = collection.store.trash
+    content = trash.content(item) if trash else b""
+    with collection.store.transaction(intent.message or f"Restore: {to.id}", intent.author) as transaction:
+        there = transaction.read(to) if transaction.exists(to) else None
+        if there is not None and there != content:
+            raise AlreadyExistsError(
+                f"There already is a file {to.path}, which would be overwritten. Nothing was changed.",
+                kind="document",
+                hint="Bring it back to another path (--to PATH on the command line).",
+                reference=to.id,
+            )
+        if there is None:
+            transaction.put(to, content)
+    collection.index.update([to])
+    if trash:
+        trash.discard(item)
+    written = Written(to, revision_of(content), transaction.receipt.commit, created=there is None)
+    return Restored(written, "created" if there is None else "unchanged")
+
+
+def last_commits(collection: Collection, address: Address) -> tuple[str, int] | None:
+    """The last commit that has a file, and when the last one touched it (unix seconds); None where none has it."""
+    history = collection.store.history
+    for number, commit in enumerate(touched := history.log(address, limit=5) if history.available else []):
+        try:
+            history.read(address, commit.id)
+        except NotFoundError:
+            continue
+        return touched[number].id, touched[0].when
+    return None
 
 
 def _is_committed(collection: Collection, address: Address, current: bytes) -> bool:

@@ -13,13 +13,13 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.changes import Kept, Loss, TrashItem
+from commonplace.domain.changes import Kept, Loss, TrashItem, note_kept
 from commonplace.domain.errors import KnowledgeError, StorageError
 from commonplace.domain.revisions import revision_of
 from commonplace.store.disk.durable import Unsynced, sync_folders
 from commonplace.store.disk.folder import Folder
 from commonplace.store.disk.swapping import Change, changed_meanwhile
-from commonplace.store.disk.trash import DAYS, FolderTrash
+from commonplace.store.disk.trash import FolderTrash
 from commonplace.store.git.filters import stored_form
 from commonplace.store.git.objects import NewObjects
 from commonplace.store.git.repository import GitRepository
@@ -55,7 +55,7 @@ class Retention:
             if not change.keep or change.before is None:
                 continue
             if head and self._holds(head, change):
-                kept[_shown(change)] = Kept(change.before.revision, "commit", head)
+                kept[_shown(change)] = Kept(Address(_shown(change)), change.before.revision, "commit", head)
             else:
                 lost.append(change)
         try:
@@ -67,6 +67,7 @@ class Retention:
                 if self._is_there(item):
                     self.trash.discard(item)
             raise
+        note_kept(kept.values())
 
     def _is_there(self, item: TrashItem) -> bool:
         """Whether the file still has the bytes: a write that was reported as failed may have been made after all."""
@@ -113,11 +114,12 @@ class Retention:
         except OSError as error:
             if not named:
                 raise _unkeepable(changes, error) from error
-            kept.update({_shown(change): Kept(revision_of(content), "object") for change, content in contents})
+            for change, content in contents:
+                kept[_shown(change)] = Kept(Address(_shown(change)), revision_of(content), "object")
             return
         items.extend(new)
         for change, item in zip(changes, new, strict=True):
-            kept[_shown(change)] = Kept(item.revision, "trash", until=item.when + DAYS * 86_400)
+            kept[_shown(change)] = Kept(Address(_shown(change)), item.revision, "trash", until=item.until)
 
     def _as_objects(self, contents: Sequence[bytes]) -> bool:
         """Write blobs that no commit names; whether they are durable."""

@@ -69,7 +69,7 @@ def test_bash_offers_pages_whose_names_hold_spaces(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [
-        ("commonplace rest", ["restore\tBring a page back as it was at a commit, as a new commit"]),
+        ("commonplace rest", ["restore\tBring a page back from a commit or from the trash"]),
         ("commonplace read n", ["notes/idea.md\tIdea", "notes/two words.md\tTwo words"]),
         ("commonplace read notes/two\\ w", ["notes/two words.md\tTwo words"]),
         ('commonplace read "notes/two w', ["notes/two words.md\tTwo words"]),

@@ -202,7 +202,8 @@ def test_every_field_that_an_update_names_is_set_and_null_removes_it(writer: Age
 
 
 def test_an_entry_is_deleted(writer: Agent, own: Base) -> None:
-    assert writer.call("kb_delete", entry_id=RESTORE, kb_name=own.name) == {"deleted": True, "entry_id": RESTORE}
+    answer = writer.call("kb_delete", entry_id=RESTORE, kb_name=own.name)
+    assert (answer["deleted"], answer["entry_id"]) == (True, RESTORE)
     assert not (own.path / f"{RESTORE}.md").exists()
     gone = writer.refusal("kb_get", entry_id=RESTORE, kb_name=own.name)
     assert gone["error_code"] == "ENTRY_NOT_FOUND"

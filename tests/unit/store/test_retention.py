@@ -56,7 +56,7 @@ def test_bytes_that_the_last_commit_has_are_there_and_nowhere_else(
 ) -> None:
     repo: GitRepo = git_repo("repo", {"sub/a.md": "# A\n"})
     head = repo.git("rev-parse", "HEAD")
-    assert delete(opened(repo.path, commit)) == Kept(revision_of(b"# A\n"), "commit", head)
+    assert delete(opened(repo.path, commit)) == Kept(A, revision_of(b"# A\n"), "commit", head)
     assert repo.git("show", f"{head}:sub/a.md") == "# A"
     assert in_trash(repo.path) == {}
 
@@ -149,7 +149,7 @@ def test_a_trash_that_cannot_be_written_leaves_a_blob_or_else_refuses_the_write(
     monkeypatch.setattr(FolderTrash, "_make", refuse)
     if git:
         kept = delete(store)
-        assert kept == Kept(revision_of(b"# precious\n"), "object")
+        assert kept == Kept(A, revision_of(b"# precious\n"), "object")
         assert repo.git("cat-file", "blob", revision_of(b"# precious\n")) == "# precious"
         return
     with pytest.raises(StorageError, match="could not be kept: Permission denied"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 import mcp_types as types
@@ -12,9 +12,11 @@ from mcp import MCPError
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 
+from commonplace.domain.changes import Kept, noting_kept
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.faces.errors import FORMS
+from commonplace.faces.kept import in_no_commit, kept_lines, kept_list
 from commonplace.faces.late import Late
 from commonplace.faces.mcp.asking import input_required, is_modern, unable
 from commonplace.faces.mcp.dialect import Blob, Blocks, Call, Dialect, Linked, Said, Shown, Tool, within
@@ -83,7 +85,9 @@ class Tools:
     def _answered(self, row: Tool, call: Call, arguments: JsonObject) -> Wire:
         """What a tool returned, with the state that it came from: a write's own is in it, a read's is at least that."""
         before = _sources(call.services) if row.read_only else None
-        result = _answered(self._dialect, row.bound.run(call, arguments))
+        with noting_kept() as kept:
+            shown = row.bound.run(call, arguments)
+        result = _answered(self._dialect, _with_kept(shown, in_no_commit(kept)))
         sources = _sources(call.services) if before is None else before
         return {**result, "_meta": {SOURCES: sources}} if sources else result
 
@@ -130,6 +134,15 @@ def _sources(services: Services) -> list[Json]:
     except KnowledgeError:
         return []
     return [{"collection": one.collection, "commit": one.commit, "generation": one.generation} for one in found]
+
+
+def _with_kept(shown: Shown, kept: Sequence[Kept]) -> Shown:
+    """An answer that names what the call took away and no commit has, unless it does so itself."""
+    if not kept or isinstance(shown, Blob | Blocks | Linked | list):
+        return shown
+    if isinstance(shown, str):
+        return "\n".join([shown, "", *kept_lines(kept)])
+    return {"kept": kept_list(kept), **shown}
 
 
 def _answered(dialect: Dialect, shown: Shown) -> Wire:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 
 import anyio
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
+from commonplace.domain.changes import noting_kept
 from commonplace.domain.errors import ForbiddenError, InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.json import Json
 from commonplace.faces.access.callers import Caller, allows, caller_of
+from commonplace.faces.kept import in_no_commit, kept_list
 from commonplace.faces.observe import observed
 from commonplace.faces.replies import send_json, send_refusal
 from commonplace.faces.rest.checking import MalformedError, body_of, query_of
@@ -84,9 +87,9 @@ class RestApi:
         if allowed[0][1].tier is not None:
             services.collections.wait_ready(READY_TIMEOUT, _untold)
         place, endpoint = self._meant(services, caller, allowed)
-        with observed(f"{endpoint.method} {endpoint.template}"):
+        with observed(f"{endpoint.method} {endpoint.template}"), noting_kept() as kept:
             _require_tier(endpoint, caller)
-            return endpoint.run(
+            reply = endpoint.run(
                 Asked(
                     services=services,
                     caller=caller,
@@ -97,6 +100,7 @@ class RestApi:
                     if_match=_if_match(scope),
                 )
             )
+            return replace(reply, kept=tuple(in_no_commit(kept)))
 
     def _meant(
         self, services: Services, caller: Caller, allowed: Sequence[tuple[Place, Endpoint]]
@@ -166,7 +170,8 @@ def _if_match(scope: Scope) -> str:
 
 
 def _json(reply: Reply) -> Json:
-    return reply.value.model_dump(mode="python")
+    shown: dict[str, Json] = reply.value.model_dump(mode="python")
+    return {**shown, "kept": kept_list(reply.kept)} if reply.kept else shown
 
 
 async def _no_endpoint(send: Send, methods: Sequence[str]) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from pydantic import BaseModel
 
+from commonplace.domain.changes import Kept
 from commonplace.faces.access.callers import Caller
 from commonplace.faces.rest.models import Given, NoQuery, Query
 from commonplace.services.services import Services
@@ -39,6 +40,8 @@ class Reply:
     value: BaseModel
     status: int = 200
     headers: tuple[tuple[str, str], ...] = ()
+    kept: tuple[Kept, ...] = ()
+    """What the request took away and no commit has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

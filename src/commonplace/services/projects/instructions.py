@@ -83,7 +83,7 @@ def import_main(home: Home, project_id: str, texts: Sequence[tuple[str, str]], *
             raise AlreadyExistsError(
                 f"Project '{project_id}' already has instructions",
                 kind="document",
-                hint="Pass --force to replace them; Git keeps the old ones.",
+                hint="Pass --force to replace them; a commit or, for 30 days, the trash keeps the old ones.",
             )
         transaction.put(address, content.encode(), keep=True)
 

@@ -62,7 +62,7 @@ class FolderTrash:
             OSError: they cannot be kept; nothing is left of them.
         """
         self._make()
-        now = int(time.time())
+        now = time.time()
         beside = [self._folder / f".new-{secrets.token_hex(8)}" for _ in losses]
         try:
             with Unsynced() as unsynced:
@@ -125,11 +125,11 @@ class FolderTrash:
             if stat.S_IMODE(folder.lstat().st_mode) & 0o077:
                 folder.chmod(0o700)
 
-    def _place(self, beside: Path, when: int, path: str, loss: Loss, content: bytes) -> TrashItem:
+    def _place(self, beside: Path, when: float, path: str, loss: Loss, content: bytes) -> TrashItem:
         revision = revision_of(content)
         file = self._folder / f"{revision}-{sha256(os.fsencode(path)).hexdigest()[:16]}"
         beside.replace(file)
-        return TrashItem(Address(path), revision, len(content), when, loss, file.name)
+        return TrashItem(Address(path), revision, len(content), when, int(when + _SECONDS), loss, file.name)
 
     def _prune(self, new: frozenset[str]) -> None:
         """Remove what is too old, of every folder, and the oldest items of this one beyond its bytes; never `new`."""
@@ -178,7 +178,7 @@ class TrashBelow:
         self._trash.discard(item)
 
 
-def _header(path: str, loss: Loss, when: int) -> bytes:
+def _header(path: str, loss: Loss, when: float) -> bytes:
     return json.dumps({"path": path, "loss": loss, "when": when}).encode() + b"\n"
 
 
@@ -195,10 +195,10 @@ def _read(file: Path) -> TrashItem | None:
         path, loss, when = said["path"], said["loss"], said["when"]
     except (OSError, ValueError, TypeError, KeyError):
         return None
-    if not isinstance(path, str) or loss not in {"deleted", "replaced"} or not isinstance(when, int):
+    if not isinstance(path, str) or loss not in {"deleted", "replaced"} or not isinstance(when, float):
         return None
     try:
-        return TrashItem(parse_address(path), name[1], size, when, loss, file.name)
+        return TrashItem(parse_address(path), name[1], size, when, int(when + _SECONDS), loss, file.name)
     except InvalidInputError:
         return None
 

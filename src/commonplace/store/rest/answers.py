@@ -5,9 +5,13 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 
-from commonplace.domain.errors import UnavailableError
+from commonplace.domain.addresses import parse_address
+from commonplace.domain.changes import Kept
+from commonplace.domain.errors import InvalidInputError, UnavailableError
 from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.revisions import is_revision
 from commonplace.domain.wiki import Attachment, Change, Chunk, Download, Note, NoteHit, Summary, as_text, as_texts
 
 
@@ -112,6 +116,22 @@ def download(answer: JsonObject) -> Download:
     except (binascii.Error, ValueError) as error:
         raise UnavailableError("The wiki's answer is not understood.", kind="api") from error
     return Download(attachment(answer), content)
+
+
+def kept(answer: JsonObject) -> list[Kept]:
+    """What the server says that it has kept of what a request took away; a row that is not understood is left out."""
+    return [one for row in objects(answer, "kept") if (one := _kept(row))]
+
+
+def _kept(row: JsonObject) -> Kept | None:
+    place, revision = text(row, "place"), text(row, "revision")
+    if place not in ("trash", "object") or not is_revision(revision):
+        return None
+    try:
+        day = datetime.fromisoformat(text(row, "until")).replace(tzinfo=UTC) if place == "trash" else None
+        return Kept(parse_address(text(row, "path")), revision, place, until=int(day.timestamp()) if day else 0)
+    except (ValueError, OverflowError, InvalidInputError):
+        return None
 
 
 def _items(value: Json) -> tuple[Json, ...]:

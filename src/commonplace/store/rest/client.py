@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 import httpx2
 
+from commonplace.domain.changes import note_kept
 from commonplace.domain.errors import (
     AlreadyExistsError,
     ConfigError,
@@ -26,6 +27,7 @@ from commonplace.domain.errors import (
     UnavailableError,
 )
 from commonplace.domain.json import Json, JsonObject
+from commonplace.store.rest import answers
 
 TIMEOUT = 30.0
 """Seconds for connecting, and for each pause of an answer."""
@@ -66,6 +68,7 @@ class Client:
         except httpx2.HTTPError as error:
             raise _no_answer() from error
         if response.is_success and answer is not None:
+            note_kept(answers.kept(answer))
             return answer
         raise _refusal(response.status_code, answer or {})
 

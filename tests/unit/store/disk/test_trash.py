@@ -94,8 +94,8 @@ def test_what_is_no_item_is_never_listed_and_never_followed(tmp_path: Path) -> N
     folder = file_of(tmp_path, kept(trash, "a.md", b"a")).parent
     (folder / "other.txt").write_text("x")
     (folder / f"{'0' * 40}-{'0' * 16}").write_bytes(b"no header")
-    (folder / f"{'1' * 40}-{'1' * 16}").write_bytes(b'{"path": 1, "loss": "deleted", "when": 1}\nx')
-    (tmp_path / "outside").write_bytes(b'{"path": "x", "loss": "deleted", "when": 1}\nx')
+    (folder / f"{'1' * 40}-{'1' * 16}").write_bytes(b'{"path": 1, "loss": "deleted", "when": 1.0}\nx')
+    (tmp_path / "outside").write_bytes(b'{"path": "x", "loss": "deleted", "when": 1.0}\nx')
     (folder / f"{'2' * 40}-{'2' * 16}").symlink_to(tmp_path / "outside")
     assert [one.address.path for one in trash.items()] == ["a.md"]
 

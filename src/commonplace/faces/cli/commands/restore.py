@@ -1,7 +1,9 @@
-"""`commonplace restore`: a page as it was, as a new commit.
+"""`commonplace restore`: a page as it was at a commit, or what the trash keeps; without a page, what the trash keeps.
 
-As JSON: `{"collection", "path", "revision", "commit", "from", "action"}`; `action` is `created`, `updated` or
-`unchanged`.
+As JSON: `{"collection", "path", "revision", "commit", "from", "action", "kept": [..]}`; `action` is `created`,
+`updated` or `unchanged`, `from` the commit or the item of the trash, and `kept`, where `--force` has replaced
+uncommitted text, says where that is. The list: `{"items": [{"collection", "path", "revision", "size", "loss", "when",
+"until"}]}`, newest first, with the size in bytes, `loss` `deleted` or `replaced`, and dates in ISO 8601 UTC.
 """
 
 from __future__ import annotations
@@ -10,50 +12,153 @@ from typing import Annotated
 
 import typer
 
-from commonplace.faces.cli.options import Page
+from commonplace.domain.addresses import Address, parse_address, parse_document_address
+from commonplace.domain.changes import Kept, TrashItem, noting_kept
+from commonplace.domain.describing import moment_of
+from commonplace.domain.errors import AlreadyExistsError, ConfigError, NotFoundError
+from commonplace.domain.json import Json
+from commonplace.faces.cli.options import MaybePage
 from commonplace.faces.cli.output import BOLD, FAINT
-from commonplace.faces.cli.pages import addressed
+from commonplace.faces.cli.pages import addressed, path_of
 from commonplace.faces.cli.session import Session
+from commonplace.faces.kept import day, in_no_commit, kept_line, kept_list
 from commonplace.services import history
+from commonplace.services.collections import Collection, Collections
+from commonplace.services.history import Restored
 from commonplace.services.writing import Intent
 
 
 def command(
     session: Session,
-    page: Page,
-    at: Annotated[str, typer.Option(metavar="REV", help="A commit or revision, 7 digits or more; see log PAGE.")],
+    page: MaybePage = None,
+    at: Annotated[
+        str, typer.Option(metavar="REV", help="A commit or revision, 7 digits or more; see log PAGE and restore.")
+    ] = "",
     *,
+    to: Annotated[
+        str, typer.Option("--to", metavar="PATH", help="Bring what the trash has back to this path instead.")
+    ] = "",
     message: Annotated[str, typer.Option("--message", "-m", metavar="TEXT", help="The commit's message.")] = "",
     force: Annotated[bool, typer.Option("--force", help="Also where the page holds text that no commit has.")] = False,
 ) -> None:
-    """Bring a page back as it was at a commit, as a new commit; nothing of the history goes.
+    """Bring a page back from a commit or from the trash; without PAGE: list the trash.
 
     Examples:
+        commonplace restore
+        commonplace restore notes/deleted.md
+        commonplace restore notes/deleted.md --to notes/again.md
         commonplace restore notes/idea --at 1a2b3c4
-        commonplace restore notes/deleted.md --at 9f8e7d6
         commonplace restore notes/idea --at 5d6e7f8 -m "Take back the rewrite"
 
-    A page that was deleted is named by its path. Text that was never committed would be lost for good: then the
-    command refuses, and --force says that it may go.
+    The trash keeps for 30 days what was deleted or replaced and is in no commit. PAGE is a path, an id, a revision that
+    the list shows, or a file's name. Without --at, a page that is gone comes back as it last was. What comes from the
+    trash never overwrites a file. With --at COMMIT the page is written as it was, as a new commit; where it holds text
+    that was never committed the command refuses, and --force sends that text to the trash.
     """
-    with session.opened_for_writing(commit=True) as collections:
-        collection, address = addressed(collections, page.removeprefix("./"))
-        restored = history.restore(collection, address, at, Intent(message=message), force=force)
-        written, out = restored.written, session.out
-        if out.as_json:
-            out.json(
-                {
-                    "collection": collection.name,
-                    "path": address.path,
-                    "revision": written.revision,
-                    "commit": written.commit,
-                    "from": at,
-                    "action": restored.action,
-                }
-            )
+    if page is None:
+        if at or to:
+            raise ConfigError("Which page? --at and --to go with PAGE.", kind="option", hint="Name the page first.")
+        with session.opened_as_is() as collections:
+            _list(session, collections)
+        return
+    with session.opened_for_writing(commit=True) as collections, noting_kept() as kept:
+        collection, reference = collections.members[0], page.removeprefix("./")
+        item, intent = history.trashed(collection, reference, at), Intent(message=message)
+        if item is not None and not at and reference in (item.address.path, item.address.id):
+            item = _unless_older(collection, item)
+        if item is not None:
+            restored = history.bring_back(collection, item, _target(item, to), intent)
+            _show(session, collection, restored, item.revision, [])
             return
-        marks = "  ".join(
-            [f"revision {written.revision[:10]}", *([f"commit {written.commit[:10]}"] if written.commit else [])]
+        if to:
+            raise _not_in_trash(reference)
+        collection, address = addressed(collections, reference)
+        at = at or _last_commit(collection, address, reference)
+        restored = history.restore(collection, address, at, intent, force=force)
+        _show(session, collection, restored, at, in_no_commit(kept))
+
+
+def _unless_older(collection: Collection, item: TrashItem) -> TrashItem | None:
+    """The item; None where a commit has touched the file since, so that history has its last state."""
+    committed = history.last_commits(collection, item.address)
+    return item if committed is None or committed[1] <= item.when else None
+
+
+def _target(item: TrashItem, to: str) -> Address:
+    if not to:
+        return item.address
+    return parse_document_address(to) if item.address.is_document else parse_address(to)
+
+
+def _last_commit(collection: Collection, address: Address, reference: str) -> str:
+    if collection.store.stat(address) is not None:
+        raise AlreadyExistsError(
+            f"{address.path} is there.",
+            kind="document",
+            hint=f"Say which state of it: --at REV; see commonplace log {address.path} and commonplace restore.",
         )
-        verb = "Unchanged" if restored.action == "unchanged" else "Restored"
-        out.line(f"{verb} {out.styled(BOLD, address.path)}  {out.styled(FAINT, marks)}")
+    committed = history.last_commits(collection, address)
+    if committed is None:
+        raise _not_in_trash(reference)
+    return committed[0]
+
+
+def _not_in_trash(reference: str) -> NotFoundError:
+    return NotFoundError(
+        f"The trash has no {reference!r}, and no commit has it.",
+        kind="trash",
+        hint="See what there is: commonplace restore, commonplace log.",
+    )
+
+
+def _list(session: Session, collections: Collections) -> None:
+    out = session.out
+    found = [(one, item) for one in collections for item in (one.store.trash.items() if one.store.trash else ())]
+    found.sort(key=lambda pair: -pair[1].when)
+    if out.as_json:
+        rows: list[Json] = [_item_json(collection, item) for collection, item in found]
+        out.json({"items": rows})
+        return
+    for collection, item in found:
+        path = path_of(collections, collection, item.address)
+        when = moment_of(int(item.when))[:16].replace("T", " ")
+        said = f"{item.revision[:10]}  {item.loss} {when}  {item.size:,} bytes  kept until {day(item.until)}"
+        out.line(f"{out.styled(BOLD, path)}  {out.styled(FAINT, said)}")
+    if not found:
+        out.talk("The trash is empty.")
+
+
+def _item_json(collection: Collection, item: TrashItem) -> dict[str, Json]:
+    return {
+        "collection": collection.name,
+        "path": item.address.path,
+        "revision": item.revision,
+        "size": item.size,
+        "loss": item.loss,
+        "when": moment_of(int(item.when)),
+        "until": moment_of(item.until),
+    }
+
+
+def _show(session: Session, collection: Collection, restored: Restored, source: str, kept: list[Kept]) -> None:
+    written, out = restored.written, session.out
+    if out.as_json:
+        out.json(
+            {
+                "collection": collection.name,
+                "path": written.address.path,
+                "revision": written.revision,
+                "commit": written.commit,
+                "from": source,
+                "action": restored.action,
+                **({"kept": kept_list(kept)} if kept else {}),
+            }
+        )
+        return
+    marks = "  ".join(
+        [f"revision {written.revision[:10]}", *([f"commit {written.commit[:10]}"] if written.commit else [])]
+    )
+    verb = "Unchanged" if restored.action == "unchanged" else "Restored"
+    out.line(f"{verb} {out.styled(BOLD, written.address.path)}  {out.styled(FAINT, marks)}")
+    for one in kept:
+        out.line(out.styled("", kept_line(one)))

@@ -1,14 +1,16 @@
 """`commonplace write`: create, change, rename or delete one page.
 
-As JSON: `{"collection", "path", "id", "revision", "commit", "action", "updated": [PATH..]}`; `action` is `created`,
-`updated`, `unchanged`, `renamed`, `deleted` or, with `--dry-run`, `planned`; `revision` is "" after a deletion,
-`commit` "" when nothing was committed, and `updated` names the other pages whose links a rename rewrites (with
-`--dry-run`, those whose links a deletion would break).
+As JSON: `{"collection", "path", "id", "revision", "commit", "action", "updated": [PATH..], "kept": [{"path",
+"revision", "place", "restore"}..]}`; `action` is `created`, `updated`, `unchanged`, `renamed`, `deleted` or, with
+`--dry-run`, `planned`; `revision` is "" after a deletion, `commit` "" when nothing was committed, and `updated` names
+the other pages whose links a rename rewrites (with `--dry-run`, those whose links a deletion would break). `kept` is
+there where text was deleted, or was replaced and is in no commit: `place` is `commit` (with `commit`), `trash` (with
+`until`) or `object`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated
@@ -16,6 +18,7 @@ from typing import Annotated
 import typer
 
 from commonplace.domain.addresses import parse_document_address
+from commonplace.domain.changes import Kept, noting_kept
 from commonplace.domain.errors import AlreadyExistsError, ConfigError, ConflictError
 from commonplace.domain.json import Json
 from commonplace.domain.query import Record
@@ -24,6 +27,7 @@ from commonplace.faces.cli.options import Page, alone, pair
 from commonplace.faces.cli.output import BOLD, FAINT
 from commonplace.faces.cli.session import Session
 from commonplace.faces.cli.texts import read_text
+from commonplace.faces.kept import in_no_commit, kept_lines, kept_list
 from commonplace.services import cataloguing, writing
 from commonplace.services.collections import Collection, record_of
 from commonplace.services.writing import Intent, Written
@@ -109,7 +113,7 @@ def command(
 
     PAGE is a path with or without .md, or an id. The text comes from FILE, or from standard input (-, the default). In
     a Git repository each write is one commit. What takes away text without naming it (a whole page, a section, a
-    deletion) needs --revision, so that nobody's change is lost unseen, or --force.
+    deletion) needs --revision, or --force, which sends what no commit has to the trash for 30 days (see restore).
     """
     way = how.way
     if way not in TAKES_TEXT and file is not None:
@@ -119,7 +123,7 @@ def command(
             "--dry-run goes with --rename and --delete.", kind="option", hint="Only they concern several pages."
         )
     text = read_text(file or "-", session.out) if way in TAKES_TEXT else b""
-    intent = Intent(expected=consent.revision, message=consent.message)
+    intent = Intent(expected=consent.revision, message=consent.message, keep=consent.force)
     with session.opened_for_writing(commit=not consent.no_commit) as collections:
         reference = page.removeprefix("./")
         collection = collections.members[0]
@@ -134,8 +138,9 @@ def command(
         if consent.dry_run:
             _show_plan(session, collection, record, how)
             return
-        written = _change(collection, record, how, (text, intent))
-        _show(session, collection, written, _action(way, record, written))
+        with noting_kept() as kept:
+            written = _change(collection, record, how, (text, intent))
+        _show(session, collection, written, _action(way, record, written), kept if how.delete else in_no_commit(kept))
 
 
 def _change(collection: Collection, record: Record, how: How, what: tuple[bytes, Intent]) -> Written:
@@ -211,7 +216,7 @@ def _show_plan(session: Session, collection: Collection, record: Record, how: Ho
         out.line(f"{'Would break' if deleted else 'Would rewrite'} links in {out.styled(BOLD, path)}")
 
 
-def _show(session: Session, collection: Collection, written: Written, action: str) -> None:
+def _show(session: Session, collection: Collection, written: Written, action: str, kept: Sequence[Kept] = ()) -> None:
     out = session.out
     look = partial(collection.index.record, written.address)
     record = written.answer_by.within(look, f"{written.address}: looking up its id")
@@ -225,6 +230,7 @@ def _show(session: Session, collection: Collection, written: Written, action: st
                 "commit": written.commit,
                 "action": action,
                 "updated": [address.path for address in written.updated],
+                **({"kept": kept_list(kept)} if kept else {}),
             }
         )
         return
@@ -233,3 +239,5 @@ def _show(session: Session, collection: Collection, written: Written, action: st
     out.line(f"{action.capitalize()} {out.styled(BOLD, written.address.path)}  {out.styled(FAINT, '  '.join(marks))}")
     for address in written.updated:
         out.line(f"Rewrote links in {out.styled(BOLD, address.path)}")
+    for line in kept_lines(kept):
+        out.line(out.styled("", line))

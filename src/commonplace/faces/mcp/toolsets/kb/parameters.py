@@ -244,6 +244,7 @@ class KbDelete(Parameters):
 
     entry_id: str
     kb_name: str
+    revision: str | None = None
 
 
 class KbLink(Parameters):

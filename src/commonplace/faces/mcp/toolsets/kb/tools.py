@@ -153,9 +153,12 @@ TOOLS = (
     Tool(
         name="kb_delete",
         title="Delete an entry",
-        description="Delete an entry; Git keeps its past.",
+        description=(
+            "Delete an entry. Pass the revision you read to be safe. The answer names what links to it and where its "
+            "last text is: in a commit, else for 30 days in the trash (commonplace restore)."
+        ),
         bound=bind(parameters.KbDelete, writing.kb_delete),
-        output_schema=result_schema("deleted", "entry_id"),
+        output_schema=result_schema("deleted", "entry_id", "linked_from", "link_count", "kept"),
         tier="write",
         destructive=True,
     ),

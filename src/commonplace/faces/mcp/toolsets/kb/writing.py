@@ -8,6 +8,7 @@ from pydantic import JsonValue, ValidationError
 
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.json import Json, JsonObject
+from commonplace.faces.kept import kept_json
 from commonplace.faces.mcp.dialect import Call, Shown, bad_arguments
 from commonplace.faces.mcp.toolsets.kb.parameters import (
     EntryGiven,
@@ -19,12 +20,14 @@ from commonplace.faces.mcp.toolsets.kb.parameters import (
     KbUpdate,
 )
 from commonplace.faces.mcp.toolsets.kb.shapes import checked_day, entry_id, show_error, show_issue, show_saved
-from commonplace.services import assessing, cataloguing, quality
+from commonplace.services import assessing, cataloguing, linking, quality
 from commonplace.services.assessing import Assessment
 from commonplace.services.cataloguing import NewEntry, Saved, schema_of
-from commonplace.services.collections import Collection
+from commonplace.services.collections import Collection, Collections, Found
 from commonplace.services.writing import Intent
 
+MAX_LINKING = 100
+"""Entries that link to a deleted one and are named; the answer says how many there are."""
 ALWAYS = -1.0
 """No assessment is that young: an entry that is named is assessed whatever there was."""
 
@@ -59,10 +62,30 @@ def kb_update(call: Call, given: KbUpdate) -> Shown:
 
 
 def kb_delete(call: Call, given: KbDelete) -> Shown:
-    """Delete an entry."""
-    found = call.services.collections.locate(given.entry_id, given.kb_name)
-    cataloguing.delete_entry(found.collection, found.record.address)
-    return {"deleted": True, "entry_id": entry_id(found.record)}
+    """Delete an entry; names what links to it, and where its last bytes are."""
+    collections = call.services.collections
+    found = collections.locate(given.entry_id, given.kb_name)
+    others = _linking_to(collections, found)
+    intent = Intent(expected=given.revision or "")
+    written = cataloguing.delete_entry(found.collection, found.record.address, intent)
+    return {
+        "deleted": True,
+        "entry_id": entry_id(found.record),
+        "linked_from": [
+            {"id": entry_id(one.record), "kb_name": one.collection.name, "title": one.record.title}
+            for one in others[:MAX_LINKING]
+        ],
+        "link_count": len(others),
+        "kept": [kept_json(written.kept)] if written.kept else [],
+    }
+
+
+def _linking_to(collections: Collections, found: Found) -> list[Found]:
+    """The other entries that link to one, each once."""
+    incoming = (one.found for one in linking.incoming(collections, found.collection, found.record.address))
+    others = {(one.collection.name, one.record.address): one for one in incoming if one is not None}
+    others.pop((found.collection.name, found.record.address), None)
+    return list(others.values())
 
 
 def kb_link(call: Call, given: KbLink) -> Shown:

@@ -156,7 +156,7 @@ _OF_DOCUMENTS = (
         documents.delete_knowledge_file,
         parameters.OfDocument,
         "removes",
-        ("Delete a document", "Delete a document; Git keeps its past."),
+        ("Delete a document", "Delete a document; a commit or, for 30 days, the trash keeps its text."),
         _MESSAGE,
     ),
     _tool(
@@ -281,7 +281,10 @@ _OF_STORAGE = (
         instructions.delete_project,
         parameters.OfProject,
         "removes",
-        ("Delete a project", "Delete a project with all of its files; Git keeps them. Ask the user first."),
+        (
+            "Delete a project",
+            "Delete a project with all of its files; commits or, for 30 days, the trash keep them. Ask the user first.",
+        ),
         {"project_id": "string", **_MESSAGE},
     ),
     _tool(

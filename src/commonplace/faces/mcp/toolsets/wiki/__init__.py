@@ -93,7 +93,7 @@ _TOOLS = (
     Tool(
         name="delete_note",
         title="Delete a note",
-        description="Delete a note; Git keeps its past. Ask the user first.",
+        description="Delete a note; a commit or, for 30 days, the trash keeps its text. Ask the user first.",
         bound=bind(parameters.DeleteNote, tools.delete_note),
         tier="write",
         destructive=True,
@@ -126,7 +126,7 @@ _TOOLS = (
     Tool(
         name="delete_attachment",
         title="Delete an attachment",
-        description="Delete a file of a note; Git keeps its past.",
+        description="Delete a file of a note; a commit or, for 30 days, the trash keeps it.",
         bound=bind(parameters.OfAttachment, tools.delete_attachment),
         tier="write",
         destructive=True,
