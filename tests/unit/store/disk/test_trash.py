@@ -58,7 +58,7 @@ def test_the_same_bytes_of_one_path_are_one_item_and_of_two_paths_two(tmp_path: 
     trash = FolderTrash(tmp_path, "key")
     for path in ("a.md", "a.md", "b.md"):
         kept(trash, path, b"same")
-    assert [item.address.path for item in trash.items()] == ["a.md", "b.md"]
+    assert [item.address.path for item in trash.items()] == ["b.md", "a.md"]
 
 
 def test_items_of_another_folder_are_not_listed(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_the_oldest_items_go_beyond_the_limit_and_the_newest_always_stays(tmp_pa
     trash = FolderTrash(tmp_path, "key", max_bytes=3_000)
     for number in range(5):
         age(tmp_path, kept(trash, f"{number}.md", bytes([number]) * 900), 1 - number / 10)
-    assert [item.address.path for item in trash.items()] == ["2.md", "3.md", "4.md"]
+    assert [item.address.path for item in trash.items()] == ["4.md", "3.md", "2.md"]
     kept(trash, "large.md", b"x" * 10_000)
     assert [item.address.path for item in trash.items()] == ["large.md"]
 
