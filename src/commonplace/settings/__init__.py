@@ -77,7 +77,7 @@ class Settings:
         ),
     ]
     knowledge_log_level: Annotated[
-        LogLevel,
+        Literal["debug", "info", "warn", "warning", "error"],
         About("The least level of what the toolset `projects` logs.", also="KNOWLEDGE_MCP_LOG_LEVEL"),
     ] = "info"
     adopt: Annotated[

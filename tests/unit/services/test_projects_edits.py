@@ -82,7 +82,7 @@ def test_random_edits_change_only_what_they_name(home: Home, amount: Amount) -> 
         where = (project_id, name)
         if kind == "update":
             chapters.update_chapter(home, where, chapter.title, f"new text {number}\n\nsecond paragraph", None)
-            start, end = chapter.section.content, chapter.section.tree_end
+            start, end = chapter.section.content, chapter.end
         elif kind == "remove":
             chapters.remove_chapter(home, where, chapter.title)
             start, end = chapter.section.start, chapter.section.tree_end

@@ -11,11 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from commonplace.domain.addresses import Address
 from commonplace.domain.documents import Document, Section
 from commonplace.domain.edits import remove_section, replace_section
-from commonplace.domain.errors import InvalidInputError, NotFoundError
-from commonplace.domain.projects.headings import has_title, heading_line, title_of
+from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, NotFoundError
+from commonplace.domain.projects.headings import Edited, has_title, heading_line, title_of
 from commonplace.domain.reading import read_document
+from commonplace.domain.words.amounts import amount
 
 Position: TypeAlias = Literal["before", "after", "end"]
 
@@ -33,6 +35,8 @@ class Chapter:
     """One chapter as it is read; its text ends at the next heading of level 2 to 4."""
 
     section: Section
+    end: int
+    """Where its text ends, as an offset in the document's bytes."""
     title: str
     index: int
     """From 0, in the document's order."""
@@ -53,7 +57,7 @@ def read_chapters(document: Document) -> list[Chapter]:
     for index, (section, end) in enumerate(zip(sections, ends, strict=True)):
         text = _text(source[section.content : end])
         whole = _text(source[section.start : end])
-        found.append(Chapter(section, title_of(document, section), index, text, whole, first_paragraph(text)))
+        found.append(Chapter(section, end, title_of(document, section), index, text, whole, first_paragraph(text)))
     return found
 
 
@@ -109,38 +113,54 @@ def chapter_at(document: Document, index: int) -> Chapter:
     if 0 <= index < len(chapters):
         return chapters[index]
     raise NotFoundError(
-        f"Chapter index {index} not found: the document has {len(chapters)} chapters, counted from 0",
+        f"Chapter index {index} is out of range: the document has {amount(len(chapters), 'chapter')}, counted from 0",
         kind="chapter",
         hint="See list_chapters.",
     )
 
 
-def replace_chapter(document: Document, title: str, text: str, summary: str = "") -> bytes:
-    """The document with another text in a chapter, up to the next heading of its level or a higher one.
+def replace_chapter(document: Document, title: str, text: str, summary: str = "") -> Edited:
+    """The document with another text in a chapter.
+
+    What is replaced is what a reader of the chapter was shown: the text up to the next chapter. Only where the new text
+    has chapters of its own below this one's level are the chapters below it replaced, too.
 
     Args:
         document: Where.
         title: The chapter's.
         text: The new text, with or without the heading line.
         summary: Becomes the first paragraph, unless the text begins with it.
+
+    Raises:
+        NotFoundError: kind "chapter".
+        InvalidInputError: kind "content": the text would swallow a chapter.
     """
     chapter = find_chapter(document, title)
     lines = _without_heading(chapter, text)
     if summary and " ".join(_PARAGRAPHS.split(lines.strip())[0].split()) != summary:
         lines = f"{summary}\n\n{lines.strip(chr(10))}"
-    section = chapter.section
-    changed = replace_section(document, section, lines)
-    behind = [s for s in document.sections if s.start >= section.tree_end]
-    return _checked(document, changed, behind)
+    section, end = chapter.section, chapter.end
+    if _has_chapters_below(section.level, lines):
+        end = max(end, section.tree_end)
+    changed = replace_section(document, section._replace(tree_end=end), lines)
+    behind = [s for s in document.sections if s.start >= end]
+    return Edited(_checked(document, changed, behind), _chapters_between(document, chapter.end, end))
 
 
 def add_chapter(document: Document, title: str, text: str, position: Position = "end", reference: str = "") -> bytes:
     """The document with one more chapter, at the end or beside another one, of whose level it then is.
 
     Raises:
+        AlreadyExistsError: kind "chapter": there is one of this title.
         NotFoundError: kind "chapter": there is no such reference.
         InvalidInputError: kind "content": the text, or an unclosed fence before it, would swallow a chapter.
     """
+    if any(has_title(document, chapter.section, title.strip()) for chapter in read_chapters(document)):
+        raise AlreadyExistsError(
+            f"Chapter '{title.strip()}' already exists",
+            kind="chapter",
+            hint="Change it with update_chapter, or choose another title.",
+        )
     if position == "end":
         level, at = TOP_LEVEL, len(document.raw)
     else:
@@ -151,9 +171,15 @@ def add_chapter(document: Document, title: str, text: str, position: Position = 
     return _checked(document, changed, behind, added=1)
 
 
-def remove_chapter(document: Document, title: str) -> bytes:
-    """The document without the first chapter of that title and what is below it."""
-    return remove_section(document, find_chapter(document, title).section)
+def remove_chapter(document: Document, title: str) -> Edited:
+    """The document without the first chapter of that title and what is below it.
+
+    Raises:
+        NotFoundError: kind "chapter".
+    """
+    chapter = find_chapter(document, title)
+    gone = _chapters_between(document, chapter.end, chapter.section.tree_end)
+    return Edited(remove_section(document, chapter.section), gone)
 
 
 def new_body(title_and_text: Sequence[tuple[str, str]], introduction: str) -> str:
@@ -215,6 +241,17 @@ def _checked(document: Document, changed: bytes, behind: Sequence[Section], adde
             hint="Close it, in the content or at the end of the document.",
         )
     return changed
+
+
+def _has_chapters_below(level: int, text: str) -> bool:
+    """Whether a text has headings below a level that are chapters."""
+    document = read_document(Address("text.md"), b"\n" + text.encode())  # no line of it can begin a front matter
+    return any(level < section.level <= LAST_LEVEL for section in document.sections)
+
+
+def _chapters_between(document: Document, start: int, end: int) -> tuple[str, ...]:
+    """The titles of the chapters that begin in a range of the document's bytes."""
+    return tuple(chapter.title for chapter in read_chapters(document) if start <= chapter.section.start < end)
 
 
 def _without_heading(chapter: Chapter, text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from commonplace.domain.documents import Document, Section
 
@@ -10,6 +11,15 @@ _OPENING = re.compile(r"[ ]{0,3}#{1,6}(?:[ \t]+|$)")
 _CLOSING = re.compile(r"(?:(?<=[ \t])|^)#+[ \t]*$")
 _UNDERLINE = re.compile(r"\n[ ]{0,3}(?:=+|-+)[ \t]*$")
 _MARKED = re.compile(r"(#{1,6})[ \t]+(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """A document after an edit."""
+
+    raw: bytes
+    gone: tuple[str, ...] = ()
+    """Titles of the subsections that the edit took along, in their order."""
 
 
 def title_of(document: Document, section: Section) -> str:
@@ -39,3 +49,9 @@ def split_header(header: str) -> tuple[int, str]:
 def has_title(document: Document, section: Section, title: str) -> bool:
     """Whether a caller who says `title` can mean this section: as it is written, or as it is shown."""
     return title in {title_of(document, section), section.heading}
+
+
+def titles_between(document: Document, start: int, end: int) -> tuple[str, ...]:
+    """The titles of the sections that begin in a range of the document's bytes, in their order."""
+    found = [section for section in document.sections if section.level and start <= section.start < end]
+    return tuple(title_of(document, section) for section in found)

@@ -7,7 +7,7 @@ from commonplace.domain.edits import remove_section as without_section
 from commonplace.domain.edits import replace_section
 from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, NotFoundError
 from commonplace.domain.projects.chapters import Position, inserted, require_text
-from commonplace.domain.projects.headings import has_title, heading_line, split_header
+from commonplace.domain.projects.headings import Edited, has_title, heading_line, split_header, titles_between
 from commonplace.domain.projects.limits import check_title
 
 MAX_LEVEL = 6
@@ -23,14 +23,14 @@ def check_header(header: str) -> tuple[int, str]:
     return level, check_title("Section header", title)
 
 
-def update_section(document: Document, header: str, text: str) -> bytes:
+def update_section(document: Document, header: str, text: str) -> Edited:
     """Another text under a header, up to the next header of its level or a higher one.
 
     Raises:
         NotFoundError: kind "section".
     """
     section = find_section(document, header)
-    return replace_section(document, section, _without_header(header, text))
+    return Edited(replace_section(document, section, _without_header(header, text)), _below(document, section))
 
 
 def add_section(document: Document, header: str, text: str, position: Position = "end", reference: str = "") -> bytes:
@@ -55,14 +55,15 @@ def add_section(document: Document, header: str, text: str, position: Position =
     return inserted(document, at, f"{line}\n\n{body}" if body.strip() else line)
 
 
-def remove_section(document: Document, header: str) -> bytes:
+def remove_section(document: Document, header: str) -> Edited:
     """The instructions without a section and what is below it.
 
     Raises:
         NotFoundError: kind "section".
     """
     require_text(document)
-    return without_section(document, find_section(document, header))
+    section = find_section(document, header)
+    return Edited(without_section(document, section), _below(document, section))
 
 
 def find_section(document: Document, header: str, what: str = "Section") -> Section:
@@ -93,6 +94,10 @@ def check_reference(position: Position, reference: str, name: str) -> None:
         raise InvalidInputError(
             f"{name} is required when position is '{position}'", kind="position", hint="Name it, or use position 'end'."
         )
+
+
+def _below(document: Document, section: Section) -> tuple[str, ...]:
+    return titles_between(document, section.content, section.tree_end)
 
 
 def _find(document: Document, header: str) -> Section | None:

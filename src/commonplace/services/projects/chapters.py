@@ -11,6 +11,7 @@ from commonplace.domain.ports import Transaction
 from commonplace.domain.projects import chapters as rules
 from commonplace.domain.projects import limits
 from commonplace.domain.projects.chapters import Chapter
+from commonplace.domain.projects.headings import Edited
 from commonplace.domain.projects.instructions import check_reference
 from commonplace.domain.projects.knowledge import now_text, with_updated
 from commonplace.domain.reading import read_document
@@ -64,8 +65,10 @@ def get_next_chapter(home: Home, project_id: str, filename: str, current: Which)
     return Reading(found[index] if index < len(found) else None, len(found))
 
 
-def update_chapter(home: Home, where: tuple[str, str], title: str, content: str, summary: str | None) -> str:
-    """Another text for a chapter; the document's stored name.
+def update_chapter(
+    home: Home, where: tuple[str, str], title: str, content: str, summary: str | None
+) -> tuple[str, ...]:
+    """Another text for a chapter; the titles of the chapters below it that were replaced with it.
 
     Args:
         home: Where.
@@ -86,38 +89,44 @@ def update_chapter(home: Home, where: tuple[str, str], title: str, content: str,
     )
 
 
-def add_chapter(home: Home, where: tuple[str, str], title: str, content: str, place: Place = END) -> str:
-    """One more chapter; raises as `update_chapter` does, `NotFoundError` also for an unknown reference."""
+def add_chapter(home: Home, where: tuple[str, str], title: str, content: str, place: Place = END) -> None:
+    """One more chapter.
+
+    Raises:
+        AlreadyExistsError: kind "chapter": there is one of this title.
+        NotFoundError, InvalidInputError: as `update_chapter`, also for an unknown reference.
+    """
     heading = limits.check_title("Chapter title", title)
     limits.check_chapter(content)
     check_reference(place.position, place.reference, "Reference chapter")
-    return _change(
+    _change(
         home,
         where,
         f"Added chapter '{heading}' to",
-        lambda document: rules.add_chapter(document, heading, content, place.position, place.reference),
+        lambda document: Edited(rules.add_chapter(document, heading, content, place.position, place.reference)),
     )
 
 
-def remove_chapter(home: Home, where: tuple[str, str], title: str) -> str:
-    """One chapter less, with what is below it; raises as `update_chapter` does."""
+def remove_chapter(home: Home, where: tuple[str, str], title: str) -> tuple[str, ...]:
+    """One chapter less; the titles of those below it, which go with it. Raises as `update_chapter` does."""
     limits.check_title("Chapter title", title)
     return _change(
         home, where, f"Removed chapter '{title.strip()}' from", lambda document: rules.remove_chapter(document, title)
     )
 
 
-def _change(home: Home, where: tuple[str, str], doing: str, edit: Callable[[Document], bytes]) -> str:
+def _change(home: Home, where: tuple[str, str], doing: str, edit: Callable[[Document], Edited]) -> tuple[str, ...]:
     project_id, filename = where
     name = read(home, project_id, filename).address.name
 
-    def act(transaction: Transaction) -> None:
+    def act(transaction: Transaction) -> tuple[str, ...]:
         address = locate(home.folder_for_writing(transaction, project_id), name, transaction.exists)
         document = read_document(address, transaction.read(address))
-        transaction.put(address, with_updated(document, edit(document), now_text()))
+        edited = edit(document)
+        transaction.put(address, with_updated(document, edited.raw, now_text()))
+        return edited.gone
 
-    home.write(project_id, f"{doing} {name}", act)
-    return name
+    return home.write(project_id, f"{doing} {name}", act)
 
 
 def _found(document: Document, which: Which) -> Chapter:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import TypeVar
 
 from commonplace.domain.addresses import Address, parse_address
@@ -77,9 +78,10 @@ class Home:
             InvalidInputError: kind "project_id": it is no id; kind "path": its folder has a name that none may have.
             NotFoundError: kind "project".
         """
-        folder = self.registry().folders.get(check_project_id(project_id))
+        registry = self.registry()
+        folder = registry.folders.get(check_project_id(project_id))
         if folder is None:
-            raise unknown_project(project_id)
+            raise unknown_project(project_id, registry)
         return _path(project_id, folder)
 
     def folder_for_writing(self, transaction: Transaction, project_id: str, *, create: bool = False) -> str:
@@ -96,7 +98,7 @@ class Home:
             folder = folder_slug(project_id, lambda name: name in used or self.folders.exists(f"{PROJECTS}/{name}"))
             transaction.put(_INDEX, registry.with_project(project_id, folder).content)
         if folder is None:
-            raise unknown_project(project_id)
+            raise unknown_project(project_id, registry)
         return _path(project_id, folder)
 
     def remove(self, transaction: Transaction, project_id: str) -> None:
@@ -108,7 +110,7 @@ class Home:
         registry = self._mend(transaction)
         folder = registry.folders.get(check_project_id(project_id))
         if folder is None:
-            raise unknown_project(project_id)
+            raise unknown_project(project_id, registry)
         for path in self.folders.files(_path(project_id, folder)):
             transaction.remove(Address(path))
         transaction.put(_INDEX, registry.without(project_id).content)
@@ -179,8 +181,13 @@ def _path(project_id: str, folder: str) -> str:
     return path
 
 
-def unknown_project(project_id: str) -> NotFoundError:
-    """The error for a project that there is not."""
+def unknown_project(project_id: str, registry: Registry) -> NotFoundError:
+    """The error for a project that there is not; it names the one that may be meant."""
+    folded = {known.casefold(): known for known in registry.folders}
+    near = get_close_matches(project_id.casefold(), folded, 1)
     return NotFoundError(
-        f"Project '{project_id}' not found", kind="project", hint="See list_projects; ids are case-sensitive."
+        f"Project '{project_id}' not found",
+        kind="project",
+        hint=(f"Did you mean '{folded[near[0]]}'? " if near else "") + "See list_projects; ids are case-sensitive.",
+        nearest=[folded[one] for one in near],
     )

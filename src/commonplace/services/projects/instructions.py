@@ -11,7 +11,7 @@ from commonplace.domain.errors import AlreadyExistsError, NotFoundError
 from commonplace.domain.ports import Transaction
 from commonplace.domain.projects import instructions, limits
 from commonplace.domain.projects.chapters import Position
-from commonplace.domain.projects.headings import split_header
+from commonplace.domain.projects.headings import Edited, split_header
 from commonplace.domain.reading import read_document
 from commonplace.services.projects.home import Home
 
@@ -90,14 +90,14 @@ def import_main(home: Home, project_id: str, texts: Sequence[tuple[str, str]], *
     home.write(project_id, f"Imported {', '.join(name for name, _ in texts)} as {MAIN}", act)
 
 
-def update_section(home: Home, project_id: str, header: str, content: str) -> None:
-    """Another text for one section.
+def update_section(home: Home, project_id: str, header: str, content: str) -> tuple[str, ...]:
+    """Another text for one section; the titles of those below it, which are replaced with it.
 
     Raises:
         NotFoundError: kind "project" or "section".
     """
     limits.check_section(content)
-    _change(
+    return _change(
         home, project_id, "Updated", header, lambda document: instructions.update_section(document, header, content)
     )
 
@@ -116,28 +116,30 @@ def add_section(home: Home, project_id: str, header: str, content: str, place: P
         project_id,
         "Added",
         header,
-        lambda document: instructions.add_section(document, header, content, place.position, place.reference),
+        lambda document: Edited(instructions.add_section(document, header, content, place.position, place.reference)),
     )
 
 
-def remove_section(home: Home, project_id: str, header: str) -> None:
-    """One section less.
+def remove_section(home: Home, project_id: str, header: str) -> tuple[str, ...]:
+    """One section less; the titles of those below it, which go with it.
 
     Raises:
         NotFoundError: kind "project" or "section".
     """
-    _change(home, project_id, "Removed", header, lambda document: instructions.remove_section(document, header))
+    return _change(home, project_id, "Removed", header, lambda document: instructions.remove_section(document, header))
 
 
-def _change(home: Home, project_id: str, verb: str, header: str, edit: Callable[[Document], bytes]) -> None:
+def _change(home: Home, project_id: str, verb: str, header: str, edit: Callable[[Document], Edited]) -> tuple[str, ...]:
     limits.check_project_id(project_id)
     instructions.check_header(header)
 
-    def act(transaction: Transaction) -> None:
+    def act(transaction: Transaction) -> tuple[str, ...]:
         address = parse_address(f"{home.folder_for_writing(transaction, project_id)}/{MAIN}")
-        transaction.put(address, edit(_read(transaction, address)))
+        edited = edit(_read(transaction, address))
+        transaction.put(address, edited.raw)
+        return edited.gone
 
-    home.write(project_id, f"{verb} section '{split_header(header)[1]}' in {MAIN}", act)
+    return home.write(project_id, f"{verb} section '{split_header(header)[1]}' in {MAIN}", act)
 
 
 def _read(transaction: Transaction, address: Address) -> Document:

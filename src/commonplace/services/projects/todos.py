@@ -58,12 +58,15 @@ def create(home: Home, project_id: str, description: str, tasks: Sequence[tuple[
 
 
 def list_todos(home: Home, project_id: str) -> list[Todo]:
-    """All lists of a project by number.
+    """All lists of a project by number; none for an unknown project.
 
     Raises:
-        NotFoundError: kind "project".
+        InvalidInputError: kind "project_id": it is no id.
     """
-    folder = home.folder(project_id)
+    try:
+        folder = home.folder(project_id)
+    except NotFoundError:
+        return []
     return [_read(home, folder, number, home.store.read) for number in _numbers(home, folder)]
 
 

@@ -109,7 +109,10 @@ _OF_INSTRUCTIONS = (
         instructions.update_project_section,
         parameters.UpdateSection,
         "sets",
-        ("Update a section", "Replace the text under one header of the instructions, such as '## Testing'."),
+        (
+            "Update a section",
+            "Replace what is under one header of the instructions, such as '## Testing', subsections included.",
+        ),
         _MESSAGE,
     ),
     _tool(
@@ -172,14 +175,17 @@ _OF_CHAPTERS = (
         documents.update_chapter,
         parameters.UpdateChapter,
         "changes",
-        ("Update a chapter", "Replace one chapter's text and nothing else. Titles are case-sensitive."),
+        (
+            "Update a chapter",
+            "Replace what get_chapter shows of a chapter; its subsections stay, unless new_content has some itself.",
+        ),
         _MESSAGE,
     ),
     _tool(
         documents.add_chapter,
         parameters.AddChapter,
         "adds",
-        ("Add a chapter", "Add a chapter at the end, or before or after reference_chapter."),
+        ("Add a chapter", "Add a chapter with a new title at the end, or before or after reference_chapter."),
         _MESSAGE,
     ),
     _tool(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -15,9 +15,13 @@ from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.ports import Progress
 from commonplace.domain.projects.knowledge import now_text
 from commonplace.domain.projects.limits import check_text
+from commonplace.domain.words.amounts import amount
 from commonplace.faces.mcp.dialect import Bound, Call, input_schema
 from commonplace.faces.mcp.toolsets.projects.failures import bad_argument, explain, in_words, plain, subjects
 from commonplace.services.projects.home import Home
+
+MAX_NAMED = 20
+"""Subsections that a message names."""
 
 log = logging.getLogger("commonplace.projects")
 
@@ -68,6 +72,14 @@ def noted(call: Call, method: str, arguments: JsonObject) -> Generator[Home]:
     if failed is not None:
         _report(failed, call.trace, method, took, arguments)
         raise failed
+
+
+def with_subsections(titles: Sequence[str]) -> str:
+    """What the message of an edit says of the subsections that went with it; "" for none."""
+    if not titles:
+        return ""
+    named = ", ".join(f"'{title}'" for title in titles[:MAX_NAMED])
+    return f", with {amount(len(titles), 'subsection')}: {named}{', …' if len(titles) > MAX_NAMED else ''}"
 
 
 def _line(

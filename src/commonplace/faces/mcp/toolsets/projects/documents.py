@@ -7,6 +7,7 @@ from commonplace.domain.projects.chapters import TOP_LEVEL, Chapter, introductio
 from commonplace.domain.projects.finding.matching import Match
 from commonplace.domain.projects.knowledge import Metadata, metadata_of
 from commonplace.faces.mcp.toolsets.projects import parameters
+from commonplace.faces.mcp.toolsets.projects.calling import with_subsections
 from commonplace.services.projects import chapters, knowledge
 from commonplace.services.projects.chapters import Reading, Which
 from commonplace.services.projects.home import Home
@@ -68,8 +69,8 @@ def list_knowledge_files(home: Home, given: parameters.OfProject) -> JsonObject:
 def update_chapter(home: Home, given: parameters.UpdateChapter) -> JsonObject:
     """Another text for a chapter."""
     where = given.project_id, given.filename
-    chapters.update_chapter(home, where, given.chapter_title, given.new_content, given.new_summary)
-    return {"message": f"Chapter '{given.chapter_title.strip()}' updated successfully"}
+    gone = chapters.update_chapter(home, where, given.chapter_title, given.new_content, given.new_summary)
+    return {"message": f"Chapter '{given.chapter_title.strip()}' updated successfully{with_subsections(gone)}"}
 
 
 def add_chapter(home: Home, given: parameters.AddChapter) -> JsonObject:
@@ -81,8 +82,8 @@ def add_chapter(home: Home, given: parameters.AddChapter) -> JsonObject:
 
 def remove_chapter(home: Home, given: parameters.OfChapter) -> JsonObject:
     """One chapter less."""
-    chapters.remove_chapter(home, (given.project_id, given.filename), given.chapter_title)
-    return {"message": f"Chapter '{given.chapter_title.strip()}' removed successfully"}
+    gone = chapters.remove_chapter(home, (given.project_id, given.filename), given.chapter_title)
+    return {"message": f"Chapter '{given.chapter_title.strip()}' removed successfully{with_subsections(gone)}"}
 
 
 def list_chapters(home: Home, given: parameters.OfDocument) -> JsonObject:

@@ -6,6 +6,7 @@ from commonplace import __version__
 from commonplace.domain.json import JsonObject
 from commonplace.domain.ports import Progress
 from commonplace.faces.mcp.toolsets.projects import parameters
+from commonplace.faces.mcp.toolsets.projects.calling import with_subsections
 from commonplace.services.projects import instructions, overview
 from commonplace.services.projects.home import Home
 from commonplace.services.projects.instructions import Place
@@ -28,8 +29,8 @@ def update_project_main(home: Home, given: parameters.UpdateMain) -> JsonObject:
 
 def update_project_section(home: Home, given: parameters.UpdateSection) -> JsonObject:
     """Another text for one section."""
-    instructions.update_section(home, given.project_id, given.section_header, given.new_content)
-    return {"message": f"Section '{given.section_header.strip()}' updated successfully"}
+    gone = instructions.update_section(home, given.project_id, given.section_header, given.new_content)
+    return {"message": f"Section '{given.section_header.strip()}' updated successfully{with_subsections(gone)}"}
 
 
 def add_project_section(home: Home, given: parameters.AddSection) -> JsonObject:
@@ -41,8 +42,8 @@ def add_project_section(home: Home, given: parameters.AddSection) -> JsonObject:
 
 def remove_project_section(home: Home, given: parameters.OfSection) -> JsonObject:
     """One section less."""
-    instructions.remove_section(home, given.project_id, given.section_header)
-    return {"message": f"Section '{given.section_header.strip()}' removed successfully"}
+    gone = instructions.remove_section(home, given.project_id, given.section_header)
+    return {"message": f"Section '{given.section_header.strip()}' removed successfully{with_subsections(gone)}"}
 
 
 def delete_project(home: Home, given: parameters.OfProject) -> JsonObject:

@@ -14,7 +14,7 @@ def create_todo(home: Home, given: parameters.CreateTodo) -> JsonObject:
     """A new list."""
     tasks = [(task.title, task.content) for task in given.tasks or ()]
     number = todos.create(home, given.project_id, given.description, tasks)
-    return {"todo_number": number, "message": f"TODO #{number} created with {len(tasks)} tasks"}
+    return {"todo_number": number, "message": f"Created TODO #{number}"}
 
 
 def list_todos(home: Home, given: parameters.OfProject) -> JsonObject:
@@ -35,7 +35,7 @@ def get_next_todo_task(home: Home, given: parameters.OfTodo) -> JsonObject:
     for task in todo.tasks:
         if not task.completed:
             return {"task": _show_task(task)}
-    message = "All tasks are completed" if todo.tasks else "There are no tasks"
+    message = "All tasks completed" if todo.tasks else "There are no tasks"
     return {"message": f"{message} in TODO #{todo.number}"}
 
 
