@@ -99,6 +99,12 @@ def new_repo(path: Path, files: Mapping[str, str | bytes] | None = None) -> GitR
     return repo
 
 
+def trust(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the user's own configuration name a folder as safe: its hooks may run."""
+    for name, value in {"COUNT": "1", "KEY_0": "safe.directory", "VALUE_0": str(folder)}.items():
+        monkeypatch.setenv(f"GIT_CONFIG_{name}", value)
+
+
 def example_repo(path: Path) -> GitRepo:
     """The example as somebody's repository, with one commit."""
     shutil.copytree(ROOT / "examples" / "kb", path)

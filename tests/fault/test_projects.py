@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from knowledge import clean, create, failure, index, projects, repository, subjects
-from support import Amount
+from support import Amount, trust
 from wire import wire
 
 AS_NOBODY = (
@@ -166,8 +166,9 @@ def test_a_project_folder_deleted_by_hand(home: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs to be root to become somebody else")
 @pytest.mark.usefixtures("cache_dir")
-def test_a_store_that_may_not_be_written(shown_to_all: Path) -> None:
+def test_a_store_that_may_not_be_written(shown_to_all: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = shown_to_all / "home"
+    trust(home, monkeypatch)
     with projects(home) as client:
         create(client)
         create(client, "closed")

@@ -5,19 +5,30 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 
 from commonplace.domain.addresses import Address, parse_address
 from commonplace.domain.changes import Author, FileStat, Receipt
-from commonplace.domain.errors import GitError, InvalidInputError, NotFoundError, ReadOnlyError
+from commonplace.domain.errors import (
+    GitError,
+    InvalidInputError,
+    NotFoundError,
+    ReadOnlyError,
+    StorageError,
+    UnavailableError,
+)
 from commonplace.domain.ports import Progress
 from commonplace.domain.revisions import revision_of
 from commonplace.store.disk.folder import Folder
 from commonplace.store.disk.swapping import refusals
 from commonplace.store.git.committing import wording
+from commonplace.store.git.refs import set_ref
 from commonplace.store.git.repository import GitRepository
 from commonplace.store.git.writing import GitWriter
-from commonplace.store.git_command import Outcome, redacted, try_git
+from commonplace.store.git_command import Outcome, redacted
 from commonplace.store.locking import WAIT_SECONDS
+from commonplace.store.names import checked_ref, is_ref
+from commonplace.store.remotes import exchange
 from commonplace.store.writing import Writer
 
 PUSH_SECONDS = 60.0
@@ -95,15 +106,17 @@ class Publisher:
                 kind="repository",
                 hint="Name a branch that exists.",
             )
-        outcome = try_git(
-            repository.root,
-            ["push", "--porcelain", "--no-verify", "--no-signed", "--no-recurse-submodules", _RECEIVE_PACK],
-            [remote, f"{reference}:{reference}"],
-            settings=own_programs(repository),
-            timeout=PUSH_SECONDS,
-        )
+        commit = repository.tip(reference)
+        with exchange(repository, remote, [commit]) as own:
+            outcome = own.push(
+                f"{commit}:{checked_ref(reference)}", settings=own_programs(repository), timeout=PUSH_SECONDS
+            )
         if outcome.code:
             raise _push_error(outcome, remote, name)
+        tracked = f"refs/remotes/{remote}/{name}"
+        if is_ref(tracked):
+            with suppress(StorageError, UnavailableError):  # what the remote has, Git asks it again
+                set_ref(repository.common, tracked, commit)
         done = "has it already" if "\t[up to date]" in outcome.output else "has it now"
         return f"{remote} {done}: {name} at {repository.tip(reference)[:8]}"
 
@@ -151,10 +164,6 @@ def own_programs(repository: GitRepository) -> dict[str, list[str]]:
     programs = {"credential.helper": ["", *repository.own_settings("credential.helper")]}
     ssh = repository.own_settings("core.sshcommand")
     return programs | ({"core.sshCommand": ssh[-1:]} if ssh else {})
-
-
-_RECEIVE_PACK = "--receive-pack=git-receive-pack"
-"""Not the program that the repository's configuration may name for it."""
 
 
 def _address(path: str) -> Address | None:

@@ -8,12 +8,14 @@ the next writer can tell it from the lock of a living Git command.
 from __future__ import annotations
 
 import logging
+import secrets
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from commonplace.domain.errors import UnavailableError
 from commonplace.store.disk.durable import Unsynced
+from commonplace.store.disk.swapping import refusals
 from commonplace.store.git.layout import below
 from commonplace.store.names import checked_ref
 
@@ -117,6 +119,40 @@ class Advance:
                 time.sleep(_PAUSE)
             else:
                 return
+
+
+def set_ref(common: Path, reference: str, target: str) -> None:
+    """Write a ref that no other writer moves, whatever it says now; no reflog is kept.
+
+    libgit2 would write through a link in its place.
+
+    Args:
+        common: The folder of the repository's branches.
+        reference: Its full name.
+        target: A commit.
+
+    Raises:
+        GitError: that is no name of a ref.
+        UnavailableError: another program holds its lock.
+        StorageError: it cannot be written.
+    """
+    move = Advance(common, secrets.token_hex(6), reference)
+    with refusals(f"to write {reference}"):
+        with Unsynced() as unsynced:
+            move.write(target, unsynced)
+            unsynced.sync()
+        move.perform("", lambda _: "")
+
+
+def remove_ref(common: Path, reference: str) -> None:
+    """Remove a ref that was written by `set_ref`.
+
+    Raises:
+        GitError: that is no name of a ref.
+        StorageError: it cannot be removed.
+    """
+    with refusals(f"to remove {reference}"):
+        below.unlink(common, checked_ref(reference))
 
 
 def temporary_name(token: str) -> str:

@@ -9,21 +9,22 @@ the remote's branch is at the commit that is known here; otherwise it is fetched
 from __future__ import annotations
 
 import logging
-import os
 import subprocess
 import threading
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from commonplace.domain.errors import GitError, KnowledgeError
+from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.ports import Progress
 from commonplace.domain.projects.ports import StorageStatus, SyncOutcome
+from commonplace.store.git.refs import remove_ref, set_ref
 from commonplace.store.git.repository import GitRepository, guarded
-from commonplace.store.git_command import Outcome, end_group, try_git
+from commonplace.store.git_command import Outcome, end_group
 from commonplace.store.locking import WAIT_SECONDS
 from commonplace.store.remote.replaying import only_here, replay
 from commonplace.store.remote.worktree import WorkTree
+from commonplace.store.remotes import exchange
 
 REMOTE, BRANCH = "origin", "main"
 FIRST_ANSWER_SECONDS = 3.0
@@ -44,6 +45,8 @@ _TRACKING = f"refs/remotes/{REMOTE}/{BRANCH}"
 _SYNCED = "refs/commonplace/synced"
 """What the remote had when both were last in step; unlike the tracking branch, no other program moves it."""
 _RESCUE = "refs/heads/rescue/"
+_FETCHED = "refs/heads/fetched"
+"""Where a fetch leaves what it found, in the repository that is made for it."""
 
 log = logging.getLogger(__name__)
 
@@ -179,21 +182,16 @@ class Origin:
 
     def _brought_in(self, until: float = float("inf")) -> str:
         """Fetch and integrate, until a moment of the monotonic clock; what went wrong, "" for nothing."""
-        fetched = f"refs/commonplace/fetched-{os.getpid()}"
-        options = ["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--refmap="]
-        seconds = min(FETCH_SECONDS, _left(until))
-        outcome = self._git([*options, "--upload-pack=git-upload-pack"], f"+refs/heads/{BRANCH}:{fetched}", seconds)
+        outcome, remote = self._fetch(min(FETCH_SECONDS, _left(until)))
         self._branchless = bool(outcome.code) and "couldn't find remote ref" in outcome.errors
         if outcome.code:
             return "" if self._branchless else f"fetch failed: {outcome.reason}"
         try:
             with self._tree.writer.lock.held(min(WAIT_SECONDS, _left(until))):
                 self._tree.writer.repair()
-                self._integrate(self._repository.tip(fetched))
+                self._integrate(remote)
         except KnowledgeError as error:
             return error.advice
-        finally:
-            self._delete(fetched)
         return ""
 
     def _integrate(self, remote: str) -> None:
@@ -221,7 +219,7 @@ class Origin:
         while self._repository.tip(name):
             number += 1
             name = f"{_RESCUE}{time_text}-{number}"
-        guarded(lambda: self._repository.handle.references.create(name, head))
+        set_ref(self._repository.common, name, head)
         what = f"{len(conflicts)} files conflicted" if conflicts else "the remote dropped commits"
         log.warning("%s; the local commits are kept on %s", what, name.removeprefix("refs/heads/"))
         return name
@@ -248,27 +246,34 @@ class Origin:
                 return problem
         return "push failed: others keep pushing to it"
 
+    def _fetch(self, seconds: float) -> tuple[Outcome, str]:
+        """Fetch the remote's branch; the commit that it is at."""
+        repository = self._repository
+        known = [repository.head, repository.tip(_SYNCED), repository.tip(_TRACKING)]
+        try:
+            with exchange(repository, REMOTE, known, self._started) as own:
+                settings = {**self._programs(), "fetch.fsckObjects": ["true"]}
+                outcome = own.fetch(
+                    f"+refs/heads/{BRANCH}:{_FETCHED}", settings=settings, timeout=self._within(seconds)
+                )
+                return outcome, own.tip(_FETCHED)
+        except KnowledgeError as error:
+            return Outcome(1, "", str(error)), ""
+
     def _sent(self, head: str, expected: str, seconds: float) -> Outcome:
         """Push a commit to the remote's branch if that is at the expected one; "" where there is to be none."""
-        options = ["push", "--porcelain", "--no-verify", "--no-signed", "--no-recurse-submodules"]
-        lease = f"--force-with-lease=refs/heads/{BRANCH}:{expected}"
-        return self._git([*options, "--receive-pack=git-receive-pack", lease], f"{head}:refs/heads/{BRANCH}", seconds)
-
-    def _git(self, options: list[str], reference: str, seconds: float) -> Outcome:
-        """Run git on the remote; no longer than the process may still last."""
-        settings = {**self._programs(), "fetch.fsckObjects": ["true"]}
-        left = max(0.1, min(seconds, self._deadline - time.monotonic()))
+        reference = f"refs/heads/{BRANCH}"
+        lease = f"--force-with-lease={reference}:{expected}"
         try:
-            return try_git(
-                self._repository.root,
-                options,
-                [REMOTE, reference],
-                settings=settings,
-                timeout=left,
-                started=self._started,
-            )
-        except GitError as error:
+            with exchange(self._repository, REMOTE, [head, expected], self._started) as own:
+                timeout = self._within(seconds)
+                return own.push(f"{head}:{reference}", [lease], settings=self._programs(), timeout=timeout)
+        except KnowledgeError as error:
             return Outcome(1, "", str(error))
+
+    def _within(self, seconds: float) -> float:
+        """The seconds that a command may take: no longer than the process may still last."""
+        return max(0.1, min(seconds, self._deadline - time.monotonic()))
 
     def _started(self, process: subprocess.Popen[bytes]) -> None:
         self._running = process
@@ -276,11 +281,11 @@ class Origin:
     def _note(self, commit: str) -> None:
         """Remember what the remote has."""
         for name in (_SYNCED, _TRACKING):
-            guarded(lambda name=name: self._repository.handle.references.create(name, commit, force=True))
+            set_ref(self._repository.common, name, commit)
 
     def _delete(self, name: str) -> None:
         if name and self._repository.tip(name):
-            guarded(lambda: self._repository.handle.references.delete(name))
+            remove_ref(self._repository.common, name)
 
 
 def _left(until: float) -> float:

@@ -10,6 +10,7 @@ import pygit2
 from pygit2.enums import FileMode, MergeFlag, SortMode
 
 from commonplace.domain.projects.merging import Sides, belonging, reconcile
+from commonplace.store.git.layout.inspection import require_plain_objects
 from commonplace.store.git.repository import GitRepository, guarded
 
 _PLAIN = FileMode.BLOB
@@ -41,6 +42,7 @@ def replay(repository: GitRepository, commits: Sequence[pygit2.Commit], onto: st
     Where one conflicts, the text below it stays in the file and the rest of the commit is applied. Commits whose
     changes are there already are left out.
     """
+    require_plain_objects(repository.objects)  # libgit2 writes below it
     tip = repository.commit(onto)
     conflicts: list[str] = []
     for commit in commits:

@@ -6,10 +6,12 @@ import os
 import threading
 from pathlib import Path
 
+import pytest
+
 from commonplace.services.projects.home import IDENTITY, Home
 from commonplace.services.projects.instructions import update_main
 from commonplace.store.remote.opening import open_home
-from support import GitRepo, eventually
+from support import GitRepo, eventually, trust
 
 GATE = """\
 #!/bin/sh
@@ -19,8 +21,11 @@ if [ "$(wc -l < "{folder}/begun")" -eq 1 ]; then read line < "{folder}/gate"; fi
 """A hook of the remote that holds the first push until somebody writes to the gate."""
 
 
-def test_a_commit_made_while_another_is_being_pushed_is_pushed_before_the_end(tmp_path: Path) -> None:
+def test_a_commit_made_while_another_is_being_pushed_is_pushed_before_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     bare = GitRepo(tmp_path / "origin.git")
+    trust(bare.path, monkeypatch)
     bare.path.mkdir()
     bare.git("init", "--quiet", "--bare", "--initial-branch=main")
     opened = open_home(tmp_path / "home", tmp_path / "state", IDENTITY)

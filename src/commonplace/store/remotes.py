@@ -1,0 +1,237 @@
+"""A fetch or a push in a bare repository of our own: the git command never reads a served repository's settings.
+
+Git runs many programs that a repository's configuration can name: hooks, helpers, filters, proxies. The served
+repository lends its objects alone; of its configuration the addresses of the one remote are taken over, and headers of
+HTTP requests. What the user's own configuration says holds as always.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+from commonplace.domain.errors import GitError
+from commonplace.store.disk.swapping import refusals
+from commonplace.store.git.layout.inspection import read_small, repository_settings, require_plain_objects
+from commonplace.store.git.layout.ownership import is_named_safe
+from commonplace.store.git.repository import GitRepository
+from commonplace.store.git_command import Outcome, try_git
+from commonplace.store.names import is_object_id
+
+_HEADERS = re.compile(r"http\.(.+\.)?extraheader", re.DOTALL)
+_FILTER = re.compile(r"[a-z0-9:=+,.-]+")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\b": "\\b"}
+_HARMLESS = (
+    "core.hooksPath=/dev/null", "core.alternateRefsCommand=true", "core.fsmonitor=false", "gc.auto=0",
+    "receive.autogc=false", "receive.denyCurrentBranch=refuse", "maintenance.auto=false", "safe.bareRepository=all",
+)  # fmt: skip
+"""With these the git command runs no program of the repository in which it runs."""
+_HOOKS = frozenset(
+    {
+        "pre-receive",
+        "update",
+        "post-receive",
+        "post-update",
+        "reference-transaction",
+        "proc-receive",
+        "push-to-checkout",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One repository of our own, with the objects of a served one and one remote."""
+
+    folder: Path
+    objects: Path
+    remote: str
+    local: Sequence[Path]
+    """The folders that the remote is, where it is on this machine."""
+    started: Callable[[subprocess.Popen[bytes]], None] | None = None
+    """As for `git_command.try_git`."""
+
+    def fetch(self, reference: str, *, settings: Mapping[str, Sequence[str]], timeout: float) -> Outcome:
+        """Run git fetch; `tip` tells what came.
+
+        Args:
+            reference: What is fetched, and where to.
+            settings: More configuration.
+            timeout: Seconds.
+
+        Raises:
+            GitError: it took too long, or there is no git.
+        """
+        command = ["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--refmap="]
+        return self._git([*command, self._end("upload-pack")], reference, settings, timeout)
+
+    def push(
+        self, reference: str, options: Sequence[str] = (), *, settings: Mapping[str, Sequence[str]], timeout: float
+    ) -> Outcome:
+        """Run git push.
+
+        Args:
+            reference: What is pushed, and where to.
+            options: More options of it.
+            settings: More configuration.
+            timeout: Seconds.
+
+        Raises:
+            GitError: it took too long, there is no git, or the remote is a folder with programs of its own.
+        """
+        self._require_harmless()
+        command = ["push", "--porcelain", "--no-verify", "--no-signed", "--no-recurse-submodules"]
+        return self._git([*command, *options, self._end("receive-pack")], reference, settings, timeout)
+
+    def tip(self, reference: str) -> str:
+        """The commit that a fetch brought to a ref; "" for none."""
+        text = (read_small(self.folder, reference) or "").strip()
+        return text if is_object_id(text) else ""
+
+    def _git(
+        self, options: Sequence[str], reference: str, settings: Mapping[str, Sequence[str]], timeout: float
+    ) -> Outcome:
+        with refusals("the exchange with the remote"):
+            require_plain_objects(self.objects)
+        harmless = {name: [value] for name, _, value in (one.partition("=") for one in _HARMLESS)}
+        return try_git(
+            self.folder,
+            options,
+            [self.remote, reference],
+            settings={**harmless, **settings},
+            timeout=timeout,
+            started=self.started,
+        )
+
+    def _end(self, program: str) -> str:
+        """The option that names the program at the other end."""
+        if all(map(is_named_safe, self.local)):
+            return f"--{program}=git-{program}"
+        return f"--{program}=git {' '.join(f'-c {one}' for one in _HARMLESS)} {program}"
+
+    def _require_harmless(self) -> None:
+        """Refuse to pass over the hooks of a remote that is a folder on this machine.
+
+        Raises:
+            GitError: it has some, and the user's own configuration does not name it.
+        """
+        if any(_has_hooks(place) and not is_named_safe(place) for place in self.local):
+            raise GitError(
+                f"Nothing was pushed to {self.remote}: it is a folder with hooks, which are programs.",
+                kind="repository",
+                hint="If you trust it, say so: git config --global --add safe.directory with its full path.",
+            )
+
+
+@contextmanager
+def exchange(
+    repository: GitRepository,
+    remote: str,
+    tips: Iterable[str],
+    started: Callable[[subprocess.Popen[bytes]], None] | None = None,
+) -> Generator[Exchange]:
+    """A repository of our own for one fetch or push, gone when the block ends.
+
+    Args:
+        repository: Whose objects.
+        remote: The name of a remote of it.
+        tips: Commits that are there already; "" counts as none.
+        started: Told of each process.
+
+    Raises:
+        GitError: the remote's address is none.
+        StorageError: the folder cannot be made.
+    """
+    with refusals("a temporary folder"):
+        folder = Path(tempfile.mkdtemp(prefix="commonplace-"))
+    try:
+        told = repository_settings(repository.gitdir, repository.common)
+        own = _own_settings(told, remote, repository.root)
+        with refusals("a temporary folder"):
+            _make(folder, repository.objects, own, [tip for tip in tips if tip and repository.has_object(tip)])
+            shallow = read_small(repository.common, "shallow")
+            if shallow:
+                (folder / "shallow").write_text(shallow, encoding="utf-8")
+        addresses = [value for name, value in own if name.endswith("url")]
+        local = [path for url in addresses if (path := _local(url))]
+        yield Exchange(folder, repository.objects, remote, local, started)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _own_settings(told: Iterable[tuple[str, str]], remote: str, root: Path) -> list[tuple[str, str]]:
+    """What is taken over from a repository's configuration."""
+    prefix = f"remote.{remote}."
+    found: list[tuple[str, str]] = []
+    for name, value in told:
+        key = name.removeprefix(prefix) if name.startswith(prefix) else ""
+        if key in {"url", "pushurl"}:
+            found.append((name, _address(value, root)))
+        elif _HEADERS.fullmatch(name):
+            found.append((name, value))
+        elif key == "promisor" and value.lower() in {"true", "yes", "on", "1"}:
+            found += [("extensions.partialclone", remote), (name, "true")]
+        elif key == "partialclonefilter" and _FILTER.fullmatch(value):
+            found.append((name, value))
+    return found
+
+
+def _address(url: str, root: Path) -> str:
+    """The address of a remote, absolute where it is a path."""
+    if not url or url.startswith("-") or _CONTROL.search(url):
+        raise GitError("The remote's address is no address.", kind="repository", hint="Set it with git remote set-url.")
+    return str(root / url) if _is_path(url) else url
+
+
+def _is_path(url: str) -> bool:
+    colon = url.find(":")
+    return colon < 0 or 0 <= url.find("/") < colon
+
+
+def _local(url: str) -> Path | None:
+    if url.startswith("file://"):
+        return Path(os.path.realpath(unquote(url.removeprefix("file://"))))
+    return Path(os.path.realpath(url)) if _is_path(url) else None
+
+
+def _make(folder: Path, objects: Path, settings: Iterable[tuple[str, str]], tips: Iterable[str]) -> None:
+    """A bare repository with another one's objects, written by hand: `git init` would take templates along."""
+    (folder / "refs").mkdir()
+    (folder / "objects").symlink_to(objects)
+    (folder / "HEAD").write_text("ref: refs/heads/none\n", encoding="utf-8")
+    refs = "".join(f"{tip} refs/commonplace/tip-{number:04}\n" for number, tip in enumerate(tips))
+    (folder / "packed-refs").write_text(refs, encoding="utf-8")
+    lines = ["[core]", "\trepositoryformatversion = 1", "\tbare = true"]
+    for name, value in settings:
+        section, _, rest = name.partition(".")
+        middle, _, key = rest.rpartition(".")
+        header = f'[{section} "{_escaped(middle, plain=True)}"]' if middle else f"[{section}]"
+        lines += [header, f'\t{key} = "{_escaped(value)}"']
+    (folder / "config").write_text("\n".join([*lines, ""]), encoding="utf-8", errors="surrogateescape")
+
+
+def _escaped(text: str, *, plain: bool = False) -> str:
+    """A text as it stands between quotes in Git's configuration; in a section's name only quotes are escaped."""
+    escapes = {char: told for char, told in _ESCAPES.items() if not plain or char in '\\"'}
+    return "".join(escapes.get(char, char) for char in text)
+
+
+def _has_hooks(remote: Path) -> bool:
+    gitdir = remote / ".git" if (remote / ".git").is_dir() else remote
+    try:
+        if any(name == "core.hookspath" for name, _ in repository_settings(gitdir, gitdir)):
+            return True
+        return any(name in _HOOKS for name in os.listdir(gitdir / "hooks"))  # noqa: PTH208 - names are enough
+    except FileNotFoundError:
+        return False
+    except (OSError, GitError):
+        return True
