@@ -27,6 +27,10 @@ IGNORE_FILES = (".commonplaceignore", ".gitignore")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u0085\u2028\u2029]")
 _DRIVE = re.compile(r"^[A-Za-z]:([/\\]|$)")
 _SHORT_GIT = re.compile(r"^git~\d+$")
+_INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff]"
+)
+"""What shows nothing and is no format character: fillers, joiners, selectors of variants, the empty Braille cell."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -76,8 +80,9 @@ def parse_address(text: str) -> Address:
     """Turn an outside string into an address, or say why it is none.
 
     Refused: empty, absolute, drive letters and UNC, backslashes, control characters and line breaks, empty, `.` and
-    `..` parts, parts that begin with a dot (so every `.git` file) or are Git's short name for it, parts that end in
-    a dot or blank, lone surrogates, parts over 255 and paths over 1,024 bytes of UTF-8.
+    `..` parts, parts that begin with a dot (so every `.git` file) or are Git's short name for it, parts of which
+    nothing is seen, parts that end in a dot or blank, lone surrogates, parts over 255 and paths over 1,024 bytes of
+    UTF-8.
 
     Raises:
         InvalidInputError: with the rule that the text breaks, and the limit where there is one.
@@ -133,12 +138,21 @@ def _part_refusal(part: str) -> str:
     return next((reason for broken, reason in _PART_RULES if broken(part)), "")
 
 
+def visible_form(part: str) -> str:
+    """A name as far as it is seen: compatibility forms unified, without what shows nothing and blanks at its ends."""
+    if part.isascii():
+        return part.strip()
+    plain = unicodedata.normalize("NFKC", part)
+    return "".join(c for c in plain if unicodedata.category(c) != "Cf" and not _INVISIBLE.match(c)).strip()
+
+
 def _is_hidden_in_disguise(part: str) -> bool:
     """HFS+ ignores some code points, NTFS has short names: both are other spellings of `.git`."""
     if part.isascii():
         return bool(_SHORT_GIT.match(part.casefold()))
-    visible = "".join(c for c in unicodedata.normalize("NFKC", part) if unicodedata.category(c) != "Cf")
-    return visible.startswith(".") or not visible or bool(_SHORT_GIT.match(visible.casefold()))
+    visible = visible_form(part)
+    plain = visible.rstrip(". ")
+    return visible.startswith(".") or bool(_SHORT_GIT.match(plain.casefold()))
 
 
 _PATH_RULES: tuple[tuple[Callable[[str], object], str], ...] = (
@@ -153,6 +167,7 @@ _PART_RULES: tuple[tuple[Callable[[str], object], str], ...] = (
     (lambda part: part in {".", ".."}, "'.' and '..' are not allowed"),
     (lambda part: part.startswith("."), "a part begins with a dot; hidden files are not served"),
     (lambda part: part[-1] in ". " or part[0] == " ", "a part ends in a dot or begins or ends with a blank"),
+    (lambda part: not visible_form(part).rstrip(". "), "nothing of a part is seen"),
     (_is_hidden_in_disguise, "a part is another spelling of a hidden or Git name"),
     (lambda part: len(part.encode()) > MAX_COMPONENT_BYTES, f"a part is longer than {MAX_COMPONENT_BYTES} bytes"),
 )

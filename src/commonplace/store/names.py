@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-import unicodedata
 
+from commonplace.domain.addresses import visible_form
 from commonplace.domain.errors import GitError
 
 MAX_REF_BYTES = 1024
@@ -80,8 +80,5 @@ def _is_special(part: str) -> bool:
     """`.`, `..`, and every spelling of `.git` that some file system takes for it."""
     if part in {".", ".."}:
         return True
-    visible = part
-    if not part.isascii():
-        visible = "".join(c for c in unicodedata.normalize("NFKC", part) if unicodedata.category(c) != "Cf")
-    plain = visible.lower().rstrip(". ")
+    plain = visible_form(part).lower().rstrip(". ")
     return plain == ".git" or bool(_SHORT_GIT.fullmatch(plain))

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from commonplace.domain.addresses import (
@@ -28,6 +28,8 @@ STEPS = (
     "%252e", "\u2024\u2024", "\uff0e\uff0e", "..\u200b", ". .", "..\x00", "\x00", "\n", "\r", "\u2028", "a\x7f", "..;",
     "..\\", "a.", "a ", " a", "\ud800", "A" * 256, "é" * 128, "etc", "notes", "a.md",
 )  # fmt: skip
+BLANK = "\u115f\u1160\u2800\u3164\ufe0f\uffa0\u034f"
+"""Characters of which nothing is seen, and which are no format characters."""
 SEPARATORS = ("/", "//", "\\", "/./", "\u2215", "\uff0f")
 
 
@@ -57,7 +59,7 @@ def stays_inside(address: Address, root: Path) -> bool:
 def names_hidden(address: Address) -> bool:
     for part in address.path.split("/"):
         plain = unicodedata.normalize("NFKC", part).casefold()
-        visible = "".join(c for c in plain if unicodedata.category(c) != "Cf")
+        visible = "".join(c for c in plain if unicodedata.category(c) != "Cf" and c not in BLANK).strip()
         if visible.startswith(".") or visible.rstrip(". ") in {"", "git~1"}:
             return True
     return False
@@ -79,7 +81,15 @@ def test_none_of_thousands_of_spellings_escapes(tmp_path: Path) -> None:
     assert accepted, "the plain ones among them are addresses"
 
 
-@given(st.text(alphabet=st.sampled_from("./\\ ~:%aGgIiTt1\0\n\u200d\uff0e\u2024\u0301é"), max_size=24))
+@given(st.text(alphabet=st.sampled_from("./\\ ~:%aGgIiTt1\0\n\u200d\uff0e\u2024\u0301é\u3164\ufe0f"), max_size=24))
+@example("\u200d \u200d")
+@example("git~1 \u200d")
+@example("git~1.\u200d")
+@example("notes/\u200d \u200d/a.md")
+@example("\u200d .git/config")
+@example("git~1\ufe0f/config")
+@example("\u3164")
+@example("\u2800.md")
 def test_whatever_is_accepted_stays_inside_and_visible(text: str) -> None:
     try:
         address = parse_address(text)
@@ -91,7 +101,19 @@ def test_whatever_is_accepted_stays_inside_and_visible(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["a.md", "notes/idea.md", "Über/Größe.md", "日本/語.md", "a b/c (1).md", "x..y/z.md", "img/p.png"]
+    "text",
+    [
+        "a.md",
+        "notes/idea.md",
+        "Über/Größe.md",
+        "日本/語.md",
+        "a b/c (1).md",
+        "x..y/z.md",
+        "img/p.png",
+        "\u2764\ufe0f.md",
+        "\U0001f469\u200d\U0001f680.md",
+        "\u0644\u200d\u0627.md",
+    ],
 )
 def test_ordinary_paths_are_addresses(text: str) -> None:
     assert parse_address(text).path == text
@@ -113,6 +135,7 @@ def test_ordinary_paths_are_addresses(text: str) -> None:
         ("/".join(["x" * 200] * 6), f"longer than {MAX_PATH_BYTES:,}"),
         ("\ud800", "surrogate"),
         ("git~1/config", "Git name"),
+        ("\u200d \u200d", "nothing of a part is seen"),
     ],
 )
 def test_a_refusal_names_the_rule(text: str, reason: str) -> None:
