@@ -50,7 +50,7 @@ class Changes:
     scan: bool = False
     """Whether only a scan can tell what changed."""
     history: bool = False
-    """Whether there may be a new commit, or another branch."""
+    """Whether there may be a new commit, or another branch, or Git's index is no longer locked."""
 
 
 class Watcher:
@@ -140,8 +140,9 @@ def _changes(root: Path, events: set[tuple[int, str]]) -> Changes:
     # Git is busy in its own folder, and most events of a repository that is written to come from there.
     git = f"{root}/.git/"
     served = [event for event in events if not event[1].startswith(git)]
-    # Whatever else it does, a new commit or a switch of branches changes the log of HEAD.
-    history = any(path == f"{git}logs/HEAD" for _, path in events)
+    # Whatever else it does, a new commit or a switch of branches changes the log of HEAD. When the lock of Git's index
+    # goes, the store can bring entries up to date that waited for it: it does so when its history is asked.
+    history = any(path == f"{git}logs/HEAD" or (kind, path) == (DELETED, f"{git}index.lock") for kind, path in events)
     changes = Changes(scan=len(events) > MANY_EVENTS, history=history)
     for kind, path in sorted(served, key=lambda event: event[1]):
         if path.endswith(IGNORE_FILES):

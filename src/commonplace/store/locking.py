@@ -28,6 +28,11 @@ class WriterLock:
         self._path = path
         self._threads = _thread_lock(path)
 
+    @property
+    def is_mine(self) -> bool:
+        """Whether this thread holds it."""
+        return self._threads.owner == threading.get_ident()
+
     @contextmanager
     def held(self, wait: float = WAIT_SECONDS) -> Generator[None]:
         """Hold the lock for the length of a `with` block.
@@ -41,7 +46,7 @@ class WriterLock:
             StorageError: the lock file cannot be made.
         """
         deadline = time.monotonic() + wait
-        if self._threads.owner == threading.get_ident():
+        if self.is_mine:
             raise RuntimeError("a transaction was begun inside another one of the same folder")
         if not self._threads.lock.acquire(timeout=max(wait, 0.0)):
             raise _busy(wait)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 from collections.abc import Sequence
 from contextlib import suppress
@@ -22,6 +23,7 @@ from commonplace.domain.revisions import revision_of
 from commonplace.store.disk.folder import Folder
 from commonplace.store.disk.swapping import refusals
 from commonplace.store.git.committing import wording
+from commonplace.store.git.objects import is_file
 from commonplace.store.git.refs import set_ref
 from commonplace.store.git.repository import GitRepository
 from commonplace.store.git.writing import GitWriter
@@ -129,7 +131,7 @@ class Publisher:
         for number, address in enumerate(addresses, 1):
             if self._folder.stat(address) is not None:
                 found[address] = self._folder.load(address)
-            elif repository.entry(repository.head, f"{self._prefix}{address.path}"):
+            elif (entry := repository.entry(repository.head, f"{self._prefix}{address.path}")) and is_file(entry):
                 found[address] = None, None
             else:
                 raise NotFoundError(f"No such file: {address}.", kind="document", path=address.path)
@@ -138,9 +140,18 @@ class Publisher:
         return found
 
     def _dirty(self) -> list[Address]:
-        """The collection's files that differ from the last commit or the index, new ones included."""
-        paths = (p.removeprefix(self._prefix) for p in self._git.repository.dirty() if p.startswith(self._prefix))
-        return [address for path in sorted(paths) if (address := _address(path))]
+        """The collection's files that differ from the last commit or the index, new ones included; no submodules."""
+        repository = self._git.repository
+        paths = [path for path in repository.dirty() if path.startswith(self._prefix) and not self._is_submodule(path)]
+        return [address for path in sorted(paths) if (address := _address(path.removeprefix(self._prefix)))]
+
+    def _is_submodule(self, path: str) -> bool:
+        """Whether a changed path is a submodule, in the last commit or only staged: its commits are its own."""
+        repository = self._git.repository
+        if not os.path.isdir(repository.root / path) or os.path.islink(repository.root / path):
+            return False
+        entry = repository.entry(repository.head, path)
+        return entry is None or not is_file(entry)
 
     def _changed_by(self, commit: str) -> set[Address]:
         repository = self._git.repository

@@ -73,6 +73,7 @@ class FolderStore:
     @property
     def history(self) -> History:
         """Its commits."""
+        self._writer.look()
         return self._history
 
     @property
@@ -88,6 +89,7 @@ class FolderStore:
 
     def scan(self) -> Iterator[tuple[Address, FileStat]]:
         """Every servable Markdown file, in no particular order."""
+        self._writer.look()
         scan = Scan(self._folder, self._rules)
         yield from scan
         self._skipped = scan.skipped
@@ -102,18 +104,22 @@ class FolderStore:
 
     def read(self, address: Address) -> bytes:
         """The bytes of a regular file inside the folder."""
+        self._writer.look()
         return self._folder.read(address)
 
     def reading(self) -> AbstractContextManager[Callable[[Address], bytes]]:
         """Something that reads many files at a lower cost."""
+        self._writer.look()
         return self._folder.reading()
 
     def files(self, folder: str) -> list[tuple[Address, FileStat]]:
         """Regular files directly in a folder, hidden ones and links left out."""
+        self._writer.look()
         return self._folder.files(folder)
 
     def folders(self, folder: str) -> list[str]:
         """Paths of the folders directly in a folder, hidden ones and links left out."""
+        self._writer.look()
         return self._folder.folders(folder)
 
     def committing(self) -> FolderStore:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -26,9 +27,13 @@ from commonplace.store.disk.durable import Unsynced, sync_folders
 from commonplace.store.disk.journal import Intent, Journal, Record
 from commonplace.store.disk.swapping import Change, Swap, storage_error
 from commonplace.store.git.committing import Publication
+from commonplace.store.git.staging.entries import is_locked
 from commonplace.store.git.writing import GitWriter
 from commonplace.store.locking import WriterLock
 from commonplace.store.repairing import repair
+
+LOOK_AGAIN_SECONDS = 5.0
+"""After a reader's attempt to repair has failed, until the next one."""
 
 _log = logging.getLogger(__name__)
 
@@ -47,6 +52,8 @@ class Writer:
         self._pending: dict[str, str] = {}
         self._abandoned = ""
         """The token of a transaction that failed and could not be taken back yet."""
+        self._look_again = 0.0
+        """By `time.monotonic`: when the next attempt to repair is made by a reader, after one that failed."""
 
     def apply(self, changes: Sequence[Change], plan: Plan, read: Mapping[str, FileStat] | None = None) -> str:
         """Make the changes and the commit, under the lock; the commit's id, "" for none.
@@ -82,6 +89,27 @@ class Writer:
     def needs_repair(self) -> bool:
         """Whether there may be something to repair; asks without the lock."""
         return not self._journal.is_empty
+
+    def look(self) -> None:
+        """Repair what a write left, if that can be done at this moment; called at every look at the folder.
+
+        Mostly that are index entries which waited for the `index.lock` of another program: until they are brought up
+        to date, the user's plain `git commit` would revert an acknowledged write. Never waits, and never fails.
+        """
+        if self._journal.is_empty or self.lock.is_mine or time.monotonic() < self._look_again:
+            return
+        if self._git is not None and is_locked(self._git.repository.gitdir):
+            return
+        try:
+            with self.lock.held(wait=0):
+                for told in self.repair():
+                    _log.info("%s: %s", self.root.name, told)
+        except UnavailableError:  # a writer is at work, who repairs it
+            return
+        except (OSError, KnowledgeError) as error:
+            _log.info("%s: an earlier write cannot be cleaned up now: %s", self.root.name, error)
+        if not self._journal.is_empty:
+            self._look_again = time.monotonic() + LOOK_AGAIN_SECONDS
 
     def repair(self) -> list[str]:
         """Finish or undo what a killed process left, under the lock; one line for each repair.

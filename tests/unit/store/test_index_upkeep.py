@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import pytest
 
 from committing import committing, write
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import GitError
+from commonplace.domain.ports import Store
+from commonplace.store.git.writing import GitWriter
 from support import GitRepo, MakeRepo
 
 A = Address("a.md")
@@ -42,6 +46,73 @@ def test_waiting_index_entries_are_mended_by_the_next_write(repo: GitRepo) -> No
     write(store, "a.md", b"# one\n")
     lock.unlink()
     write(committing(repo.path), "b.md", b"# other\n")
+    assert repo.git("status", "--porcelain") == ""
+
+
+LOOKS: dict[str, Callable[[Store], object]] = {
+    "read": lambda store: store.read(A),
+    "read many": lambda store: store.reading().__enter__(),
+    "scan": lambda store: list(store.scan()),
+    "files": lambda store: store.files(""),
+    "folders": lambda store: store.folders(""),
+    "history": lambda store: store.history.head(),
+}
+
+
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("other", [False, True])
+def test_waiting_index_entries_are_mended_by_the_next_look(repo: GitRepo, look: str, other: bool) -> None:
+    store = committing(repo.path)
+    reader = committing(repo.path) if other else store
+    lock = repo.path / ".git/index.lock"
+    lock.touch()
+    write(store, "a.md", b"# acknowledged\n")
+    write(store, "new.md", b"# new\n")
+    LOOKS[look](reader)
+    assert lock.exists()
+    assert repo.git("status", "--porcelain") != ""
+    lock.unlink()
+    LOOKS[look](reader)
+    assert repo.git("status", "--porcelain") == ""
+    head = repo.git("rev-parse", "HEAD")
+    repo.git("commit", "--quiet", "--all", "--allow-empty", "--message", "By the user")
+    assert repo.git("diff", "--stat", head, "HEAD") == ""
+
+
+def test_a_look_inside_a_transaction_waits_for_its_end(repo: GitRepo) -> None:
+    store = committing(repo.path)
+    lock = repo.path / ".git/index.lock"
+    lock.touch()
+    write(store, "a.md", b"# one\n")
+    lock.unlink()
+    with store.transaction("Two") as transaction:
+        store.read(A)
+        transaction.put(A, b"# two\n")
+    store.read(A)
+    assert repo.git("status", "--porcelain") == ""
+
+
+def test_a_repair_that_fails_fails_no_look_and_is_not_tried_at_each(
+    repo: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = committing(repo.path)
+    lock = repo.path / ".git/index.lock"
+    lock.touch()
+    write(store, "a.md", b"# one\n")
+    lock.unlink()
+    tries: list[str] = []
+
+    def refuse(self: GitWriter, token: str, pending: Mapping[str, str]) -> dict[str, str]:
+        del self, pending
+        tries.append(token)
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(GitWriter, "mend_index", refuse)
+    for _ in range(3):
+        assert store.read(A) == b"# one\n"
+    assert len(tries) == 1
+    monkeypatch.undo()
+    assert committing(repo.path).read(A) == b"# one\n"
     assert repo.git("status", "--porcelain") == ""
 
 

@@ -42,6 +42,11 @@ class Entry:
     """40 hex digits."""
 
 
+def is_file(entry: Entry) -> bool:
+    """Whether an entry is a file or a link: no folder and no submodule."""
+    return entry.mode not in {FOLDER, REPOSITORY}
+
+
 RawTree = dict[bytes, tuple[bytes, bytes]]
 """A tree's entries in their order: name to mode (octal digits) and id (20 bytes)."""
 

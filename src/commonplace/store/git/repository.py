@@ -20,7 +20,7 @@ from commonplace.domain.errors import GitError
 from commonplace.store.git.layout.discovery import common_folder
 from commonplace.store.git.layout.inspection import inspect_repository
 from commonplace.store.git.layout.ownership import require_owned
-from commonplace.store.git.objects import Entry
+from commonplace.store.git.objects import REPOSITORY, Entry
 from commonplace.store.git.staging.skipped import skipped_paths
 from commonplace.store.git_command import redacted
 from commonplace.store.names import checked_ref, checked_tree_path, is_ref
@@ -172,12 +172,16 @@ class GitRepository:
         return guarded(lambda: self.handle.odb.read_header(identifier)[1])
 
     def child(self, tree: str, name: str) -> str:
-        """The id of what a tree has by a name, "" for nothing, also when the "tree" is none."""
+        """The id of what a tree has by a name, "" for nothing, also when the "tree" is none.
+
+        A submodule is nothing: its id is that of a commit in another repository.
+        """
         found = guarded(lambda: self.handle[tree])
         try:
-            return str(found[_lasting(name)].id) if isinstance(found, pygit2.Tree) else ""
+            entry = found[_lasting(name)] if isinstance(found, pygit2.Tree) else None
         except KeyError:
             return ""
+        return str(entry.id) if entry and entry.filemode != REPOSITORY else ""
 
     def find(self, prefix: str) -> pygit2.Commit | pygit2.Blob | None:
         """The commit or blob whose id begins so, None for none.

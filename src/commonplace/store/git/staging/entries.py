@@ -131,3 +131,8 @@ class IndexEntries:
 def temporary_name(token: str) -> str:
     """The name of a transaction's new index."""
     return f"commonplace-{token}.index"
+
+
+def is_locked(gitdir: Path) -> bool:
+    """Whether a program, living or dead, holds the lock of a repository's index."""
+    return os.path.lexists(gitdir / "index.lock")
