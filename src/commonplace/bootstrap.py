@@ -194,15 +194,17 @@ class Workplace:
             return NONE
         from commonplace.plugins.gathering import extensions_of
 
+        self._closing.callback(self.plugins.finish)
+        self.plugins.faults.keep_in(self._settings.state_dir)
         config = {"tier": self._settings.tier, "commit": self._settings.commit}
         return extensions_of(self.plugins, config, lambda: self.services.collections)
 
     @cached_property
     def plugins(self) -> Plugins:
         """The plugins of this process, loaded once."""
-        from commonplace.plugins.loading import load_plugins
+        from commonplace.plugins.loading import installed_plugins
 
-        return load_plugins()
+        return installed_plugins()
 
 
 class _LateProjects:

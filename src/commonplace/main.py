@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import sys
-from functools import cache, partial
+from functools import partial
 from importlib import import_module
 
 from commonplace import __version__
 
 TYPE_CHECKING = False  # as type checkers know it; `typing` would cost a shell that completes a third of its time
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from commonplace.faces.cli.session import Hosting
+    from commonplace.faces.cli.session import AddedCommand, Hosting
     from commonplace.faces.mcp.dialect import Dialect
-    from commonplace.plugins.loading import Plugins
     from commonplace.settings import CommitMode, Settings
 
 TOOLSETS = {
@@ -70,17 +69,30 @@ def _run(arguments: Sequence[str]) -> int:
         install_model=install_model,
         git_command=git_command,
         examine=examine,
-        commands=lambda: _plugins().commands(),
-        set_aside=lambda: [(one.name, one.reason) for one in _plugins().set_aside],
+        commands=_commands,
+        plugin_faults=_plugin_faults,
     )
     return run(arguments, parts)
 
 
-@cache
-def _plugins() -> Plugins:
-    from commonplace.plugins.loading import load_plugins
+def _commands() -> Mapping[str, AddedCommand]:
+    from commonplace.faces.cli.session import AddedCommand
+    from commonplace.plugins.loading import installed_plugins
 
-    return load_plugins()
+    added = installed_plugins().commands().items()
+    return {name: AddedCommand(function, partial(one.fault, "get_cli_commands")) for name, (one, function) in added}
+
+
+def _plugin_faults(settings: Settings) -> list[tuple[str, str]]:
+    """What is wrong with the installed plugins, after everything was asked of them that a server asks."""
+    from commonplace.plugins.gathering import faults_of
+    from commonplace.plugins.loading import installed_plugins
+    from commonplace.plugins.offers import extended
+
+    plugins = installed_plugins()
+    if plugins.loaded:
+        extended(_dialect("kb"), plugins)
+    return [(fault.plugin, str(fault)) for fault in faults_of(plugins, settings.state_dir)]
 
 
 def _serve(settings: Settings) -> None:

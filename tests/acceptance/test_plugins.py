@@ -60,7 +60,7 @@ def test_a_plugin_adds_a_tool_a_type_a_validator_and_a_hook(scratch: Path, base:
         assert found["results"][0]["id"] == "runbooks/restore-database", "the core's own tool is not shadowed"
     told = log.read_text()
     assert "the tool kb_search is skipped" in told
-    assert "plugin leaky is not used: RuntimeError: the boat has a hole" in told
+    assert "plugin leaky: The plugin is not used: RuntimeError: the boat has a hole" in told
 
 
 def test_a_plugin_of_every_tier_is_in_the_lowest_and_widens_none(scratch: Path, base: Path) -> None:
@@ -88,9 +88,10 @@ def test_doctor_names_what_is_not_used_and_a_plugin_adds_a_command(scratch: Path
     shell = Shell(base, {"PYTHONPATH": str(scratch), "COMMONPLACE_PORT": "0", "HOME": str(scratch)})
     found = shell("doctor", "--json")
     assert found.code == 1
-    (finding,) = found.json["findings"]
-    assert (finding["check"], finding["subject"]) == ("plugin", "leaky")
-    assert "the boat has a hole" in finding["message"]
+    assert [(one["check"], one["subject"], one["message"]) for one in found.json["findings"]] == [
+        ("plugin", "leaky", "The plugin is not used: RuntimeError: the boat has a hole"),
+        ("plugin", "harbour-tides", "get_mcp_tools: the tool kb_search is skipped: there already is one"),
+    ]
     (base / "kb.yaml").write_text("name: harbour\ntypes: [unclosed\n")
     told = shell("doctor").lines
     assert any(line.startswith("harbour: error: kb.yaml, line ") for line in told)

@@ -2,116 +2,214 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import cast, get_args
 
 from commonplace.domain.errors import InvalidInputError
-from commonplace.domain.json import Json, JsonObject
-from commonplace.domain.schema import EntryType, entry_type_of
+from commonplace.domain.json import JsonObject
+from commonplace.domain.schema import EntryType
 from commonplace.domain.validation import Violation
-from commonplace.plugins.hooks import Context, HookFunction, Plugin, ValidatorFunction
-from commonplace.plugins.loading import Plugins, offered
+from commonplace.plugins.calls import HOOK_SECONDS
+from commonplace.plugins.context import Entry, PluginContext
+from commonplace.plugins.entry_types import entry_types
+from commonplace.plugins.faults import Fault
+from commonplace.plugins.loading import Plugin, Plugins, message_of
 from commonplace.plugins.open_index import OpenIndex
+from commonplace.plugins.values import (
+    Tell,
+    WrongValueError,
+    function,
+    items,
+    kind_of,
+    named,
+    plain_object,
+    shown,
+)
 from commonplace.services.collections import Collections
 from commonplace.services.deadline import Deadline
 from commonplace.services.extending import Extensions, Hook, Moment, Supplement, Validator
 
-log = logging.getLogger(__name__)
+MOMENTS: Sequence[Moment] = get_args(Moment)
+BEFORE: frozenset[Moment] = frozenset({"before_save", "before_delete"})
+"""Moments at which a hook can stop the write."""
+Function = Callable[..., object]
 
 
 def extensions_of(plugins: Plugins, config: JsonObject, collections: Callable[[], Collections]) -> Extensions:
-    """What plugins add to the services; one that fails in this is left out of it, with a warning.
+    """What plugins add to the services; what is wrong with one is left out and noted in its faults.
 
     Args:
         plugins: Those that are loaded.
         config: The settings that concern a plugin.
         collections: Gives what is open.
     """
-    context = Context(config, OpenIndex(collections), plugins.changes.tell)
-    return _gathered(plugins.loaded, context)
-
-
-def _gathered(plugins: Sequence[Plugin], context: Context) -> Extensions:
-    for plugin in plugins:
-        offered(plugin, "set_context", None, context)
-    moments: Sequence[Moment] = get_args(Moment)
-    hooks = [_hooks_of(plugin) for plugin in plugins]
-    supplementing = [plugin for plugin in plugins if hasattr(plugin, "get_orient_supplement")]
+    context = PluginContext(config, OpenIndex(collections), plugins.changes.tell)
+    for plugin in plugins.loaded:
+        plugin.offered("set_context", _anything, None, context)
+    types: dict[str, EntryType] = {}
+    presets: dict[str, JsonObject] = {}
+    relations: list[tuple[str, str]] = []
+    for plugin in plugins.loaded:
+        types |= plugin.offered("get_entry_types", entry_types, {})
+        presets |= plugin.offered("get_kb_presets", _presets, {})
+        relations += plugin.offered("get_relationship_types", _relations, [])
     return Extensions(
-        types={name: kind for plugin in plugins for name, kind in _types(plugin).items()},
-        relations=tuple(pair for plugin in plugins for pair in _relations(plugin)),
-        validators=tuple(one for plugin in plugins for one in _validators(plugin, context)),
-        hooks={
-            moment: tuple(_hook(moment, one, context) for named in hooks for one in named.get(moment, ()))
-            for moment in moments
-        },
-        supplements=tuple(_supplement(plugin) for plugin in supplementing),
-        presets={name: preset for plugin in plugins for name, preset in _presets(plugin).items()},
+        types=types,
+        relations=tuple(relations),
+        validators=tuple(one for plugin in plugins.loaded for one in _validators(plugin, context)),
+        hooks=_hooks(plugins.loaded, context),
+        supplements=tuple(_supplement(one) for one in plugins.loaded if one.has("get_orient_supplement")),
+        presets=presets,
     )
 
 
-def _hooks_of(plugin: Plugin) -> Mapping[str, Sequence[HookFunction]]:
-    return offered(plugin, "get_hooks", cast("Mapping[str, Sequence[HookFunction]]", {}))
+def faults_of(plugins: Plugins, state_dir: Path) -> list[Fault]:
+    """What is wrong with plugins: what they add to the services as who loads them sees it, and what servers met.
+
+    Args:
+        plugins: Those that are loaded.
+        state_dir: Where servers write what they meet.
+    """
+    config: JsonObject = {"tier": "read", "commit": "manual"}
+    extensions_of(plugins, config, lambda: Collections(tuple)).supplement("base")
+    return list(dict.fromkeys((*plugins.faults.all, *plugins.faults.kept_in(state_dir))))
 
 
-def _presets(plugin: Plugin) -> Mapping[str, JsonObject]:
-    return offered(plugin, "get_kb_presets", cast("Mapping[str, JsonObject]", {}))
+def _anything(value: object, tell: Tell) -> None:
+    del value, tell
 
 
-def _types(plugin: Plugin) -> dict[str, EntryType]:
-    declared = offered(plugin, "get_entry_types", cast("Mapping[str, JsonObject]", {}))
-    return {name: entry_type_of(name, body) for name, body in declared.items()}
+def _presets(value: object, tell: Tell) -> dict[str, JsonObject]:
+    found: dict[str, JsonObject] = {}
+    for name, one in named(value, "a dict of names and kb.yaml files as dicts", tell):
+        try:
+            found[name] = plain_object(one, "a kb.yaml as a dict")
+        except WrongValueError as error:
+            tell(f"the preset {name!r} is {error}")
+    return found
 
 
-def _relations(plugin: Plugin) -> list[tuple[str, str]]:
-    declared = offered(plugin, "get_relationship_types", cast("Mapping[str, Json]", {}))
-    pairs = [(name, body.get("inverse") if isinstance(body, Mapping) else body) for name, body in declared.items()]
-    return [(name, inverse if isinstance(inverse, str) else name) for name, inverse in pairs]
+def _relations(value: object, tell: Tell) -> list[tuple[str, str]]:
+    expected = "a dict of relations and their inverses"
+    found: list[tuple[str, str]] = []
+    for name, one in named(value, expected, tell):
+        inverse = cast("Mapping[str, object]", one).get("inverse", name) if isinstance(one, Mapping) else one
+        if isinstance(inverse, str) and inverse:
+            found.append((name, inverse))
+        else:
+            tell(f"the inverse of the relation {name!r} is {kind_of(inverse)}; expected a text")
+    return found
 
 
-def _validators(plugin: Plugin, context: Context) -> list[Validator]:
-    declared = offered(plugin, "get_validators", cast("Sequence[ValidatorFunction]", ()))
-    return [partial(_violations, plugin, function, context) for function in declared]
+def _validators(plugin: Plugin, context: PluginContext) -> list[Validator]:
+    takes = "a function validator(entry_type, data, context)"
+
+    def check(value: object, tell: Tell) -> list[Function]:
+        return _functions(items(value, f"a list of {takes[2:]}"), 3, takes, tell)
+
+    return [partial(_violations, plugin, one, context) for one in plugin.offered("get_validators", check, [])]
 
 
 def _violations(
-    plugin: Plugin, function: ValidatorFunction, context: Context, entry_type: str, values: JsonObject
+    plugin: Plugin, validator: Function, context: PluginContext, entry_type: str, values: JsonObject, kb_name: str
 ) -> list[Violation]:
-    try:
-        found = function(entry_type, values, context)
-    except Exception as error:  # noqa: BLE001 - somebody else's code: a validator that fails judges nothing
-        log.warning("plugin %s: a validator failed: %s: %s", plugin.name, type(error).__name__, str(error)[:200])
+    hook = "get_validators"
+
+    def judge() -> list[Violation]:
+        found = validator(entry_type, dict(values), context.of(kb_name))
+        rows = [] if found is None else items(found, "a list of dicts with field, rule, expected and got")
+        return [violation for row in rows if (violation := _violation(plugin, row))]
+
+    outcome = plugin.called(hook, judge)
+    if outcome is None:
         return []
-    return [
-        Violation(
-            str(one.get("field", "")),
-            str(one.get("rule", plugin.name)),
-            str(one.get("expected", "another value")),
-            str(one.get("got", "")),
-        )
-        for one in found
-    ]
+    if error := outcome.exception():
+        plugin.failed(hook, "a validator", error)
+        return []
+    return outcome.result()
 
 
-def _hook(moment: Moment, function: HookFunction, context: Context) -> Hook:
+def _violation(plugin: Plugin, row: object) -> Violation | None:
+    try:
+        one = plain_object(row, "a dict with field, rule, expected and got")
+    except WrongValueError as error:
+        plugin.fault("get_validators", f"a validator found {error}")
+        return None
+    return Violation(
+        str(one.get("field", "")),
+        str(one.get("rule", plugin.name)),
+        str(one.get("expected", "another value")),
+        str(one.get("got", "")),
+    )
+
+
+def _hooks(plugins: Sequence[Plugin], context: PluginContext) -> dict[Moment, tuple[Hook, ...]]:
+    found: dict[Moment, list[Hook]] = {moment: [] for moment in MOMENTS}
+    for plugin in plugins:
+        for moment, functions in plugin.offered("get_hooks", _moments, {}).items():
+            found[moment] += [_hook(plugin, moment, one, context) for one in functions]
+    return {moment: tuple(hooks) for moment, hooks in found.items()}
+
+
+def _moments(value: object, tell: Tell) -> dict[Moment, list[Function]]:
+    found: dict[Moment, list[Function]] = {}
+    for name, given in named(value, "a dict of moments and lists of functions hook(entry, context)", tell):
+        moment: Moment | None = next((one for one in MOMENTS if one == name), None)
+        if moment is None:
+            tell(f"there is no moment {shown(name)}; expected one of {', '.join(MOMENTS)}")
+            continue
+        takes = "a function hook(entry, context)"
+        try:
+            rows = [given] if callable(given) else items(given, f"a list of {takes[2:]}")
+        except WrongValueError as error:
+            tell(f"{moment} is {error}")
+            continue
+        found[moment] = _functions(rows, 2, f"{takes} for {moment}", tell)
+    return found
+
+
+def _functions(rows: Sequence[object], arguments: int, expected: str, tell: Tell) -> list[Function]:
+    found: list[Function] = []
+    for row in rows:
+        try:
+            found.append(function(row, arguments, expected))
+        except WrongValueError as error:
+            tell(f"one item is {error}")
+    return found
+
+
+def _hook(plugin: Plugin, moment: Moment, hook: Function, context: PluginContext) -> Hook:
     """The hook as the services call it: before a write its error refuses the write, after it the write stands."""
 
-    def hook(entry: JsonObject, _: Deadline | None) -> None:
-        try:
-            function(entry, context)
-        except Exception as error:
-            reason = str(error)[:200] or type(error).__name__
-            if moment in {"before_save", "before_delete"}:
-                raise InvalidInputError(f"A plugin refused this: {reason}.", kind="hook") from error
-            log.warning("a plugin's %s hook failed: %s: %s", moment, type(error).__name__, reason)
+    def before(entry: JsonObject, answer_by: Deadline | None, operation: str) -> None:
+        del answer_by
+        outcome = plugin.called(moment, partial(hook, Entry(entry), context.of(_base(entry), operation)))
+        error = outcome.exception() if outcome else None
+        if error:
+            reason = message_of(error) or type(error).__name__
+            raise InvalidInputError(f"A plugin refused this: {reason}.", kind="hook") from error
 
-    return hook
+    def after(entry: JsonObject, answer_by: Deadline | None, operation: str) -> None:
+        call = partial(hook, Entry(entry), context.of(_base(entry), operation))
+        plugin.deliver(moment, call, answer_by.left if answer_by else HOOK_SECONDS)
+
+    return before if moment in BEFORE else after
+
+
+def _base(entry: JsonObject) -> str:
+    name = entry.get("kb_name")
+    return name if isinstance(name, str) else ""
 
 
 def _supplement(plugin: Plugin) -> Supplement:
+    def check(value: object, tell: Tell) -> JsonObject:
+        del tell
+        return plain_object(value, "a dict")
+
     def supplement(name: str) -> JsonObject:
-        return offered(plugin, "get_orient_supplement", cast("JsonObject", {}), name)
+        nothing: JsonObject = {}
+        return plugin.offered("get_orient_supplement", check, nothing, name)
 
     return supplement

@@ -2,16 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
-
-from commonplace.domain.json import Json, JsonObject
-from commonplace.faces.mcp.peers import Peer
-
-if TYPE_CHECKING:  # a start looks for plugins, and hardly ever finds any
-    from commonplace.plugins.open_index import OpenIndex
-
 GROUPS = ("commonplace.plugins", "pyrite.plugins")
 """Entry-point groups, the older one last."""
 
@@ -28,7 +18,8 @@ HOOKS = (
     "get_cli_commands",
     "set_context",
 )
-"""Names of what a plugin may offer; each is a method:
+"""Names of what a plugin may offer; each is a method. What a method returns is checked: an item that is not as below is
+left out, said once in the log and listed by `commonplace doctor`.
 
 - `get_mcp_tools(tier)` returns `{name: {"description", "inputSchema", "handler"}}`; a tool belongs to the lowest tier
   that returns it, and `handler(arguments)` returns an object. In place of `handler` a tool may have
@@ -40,42 +31,22 @@ HOOKS = (
   `{"role", "content": block}`.
 - `get_mcp_resources()` returns `{uri: {"name", "description"?, "mimeType"?, "read"}}`; a `{variable}` in the URI stands
   for one part of it, and `read(variables)` returns text or bytes.
-- `get_entry_types()` returns `{name: type}` with types as in `kb.yaml`.
+- `get_entry_types()` returns `{name: type}` with types as in `kb.yaml`, or classes or objects. Their fields are read
+  from dataclass fields, annotations, plain attributes or an attribute `fields`: type, default, whether it is required,
+  and the options of a `Literal` or an `Enum`.
 - `get_relationship_types()` returns `{relation: inverse}` (or `{relation: {"inverse": ...}}`).
 - `get_validators()` returns functions `(entry_type, data, context)` that return
   `[{"field", "rule", "expected", "got", "severity"?}]`.
 - `get_hooks()` returns `{"before_save" | "after_save" | "before_delete" | "after_delete" | "before_index": [hook]}`
-  with `hook(entry, context)`; what a hook before a save or a deletion raises stops the write. `before_index` comes when
-  an entry that was written here is durable and not yet searchable; what it raises is logged.
+  with `hook(entry, context)`, where `entry` is a copy whose fields are items and attributes. What a hook before a save
+  or a deletion raises stops the write; one that does not return within 5 seconds is left out. `before_index` comes when
+  an entry that was written here is durable and not yet searchable. What hooks after a write raise is logged. They are
+  called one after the other in a thread of the plugin, and the write waits for them 100 milliseconds at the most.
 - `get_kb_presets()` returns `{name: kb.yaml as an object}`; `kb_manage` with `set_schema` begins with one that its
   schema names as `{"preset": name}`.
 - `get_orient_supplement(kb_name)` returns an object that `kb_orient` shows besides.
-- `get_cli_commands()` returns `{name: function}`, each a subcommand of `commonplace` whose arguments and options are
-  the function's parameters and whose exit code is what it returns; the product's own commands cannot be replaced.
-- `set_context(context)` is called once with a `Context`.
+- `get_cli_commands()` returns `{name: function}` or a list of such pairs, each a subcommand of `commonplace` whose
+  arguments and options are the function's parameters and whose exit code is what it returns; a `typer.Typer` in place
+  of a function is a subcommand with those of its own. The product's own commands cannot be replaced.
+- `set_context(context)` is called with a `PluginContext`.
 """
-
-ValidatorFunction: TypeAlias = Callable[[str, JsonObject, "Context"], Sequence[Mapping[str, Json]]]
-HookFunction: TypeAlias = Callable[[JsonObject, "Context"], object]
-Handler: TypeAlias = Callable[[JsonObject], JsonObject]
-Converser: TypeAlias = Callable[[JsonObject, Peer], str | Sequence[JsonObject]]
-Renderer: TypeAlias = Callable[[Mapping[str, str], Peer], str | Sequence[JsonObject]]
-Reader: TypeAlias = Callable[[Mapping[str, str]], str | bytes]
-
-
-@runtime_checkable
-class Plugin(Protocol):
-    """The least that a plugin has."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """What a plugin is given."""
-
-    config: JsonObject
-    """The settings that concern a plugin; no secrets and no absolute paths."""
-    db: OpenIndex
-    changed: Callable[[str], None]
-    """Tells the clients that follow one of the plugin's resources, named by its URI, that it has changed."""

@@ -5,24 +5,190 @@ Every start comes through here: what plugins add is gathered in `gathering`.
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterable, Mapping
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
-from typing import TypeVar, cast
+from pathlib import Path
+from typing import Any, TypeVar, cast
 
-from commonplace.plugins.hooks import GROUPS, Plugin
+from commonplace.domain.errors import KnowledgeError, Stopped
+from commonplace.faces.mcp.peers import InputNeeded
+from commonplace.plugins.calls import (
+    HOOK_SECONDS,
+    LOAD_SECONDS,
+    START_SECONDS,
+    TOOL_SECONDS,
+    Deliveries,
+    OverdueError,
+    Patience,
+    bounded,
+)
+from commonplace.plugins.faults import Faults
+from commonplace.plugins.hooks import GROUPS, HOOKS
+from commonplace.plugins.values import Tell, WrongValueError, is_name, items, kind_of, named, shown
 
-log = logging.getLogger(__name__)
 T = TypeVar("T")
 
+CLI_EXPECTED = "a dict of names and functions, or a list of pairs of these"
 
-@dataclass(frozen=True, slots=True)
-class SetAside:
-    """A plugin that is not used."""
 
-    name: str
-    reason: str
+class Plugin:
+    """A plugin that was loaded: every call of its code goes through here.
+
+    Args:
+        name: By which it is known.
+        made: What the entry point gave.
+        faults: Told what is wrong with it.
+        patience: How long a start waits for what it offers.
+    """
+
+    def __init__(self, name: str, made: object, faults: Faults, patience: Patience) -> None:
+        self.name = name
+        self._made = made
+        self._faults = faults
+        self._patience = patience
+        self._lock = threading.Lock()
+        self._overdue: Counter[str] = Counter()
+        self._deliveries = Deliveries()
+
+    def fault(self, hook: str, message: str, *, in_call: bool = False) -> None:
+        """Say what is wrong with what a hook returned, or did in a call."""
+        self._faults.note(self.name, hook, message, in_call=in_call)
+
+    def offered(self, hook: str, check: Callable[[object, Tell], T], nothing: T, *arguments: object) -> T:
+        """What a method returns, checked; `nothing` where there is none, or it fails or returns what it should not.
+
+        Args:
+            hook: The method's name.
+            check: Takes what it returned, and what to tell of items that are left out; raises `WrongValueError`.
+            nothing: What stands for it otherwise.
+            arguments: The method's.
+        """
+
+        def asked() -> T:
+            method = getattr(self._made, hook, None)
+            if method is None:
+                return nothing
+            if not callable(method):
+                raise WrongValueError(f"it is {kind_of(method)}; expected a method")
+            result = method(*arguments)
+            return nothing if result is None else check(result, partial(self.fault, hook))
+
+        seconds = self._patience.of(START_SECONDS)
+        outcome = self.called(hook, asked, seconds)
+        if outcome is None:
+            self._patience.lost(seconds)
+            return nothing
+        error = outcome.exception()
+        if error is None:
+            return outcome.result()
+        self.fault(hook, _wrong_return(error))
+        return nothing
+
+    def failed(self, hook: str, what: str, error: BaseException) -> None:
+        """Say that a call failed, or gave what it should not.
+
+        Args:
+            hook: What it was called for.
+            what: Which function.
+            error: What it raised.
+        """
+        gave = f"gave {error}" if isinstance(error, WrongValueError) else f"failed: {said(error)}"
+        self.fault(hook, f"{what} {gave}", in_call=True)
+
+    def has(self, hook: str) -> bool:
+        """Whether it has a method."""
+        outcome = self.called(hook, lambda: callable(getattr(self._made, hook, None)), START_SECONDS)
+        return outcome is not None and not outcome.exception() and outcome.result()
+
+    def called(self, hook: str, function: Callable[[], T], seconds: float = HOOK_SECONDS) -> Future[T] | None:
+        """What a call gave or raised; None where it is not done in time, or an earlier one has not returned yet."""
+        if self._overdue[hook]:
+            return None
+        try:
+            return bounded(function, seconds)
+        except OverdueError as error:
+            self._late(hook, error.call, seconds)
+            return None
+
+    def run(self, hook: str, call: Callable[[], Future[T]]) -> T:
+        """The result of a call for a client, such as of a tool.
+
+        Args:
+            hook: What it is called for.
+            call: Calls, and raises `OverdueError`.
+
+        Raises:
+            KnowledgeError: it is not done in time, ended the thread, or returned what it should not.
+        """
+        if self._overdue[hook]:
+            raise KnowledgeError(
+                f"The plugin {self.name} is busy with an earlier call.", kind="plugin", hint="See `commonplace doctor`."
+            )
+        try:
+            outcome = call()
+        except OverdueError as error:
+            self._late(hook, error.call, TOOL_SECONDS)
+            raise KnowledgeError(
+                f"The plugin {self.name} did not answer in time.", kind="plugin", hint="See `commonplace doctor`."
+            ) from error
+        error = outcome.exception()
+        if error is None:
+            return outcome.result()
+        if isinstance(error, (InputNeeded, Stopped, KnowledgeError)):
+            raise error
+        if isinstance(error, WrongValueError) or not isinstance(error, Exception):
+            self.fault(hook, _wrong_return(error), in_call=True)
+            raise KnowledgeError(
+                f"The plugin {self.name} gave no answer: {said(error)}.",
+                kind="plugin",
+                hint="See `commonplace doctor`.",
+            ) from error
+        raise error
+
+    def deliver(self, hook: str, function: Callable[[], object], seconds: float) -> None:
+        """Call a function after a write, after all such calls before it; what it raises is a fault.
+
+        Args:
+            hook: The moment.
+            function: What to call.
+            seconds: How long to wait for it; it goes on.
+        """
+
+        def noted() -> None:
+            try:
+                function()
+            except BaseException as error:  # noqa: BLE001 - somebody else's code: the write stands
+                self.fault(hook, f"a call failed: {said(error)}", in_call=True)
+
+        if self._deliveries.overdue:
+            late = f"a call did not return within {HOOK_SECONDS:g} s; later ones wait for it"
+            self.fault(hook, late, in_call=True)
+        if self._deliveries.deliver(noted, seconds) is None:
+            self.fault(hook, "too many calls wait for an earlier one; this one is left out", in_call=True)
+
+    def finish(self, seconds: float = HOOK_SECONDS) -> None:
+        """Wait until what follows writes was delivered, at most so long."""
+        self._deliveries.finish(seconds)
+
+    def _late(self, hook: str, outcome: Future[Any], seconds: float) -> None:
+        with self._lock:
+            self._overdue[hook] += 1
+        outcome.add_done_callback(lambda _: self._returned(hook))
+        if hook in HOOKS:
+            self.fault(hook, f"did not return within {seconds:g} s; what it offers is left out")
+        else:
+            late = f"a call did not return within {seconds:g} s; until it does, no other is made"
+            self.fault(hook, late, in_call=True)
+
+    def _returned(self, hook: str) -> None:
+        with self._lock:
+            self._overdue[hook] -= 1
 
 
 class Changes:
@@ -46,48 +212,49 @@ class Plugins:
     """The plugins of this process."""
 
     loaded: tuple[Plugin, ...] = ()
-    set_aside: tuple[SetAside, ...] = ()
+    faults: Faults = field(default_factory=Faults)
     changes: Changes = field(default_factory=Changes)
 
-    def commands(self) -> dict[str, Callable[..., object]]:
+    def commands(self) -> dict[str, tuple[Plugin, Callable[..., object]]]:
         """The subcommands that they add to the command line, the first of two with one name."""
-        added: dict[str, Callable[..., object]] = {}
+        added: dict[str, tuple[Plugin, Callable[..., object]]] = {}
         for plugin in self.loaded:
-            for name, function in _commands(plugin).items():
-                added.setdefault(name, function)
+            for name, function in plugin.offered("get_cli_commands", _commands, []):
+                added.setdefault(name, (plugin, function))
         return added
+
+    def finish(self) -> None:
+        """Wait, not long, until every plugin was told of the last writes."""
+        for plugin in self.loaded:
+            plugin.finish()
+
+
+@cache
+def installed_plugins() -> Plugins:
+    """The plugins that installed packages name, loaded once in a process."""
+    return load_plugins()
 
 
 def load_plugins() -> Plugins:
     """Load every plugin that an installed package names; the first of two with one name is used."""
     loaded: dict[str, Plugin] = {}
-    set_aside: list[SetAside] = []
+    faults, patience = Faults(), Patience()
     for point in _points():
+        seconds = patience.of(LOAD_SECONDS)
         try:
-            plugin = _made(point)
-        except Exception as error:  # noqa: BLE001 - somebody else's code: whatever it raises must not stop the server
-            set_aside.append(SetAside(point.name, f"{type(error).__name__}: {str(error)[:200]}"))
-            continue
-        if plugin.name in loaded:
-            set_aside.append(SetAside(point.name, f"another plugin is named {plugin.name!r}"))
+            name, made = _made(point, seconds)
+        except OverdueError:
+            patience.lost(seconds)
+            faults.note(point.name, "", f"The plugin is not used: it was not loaded within {seconds:g} s")
+        except WrongValueError as error:
+            faults.note(point.name, "", f"The plugin is not used: {error}")
         else:
-            loaded[plugin.name] = plugin
-    for one in set_aside:
-        log.warning("plugin %s is not used: %s", one.name, one.reason)
-    return Plugins(tuple(loaded.values()), tuple(set_aside))
-
-
-def offered(plugin: Plugin, method: str, nothing: T, *arguments: object) -> T:
-    """What a plugin's method returns; `nothing` where it has none, returns None, or fails, which is logged."""
-    function = cast("Callable[..., T | None] | None", getattr(plugin, method, None))
-    if function is None:
-        return nothing
-    try:
-        result = function(*arguments)
-    except Exception as error:  # noqa: BLE001 - somebody else's code: whatever it raises must not stop the server
-        log.warning("plugin %s: %s failed: %s: %s", plugin.name, method, type(error).__name__, str(error)[:200])
-        return nothing
-    return nothing if result is None else result
+            if name in loaded:
+                faults.note(point.name, "", f"The plugin is not used: another plugin is named {name!r}")
+            else:
+                loaded[name] = Plugin(name, made, faults, patience)
+                faults.stamps[name] = _stamp(point)
+    return Plugins(tuple(loaded.values()), faults)
 
 
 def _points() -> Iterable[EntryPoint]:
@@ -96,13 +263,76 @@ def _points() -> Iterable[EntryPoint]:
         yield from sorted(installed.select(group=group), key=lambda point: point.name)
 
 
-def _made(point: EntryPoint) -> Plugin:
-    loaded = point.load()
-    plugin = loaded() if isinstance(loaded, type) else loaded
-    if not isinstance(plugin, Plugin) or not plugin.name:
-        raise TypeError("a plugin is a class with a `name`")
-    return plugin
+def _made(point: EntryPoint, seconds: float) -> tuple[str, object]:
+    """A plugin's name and what its entry point gives.
+
+    Raises:
+        WrongValueError: it fails, or is none.
+        OverdueError: it takes too long.
+    """
+
+    def make() -> tuple[object, object]:
+        loaded = point.load()
+        made = loaded() if isinstance(loaded, type) else loaded
+        return getattr(made, "name", None), made
+
+    outcome = bounded(make, seconds)
+    error = outcome.exception()
+    if error is not None:
+        raise WrongValueError(said(error)) from error
+    name, made = outcome.result()
+    if not is_name(name):
+        raise WrongValueError(f"its name is {shown(name)}; expected a class with a text as `name`")
+    return cast("str", name), made
 
 
-def _commands(plugin: Plugin) -> Mapping[str, Callable[..., object]]:
-    return offered(plugin, "get_cli_commands", cast("Mapping[str, Callable[..., object]]", {}))
+def _stamp(point: EntryPoint) -> str:
+    """What is another text once a plugin's code has changed."""
+    version = point.dist.version if point.dist else ""
+    file = getattr(sys.modules.get(point.module), "__file__", None)
+    try:
+        return f"{version} {Path(file).stat().st_mtime_ns}" if isinstance(file, str) else version
+    except (OSError, ValueError):
+        return version
+
+
+def _commands(value: object, tell: Tell) -> list[tuple[str, Callable[..., object]]]:
+    found: list[tuple[str, Callable[..., object]]] = []
+    for name, function in _named_or_paired(value, tell):
+        if callable(function) and not isinstance(function, type):
+            found.append((name, function))
+        else:
+            tell(f"{name!r} is {kind_of(function)}; expected a function")
+    return found
+
+
+def _named_or_paired(value: object, tell: Tell) -> list[tuple[str, object]]:
+    if isinstance(value, (list, tuple)):
+        rows = items(cast("object", value), CLI_EXPECTED)
+        value = dict(_pair(row) for row in rows)
+    return named(value, CLI_EXPECTED, tell)
+
+
+def _pair(row: object) -> tuple[object, object]:
+    found = items(row, CLI_EXPECTED)
+    if len(found) != len(("name", "function")):
+        raise WrongValueError(f"one item has {len(found)} parts; expected {CLI_EXPECTED}")
+    return found[0], found[1]
+
+
+def _wrong_return(error: BaseException) -> str:
+    return f"returned {error}" if isinstance(error, WrongValueError) else f"failed: {said(error)}"
+
+
+def said(error: BaseException) -> str:
+    """The kind of an error and what it says, which need not be true or possible to ask."""
+    message = message_of(error)
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
+def message_of(error: BaseException) -> str:
+    """What an error says; "" where it says nothing, or fails."""
+    try:
+        return str(error)[:200]
+    except BaseException:  # noqa: BLE001 - somebody else's code
+        return ""

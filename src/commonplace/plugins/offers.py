@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal, cast
+from typing import TypeVar, cast
 from urllib.parse import unquote
 
 from commonplace.domain.errors import NotFoundError
-from commonplace.domain.json import JsonObject
 from commonplace.faces.mcp.dialect import (
     Argument,
     Call,
@@ -23,38 +21,66 @@ from commonplace.faces.mcp.dialect import (
     Resources,
     ResourceTemplate,
 )
-from commonplace.plugins.hooks import Plugin, Reader, Renderer
-from commonplace.plugins.loading import Plugins, offered
+from commonplace.faces.mcp.peers import Peer
+from commonplace.plugins.calls import TOOL_SECONDS, bounded, conversing
+from commonplace.plugins.loading import Plugin, Plugins
 from commonplace.plugins.open_index import seeing
 from commonplace.plugins.tools import added_tools
-
-log = logging.getLogger(__name__)
+from commonplace.plugins.values import (
+    Tell,
+    WrongValueError,
+    function,
+    is_name,
+    items,
+    kind_of,
+    named,
+    plain_object,
+    shown,
+    text,
+    wrong,
+)
 
 MAX_URI = 2_000
 """Characters of a URI that is looked at."""
-Declared = Mapping[str, Mapping[str, object]]
+PROMPTS = "get_mcp_prompts"
+RESOURCES = "get_mcp_resources"
+
+_Body = Mapping[object, object]
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, slots=True)
 class _Readable:
     """A resource of a plugin, or a family of them."""
 
+    plugin: Plugin
     uri: str
     pattern: re.Pattern[str]
-    about: Mapping[str, object]
-    read: Reader
+    name: str
+    description: str
+    mime_type: str
+    read: Callable[..., object]
 
     @property
     def is_template(self) -> bool:
         return "{" in self.uri
 
-    @property
-    def mime_type(self) -> str:
-        return str(self.about.get("mimeType") or "text/plain")
+    def content(self, variables: Mapping[str, str]) -> str | bytes:
+        """What it holds.
+
+        Raises:
+            KnowledgeError: the plugin does not say.
+        """
+
+        def answer() -> str | bytes:
+            found = self.read(dict(variables))
+            return bytes(found) if isinstance(found, (bytes, bytearray)) else text(found, "a resource")
+
+        return self.plugin.run(f"{RESOURCES} {self.uri[:60]}", lambda: bounded(answer, TOOL_SECONDS))
 
 
 def extended(dialect: Dialect, plugins: Plugins) -> Dialect:
-    """The dialect with what the plugins add behind its own; a name that is taken is skipped with a warning."""
+    """The dialect with what the plugins add behind its own; a name that is taken is left out."""
     tools = added_tools(dialect.tools, plugins)
     prompts = _prompts(dialect.prompts, plugins)
     return replace(
@@ -69,44 +95,69 @@ def extended(dialect: Dialect, plugins: Plugins) -> Dialect:
 def _prompts(own: Sequence[Prompt], plugins: Plugins) -> list[Prompt]:
     taken = {prompt.name for prompt in own}
     added: list[Prompt] = []
-    for plugin, name, body in _declared(plugins, "get_mcp_prompts", "render"):
-        if name in taken:
-            log.warning("plugin %s: the prompt %s is skipped: there already is one", plugin.name, name)
-            continue
-        taken.add(name)
-        arguments = cast("Sequence[Mapping[str, object]]", body.get("arguments") or ())
-        prompt = Prompt(
-            name=name,
-            title=str(body.get("title") or name.replace("_", " ").capitalize()),
-            description=str(body.get("description", "")),
-            arguments=tuple(_argument(one) for one in arguments),
-            render=partial(_rendered, cast("Renderer", body["render"])),
-        )
-        added.append(prompt)
+    for plugin in plugins.loaded:
+        for prompt in plugin.offered(PROMPTS, partial(_checked_prompts, plugin), []):
+            if prompt.name in taken:
+                plugin.fault(PROMPTS, f"the prompt {prompt.name} is skipped: there already is one")
+            else:
+                taken.add(prompt.name)
+                added.append(prompt)
     return added
 
 
-def _argument(one: Mapping[str, object]) -> Argument:
-    return Argument(
-        name=str(one["name"]), description=str(one.get("description", "")), required=bool(one.get("required"))
+def _checked_prompts(plugin: Plugin, value: object, tell: Tell) -> list[Prompt]:
+    return _each(
+        value, "a dict of names and dicts with description, arguments and render", partial(_prompt, plugin), tell
     )
 
 
-def _rendered(render: Renderer, call: Call, given: Mapping[str, str]) -> str | Sequence[Message]:
+def _prompt(plugin: Plugin, name: str, body: _Body) -> Prompt:
+    render = function(body.get("render"), 2, "a function render(arguments, client) as `render`")
+    return Prompt(
+        name=name,
+        title=text(body.get("title"), "its title") or name.replace("_", " ").capitalize(),
+        description=text(body.get("description"), "its description"),
+        arguments=tuple(_argument(one) for one in items(body.get("arguments") or (), "a list as `arguments`")),
+        render=partial(_rendered, plugin, name, render),
+    )
+
+
+def _argument(one: object) -> Argument:
+    given = plain_object(one, "an argument as a dict with a name")
+    name = given.get("name")
+    if not is_name(name):
+        raise WrongValueError(f"a prompt with an argument named {shown(name)}; expected a text as `name`")
+    return Argument(
+        name=str(name),
+        description=text(given.get("description"), "an argument's description"),
+        required=given.get("required") is True,
+    )
+
+
+def _rendered(
+    plugin: Plugin, name: str, render: Callable[..., object], call: Call, given: Mapping[str, str]
+) -> str | Sequence[Message]:
+    def answer(client: Peer) -> str | Sequence[Message]:
+        said = render(dict(given), client)
+        if isinstance(said, str):
+            return text(said, "the prompt")
+        return [_message(one) for one in items(said, "text or a list of messages as a prompt")]
+
     with seeing(call.services.collections):
-        said = render(given, call.peer)
-    return said if isinstance(said, str) else [_message(one) for one in said]
+        return plugin.run(f"{PROMPTS} {name}", lambda: conversing(answer, call.peer, TOOL_SECONDS))
 
 
-def _message(one: JsonObject) -> Message:
-    role: Literal["user", "assistant"] = "assistant" if one["role"] == "assistant" else "user"
-    return Message(role, cast("JsonObject", one["content"]))
+def _message(one: object) -> Message:
+    given = plain_object(one, "a message as a dict with role and content")
+    content = given.get("content")
+    if not isinstance(content, Mapping):
+        raise WrongValueError(f"a message whose content is {kind_of(content)}; expected a content block as a dict")
+    return Message("assistant" if given.get("role") == "assistant" else "user", content)
 
 
 def _resources(own: Resources | None, plugins: Plugins) -> Resources | None:
     added = [
-        _Readable(uri, _pattern(uri), body, cast("Reader", body["read"]))
-        for _, uri, body in _declared(plugins, "get_mcp_resources", "read")
+        one for plugin in plugins.loaded for one in plugin.offered(RESOURCES, partial(_checked_resources, plugin), [])
     ]
     if not added:
         return own
@@ -121,34 +172,52 @@ def _resources(own: Resources | None, plugins: Plugins) -> Resources | None:
     )
 
 
-def _declared(plugins: Plugins, hook: str, needed: str) -> list[tuple[Plugin, str, Mapping[str, object]]]:
-    rows: list[tuple[Plugin, str, Mapping[str, object]]] = []
-    for plugin in plugins.loaded:
-        for name, body in offered(plugin, hook, cast("Declared", {})).items():
-            if callable(body.get(needed)):
-                rows.append((plugin, name, body))
-            else:
-                log.warning("plugin %s: %s is skipped: it has no function %r", plugin.name, name, needed)
-    return rows
+def _checked_resources(plugin: Plugin, value: object, tell: Tell) -> list[_Readable]:
+    return _each(value, "a dict of URIs and dicts with name, description and read", partial(_readable, plugin), tell)
+
+
+def _readable(plugin: Plugin, uri: str, body: _Body) -> _Readable:
+    read = function(body.get("read"), 1, "a function read(variables) as `read`")
+    return _Readable(
+        plugin=plugin,
+        uri=uri,
+        pattern=_pattern(uri),
+        name=text(body.get("name"), "its name") or uri,
+        description=text(body.get("description"), "its description"),
+        mime_type=text(body.get("mimeType"), "its mimeType") or "text/plain",
+        read=read,
+    )
+
+
+def _each(value: object, expected: str, make: Callable[[str, _Body], Made], tell: Tell) -> list[Made]:
+    """The items of a mapping, each made from its name and its own mapping; what is wrong is told and left out."""
+    found: list[Made] = []
+    for name, body in named(value, expected, tell):
+        try:
+            if not isinstance(body, Mapping):
+                raise wrong(body, expected)
+            found.append(make(name, cast("_Body", body)))
+        except WrongValueError as error:
+            tell(f"{name[:60]} is {error}")
+    return found
 
 
 def _pattern(uri: str) -> re.Pattern[str]:
     """What a URI or template matches: a `{variable}` stands for what holds no slash."""
     parts = re.split(r"\{(\w+)\}", uri)
     made = [f"(?P<{part}>[^/]+)" if number % 2 else re.escape(part) for number, part in enumerate(parts)]
-    return re.compile("".join(made))
+    try:
+        return re.compile("".join(made))
+    except re.error as error:
+        raise WrongValueError(f"a URI template that is not valid: {error}") from error
 
 
 def _listed(one: _Readable) -> Resource:
-    about = one.about
-    name, description = str(about.get("name") or one.uri), str(about.get("description", ""))
-    return Resource(uri=one.uri, name=name, description=description, mime_type=one.mime_type)
+    return Resource(uri=one.uri, name=one.name, description=one.description, mime_type=one.mime_type)
 
 
 def _template(one: _Readable) -> ResourceTemplate:
-    about = one.about
-    name, description = str(about.get("name") or one.uri), str(about.get("description", ""))
-    return ResourceTemplate(uri_template=one.uri, name=name, description=description, mime_type=one.mime_type)
+    return ResourceTemplate(uri_template=one.uri, name=one.name, description=one.description, mime_type=one.mime_type)
 
 
 def _page(
@@ -170,7 +239,7 @@ def _read(added: Sequence[_Readable], own: Resources | None, call: Call, uri: st
         if match:
             variables = {name: unquote(value) for name, value in match.groupdict().items()}
             with seeing(call.services.collections):
-                return Content(one.read(variables), one.mime_type)
+                return Content(one.content(variables), one.mime_type)
     if own is None:
         raise NotFoundError(f"There is no resource {uri[:200]!r}.", kind="resource")
     return own.read(call, uri)

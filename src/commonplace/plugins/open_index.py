@@ -7,14 +7,21 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+from commonplace.domain.addresses import Address
+from commonplace.domain.errors import NotFoundError
 from commonplace.domain.json import JsonObject
-from commonplace.domain.query import ListQuery, SearchQuery
-from commonplace.services.collections import Collections, Found
+from commonplace.domain.nearness import Mode
+from commonplace.domain.query import Filter, ListQuery, SearchQuery
+from commonplace.services.collections import Collection, Collections, Found
+from commonplace.services.linking import Neighbour, distinct, incoming, outgoing
 from commonplace.services.listing import list_documents
 from commonplace.services.searching import search
 
 _SEEN: ContextVar[Collections | None] = ContextVar("_SEEN", default=None)
 """The collections that the caller may see, while a plugin serves a call."""
+
+
+_Neighbours = Callable[[Collections, Collection, Address], list[Neighbour]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +33,14 @@ class OpenIndex:
 
     collections: Callable[[], Collections]
 
-    def search(self, text: str, kb_name: str | None = None, limit: int = 20) -> list[JsonObject]:
-        """Rows of the entries that match, best first."""
+    def search(
+        self, text: str, kb_name: str | None = None, limit: int = 20, *, mode: Mode = "keyword"
+    ) -> list[JsonObject]:
+        """Rows of the entries that match, best first; `*` matches every entry."""
+        if text.strip() == "*":
+            return self.list(kb_name, limit)
         chosen = self._seen().chosen(kb_name)
-        hits = search(chosen, SearchQuery(text=text, limit=limit)).hits
+        hits = search(chosen, SearchQuery(text=text, limit=limit), mode).hits
         return [_row(Found(hit.collection, hit.hit.record)) for hit in hits]
 
     def get(self, entry_id: str, kb_name: str | None = None) -> JsonObject:
@@ -42,10 +53,42 @@ class OpenIndex:
         document = found.collection.index.document(found.record.address)
         return {**_row(found), "body": document.raw[document.body_start :].decode("utf-8", "replace")}
 
-    def list(self, kb_name: str | None = None, limit: int = 100, offset: int = 0) -> list[JsonObject]:
-        """Rows of entries by path."""
-        page = list_documents(self._seen().chosen(kb_name), ListQuery(limit=limit, offset=offset))
+    def get_entry(self, entry_id: str, kb_name: str | None = None) -> JsonObject | None:
+        """The row and text of an entry, None where there is none."""
+        try:
+            return self.get(entry_id, kb_name)
+        except NotFoundError:
+            return None
+
+    def list(
+        self, kb_name: str | None = None, limit: int = 100, offset: int = 0, entry_type: str | None = None
+    ) -> list[JsonObject]:
+        """Rows of entries by path, of one type or of all."""
+        filter_ = Filter(types=(entry_type,) if entry_type else ())
+        page = list_documents(self._seen().chosen(kb_name), ListQuery(filter=filter_, limit=limit, offset=offset))
         return [_row(found) for found in page.found]
+
+    def get_outlinks(self, entry_id: str, kb_name: str | None = None) -> list[JsonObject]:
+        """Rows of the entries that an entry links to, each with its `relation`.
+
+        Raises:
+            NotFoundError: there is no such entry.
+        """
+        return self._neighbours(outgoing, entry_id, kb_name)
+
+    def get_backlinks(self, entry_id: str, kb_name: str | None = None) -> list[JsonObject]:
+        """Rows of the entries that link to an entry, each with its `relation`.
+
+        Raises:
+            NotFoundError: there is no such entry.
+        """
+        return self._neighbours(incoming, entry_id, kb_name)
+
+    def _neighbours(self, which: _Neighbours, entry_id: str, kb_name: str | None) -> list[JsonObject]:
+        collections = self._seen()
+        found = collections.locate(entry_id, kb_name)
+        neighbours = distinct(which(collections, found.collection, found.record.address))
+        return [{**_row(one.found), "relation": one.relation} for one in neighbours if one.found]
 
     def _seen(self) -> Collections:
         return _SEEN.get() or self.collections()
@@ -71,4 +114,5 @@ def _row(found: Found) -> JsonObject:
         "title": record.title,
         "tags": list(record.tags),
         "file_path": record.address.path,
+        "metadata": dict(record.frontmatter),
     }

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import logging
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import cast
 
@@ -13,63 +14,97 @@ from jsonschema.exceptions import SchemaError, ValidationError
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.faces.mcp.dialect import TIERS, Blocks, Bound, Call, Schema, Shown, Tier, Tool
-from commonplace.plugins.hooks import Converser, Handler, Plugin
-from commonplace.plugins.loading import Plugins, offered
+from commonplace.faces.mcp.peers import Peer
+from commonplace.plugins.calls import TOOL_SECONDS, bounded, conversing
+from commonplace.plugins.loading import Plugin, Plugins
 from commonplace.plugins.open_index import seeing
+from commonplace.plugins.values import Tell, WrongValueError, function, items, named, plain_object, text
 
-log = logging.getLogger(__name__)
+HOOK = "get_mcp_tools"
+EXPECTED = "a dict of names and dicts with description, inputSchema and handler"
+NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+"""Names of tools, as the protocol allows them."""
 
 Run = Callable[[Call, JsonObject], Shown]
 
 
+@dataclass(frozen=True, slots=True)
+class _Declared:
+    """A tool as a plugin declares it, checked."""
+
+    name: str
+    description: str
+    schema: Schema
+    answer: Callable[..., object]
+    converses: bool
+
+
 def added_tools(own: Sequence[Tool], plugins: Plugins) -> list[Tool]:
-    """The plugins' tools; one whose name is taken is skipped with a warning."""
+    """The plugins' tools; one whose name is taken is left out."""
     taken = {row.name for row in own}
     added: list[Tool] = []
     for plugin in plugins.loaded:
-        for row in _tools_of(plugin):
-            if row.name in taken:
-                log.warning("plugin %s: the tool %s is skipped: there already is one", plugin.name, row.name)
+        for declared, tier in _tools_of(plugin):
+            if declared.name in taken:
+                plugin.fault(HOOK, f"the tool {declared.name} is skipped: there already is one")
             else:
-                taken.add(row.name)
-                added.append(row)
+                taken.add(declared.name)
+                added.append(_tool(plugin, declared, tier))
     return added
 
 
-def _tools_of(plugin: Plugin) -> list[Tool]:
+def _tools_of(plugin: Plugin) -> list[tuple[_Declared, Tier]]:
     """Each tool at the lowest tier that returns it."""
-    rows: dict[str, Tool] = {}
+    rows: dict[str, tuple[_Declared, Tier]] = {}
     for tier in TIERS:
-        declared = offered(plugin, "get_mcp_tools", cast("Mapping[str, Mapping[str, object]]", {}), tier)
-        for name, body in declared.items():
-            if name not in rows:
-                row = _tool(plugin, name, body, tier)
-                if row is not None:
-                    rows[name] = row
+        for declared in plugin.offered(HOOK, _checked_tools, [], tier):
+            rows.setdefault(declared.name, (declared, tier))
     return list(rows.values())
 
 
-def _tool(plugin: Plugin, name: str, body: Mapping[str, object], tier: Tier) -> Tool | None:
-    schema = cast("Schema", body.get("inputSchema") or {"type": "object"})
-    handler, converse = body.get("handler"), body.get("converse")
+def _checked_tools(value: object, tell: Tell) -> list[_Declared]:
+    found: list[_Declared] = []
+    for name, body in named(value, EXPECTED, tell):
+        try:
+            found.append(_declared(name, body))
+        except WrongValueError as error:
+            tell(f"the tool {name[:60]} is {error}")
+    return found
+
+
+def _declared(name: str, body: object) -> _Declared:
+    if not NAME.fullmatch(name):
+        raise WrongValueError("a tool with such a name; expected letters, digits, `_`, `-` and `.`")
+    if not isinstance(body, Mapping):
+        raise WrongValueError(f"no dict; expected {EXPECTED}")
+    given = cast("Mapping[object, object]", body)
+    schema = plain_object(given.get("inputSchema") or {"type": "object"}, "a JSON schema as `inputSchema`")
     try:
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:
-        log.warning("plugin %s: the tool %s is skipped: %s", plugin.name, name, error.message)
-        return None
-    if not callable(handler) and not callable(converse):
-        log.warning("plugin %s: the tool %s is skipped: it has no handler", plugin.name, name)
-        return None
-    run: Run = partial(_converse, cast("Converser", converse)) if callable(converse) else _handling(handler)
-    checked = partial(_checked, Draft202012Validator(schema), run)
+        raise WrongValueError(f"a tool with a wrong inputSchema: {error.message[:100]}") from error
+    if schema.get("type") != "object":
+        raise WrongValueError("a tool whose inputSchema has another type; expected `object`")
+    converse = given.get("converse")
+    if given.get("handler") is None and converse is not None:
+        answer = function(converse, 2, "a function converse(arguments, client)")
+    else:
+        answer = function(given.get("handler"), 1, "a function handler(arguments) as `handler`")
+    description = text(given.get("description"), "its description")
+    return _Declared(name, description, schema, answer, converses=given.get("handler") is None)
+
+
+def _tool(plugin: Plugin, declared: _Declared, tier: Tier) -> Tool:
+    run: Run = partial(_converse if declared.converses else _handle, plugin, declared)
+    checked = partial(_checked, Draft202012Validator(declared.schema), run)
     return Tool(
-        name=name,
-        title=name.replace("_", " ").capitalize(),
-        description=str(body.get("description", "")),
-        bound=Bound(lambda: {"properties": dict[str, Json](), **schema}, checked),
-        output_schema=None if callable(converse) else {"type": "object"},
+        name=declared.name,
+        title=declared.name.replace("_", " ").capitalize(),
+        description=declared.description,
+        bound=Bound(lambda: {"properties": dict[str, Json](), **declared.schema}, checked),
+        output_schema=None if declared.converses else {"type": "object"},
         tier=tier,
-        asks=callable(converse),
+        asks=declared.converses,
     )
 
 
@@ -82,10 +117,20 @@ def _checked(validator: Draft202012Validator, run: Run, call: Call, arguments: J
         return run(call, dict(arguments))
 
 
-def _handling(handler: object) -> Run:
-    return lambda _, arguments: dict(cast("Handler", handler)(arguments))
+def _handle(plugin: Plugin, declared: _Declared, call: Call, arguments: JsonObject) -> Shown:
+    def answer() -> JsonObject:
+        return plain_object(declared.answer(arguments), "a dict as the answer of a tool")
+
+    del call
+    return plugin.run(declared.name, lambda: bounded(answer, TOOL_SECONDS))
 
 
-def _converse(converse: Converser, call: Call, arguments: JsonObject) -> Shown:
-    said = converse(arguments, call.peer)
-    return said if isinstance(said, str) else Blocks(tuple(said))
+def _converse(plugin: Plugin, declared: _Declared, call: Call, arguments: JsonObject) -> Shown:
+    def answer(client: Peer) -> str | Blocks:
+        said = declared.answer(arguments, client)
+        if isinstance(said, str):
+            return text(said, "the answer")
+        blocks = items(said, "text or a list of content blocks as the answer of a tool")
+        return Blocks(tuple(plain_object(block, "a content block as a dict") for block in blocks))
+
+    return plugin.run(declared.name, lambda: conversing(answer, call.peer, TOOL_SECONDS))

@@ -19,7 +19,7 @@ from commonplace.domain.slugs import slug
 from commonplace.domain.validation import Violation, violations
 from commonplace.services import writing
 from commonplace.services.collections import Collection, record_of
-from commonplace.services.extending import Moment, entry_fields, type_of
+from commonplace.services.extending import Operation, entry_fields, type_of
 from commonplace.services.relating import NearDuplicates
 from commonplace.services.writing import Intent, Written
 
@@ -80,7 +80,7 @@ def create_entry(collection: Collection, entry: NewEntry, intent: Intent = writi
     """
     prepared = _prepared(collection, schema_of(collection), entry, NearDuplicates(collection))
     written = writing.create(collection, prepared.document.address, prepared.document.raw, intent)
-    _after(collection, "after_save", prepared.document, written)
+    _after(collection, "create", prepared.document, written)
     return Saved(prepared.identifier, written, prepared.warnings, prepared.same)
 
 
@@ -104,7 +104,7 @@ def create_entries(
     saved = [one if isinstance(one, KnowledgeError) else _saved(one, next(results)) for one in prepared]
     for one, made in zip(saved, prepared, strict=True):
         if isinstance(one, Saved) and isinstance(made, _Prepared):
-            _after(collection, "after_save", made.document, one.written)
+            _after(collection, "create", made.document, one.written)
     return saved
 
 
@@ -141,11 +141,11 @@ def update_entry(
         changed = read_document(address, set_fields(document.raw, fields)) if fields else document
         content = changed.raw if body is None else edits.replace_body(changed, body)
         made.append(read_document(address, content))
-        collection.extensions.at("before_save", entry_fields(collection.name, made[-1]))
+        collection.extensions.at("before_save", entry_fields(collection.name, made[-1]), operation="update")
         return content
 
     written = writing.edit(collection, address, change, intent)
-    _after(collection, "after_save", made[-1], written)
+    _after(collection, "update", made[-1], written)
     return Saved(describe(made[-1], written.revision).id, written, warnings)
 
 
@@ -157,9 +157,9 @@ def delete_entry(collection: Collection, address: Address, intent: Intent = writ
         InvalidInputError: kind "hook": a plugin objects.
     """
     entry = entry_fields(collection.name, collection.index.document(address))
-    collection.extensions.at("before_delete", entry)
+    collection.extensions.at("before_delete", entry, operation="delete")
     written = writing.delete(collection, address, intent)
-    collection.extensions.at("after_delete", entry, written.answer_by)
+    collection.extensions.at("after_delete", entry, written.answer_by, "delete")
     return written
 
 
@@ -208,7 +208,7 @@ def _prepared(collection: Collection, schema: Schema, entry: NewEntry, duplicate
     content = set_fields(f"\n{body}".encode() if body else b"", values)
     address = _address(declared, identifier, values)
     document = read_document(address, content)
-    collection.extensions.at("before_save", entry_fields(collection.name, document))
+    collection.extensions.at("before_save", entry_fields(collection.name, document), operation="create")
     return _Prepared(identifier, document, warnings, duplicates.of(identifier, document))
 
 
@@ -256,14 +256,18 @@ def _merged(declared: EntryType | None, values: JsonObject, changes: JsonObject)
     return fields
 
 
-def _after(collection: Collection, moment: Moment, document: Document, written: Written) -> None:
+def _after(collection: Collection, operation: Operation, document: Document, written: Written) -> None:
     """What plugins do once an entry is written, from what was written: to look for it again could fail."""
-    if collection.extensions.hooks.get(moment):
-        collection.extensions.at(moment, entry_fields(collection.name, document), written.answer_by)
+    if collection.extensions.hooks.get("after_save"):
+        entry = entry_fields(collection.name, document)
+        collection.extensions.at("after_save", entry, written.answer_by, operation)
 
 
 def _checked(collection: Collection, schema: Schema, entry_type: str, values: JsonObject) -> tuple[Violation, ...]:
-    found = (*violations(schema, entry_type, values), *collection.extensions.violations(entry_type, values))
+    found = (
+        *violations(schema, entry_type, values),
+        *collection.extensions.violations(entry_type, values, collection.name),
+    )
     if found and schema.enforce:
         raise InvalidInputError(
             f"The entry breaks its type {entry_type!r}: {'; '.join(map(str, found))}.",

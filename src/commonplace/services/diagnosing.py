@@ -24,15 +24,15 @@ SHOWN = 3
 """How many names a message gives before it counts."""
 
 
-def plugins(set_aside: Iterable[tuple[str, str]]) -> Iterator[Trouble]:
-    """Plugins that are installed and not used.
+def plugins(faults: Iterable[tuple[str, str]]) -> Iterator[Trouble]:
+    """Plugins that are installed and not used, or of which something is not used.
 
     Args:
-        set_aside: Name and reason of each.
+        faults: A plugin's name, and what is wrong with it.
     """
-    for name, reason in set_aside:
+    for name, message in faults:
         hint = "Mend or update the package that names it, or uninstall it."
-        yield Trouble("plugin", Severity.WARNING, name, f"The plugin is not used: {reason}", hint)
+        yield Trouble("plugin", Severity.WARNING, name, message, hint)
 
 
 def collection(one: Collection) -> Iterator[Trouble]:

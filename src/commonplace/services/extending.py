@@ -18,11 +18,12 @@ DEFAULT_TYPE = "note"
 """The type of an entry that states none."""
 
 Moment: TypeAlias = Literal["before_save", "after_save", "before_delete", "after_delete", "before_index"]
-Hook: TypeAlias = "Callable[[JsonObject, Deadline | None], None]"
-"""Given the entry (its fields, `id`, `kb_name`, `entry_type`, `body`) and, where the write is done, until when its
-answer may wait. What a before-hook raises stops the write."""
-Validator: TypeAlias = "Callable[[str, JsonObject], Sequence[Violation]]"
-"""Given an entry's type and fields."""
+Operation: TypeAlias = Literal["create", "update", "delete", ""]
+Hook: TypeAlias = "Callable[[JsonObject, Deadline | None, str], None]"
+"""Given the entry (its fields, `id`, `kb_name`, `entry_type`, `body`), where the write is done until when its answer
+may wait, and the operation. What a before-hook raises stops the write."""
+Validator: TypeAlias = "Callable[[str, JsonObject, str], Sequence[Violation]]"
+"""Given an entry's type, its fields, and the name of its base."""
 Supplement: TypeAlias = Callable[[str], JsonObject]
 """Given the name of a base, what an orientation in it holds besides."""
 
@@ -40,23 +41,26 @@ class Extensions:
     presets: Mapping[str, JsonObject] = field(default_factory=dict[str, JsonObject])
     """Whole `kb.yaml` files as objects, by name, that a schema can begin with."""
 
-    def at(self, moment: Moment, entry: JsonObject, answer_by: Deadline | None = None) -> None:
+    def at(
+        self, moment: Moment, entry: JsonObject, answer_by: Deadline | None = None, operation: Operation = ""
+    ) -> None:
         """Call the hooks of a moment, in the order of the plugins.
 
         Args:
             moment: Which.
             entry: What is written or deleted.
             answer_by: After a write, until when its answer may wait for the hooks.
+            operation: What kind of write it is, where that is known.
 
         Raises:
             InvalidInputError: kind "hook": a hook before a write refused it.
         """
         for hook in self.hooks.get(moment, ()):
-            hook(entry, answer_by)
+            hook(entry, answer_by, operation)
 
-    def violations(self, entry_type: str, values: JsonObject) -> list[Violation]:
-        """What the plugins' validators find."""
-        return [found for validator in self.validators for found in validator(entry_type, values)]
+    def violations(self, entry_type: str, values: JsonObject, collection: str) -> list[Violation]:
+        """What the plugins' validators find in an entry of a collection, named."""
+        return [found for validator in self.validators for found in validator(entry_type, values, collection)]
 
     def supplement(self, name: str) -> dict[str, Json]:
         """What the plugins add to the orientation in a base."""

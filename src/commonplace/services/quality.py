@@ -101,7 +101,8 @@ def _of_record(collection: Collection, schema: Schema, record: Record) -> Iterat
     yield from _stale(collection, schema, record)
     values = {"title": record.title, **record.frontmatter}
     entry_type = record.type or DEFAULT_TYPE
-    for violation in (*violations(schema, entry_type, values), *collection.extensions.violations(entry_type, values)):
+    added = collection.extensions.violations(entry_type, values, collection.name)
+    for violation in (*violations(schema, entry_type, values), *added):
         if not (record.type == "event" and violation.field == "date" and violation.rule == "required"):
             yield _issue(collection, record, "schema_violation", Severity.WARNING, f"{violation}.", violation.field)
 

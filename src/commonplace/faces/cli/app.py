@@ -108,19 +108,33 @@ def _app(names: Sequence[str], parts: Parts) -> typer.Typer:
 
 
 def _add_plugins(app: typer.Typer, parts: Parts) -> None:
-    """Add the commands of plugins; one that is no command is left out, and the log says so."""
-    for name, function in parts.commands().items():
+    for name, function in usable_commands(parts).items():
+        _add(app, name, function)
+
+
+def _add(app: typer.Typer, name: str, function: Callable[..., object]) -> None:
+    if isinstance(function, typer.Typer):
+        app.add_typer(function, name=name)
+    else:
+        app.command(name)(_ended(name, function))
+
+
+def usable_commands(parts: Parts) -> dict[str, Callable[..., object]]:
+    """The commands of plugins; one that is no command is left out, and its plugin is told why."""
+    usable: dict[str, Callable[..., object]] = {}
+    for name, added in parts.commands().items():
         if name in COMMANDS:
-            log.warning("the command %s of a plugin is skipped: there already is one", name)
+            added.refuse(f"the command {name} is skipped: there already is one")
             continue
         alone = typer.Typer()
-        alone.command(name)(function)
         try:
+            _add(alone, name, added.function)
             get_command(alone)
         except Exception as error:  # noqa: BLE001 - somebody else's code: whatever it is must not stop the others
-            log.warning("the command %s of a plugin is skipped: %s", name, error)
+            added.refuse(f"the command {name} is skipped: {str(error)[:200]}")
         else:
-            app.command(name)(_ended(name, function))
+            usable[name] = added.function
+    return usable
 
 
 def _ended(name: str, function: Callable[..., object]) -> Callable[..., object]:

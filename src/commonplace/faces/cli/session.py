@@ -68,10 +68,20 @@ class Parts:
     """What there is to say of the git command."""
     examine: Callable[[Path, Settings], Iterable[Trouble]]
     """What there is to say of one folder's repository and locks."""
-    commands: Callable[[], Mapping[str, Callable[..., object]]] = dict
+    commands: Callable[[], Mapping[str, AddedCommand]] = dict
     """Loads the plugins and gives the subcommands that they add, by name."""
-    set_aside: Callable[[], Sequence[tuple[str, str]]] = tuple
-    """Loads the plugins and gives the name of each that is not used, with the reason."""
+    plugin_faults: Callable[[Settings], Sequence[tuple[str, str]]] = lambda _: ()
+    """Loads the plugins and gives the name of each in which something is wrong, with what that is."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddedCommand:
+    """A subcommand that a plugin adds."""
+
+    function: Callable[..., object]
+    """Or a `typer.Typer`."""
+    refuse: Callable[[str], None]
+    """Told why it cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,13 +49,15 @@ def command(
 
 
 def _looked_at(session: Session) -> Iterator[Trouble]:
+    from commonplace.faces.cli.app import usable_commands
     from commonplace.faces.cli.examining import outside, places
 
     yield Trouble("program", None, "commonplace", f"{__version__} on Python {platform.python_version()}.")
     yield session.parts.git_command()
     yield from places.settings(session.flags)
     yield from places.places(session.settings)
-    yield from diagnosing.plugins(session.parts.set_aside())
+    usable_commands(session.parts)
+    yield from diagnosing.plugins(session.parts.plugin_faults(session.settings))
     yield from _folders(session)
     yield outside.port(session.settings)
     yield from outside.client_entries()
