@@ -6,6 +6,7 @@ import http.client
 import io
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -232,3 +233,49 @@ def create_key(*arguments: str) -> str:
     done = commonplace("keys", "create", *arguments)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
+
+
+def request(method: str, path: str, headers: Mapping[str, str], body: bytes = b"") -> bytes:
+    """A request as bytes; without `Host` among the headers it is this machine."""
+    told = {"Host": "localhost", **headers}
+    if body:
+        told.setdefault("Content-Length", str(len(body)))
+    lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in told.items())]
+    return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+def exchanged(server: Server, sent: bytes) -> bytes:
+    """What comes back on one connection until the server closes it."""
+    with server.connect() as connection:
+        connection.sendall(sent)
+        received = bytearray()
+        while piece := connection.recv(65_536):
+            received += piece
+    return bytes(received)
+
+
+def statuses(received: bytes) -> list[int]:
+    """The statuses of the answers on a connection."""
+    return [int(found) for found in re.findall(rb"HTTP/1\.1 (\d{3}) [A-Z]", received)]
+
+
+def answered(
+    server: Server, method: str, path: str, headers: Mapping[str, str], body: object = None
+) -> tuple[int, Any]:
+    """Status and JSON of one request whose headers are sent as they are given."""
+    raw = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+    received = exchanged(server, request(method, path, {"Connection": "close", **headers}, raw))
+    head, _, content = received.partition(b"\r\n\r\n")
+    (status,) = statuses(received)
+    assert b"content-type: application/json\r\n" in head.lower() + b"\r\n", received
+    return status, json.loads(content)
+
+
+def head_of(server: Server, sent: bytes) -> dict[str, str]:
+    """The status and the headers of an answer, names in lower case; a header that is there twice is joined."""
+    first, *lines = exchanged(server, sent).partition(b"\r\n\r\n")[0].decode().split("\r\n")
+    found = {"status": first.split(" ")[1]}
+    for name, _, value in (line.partition(": ") for line in lines):
+        key = name.lower()
+        found[key] = f"{found[key]}, {value}" if key in found else value
+    return found

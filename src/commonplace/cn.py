@@ -81,7 +81,7 @@ def _serve(place: SpacePlace, settings: Settings, say: Say) -> None:
     from commonplace.faces.late import end_loading
     from commonplace.faces.mcp.server import build_server
     from commonplace.faces.mcp.toolsets.pages import PAGES
-    from commonplace.faces.mcp.transports import Lifetime, serve_stdio
+    from commonplace.faces.mcp.transports.stdio import Lifetime, serve_stdio
 
     server = build_server(PAGES, place.services, settings.tier or PAGES.default_tier)
     say("MCP server running on stdio")

@@ -22,8 +22,9 @@ from commonplace.faces.http.names import is_loopback, names_of
 from commonplace.faces.http.serving import Address, listening, serve
 from commonplace.faces.late import end_loading
 from commonplace.faces.mcp.dialect import Dialect, Tier
-from commonplace.faces.mcp.http import Offer, Sse, StreamableHttp, max_body
+from commonplace.faces.mcp.quotas import Quota
 from commonplace.faces.mcp.server import build_server
+from commonplace.faces.mcp.transports.http import Offer, Sse, StreamableHttp, max_body
 from commonplace.faces.rest.app import PREFIX, RestApi
 from commonplace.spaces import toolset_of
 
@@ -128,8 +129,10 @@ def _offer(settings: Settings, workplace: Workplace, dialects: Dialects) -> Offe
 
         return extended(found, workplace.plugins)
 
+    quota = Quota()
+
     def build(name: str, tier: Tier) -> McpServer:
-        return build_server(dialect(name), workplace.services, tier)
+        return build_server(dialect(name), workplace.services, tier, quota)
 
     return Offer(names, usual, build, lambda name: dialect(name).default_tier, CONFINED)
 

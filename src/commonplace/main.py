@@ -114,7 +114,7 @@ def _serve(settings: Settings) -> None:
         dialect = extended(dialect, workplace.plugins)
     from commonplace.faces.late import end_loading
     from commonplace.faces.mcp.server import build_server
-    from commonplace.faces.mcp.transports import Lifetime, serve_stdio
+    from commonplace.faces.mcp.transports.stdio import Lifetime, serve_stdio
 
     server = build_server(dialect, workplace.services, settings.tier or dialect.default_tier)
 

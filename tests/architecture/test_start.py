@@ -42,10 +42,10 @@ def test_the_domain_loads_no_framework(module: str) -> None:
 
 
 def test_a_server_loads_what_serves_its_calls_after_the_first_answer(tmp_path: Path) -> None:
-    serving = "from commonplace.faces.mcp import transports; from commonplace.main import main; "
-    begun = _modules_after(f"{serving}transports.serve_stdio = lambda *_: None; main(['mcp', {str(tmp_path)!r}])")
+    serving = "from commonplace.faces.mcp.transports import stdio; from commonplace.main import main; "
+    begun = _modules_after(f"{serving}stdio.serve_stdio = lambda *_: None; main(['mcp', {str(tmp_path)!r}])")
     ended = _modules_after(
-        f"{serving}transports.serve_stdio = lambda _, lifetime: lifetime.start(); main(['mcp', {str(tmp_path)!r}])"
+        f"{serving}stdio.serve_stdio = lambda _, lifetime: lifetime.start(); main(['mcp', {str(tmp_path)!r}])"
     )
     late = {"commonplace.faces.mcp.toolsets.kb.entries", "commonplace.services.searching", "tantivy", "yaml"}
     assert "commonplace.faces.mcp.toolsets.kb" in begun

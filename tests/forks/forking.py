@@ -26,7 +26,7 @@ PARTS = (
     "commonplace.spaces",
     "commonplace.embed",
     "commonplace.faces.mcp.server",
-    "commonplace.faces.mcp.transports",
+    "commonplace.faces.mcp.transports.stdio",
     "commonplace.hosting",
     "commonplace.index",
     "commonplace.plugins.loading",

@@ -1,18 +1,16 @@
-"""Requests byte by byte, as attackers and careless proxies send them: framing, origins, types of bodies, rates."""
+"""Requests byte by byte, as attackers and careless proxies send them: framing, origins, types, methods, messages."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from serving import REVISION, Server, rpc_request, served
+from serving import REVISION, Server, answered, exchanged, head_of, request, rpc_request, served, statuses
 from support import new_repo
 from wiki_base import NOTES
 
@@ -50,44 +48,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield running
 
 
-def request(method: str, path: str, headers: Mapping[str, str], body: bytes = b"") -> bytes:
-    """A request as bytes; without `Host` among the headers it is this machine."""
-    told = {"Host": "localhost", **headers}
-    if body:
-        told.setdefault("Content-Length", str(len(body)))
-    lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in told.items())]
-    return "\r\n".join([*lines, "", ""]).encode() + body
-
-
 NEXT = request("GET", "/health", {"Connection": "close"})
 """A request that a connection answers if it is still used, and closes after."""
-
-
-def exchanged(server: Server, sent: bytes) -> bytes:
-    """What comes back on one connection until the server closes it."""
-    with server.connect() as connection:
-        connection.sendall(sent)
-        received = bytearray()
-        while piece := connection.recv(65_536):
-            received += piece
-    return bytes(received)
-
-
-def statuses(received: bytes) -> list[int]:
-    """The statuses of the answers on a connection."""
-    return [int(found) for found in re.findall(rb"HTTP/1\.1 (\d{3}) [A-Z]", received)]
-
-
-def answered(
-    server: Server, method: str, path: str, headers: Mapping[str, str], body: object = None
-) -> tuple[int, Any]:
-    """Status and JSON of one request whose headers are sent as they are given."""
-    raw = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
-    received = exchanged(server, request(method, path, {"Connection": "close", **headers}, raw))
-    head, _, content = received.partition(b"\r\n\r\n")
-    (status,) = statuses(received)
-    assert b"content-type: application/json\r\n" in head.lower() + b"\r\n", received
-    return status, json.loads(content)
 
 
 @pytest.mark.parametrize("path", [f"{API}/pages/Smuggled", "/mcp", "/sse/messages"])
@@ -210,16 +172,6 @@ def test_what_declares_json_in_any_spelling_and_what_has_no_body_is_taken(server
     assert status == 202
 
 
-def head_of(server: Server, sent: bytes) -> dict[str, str]:
-    """The status and the headers of an answer, names in lower case; a header that is there twice is joined."""
-    first, *lines = exchanged(server, sent).partition(b"\r\n\r\n")[0].decode().split("\r\n")
-    found = {"status": first.split(" ")[1]}
-    for name, _, value in (line.partition(": ") for line in lines):
-        key = name.lower()
-        found[key] = f"{found[key]}, {value}" if key in found else value
-    return found
-
-
 def test_pages_of_an_allowed_origin_may_ask_and_read(server: Server) -> None:
     asks = {"Origin": ALLOWED, "Access-Control-Request-Method": "PUT", "Connection": "close"}
     asks["Access-Control-Request-Headers"] = "authorization,content-type,mcp-protocol-version"
@@ -257,64 +209,137 @@ def test_nobody_else_is_told_that_pages_may_ask(server: Server) -> None:
     assert "access-control-allow-headers" not in odd
 
 
-@contextmanager
-def limited(folder: Path, *arguments: str, key: str = "") -> Iterator[Server]:
-    """A server that takes twenty calls a minute."""
-    repo = new_repo(folder / "limited", {"A.md": "# A\n"})
-    env = {"XDG_CACHE_HOME": str(folder / "cache"), "XDG_STATE_HOME": str(folder / "state")}
-    env |= {"OTTERWIKI_API_KEY": key} if key else {}
-    with served(repo.path, "--rate-limit", "20", *arguments, env=env) as running:
-        yield running
+@pytest.mark.parametrize(
+    ("method", "below", "allowed"),
+    [
+        ("PUT", "/attachments", "GET, HEAD, POST"),
+        ("PATCH", "/attachments", "GET, HEAD, POST"),
+        ("DELETE", "/attachments", "GET, HEAD, POST"),
+        ("OPTIONS", "/attachments", "GET, HEAD, POST"),
+        ("PUT", "/history", "GET, HEAD"),
+        ("POST", "/history", "GET, HEAD"),
+        ("DELETE", "/history", "GET, HEAD"),
+        ("PUT", "/rename", "POST"),
+        ("GET", "/rename", "POST"),
+        ("POST", "", "GET, HEAD, PUT, PATCH, DELETE"),
+        ("TRACE", "", "GET, HEAD, PUT, PATCH, DELETE"),
+    ],
+)
+def test_a_method_that_a_path_does_not_take_names_those_that_it_does(
+    method: str, below: str, allowed: str, server: Server
+) -> None:
+    pages = server.ask("GET", f"{API}/pages").json["total"]
+    sent = {"content": "x\n", "revision": "", "filename": "x", "old_string": "a", "new_string": "b", "new_path": "x"}
+    headers = {"Content-Type": "application/json", "Connection": "close"}
+    told = request(method, f"{API}/pages/Hub{below}", headers, json.dumps(sent).encode())
+    assert head_of(server, told)["status"] == "405"
+    assert head_of(server, told)["allow"] == allowed
+    assert server.ask("GET", f"{API}/pages").json["total"] == pages
 
 
-ROUTES = (f"{API}/pages", "/mcp", "/metrics", f"{API}/openapi.json", "/nothing", "/sse/messages")
+def test_every_route_says_in_json_what_methods_it_takes(server: Server) -> None:
+    for method, path, allowed in (
+        ("DELETE", "/health", "GET, HEAD"),
+        ("PUT", "/metrics", "GET, HEAD"),
+        ("POST", f"{API}/openapi.json", "GET, HEAD"),
+        ("PUT", f"{API}/search", "GET, HEAD"),
+        ("GET", f"{API}/reindex", "POST"),
+        ("PUT", "/mcp", "GET, POST, DELETE"),
+        ("OPTIONS", "/mcp/kb", "GET, POST, DELETE"),
+        ("DELETE", "/sse", "GET"),
+        ("GET", "/sse/messages", "POST"),
+    ):
+        told = head_of(server, request(method, path, {"Connection": "close"}))
+        assert (told["status"], told["allow"]) == ("405", allowed), path
+        status, said = answered(server, method, path, {})
+        assert (status, said["kind"], bool(said["hint"])) == (405, "method", True)
+    for method in ("GET", "PUT", "DELETE"):
+        told = head_of(server, request(method, "/mcp", {"MCP-Protocol-Version": REVISION, "Connection": "close"}))
+        assert (told["status"], told["allow"]) == ("405", "POST")
 
 
-def test_calls_count_by_key_and_are_refused_on_every_route(tmp_path: Path) -> None:
-    with limited(tmp_path, "--sse", key="secret") as server:
-        answers = [server.ask("GET", f"{API}/pages", key="secret").status for _ in range(25)]
-        assert answers[:20] == [200] * 20
-        assert 429 in answers[20:]
-        for route in ROUTES:
-            refused = server.ask("POST", route, {}, key="secret")
-            assert (refused.status, refused.json["code"]) == (429, "rate_limited"), route
-            assert 1 <= int(refused.headers["retry-after"]) <= 3
-        assert server.ask("GET", f"{API}/pages").status == 401, "another caller is counted by itself"
-        assert server.ask("GET", "/health").status == 200
+def test_a_page_of_the_name_of_an_operation_is_written_where_it_is_meant(server: Server) -> None:
+    for name in ("history", "attachments", "rename"):
+        created = server.page("PUT", f"Hub/{name}", {"content": "x\n"})
+        assert created.status == 201, created.body
+        sent = {"content": "y\n", "revision": created.json["revision"]}
+        assert server.ask("PUT", f"{API}/pages/Hub/{name}", sent).status == 200, "an existing page wins"
+        assert server.ask("DELETE", f"{API}/pages/Hub/{name}").status == 200
+        assert server.ask("DELETE", f"{API}/pages/Hub/{name}").status == 405
 
 
-def test_wrong_keys_count_most_and_keep_nobody_else_out(tmp_path: Path) -> None:
-    with limited(tmp_path, key="secret") as server:
-        wrong = [server.ask("GET", f"{API}/pages", key=f"wrong {number}") for number in range(10)]
-        assert [answer.status for answer in wrong] == [401] + [429] * 9
-        assert 50 <= int(wrong[-1].headers["retry-after"]) <= 60
-        assert server.ask("POST", "/mcp", {}, key="wrong").status == 429
-        assert server.ask("GET", f"{API}/pages").status == 429, "counted by address"
-        assert server.ask("GET", f"{API}/pages", key="secret").status == 200
+@pytest.mark.parametrize("path", ["%2FHub", "%2Fabs", "/Hub", "%2F%2Fabs", "//abs", "a%2F%2Fb", "a//b", "%2F", "/"])
+def test_an_absolute_path_is_refused_in_every_spelling(path: str, server: Server) -> None:
+    pages = server.ask("GET", f"{API}/pages").json["total"]
+    headers = {"Content-Type": "application/json"}
+    for method, url, body in (
+        ("GET", f"{API}/pages/{path}", None),
+        ("PUT", f"{API}/pages/{path}", {"content": "x\n"}),
+        ("DELETE", f"{API}/pages/{path}", None),
+        ("GET", f"{API}/pages/{path}/history", None),
+        ("POST", f"{API}/pages/{path}/rename", {"new_path": "New"}),
+        ("POST", f"{API}/pages/{path}/attachments", {"filename": "x.txt", "content": "aGk="}),
+        ("GET", f"{API}/links/{path}", None),
+    ):
+        status, said = answered(server, method, url, headers, body)
+        assert (status, said["kind"]) == (422, "path"), (method, url, said)
+    renamed = server.page("POST", "Hub", {"new_path": "/abs"}, below="/rename")
+    assert (renamed.status, renamed.json["kind"]) == (422, "path")
+    for tool, arguments in (("write_note", {"content": "x\n"}), ("read_note", {}), ("get_history", {})):
+        assert server.call("wiki", tool, {"path": "/abs", **arguments})["isError"], tool
+    assert server.ask("GET", f"{API}/pages").json["total"] == pages
 
 
-def test_calls_that_need_no_key_count_by_address(tmp_path: Path) -> None:
-    with limited(tmp_path) as server:
-        assert [server.ask("GET", f"{API}/pages").status for _ in range(20)] == [200] * 20
-        for route in ROUTES:
-            assert server.ask("GET", route).status == 429, route
+DEEP = b"[" * 5000 + b"]" * 5000
+MALFORMED: tuple[tuple[bytes, int, int | str | None], ...] = (
+    (b'{"jsonrpc":"2.0","id":7,"method":"ping","params":{"x":%s}}' % DEEP, -32600, 7),
+    (b'{"jsonrpc":"1.0","id":7,"method":"ping"}', -32600, 7),
+    (b'{"jsonrpc":"2.0","id":"seven","method":5}', -32600, "seven"),
+    (b'{"jsonrpc":"2.0","id":7,"method":"ping","params":[1]}', -32600, 7),
+    (b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}', -32600, None),
+    (b'[{"jsonrpc":"2.0","id":7,"method":"ping"}]', -32600, None),
+    (b'{"jsonrpc":"2.0","id":7,', -32700, None),
+    (b"\xff", -32700, None),
+)
+"""A message, and code and id of the error that answers it."""
 
 
-def test_behind_a_proxy_the_address_is_the_one_that_it_names(tmp_path: Path) -> None:
-    with limited(tmp_path, "--public-url", "https://notes.example.org", key="secret") as server:
-        for number in range(3):
-            told = {"X-Forwarded-For": f"198.51.100.{number}, 203.0.113.7"}
-            expected = 401 if number == 0 else 429
-            assert server.ask("GET", f"{API}/pages", key="wrong", headers=told).status == expected
-        told = {"X-Forwarded-For": "203.0.113.7, 198.51.100.9"}
-        assert server.ask("GET", f"{API}/pages", key="wrong", headers=told).status == 401
+@pytest.mark.parametrize("way", ["older", "newer", "sse", "opening"])
+def test_a_malformed_message_is_answered_with_its_code_and_its_id(way: str, server: Server) -> None:
+    headers = {"Content-Type": "application/json"} | ACCEPT
+    path = "/mcp"
+    with server.connect() as stream:
+        if way == "older":
+            opened = head_of(
+                server, request("POST", path, headers | {"Connection": "close"}, json.dumps(INITIALIZE).encode())
+            )
+            headers["Mcp-Session-Id"] = opened["mcp-session-id"]
+        elif way == "newer":
+            headers |= {"MCP-Protocol-Version": REVISION, "Mcp-Method": "ping"}
+        elif way == "sse":
+            stream.sendall(request("GET", "/sse", {}))
+            received = b""
+            while b"session_id=" not in received or not received.endswith(b"\r\n\r\n"):
+                received += stream.recv(1000)
+            (path,) = re.findall(r"/sse/messages\?session_id=\w+", received.decode())
+        for raw, code, identifier in MALFORMED:
+            status, said = answered(server, "POST", path, headers, raw)
+            assert (status, said["error"]["code"], said["id"]) == (400, code, identifier), raw[:60]
+            assert said["jsonrpc"] == "2.0"
+    assert not [line for line in server.lines if "Traceback" in line]
 
 
-def test_without_a_proxy_nobody_chooses_an_address(tmp_path: Path) -> None:
-    with limited(tmp_path, key="secret") as server:
-        told = [{"X-Forwarded-For": f"203.0.113.{number}"} for number in range(3)]
-        answers = [server.ask("GET", f"{API}/pages", key="wrong", headers=one).status for one in told]
-        assert answers == [401, 429, 429]
+def test_a_client_that_takes_no_type_of_answer_is_told_so_in_json(server: Server) -> None:
+    for era, method in product(({}, {"MCP-Protocol-Version": REVISION}), ("POST", "GET")):
+        if method == "GET" and era:
+            continue
+        headers = {"Content-Type": "application/json", "Accept": "text/html"} | era
+        status, said = answered(server, method, "/mcp", headers, INITIALIZE if method == "POST" else None)
+        assert (status, said["kind"]) == (406, "accept")
+        assert said["hint"] == "Send Accept: application/json, text/event-stream."
+    for path in ("/sse/messages", "/sse/messages?session_id=x", "/sse/messages?session_id=" + "0" * 32):
+        status, said = answered(server, "POST", path, {"Content-Type": "application/json"}, INITIALIZE)
+        assert (status, said["kind"]) in {(400, "session"), (404, "session")}
 
 
 def test_an_answer_leaves_at_once_and_in_one_piece(server: Server) -> None:

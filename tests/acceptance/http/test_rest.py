@@ -185,7 +185,8 @@ def test_a_page_named_history_wins_over_the_history(used: tuple[Server, GitRepo]
     server, repo = used
     repo.commit("One", **{"notes.md": "n\n"})
     assert "history" in server.ask("GET", f"{API}/pages/notes/history").json
-    assert server.ask("PUT", f"{API}/pages/notes/history", {"content": "page\n"}).status == 201
+    assert server.ask("PUT", f"{API}/pages/notes/history", {"content": "page\n"}).status == 405
+    assert server.ask("PUT", f"{API}/pages/notes%2Fhistory", {"content": "page\n"}).status == 201
     assert server.ask("GET", f"{API}/pages/notes/history").json["content"] == "page\n"
     assert server.ask("GET", f"{API}/pages/notes/history/history").json["path"] == "notes/history"
     assert server.ask("DELETE", f"{API}/pages/notes/history").status == 200

@@ -87,8 +87,8 @@ async def _nothing(scope: Scope, receive: Receive, send: Send) -> None:
 
 async def _no_method(scope: Scope, receive: Receive, send: Send) -> None:
     del scope, receive
-    error = InvalidInputError("This URL does not take this method.", kind="method", hint="It takes GET.")
-    await send_refusal(send, error, status=405, headers=(("allow", "GET"),))
+    error = InvalidInputError("This URL does not take this method.", kind="method", hint="It takes GET and HEAD.")
+    await send_refusal(send, error, status=405, headers=(("allow", "GET, HEAD"),))
 
 
 _HEALTH = Part("/health", _health, Rules(small_body, lambda _: True), is_document=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Lock
@@ -22,14 +22,11 @@ from mcp.shared.subscriptions import ResourcesListChanged, ResourceUpdated, Serv
 
 from commonplace.faces.access.callers import caller_of
 from commonplace.faces.mcp.dialect import Call, Followed, Resources
+from commonplace.faces.mcp.quotas import Quota, check_followed
 from commonplace.faces.mcp.running import Runner
 from commonplace.faces.mcp.sdk import Context, at_end, scope_of, session_of
 from commonplace.services.noticing import Notice
 
-MAX_FOLLOWERS = 2_000
-"""Sessions and streams at once."""
-MAX_FOLLOWED = 1_000
-"""Resources that one of them follows."""
 WATCHED_TIMEOUT = 20.0
 """Seconds that a client waits at the most until changes are noticed, right after a start."""
 TELL_TIMEOUT = 5.0
@@ -46,6 +43,10 @@ class _Follower:
     """The collections that its caller may use; None for all."""
     listing: bool
     """Whether it is told when resources come or go."""
+    client: str
+    """Whose it is, as `Quota` counts."""
+    asked: set[str] = field(default_factory=set[str])
+    """The URIs that are counted."""
     uris: dict[str, Callable[[], Followed | None]] = field(default_factory=dict[str, Callable[[], Followed | None]])
     """What finds out what stands behind each URI that it follows."""
     known: dict[str, Followed] = field(default_factory=dict[str, Followed])
@@ -58,9 +59,11 @@ class Following:
     Args:
         resources: What can be followed.
         runner: Knows who may see what.
+        quota: How much clients may follow.
     """
 
-    def __init__(self, resources: Resources, runner: Runner) -> None:
+    def __init__(self, resources: Resources, runner: Runner, quota: Quota) -> None:
+        self._quota = quota
         self._resources = resources
         self._runner = runner
         self._lock = Lock()
@@ -70,24 +73,26 @@ class Following:
             resources.changes(self._changed)
 
     async def begin(self, context: Context, _: types.NotificationParams) -> None:
-        """A session of the older era is there."""
+        """A session of the older era is there; one too many is not told of changes."""
+        with suppress(MCPError):
+            self._begin(context)
+
+    def _begin(self, context: Context) -> _Follower:
         key = session_of(context)
-        loop = asyncio.get_running_loop()
-        told = partial(_hand_over, loop, context.session)
-        self._add(key, _Follower(told, _seen(context), listing=True))
+        with self._lock:
+            known = self._followers.get(key)
+        if known is not None:
+            return known
+        told = partial(_hand_over, asyncio.get_running_loop(), context.session)
+        follower = _Follower(told, _seen(context), listing=True, client=_client(context))
+        self._add(key, follower)
         at_end(context, partial(self._remove, key))
+        return follower
 
     async def subscribe(self, context: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
         """Tell this session of a resource from now on."""
-        key = session_of(context)
-        with self._lock:
-            missing = key not in self._followers
-        if missing:
-            await self.begin(context, types.NotificationParams())
-        with self._lock:
-            follower = self._followers[key]
-            if len(follower.uris) >= MAX_FOLLOWED and params.uri not in follower.uris:
-                raise _too_many()
+        follower = self._begin(context)
+        self._count(follower, [params.uri])
         await self._follow(context, follower, [params.uri])
         return types.EmptyResult()
 
@@ -98,6 +103,9 @@ class Following:
             if follower is not None:
                 follower.uris.pop(params.uri, None)
                 follower.known.pop(params.uri, None)
+                if params.uri in follower.asked:
+                    follower.asked.remove(params.uri)
+                    self._quota.remove_resources(follower.client, 1)
         return types.EmptyResult()
 
     async def listen(
@@ -106,12 +114,13 @@ class Following:
         """A stream of the newer era, until its client ends it."""
         wanted = params.notifications
         uris = list(dict.fromkeys(wanted.resource_subscriptions or ()))
-        if len(uris) > MAX_FOLLOWED:
-            raise _too_many()
+        check_followed(uris)
         bus = InMemorySubscriptionBus()
         told = partial(_publish, asyncio.get_running_loop(), bus)
-        follower = _Follower(told, _seen(context), listing=wanted.resources_list_changed is True)
+        listing = wanted.resources_list_changed is True
+        follower = _Follower(told, _seen(context), listing=listing, client=_client(context))
         async with self._member(follower):
+            self._count(follower, uris)
             await self._follow(context, follower, uris)
             return await ListenHandler(bus)(context, params)
 
@@ -125,14 +134,23 @@ class Following:
             self._remove(key)
 
     def _add(self, key: object, follower: _Follower) -> None:
+        self._quota.open_stream(follower.client)
         with self._lock:
-            if len(self._followers) >= MAX_FOLLOWERS and key not in self._followers:
-                raise MCPError(code=types.INTERNAL_ERROR, message="Too many clients follow resources; try again later.")
             self._followers[key] = follower
 
     def _remove(self, key: object) -> None:
         with self._lock:
-            self._followers.pop(key, None)
+            follower = self._followers.pop(key, None)
+            if follower is not None:
+                self._quota.close_stream(follower.client, len(follower.asked))
+                follower.asked.clear()
+
+    def _count(self, follower: _Follower, uris: Sequence[str]) -> None:
+        with self._lock:
+            new = [uri for uri in uris if uri not in follower.asked]
+            check_followed(new, len(follower.asked))
+            self._quota.add_resources(follower.client, len(new))
+            follower.asked.update(new)
 
     async def _follow(self, context: Context, follower: _Follower, uris: Sequence[str]) -> None:
         """Find out what stands behind URIs, as far as it can be known now; what comes later is looked up again."""
@@ -198,6 +216,11 @@ def _seen(context: Context) -> frozenset[str] | None:
     return caller_of(scope).collections if scope else None
 
 
+def _client(context: Context) -> str:
+    scope = scope_of(context)
+    return caller_of(scope).counted_as if scope else ""
+
+
 def _hand_over(loop: asyncio.AbstractEventLoop, session: ServerSession, events: Sequence[ServerEvent]) -> None:
     if not loop.is_closed():
         asyncio.run_coroutine_threadsafe(_send(session, events), loop)
@@ -220,7 +243,3 @@ def _publish(loop: asyncio.AbstractEventLoop, bus: InMemorySubscriptionBus, even
 async def _spread(bus: InMemorySubscriptionBus, events: Sequence[ServerEvent]) -> None:
     for event in events:
         await bus.publish(event)
-
-
-def _too_many() -> MCPError:
-    return MCPError(code=types.INVALID_PARAMS, message=f"At most {MAX_FOLLOWED} resources can be followed at once.")

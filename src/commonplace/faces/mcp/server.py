@@ -20,6 +20,7 @@ from commonplace.faces.mcp.following import Following
 from commonplace.faces.mcp.offers.prompts import Completions, PromptOffer
 from commonplace.faces.mcp.offers.resources import ResourceOffer
 from commonplace.faces.mcp.offers.skills import EXTENSION, SCHEME, SETTINGS, DirectoryParams, SkillOffer, SkillParams
+from commonplace.faces.mcp.quotas import Quota
 from commonplace.faces.mcp.running import Runner
 from commonplace.faces.mcp.sdk import Context, McpServer, State, scope_of
 from commonplace.faces.mcp.tools import Tools
@@ -32,8 +33,8 @@ LASTING: tuple[CacheableMethod, ...] = ("server/discover", "tools/list", "prompt
 """What that is; all else that a client may keep is stale at once."""
 
 
-def build_server(dialect: Dialect, services: Services, tier: Tier) -> McpServer:
-    """An SDK server that speaks a dialect over the services at one tier.
+def build_server(dialect: Dialect, services: Services, tier: Tier, quota: Quota | None = None) -> McpServer:
+    """An SDK server that speaks a dialect over the services at one tier, within a quota that servers may share.
 
     Raises:
         ConfigError: there is no such tier.
@@ -47,7 +48,9 @@ def build_server(dialect: Dialect, services: Services, tier: Tier) -> McpServer:
     prompts = PromptOffer(dialect.prompts, runner) if dialect.prompts else None
     completions = Completions(resources, prompts, runner) if resources or prompts else None
     following = (
-        Following(dialect.resources, runner) if dialect.resources and dialect.resources.can_be_followed else None
+        Following(dialect.resources, runner, quota or Quota())
+        if dialect.resources and dialect.resources.can_be_followed
+        else None
     )
     server = _Server(
         dialect.server_name,

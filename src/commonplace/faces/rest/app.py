@@ -20,8 +20,8 @@ from commonplace.faces.replies import send_json, send_refusal
 from commonplace.faces.rest.checking import MalformedError, body_of, query_of
 from commonplace.faces.rest.endpoint import MAX_BODY, MAX_UPLOAD, Asked, Endpoint, Reply
 from commonplace.faces.rest.openapi import document
-from commonplace.faces.rest.routing import Place, places
-from commonplace.faces.rest.table import PAGE, endpoints
+from commonplace.faces.rest.routing import MethodError, Option, meant, places
+from commonplace.faces.rest.table import endpoints
 from commonplace.faces.working import in_thread
 from commonplace.services.services import Services
 
@@ -44,18 +44,17 @@ class RestApi:
         with_body = scope["method"] != "HEAD"
         try:
             options = self._options(_below(scope))
-            allowed = [(place, one) for place, one in options if one.method == method]
-            if not allowed and method == "GET" and _below(scope) == DOCUMENT.encode():
-                await send_json(send, 200, self._document, with_body=with_body)
-                return
-            if not allowed:
-                await _no_endpoint(send, [one.method for _, one in options])
+            if not options:
+                await self._answer_document(send, scope, with_body=with_body)
                 return
             body = await _read(receive)
-            reads = all(one.tier != "write" for _, one in allowed)
-            reply = await _unless_gone(receive, in_thread(partial(self._answer, scope, allowed, body), reads=reads))
+            reads = all(one.tier != "write" for _, one in options if one.method == method)
+            answer = partial(self._answer, scope, method, options, body)
+            reply = await _unless_gone(receive, in_thread(answer, reads=reads))
             if reply is None:
                 return
+        except MethodError as error:
+            await send_refusal(send, error, status=405, headers=(("allow", error.allowed),))
         except MalformedError as error:
             await send_refusal(send, error, status=400)
         except KnowledgeError as error:
@@ -77,16 +76,25 @@ class RestApi:
     def _document(self) -> Json:
         return document(list(self._endpoints.values()))
 
-    def _options(self, raw_path: bytes) -> list[tuple[Place, Endpoint]]:
+    def _options(self, raw_path: bytes) -> list[Option]:
         found = places(raw_path)
         return [(place, one) for place in found for one in self._endpoints.values() if one.template == place.template]
 
-    def _answer(self, scope: Scope, allowed: Sequence[tuple[Place, Endpoint]], body: bytes) -> Reply:
+    async def _answer_document(self, send: Send, scope: Scope, *, with_body: bool) -> None:
+        if _below(scope) != DOCUMENT.encode():
+            raise NotFoundError(
+                "There is nothing at this URL.", kind="url", hint=f"{PREFIX}{DOCUMENT} lists what there is."
+            )
+        if scope["method"] not in {"GET", "HEAD"}:
+            raise MethodError(["GET"])
+        await send_json(send, 200, self._document, with_body=with_body)
+
+    def _answer(self, scope: Scope, method: str, options: Sequence[Option], body: bytes) -> Reply:
         caller = caller_of(scope)
         services = self._services.only(caller.collections)
-        if allowed[0][1].tier is not None:
+        if options[0][1].tier is not None:
             services.collections.wait_ready(READY_TIMEOUT, _untold)
-        place, endpoint = self._meant(services, caller, allowed)
+        place, endpoint = meant(options, method, partial(_is_page, services))
         with observed(f"{endpoint.method} {endpoint.template}"), noting_kept() as kept:
             _require_tier(endpoint, caller)
             reply = endpoint.run(
@@ -102,18 +110,13 @@ class RestApi:
             )
             return replace(reply, kept=tuple(in_no_commit(kept)))
 
-    def _meant(
-        self, services: Services, caller: Caller, allowed: Sequence[tuple[Place, Endpoint]]
-    ) -> tuple[Place, Endpoint]:
-        """Of a page and an operation on another page, the page when there is one."""
-        page = allowed[0]
-        if len(allowed) == 1 or page[0].template != PAGE or not allows(caller.tier, "read"):
-            return page
-        try:
-            services.wiki.finding.links(page[0].path)
-        except (NotFoundError, InvalidInputError):
-            return allowed[-1]
-        return page
+
+def _is_page(services: Services, path: str) -> bool:
+    try:
+        services.wiki.notes.read(path)
+    except (NotFoundError, InvalidInputError):
+        return False
+    return True
 
 
 async def _unless_gone(receive: Receive, work: Awaitable[Reply]) -> Reply | None:
@@ -172,15 +175,3 @@ def _if_match(scope: Scope) -> str:
 def _json(reply: Reply) -> Json:
     shown: dict[str, Json] = reply.value.model_dump(mode="python")
     return {**shown, "kept": kept_list(reply.kept)} if reply.kept else shown
-
-
-async def _no_endpoint(send: Send, methods: Sequence[str]) -> None:
-    if not methods:
-        error = NotFoundError(
-            "There is nothing at this URL.", kind="url", hint=f"{PREFIX}{DOCUMENT} lists what there is."
-        )
-        await send_refusal(send, error)
-        return
-    allowed = ", ".join(dict.fromkeys(methods))
-    error = InvalidInputError("This URL does not take this method.", kind="method", hint=f"It takes {allowed}.")
-    await send_refusal(send, error, status=405, headers=(("allow", allowed),))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from commonplace.domain.addresses import Address, parse_document_address
+from commonplace.domain.addresses import Address, parse_address, parse_document_address
 from commonplace.domain.changes import Commit, FileStat
 from commonplace.domain.errors import ConflictError, InvalidInputError, NotFoundError
 from commonplace.domain.revisions import is_revision, revision_of
@@ -33,9 +33,18 @@ class State:
         return revision_of(self.raw)
 
 
+def page_address(path: str) -> Address:
+    """The address of a page, whether or not there is one; other than elsewhere no leading `/` is forgiven.
+
+    Raises:
+        InvalidInputError: it is none.
+    """
+    return parse_address(path) if path.startswith("/") else parse_document_address(path)
+
+
 def locate(collection: Collection, path: str) -> Address | None:
     """The note of just this name, else the one that differs only in case; None when there is none, or several."""
-    address = parse_document_address(path)
+    address = page_address(path)
     for candidate in (address, _other_suffix(address)):
         if collection.index.record(candidate) is not None:
             return candidate

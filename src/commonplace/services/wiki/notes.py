@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
-from commonplace.domain.addresses import Address, parse_document_address
+from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Author
 from commonplace.domain.errors import (
     AlreadyExistsError,
@@ -136,14 +136,14 @@ class LocalNotes:
     def history(self, path: str, limit: int) -> tuple[str, list[Change]]:
         """The note's path and the commits that touched it, newest first."""
         address = locating.locate(self._collection, path)
-        commits = self._collection.store.history.log(address or parse_document_address(path), limit=limit)
+        commits = self._collection.store.history.log(address or locating.page_address(path), limit=limit)
         if address is None and not commits:
             address = locating.require(self._collection, path)
-        shown = address.id if address else parse_document_address(path).id
+        shown = address.id if address else locating.page_address(path).id
         return shown, [locating.change_of(commit) for commit in commits]
 
     def _at(self, path: str, revision: str) -> Note:
-        address = locating.locate(self._collection, path) or parse_document_address(path)
+        address = locating.locate(self._collection, path) or locating.page_address(path)
         history = self._collection.store.history
         try:
             raw = history.read(address, revision)
@@ -181,7 +181,7 @@ class LocalNotes:
         return Saved(address.id, self._revision(written), created=True)
 
     def _new_address(self, path: str) -> Address:
-        return parse_document_address(path if self._customs.retain_case else path.lower())
+        return locating.page_address(path if self._customs.retain_case else path.lower())
 
     def _saved(self, address: Address, write: Callable[[Intent], Written], revision: str, message: str) -> Saved:
         blob = locating.expected_blob(self._collection, address, revision)

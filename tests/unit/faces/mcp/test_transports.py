@@ -11,7 +11,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from commonplace.faces.mcp.transports import Lines, write_bytes
+from commonplace.faces.mcp.transports.stdio import Lines, write_bytes
 
 LARGE = b"x" * 1_000_000
 """Many times what a pipe holds."""
@@ -91,7 +91,7 @@ def test_writing_to_nobody_is_said() -> None:
 
 PRINTING = """
 import os, subprocess, sys
-from commonplace.faces.mcp.transports import standard_streams
+from commonplace.faces.mcp.transports.stdio import standard_streams
 with standard_streams() as (source, sink):
     print("printed", flush=True)
     subprocess.run(["echo", "by a child"], check=True)

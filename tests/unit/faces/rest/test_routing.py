@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from commonplace.domain.errors import InvalidInputError
-from commonplace.faces.rest.routing import Place, places
+from commonplace.faces.rest.routing import MethodError, Option, Place, meant, places
+from commonplace.faces.rest.table import endpoints
 
 
 @pytest.mark.parametrize(
@@ -38,3 +39,37 @@ def test_a_url_can_be_a_page_and_an_operation(raw: bytes, expected: list[Place])
 def test_what_is_no_utf8_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="no UTF-8"):
         places(b"/pages/%ff")
+
+
+def options(raw: bytes) -> list[Option]:
+    """Everything that a URL can mean, with its endpoints."""
+    return [(place, one) for place in places(raw) for one in endpoints() if one.template == place.template]
+
+
+@pytest.mark.parametrize(
+    ("method", "raw", "page", "otherwise"),
+    [
+        ("GET", b"/pages/a/history", "/pages/{path}", "/pages/{path}/history"),
+        ("PUT", b"/pages/a/history", "/pages/{path}", "GET, HEAD"),
+        ("DELETE", b"/pages/a/history", "/pages/{path}", "GET, HEAD"),
+        ("POST", b"/pages/a/history", "GET, HEAD, PUT, PATCH, DELETE", "GET, HEAD"),
+        ("PUT", b"/pages/a/attachments", "/pages/{path}", "GET, HEAD, POST"),
+        ("POST", b"/pages/a/attachments", "/pages/{path}/attachments", "/pages/{path}/attachments"),
+        ("GET", b"/pages/a/rename", "/pages/{path}", "POST"),
+        ("POST", b"/pages/a/rename", "/pages/{path}/rename", "/pages/{path}/rename"),
+        ("DELETE", b"/pages/a/attachments/f", "/pages/{path}", "/pages/{path}/attachments/{filename}"),
+        ("PATCH", b"/pages/a/attachments/f", "/pages/{path}", "GET, HEAD, DELETE"),
+        ("PUT", b"/pages/a%2Fhistory", "/pages/{path}", "/pages/{path}"),
+        ("POST", b"/pages/history", "GET, HEAD, PUT, PATCH, DELETE", "GET, HEAD, PUT, PATCH, DELETE"),
+        ("TRACE", b"/links", "GET, HEAD", "GET, HEAD"),
+    ],
+)
+def test_a_page_that_is_there_is_meant_and_otherwise_the_operation(
+    method: str, raw: bytes, page: str, otherwise: str
+) -> None:
+    for is_there, expected in ((True, page), (False, otherwise)):
+        try:
+            found = meant(options(raw), method, lambda _, there=is_there: there)[0].template
+        except MethodError as error:
+            found = error.allowed
+        assert found == expected, is_there

@@ -22,11 +22,11 @@ from typing import Self
 import anyio
 import anyio.lowlevel
 import anyio.to_thread
-import mcp_types as types
 from mcp.server.context import CallNext, HandlerResult
 from mcp.shared.message import SessionMessage
 
 from commonplace.faces.mcp.sdk import Context, McpServer
+from commonplace.faces.mcp.transports.messages import MessageError, read_message
 
 log = logging.getLogger(__name__)
 
@@ -80,12 +80,10 @@ class _Messages:
     async def receive(self) -> SessionMessage | Exception:
         async for line in self._lines:
             try:
-                message = types.jsonrpc_message_adapter.validate_json(line.decode("utf-8", "replace"), by_name=False)
-            except ValueError:
+                return SessionMessage(read_message(line.decode("utf-8", "replace").encode()))
+            except MessageError as error:
                 log.warning("a line of input is no JSON-RPC message")
-                await self._answers.send(_parse_error())
-            else:
-                return SessionMessage(message)
+                await self._answers.send(SessionMessage(error.answer))
         raise anyio.EndOfStream
 
     async def aclose(self) -> None:
@@ -136,11 +134,6 @@ class _Answers:
         self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
     ) -> None:
         await self.aclose()
-
-
-def _parse_error() -> SessionMessage:
-    problem = types.ErrorData(code=types.PARSE_ERROR, message="Parse error: the line is not one JSON-RPC message.")
-    return SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=None, error=problem))
 
 
 class _StartAfterFirstAnswer:

@@ -19,7 +19,8 @@ from commonplace.domain.errors import ForbiddenError, InvalidInputError, NotFoun
 from commonplace.faces.access.callers import Caller, caller_of
 from commonplace.faces.mcp.dialect import Tier
 from commonplace.faces.mcp.sdk import McpServer
-from commonplace.faces.replies import send_refusal
+from commonplace.faces.mcp.transports.bodies import checked, in_json
+from commonplace.faces.replies import send_json, send_refusal
 
 MAX_BODY = 16 * 1024 * 1024
 """Bytes of a message: an attachment of 10 MB as base64, and some."""
@@ -92,6 +93,12 @@ class StreamableHttp:
         if tier is None:
             await send_refusal(send, _not_confined(toolset))
             return
+        send = in_json(send)
+        if scope["method"] == "POST":
+            receive, malformed = await checked(scope, receive)
+            if malformed is not None:
+                await send_json(send, 400, malformed)
+                return
         manager = self._managers.get((toolset, tier)) or await self._made(toolset, tier)
         if not _is_endless(scope):
             await manager.handle_request(scope, receive, send)
@@ -141,7 +148,7 @@ class Sse:
         path: str = scope["path"]
         if path == self._prefix + MESSAGES:
             _identify(scope)
-            await self._transport.handle_post_message(scope, receive, send)
+            await self._post(scope, receive, in_json(send))
             return
         toolset = _toolset(self._offer, path, self._prefix)
         if toolset is None:
@@ -151,6 +158,14 @@ class Sse:
             await send_refusal(send, error, status=405, headers=(("allow", "GET"),))
         else:
             await self._stream(toolset, scope, receive, send)
+
+    async def _post(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] == "POST":
+            receive, malformed = await checked(scope, receive)
+            if malformed is not None:
+                await send_json(send, 400, malformed)
+                return
+        await self._transport.handle_post_message(scope, receive, send)
 
     def end_streams(self) -> None:
         """End every stream."""

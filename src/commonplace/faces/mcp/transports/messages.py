@@ -1,0 +1,155 @@
+"""Which messages are JSON-RPC, and what is answered to those that are not; the same on every transport."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TypeAlias, cast
+
+import mcp_types as types
+from pydantic import ValidationError
+from pydantic_core import from_json
+
+Id: TypeAlias = int | str
+
+MAX_TOKENS = 200_000
+"""Strings and brackets that are looked at for the id of a message that cannot be read."""
+_LIMITS = ("recursion limit", "number out of range")
+"""What the parser says of JSON that is valid, but beyond its limits."""
+_TOO_MUCH = "it is nested too deep, or a number in it is too large"
+_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
+_PAIRS = {b"]": b"[", b"}": b"{"}
+
+
+class MessageError(ValueError):
+    """What came is no JSON-RPC message."""
+
+    def __init__(self, answer: types.JSONRPCError) -> None:
+        super().__init__(answer.error.message)
+        self.answer = answer
+        """What is answered: for what is no JSON a parse error without an id, else an invalid request with its id."""
+
+
+def read_message(raw: bytes) -> types.JSONRPCMessage:
+    """A request, a notification or an answer.
+
+    Raises:
+        MessageError: it is none.
+    """
+    try:
+        message = types.jsonrpc_message_adapter.validate_json(raw, by_name=False)
+    except ValueError as error:
+        check_message(raw)
+        raise MessageError(_invalid("its form is not known", None)) from error
+    if isinstance(message, types.JSONRPCNotification):
+        check_message(raw)  # a request whose id is neither text nor a number passes for one
+    return message
+
+
+def check_message(raw: bytes, *, surrogates: bool = False) -> None:
+    """Refuse what is no request, notification or answer.
+
+    Args:
+        raw: What came.
+        surrogates: Whether halves of surrogate pairs, which JSON can spell, are left for others to refuse.
+
+    Raises:
+        MessageError: it is none.
+    """
+    try:
+        message, problem = cast("object", from_json(raw)), ""
+    except ValueError as error:
+        message, problem = _read_otherwise(raw, str(error), surrogates=surrogates)
+    if not isinstance(message, dict):
+        raise MessageError(_invalid(problem or "it is no object; batches are not taken", None))
+    envelope = cast("Mapping[str, object]", message)
+    problem = _problem(envelope) or problem
+    if problem:
+        raise MessageError(_invalid(problem, _id(envelope)))
+
+
+def _read_otherwise(raw: bytes, said: str, *, surrogates: bool) -> tuple[object, str]:
+    """What could be read of a message that the parser refused, and what is wrong with it, if anything is.
+
+    Raises:
+        MessageError: it is no JSON.
+    """
+    if "hex escape" in said:  # of half a surrogate pair, or of what is no escape
+        with suppress(ValueError, RecursionError):
+            return json.loads(raw), "" if surrogates else "it holds half a surrogate pair, which is no text"
+    if any(told in said for told in _LIMITS):
+        outline = _outline(raw)
+        if outline is None:
+            return None, _TOO_MUCH
+        with suppress(ValueError):
+            return json.loads(outline, parse_int=_int), _TOO_MUCH
+    raise MessageError(_error(types.PARSE_ERROR, "Parse error: this is not one JSON-RPC message.", None))
+
+
+def _problem(message: Mapping[str, object]) -> str:
+    """What is wrong with a message, "" when nothing is."""
+    if message.get("jsonrpc") != "2.0":
+        return 'jsonrpc must be "2.0"'
+    if "id" in message and _id(message) is None and not (message["id"] is None and "error" in message):
+        return "id must be text or a whole number"
+    if "method" not in message:
+        return _problem_of_answer(message)
+    if not isinstance(message["method"], str):
+        return "method must be text"
+    if not isinstance(message.get("params"), dict | None):
+        return "params must be an object"
+    return ""
+
+
+def _problem_of_answer(message: Mapping[str, object]) -> str:
+    if "result" not in message and "error" not in message:
+        return "it has no method"
+    try:
+        types.jsonrpc_message_adapter.validate_python(message, by_name=False)
+    except ValidationError:
+        return "it is no answer: result or error is malformed"
+    return ""
+
+
+def _id(message: Mapping[str, object]) -> Id | None:
+    given = message.get("id")
+    return given if isinstance(given, int | str) and not isinstance(given, bool) else None
+
+
+def _outline(raw: bytes) -> bytes | None:
+    """A message in which containers below the first level are empty; None when it is too long to be looked through.
+
+    Of a message whose brackets do not match it is no JSON.
+    """
+    kept: list[bytes] = []
+    stack: list[bytes] = []
+    end = 0
+    for number, token in enumerate(_TOKEN.finditer(raw)):
+        if number > MAX_TOKENS:
+            return None
+        text = token[0]
+        if len(stack) <= 1:
+            kept.append(raw[end : token.start()])
+        if text in _PAIRS and (not stack or stack.pop() != _PAIRS[text]):
+            return b""
+        if len(stack) <= 1:
+            kept.append(text)
+        if text in {b"[", b"{"}:
+            stack.append(text)
+        end = token.end()
+    return b"".join([*kept, raw[end:]]) if not stack else b""
+
+
+def _int(text: str) -> int | float:
+    """An integer; one too large for any id stands for itself as a number that is none."""
+    return int(text) if len(text) < 20 else float("inf")  # noqa: PLR2004 - digits of 64 bits
+
+
+def _invalid(problem: str, identifier: Id | None) -> types.JSONRPCError:
+    return _error(types.INVALID_REQUEST, f"Invalid request: {problem}.", identifier)
+
+
+def _error(code: int, message: str, identifier: Id | None) -> types.JSONRPCError:
+    return types.JSONRPCError(jsonrpc="2.0", id=identifier, error=types.ErrorData(code=code, message=message))
