@@ -32,6 +32,7 @@ async def checked(scope: Scope, receive: Receive) -> tuple[Receive, JsonObject |
     given = False
 
     async def again() -> Message:
+        """What was received already, then the rest."""
         nonlocal given
         if given:
             return await receive()
@@ -50,6 +51,7 @@ def in_json(send: Send) -> Send:
     replaced = False
 
     async def sent(message: Message) -> None:
+        """Send a message, or our refusal in the place of the SDK's."""
         nonlocal replaced
         if message["type"] == "http.response.start":
             status, headers = int(message["status"]), Headers(raw=message.get("headers", []))
