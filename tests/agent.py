@@ -18,6 +18,7 @@ from mcp.shared.dispatcher import ProgressFnT
 from mcp_types import CallToolResult, TextContent, Tool
 
 from forks.preloaded import preloaded
+from remotes import canary
 
 TIMEOUT = 60.0
 """Seconds that any one call may take."""
@@ -40,13 +41,15 @@ class RefusedError(AssertionError):
 class Agent:
     """A connected client whose calls return what a tool answered."""
 
-    def __init__(self, portal: BlockingPortal, client: Client) -> None:
+    def __init__(self, portal: BlockingPortal, client: Client, served: Sequence[str | Path] = ()) -> None:
+        self._served = served
         self.portal = portal
         """The loop in which the client lives, in a thread of its own."""
         self._client = client
 
     def raw(self, tool: str, /, **arguments: Any) -> CallToolResult:
         """The whole result of a call."""
+        canary.plant(self._served)  # a store that was made meanwhile, too
         result = self.portal.call(lambda: self._client.call_tool(tool, arguments, read_timeout_seconds=TIMEOUT))
         assert isinstance(result, CallToolResult)
         return result
@@ -118,12 +121,14 @@ def agent(
     """
     environment = {**os.environ, **(env or {})}
     line = None if fresh else preloaded().stand_in(environment, module)
+    served = [*arguments, environment.get("KNOWLEDGE_MCP_HOME", ""), environment.get("COMMONPLACE_KB", "")]
+    canary.plant(served)
     command, *before = line or [sys.executable, "-m", module]
     server = StdioServerParameters(command=command, args=[*before, *map(str, arguments)], env=environment)
     with start_blocking_portal() as portal:
         if log is None:
             with portal.wrap_async_context_manager(Client(server, mode=mode, **more)) as client:
-                yield Agent(portal, client)
+                yield Agent(portal, client, served)
         else:
             with (
                 log.open("w") as errors,
@@ -131,7 +136,7 @@ def agent(
                     Client(stdio_client(server, errlog=errors), mode=mode, **more)
                 ) as client,
             ):
-                yield Agent(portal, client)
+                yield Agent(portal, client, served)
 
 
 class Told:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 from pygit2.enums import ConfigLevel
 
+from remotes import canary
 from spaces.server import SearchServer, running
 from support import SOAK, Amount, Corpora, GitRepo, MakeRepo, new_repo, unpacked_corpus
 
@@ -40,6 +41,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _is_longer_in_soak(item: pytest.Item) -> bool:
     fixtures = item.fixturenames if isinstance(item, pytest.Function) else ()
     return "amount" in fixtures or item.get_closest_marker("soak") is not None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Fail an acceptance test after which a commit holds the canary of a served folder, there or in its remote."""
+    if "acceptance" in item.path.parts:
+        assert canary.found() == []
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_canary_is_committed() -> Iterator[None]:
+    """The same once more at the end, when what was still to be pushed has been."""
+    yield
+    assert canary.found(packed=True) == []
 
 
 @pytest.fixture(scope="session", autouse=True)

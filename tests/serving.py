@@ -20,6 +20,7 @@ from typing import IO, Any
 from urllib.parse import quote
 
 from forks.preloaded import Forked, started
+from remotes import canary
 from wire import INITIALIZE
 
 TIMEOUT = 60.0
@@ -195,6 +196,7 @@ def served(
     Unless it must be `fresh`, it is forked from one that has loaded the product.
     """
     line = [command, *map(str, arguments), "--port", "0"]
+    canary.plant([*arguments, (env or {}).get("KNOWLEDGE_MCP_HOME", "")])
     process = started(line, {**os.environ, **(env or {})}, streams=(DEVNULL, DEVNULL, PIPE), fresh=fresh)
     assert process.stderr is not None
     errors = io.TextIOWrapper(process.stderr)

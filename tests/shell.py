@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from forks.preloaded import Forked, preloaded, started
+from remotes import canary
 
 COMMAND = [str(Path(sys.executable).with_name("commonplace"))]
 TIMEOUT = 60.0
@@ -63,6 +64,7 @@ class Shell:
 
     def __call__(self, *arguments: str | Path, stdin: str | bytes = b"") -> Done:
         """Run one command with pipes on all three streams."""
+        canary.plant([self.folder, *arguments])
         line = [*COMMAND, *map(str, arguments)]
         environment = {**os.environ, **self.environment}
         given = stdin.encode() if isinstance(stdin, str) else stdin

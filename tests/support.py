@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.settings import default_settings
+from remotes import canary
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = Path(os.environ.get("SHARED_MATERIAL", ROOT.parent / "shared"))
@@ -69,11 +70,18 @@ class GitRepo:
     path: Path
 
     def git(self, *args: str) -> str:
-        """What the git command prints, without the last line end; a failure is an error that shows what git said."""
+        """What the git command prints, without the last line end; a failure is an error that shows what git said.
+
+        A canary in the work tree is neither shown by `git status` nor added.
+        """
+        if args[:2] in {("add", "--all"), ("add", "-A")} and len(args) == 2:
+            args = (*args, "--", ".", canary.EXCEPT)
         done = subprocess.run(["git", *args], cwd=self.path, capture_output=True, text=True, check=False, timeout=60)
         if done.returncode:
             raise AssertionError(f"git {' '.join(args)} ended with {done.returncode}: {done.stderr}")
-        return done.stdout.removesuffix("\n")
+        lines = done.stdout.splitlines(keepends=True)
+        shown = (line for line in lines if args[0] != "status" or not line.endswith(f"{canary.NAME}\n"))
+        return "".join(shown).removesuffix("\n")
 
     def write(self, path: str, content: str | bytes) -> Path:
         """Put a file in place, byte for byte."""

@@ -138,8 +138,8 @@ class Repository(Protocol):
         """One commit of the collection's files as they are now; what else is staged or changed stays as it is.
 
         Args:
-            addresses: The files to commit (a removed one counts); None for all of the collection that differ from the
-                last commit, new ones included, hidden and ignored ones not.
+            addresses: The files to commit (a removed one counts); None for all documents of the collection and its
+                `kb.yaml` that differ from the last commit, new ones included, hidden and ignored ones not.
             message: The commit's message.
             author: Who it names, or None for the configured identity.
             sign_off: Whether to add `Signed-off-by` with the committer's name.

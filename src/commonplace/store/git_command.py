@@ -141,7 +141,7 @@ def _finished(process: subprocess.Popen[bytes], name: str, timeout: float) -> Ou
             output, errors = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired as error:
             raise GitError(
-                f"git {name} did not end within {timeout:.0f} seconds.",
+                f"git {name} did not end within {timeout:.3g} seconds.",
                 kind="command",
                 hint="Try again; if it lasts, check the network and the remote.",
                 retryable=1,

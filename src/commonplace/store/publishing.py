@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from commonplace.domain.addresses import Address, parse_address
@@ -20,6 +20,7 @@ from commonplace.domain.errors import (
 )
 from commonplace.domain.ports import Progress
 from commonplace.domain.revisions import revision_of
+from commonplace.domain.schema import SCHEMA_FILE
 from commonplace.store.disk.folder import Folder
 from commonplace.store.disk.swapping import refusals
 from commonplace.store.git.committing import wording
@@ -52,8 +53,20 @@ _ABSENT = re.compile(r"does not appear to be a git repository|[Rr]epository .*no
 class Publisher:
     """One collection's commits by request and their publishing."""
 
-    def __init__(self, folder: Folder, writer: Writer, git: GitWriter, prefix: str) -> None:
+    def __init__(
+        self, folder: Folder, writer: Writer, git: GitWriter, prefix: str, hides: Callable[[Address], bool]
+    ) -> None:
+        """Begin.
+
+        Args:
+            folder: The collection's.
+            writer: Of the repository.
+            git: The same.
+            prefix: From the repository's root to the folder: "" or a path that ends in a slash.
+            hides: Whether an ignore file leaves a document out of the collection.
+        """
         self._folder = folder
+        self._hides = hides
         self._writer = writer
         self._git = git
         self._prefix = prefix
@@ -83,7 +96,7 @@ class Publisher:
             raise GitError(
                 "There is nothing to commit: the files are as the last commit has them.",
                 kind="repository",
-                hint="Write something first.",
+                hint="Write something first." if addresses else "Write something, or name other files in paths.",
             )
         try:
             changed = self._changed_by(commit)
@@ -140,10 +153,14 @@ class Publisher:
         return found
 
     def _dirty(self) -> list[Address]:
-        """The collection's files that differ from the last commit or the index, new ones included; no submodules."""
+        """The collection's documents and its schema, where they differ from the last commit or the index.
+
+        Other files in its folder are somebody else's: they are committed only where a caller names them.
+        """
         repository = self._git.repository
         paths = [path for path in repository.dirty() if path.startswith(self._prefix) and not self._is_submodule(path)]
-        return [address for path in sorted(paths) if (address := _address(path.removeprefix(self._prefix)))]
+        found = (address for path in sorted(paths) if (address := _address(path.removeprefix(self._prefix))))
+        return [one for one in found if one.path == SCHEMA_FILE or (one.is_document and not self._hides(one))]
 
     def _is_submodule(self, path: str) -> bool:
         """Whether a changed path is a submodule, in the last commit or only staged: its commits are its own."""

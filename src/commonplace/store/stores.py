@@ -132,7 +132,7 @@ class FolderStore:
     def repository(self) -> Repository | None:
         """Commits by request and publishing; None without Git."""
         git = self._terms.git
-        return Publisher(self._folder, self._writer, git, self._terms.prefix) if git else None
+        return Publisher(self._folder, self._writer, git, self._terms.prefix, self._rules.hides) if git else None
 
     @property
     def trash(self) -> Trash:

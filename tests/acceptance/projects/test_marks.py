@@ -11,6 +11,7 @@ import pytest
 
 from agent import Agent, agent
 from knowledge import create, projects, repository, subjects
+from remotes import canary
 from shell import Shell
 from support import GitRepo, eventually, new_repo
 
@@ -49,7 +50,7 @@ def everything(repo: GitRepo) -> list[str]:
     state = [repo.git("for-each-ref"), repo.git("count-objects", "-v")]
     if (repo.path / ".git").exists():
         state.append(repo.git("status", "--porcelain", "--ignored"))
-    return [*state, *sorted(path.name for path in repo.path.iterdir())]
+    return [*state, *sorted(path.name for path in repo.path.iterdir() if path.name != canary.NAME)]
 
 
 def test_a_code_repository_is_refused_and_nothing_in_it_is_written_committed_or_pushed(
@@ -228,6 +229,7 @@ def test_a_folder_that_looks_like_half_a_store_is_refused_and_left_as_it_is(
 ) -> None:
     home = tmp_path / "home"
     make(home)
+    canary.plant([home])
     before = sorted((str(path), path.lstat().st_mtime_ns) for path in home.rglob("*"))
     with projects(home) as client:
         refused(client)

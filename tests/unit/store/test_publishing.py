@@ -95,14 +95,14 @@ def test_nothing_to_commit_says_so(repo: GitRepo, below: str) -> None:
 
 def test_a_folder_that_becomes_a_file_is_committed(repo: GitRepo, below: str) -> None:
     folder = repo.path / below
-    repo.commit("Folder", **{str(Path(below) / "x/deep.md"): "x"})
-    (folder / "x/deep.md").unlink()
-    (folder / "x").rmdir()
-    (folder / "x").write_text("a file now")
+    repo.commit("Folder", **{str(Path(below) / "x.md/deep.md"): "x"})
+    (folder / "x.md/deep.md").unlink()
+    (folder / "x.md").rmdir()
+    (folder / "x.md").write_text("a file now")
     receipt = repository(folder).commit(None, "File")
-    assert receipt.removed == (Address("x/deep.md"),)
+    assert receipt.removed == (Address("x.md/deep.md"),)
     prefix = f"{below}/" if below else ""
-    assert not [line for line in repo.git("status", "--porcelain").splitlines() if f"{prefix}x" in line.split()[1:]]
+    assert not [line for line in repo.git("status", "--porcelain").splitlines() if f"{prefix}x.md" in line.split()[1:]]
     repo.git("fsck", "--strict")
 
 

@@ -192,7 +192,7 @@ def _odd_folder(root: Path) -> str:
 
 
 def _is_project(root: Path, name: str, *, empty: bool) -> bool:
-    """Whether a folder holds what projects hold.
+    """Whether a folder holds what projects hold, as far as it may be looked into.
 
     Args:
         root: Of the store.
@@ -204,6 +204,8 @@ def _is_project(root: Path, name: str, *, empty: bool) -> bool:
         return False
     try:
         held = os.listdir(folder)  # noqa: PTH208 - names are enough
+    except PermissionError:
+        return True
     except OSError:
         return False
     kept = any((folder / one).is_dir() for one in _CONTENT_FOLDERS) or (folder / MAIN).is_file()

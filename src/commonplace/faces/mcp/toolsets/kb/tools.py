@@ -203,7 +203,7 @@ TOOLS = (
     Tool(
         name="kb_commit",
         title="Commit a base",
-        description="Commit this base's files (all that changed, or `paths`) and nothing else in the repository.",
+        description="Commit this base's pages and kb.yaml (all that changed), or just `paths`, and nothing else.",
         bound=bind(parameters.KbCommit, administration.kb_commit),
         output_schema=result_schema("success", "commit_hash", "files_changed", "files", "message", files="array"),
         tier="admin",

@@ -1,0 +1,83 @@
+"""A file that nobody writes through the product: it lies in every served Git folder, and no commit may ever hold it.
+
+The helpers that start the product (`agent`, `serving`, `shell`) plant it in each folder that they serve. After every
+acceptance test it is looked for in the repositories of these folders and in their remotes, and once more at the end.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+NAME = "canary.env"
+CONTENT = b"TOKEN=nobody asked for this to be committed\n"
+BLOB = hashlib.sha1(b"blob %d\0%b" % (len(CONTENT), CONTENT), usedforsecurity=False).hexdigest()
+EXCEPT = f":(exclude,glob)**/{NAME}"
+"""For `git add --all` of a test itself, which is none of the product's."""
+
+_URL = re.compile(r"^\s*url\s*=\s*(?:file://)?(/.*\S)\s*$", re.MULTILINE)
+_planted: dict[Path, Path] = {}
+"""Git's own folder by the folder that is served."""
+_told: set[Path] = set()
+"""Repositories that hold it and were told, so that one mistake fails one test."""
+
+
+def plant(places: Iterable[str | Path]) -> None:
+    """Put the canary into those of the places that are folders of a Git work tree with a commit, and lack it."""
+    for place in places:
+        folder = Path(place)
+        usable = folder.is_absolute() and folder not in _planted and os.path.isdir(folder)
+        if usable and (own := _git_folder(folder.resolve())):
+            with suppress(OSError):  # one that may not be written
+                (folder / NAME).write_bytes(CONTENT)
+                _planted[folder] = own
+
+
+def found(*, packed: bool = False) -> list[str]:
+    """The repositories of planted folders, and their remotes on this machine, in which a commit now holds the canary.
+
+    Args:
+        packed: Whether to look into packs, too, which takes a process for each.
+    """
+    repositories = {own for own in _planted.values() if own.is_dir()}
+    repositories |= {remote for own in repositories for remote in _remotes(own)}
+    suspects = [one for one in repositories if packed or (one / "objects" / BLOB[:2] / BLOB[2:]).exists()]
+    held = [one for one in suspects if one not in _told and holds(one)]
+    _told.update(held)
+    return [str(one) for one in held]
+
+
+def holds(repository: Path) -> bool:
+    """Whether a commit of a repository, on a branch or in a reflog, holds the canary."""
+    git = ["git", "-C", str(repository)]
+    if subprocess.run([*git, "cat-file", "-e", BLOB], capture_output=True, check=False).returncode:
+        return False
+    searched = [*git, "log", "--all", "--reflog", "--format=%H", f"--find-object={BLOB}"]
+    return bool(subprocess.run(searched, capture_output=True, check=True).stdout.strip())
+
+
+def planted() -> int:
+    """How many folders have had one."""
+    return len(_planted)
+
+
+def _git_folder(folder: Path) -> Path | None:
+    """Git's own folder for all work trees of a repository that has a commit."""
+    place = next((one for one in (folder, *folder.parents) if (one / ".git").exists()), None)
+    if place is None:
+        return None
+    asked = ["git", "-C", str(place), "rev-parse", "--path-format=absolute", "--git-common-dir", "HEAD"]
+    done = subprocess.run(asked, capture_output=True, text=True, check=False)
+    return Path(done.stdout.splitlines()[0]) if done.returncode == 0 else None
+
+
+def _remotes(own: Path) -> list[Path]:
+    with suppress(OSError, UnicodeDecodeError):
+        urls = _URL.findall((own / "config").read_text())
+        return [place for url in urls if (place := Path(url)).is_dir()]
+    return []
