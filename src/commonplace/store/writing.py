@@ -96,20 +96,21 @@ class Writer:
         Mostly that are index entries which waited for the `index.lock` of another program: until they are brought up
         to date, the user's plain `git commit` would revert an acknowledged write. Never waits, and never fails.
         """
-        if self._journal.is_empty or self.lock.is_mine or time.monotonic() < self._look_again:
-            return
-        if self._git is not None and is_locked(self._git.repository.gitdir):
-            return
         try:
+            if self._journal.is_empty or self.lock.is_mine or time.monotonic() < self._look_again:
+                return
+            if self._git is not None and is_locked(self._git.repository.gitdir):
+                return
             with self.lock.held(wait=0):
                 for told in self.repair():
                     _log.info("%s: %s", self.root.name, told)
+            if self._journal.is_empty:
+                return
         except UnavailableError:  # a writer is at work, who repairs it
             return
         except (OSError, KnowledgeError) as error:
             _log.info("%s: an earlier write cannot be cleaned up now: %s", self.root.name, error)
-        if not self._journal.is_empty:
-            self._look_again = time.monotonic() + LOOK_AGAIN_SECONDS
+        self._look_again = time.monotonic() + LOOK_AGAIN_SECONDS
 
     def repair(self) -> list[str]:
         """Finish or undo what a killed process left, under the lock; one line for each repair.

@@ -44,6 +44,8 @@ def quick_folder() -> Iterator[Path]:
         ("create", "EIO", "index", 90),
         ("rename", "EACCES from then on", "index", 90),
         ("kb_commit", "EIO", "store", 24),
+        ("delete an edit", "EIO", "store", 40),
+        ("delete without Git", "ENOSPC from then on", "store", 4),
     ],
 )
 def test_a_write_with_a_failing_call_is_done_or_undone(

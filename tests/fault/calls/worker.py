@@ -35,6 +35,7 @@ import commonplace.store
 from commonplace.bootstrap import Workplace
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import Code, KnowledgeError
+from commonplace.domain.revisions import revision_of
 from commonplace.index import open_index
 from commonplace.plugins import loading
 from commonplace.services import writing
@@ -214,9 +215,19 @@ def judged(case: Case, ended: str, rights: tuple[Right, Right]) -> list[str]:
         found = (path.relative_to(case.folder).as_posix() for path in (case.folder / ".git").rglob("*"))
         rest = [name for name in found if name.endswith(".lock") or "commonplace-" in name]
         problems += [f"left over: {rest}"] if set(rest) - {".git/commonplace.lock"} else []
+    if ended == "done":
+        problems += [f"lost: {text!r}" for text in case.write.takes if not is_kept(case, text.encode())]
     if unlike := case.unlike(expected.answers):
         problems.append(f"the index is not as a fresh one: {unlike}")
     return problems
+
+
+def is_kept(case: Case, content: bytes) -> bool:
+    """Whether bytes that no commit has are in the trash, or in a Git object."""
+    trash = case.services.collections.members[0].store.trash
+    if trash is not None and any(trash.content(item) == content for item in trash.items()):
+        return True
+    return git(case.folder, "cat-file", "blob", revision_of(content)) == content.decode().strip()
 
 
 def without_next(state: State, write: Write) -> State:

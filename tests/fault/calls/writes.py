@@ -44,6 +44,8 @@ class Write:
     """Done first, without a fault."""
     edits: Mapping[str, str] = field(default_factory=dict[str, str])
     """Files that somebody changes outside before it, by path."""
+    takes: tuple[str, ...] = ()
+    """Texts that it takes away and no commit has: once it is done they are in the trash, or in a Git object."""
 
 
 def tool(dialect: Dialect, name: str, **arguments: Any) -> Act:
@@ -88,6 +90,9 @@ CREATE_FILE = projects(
 TODO = projects("create_todo", description="Next", tasks=[{"title": "One"}])
 UPLOAD = {"path": "a", "filename": "new.bin", "content": base64.b64encode(bytes(range(256)) * 40).decode()}
 
+DELETE_B = on_collection(lambda one: writing.delete(one, Address("b.md")))
+EDITED_B = {"b.md": "# B, edited by hand\n"}
+
 WRITES = (
     Write("create", on_collection(lambda one: writing.create(one, Address("x/y/new.md"), b"# New\n\n[[a]]\n"))),
     Write("replace", on_collection(lambda one: writing.replace(one, A, b"# Other\n\ntide " * 400))),
@@ -96,6 +101,9 @@ WRITES = (
     Write("replace once", on_collection(lambda one: writing.replace_once(one, A, "Old text", "New text"))),
     Write("rename", on_collection(lambda one: writing.rename(one, A, Address("moved/e.md")))),
     Write("delete", on_collection(lambda one: writing.delete(one, Address("gone/last.md")))),
+    Write("delete an edit", DELETE_B, edits=EDITED_B, takes=tuple(EDITED_B.values())),
+    Write("delete an edit, not committed", DELETE_B, "manual", edits=EDITED_B, takes=tuple(EDITED_B.values())),
+    Write("delete without Git", DELETE_B, "plain", takes=(PAGES["b.md"],)),
     Write("restore", on_collection(restored), before=on_collection(lambda one: writing.append(one, A, "More."))),
     Write("kb_create", kb("kb_create", title="New entry", **ENTRY)),
     Write(
