@@ -74,7 +74,7 @@ WAYS: dict[str, Way] = {
 def reverts_nothing(repo: GitRepo, path: str) -> None:
     """The user's plain commit changes nothing."""
     head = repo.git("rev-parse", "HEAD")
-    assert repo.git("status", "--porcelain") == ""
+    assert repo.git("status", "--porcelain", "--untracked-files=no") == ""
     repo.git("commit", "--quiet", "--allow-empty", "--message", "By the user")
     repo.git("commit", "--quiet", "--all", "--allow-empty", "--message", "By the user")
     assert repo.git("diff", "--stat", head, "HEAD") == ""
@@ -90,7 +90,7 @@ def test_a_read_is_enough_for_the_users_commit_to_revert_nothing(way: str, tmp_p
         lock.touch()
         write()
         read()
-        assert repo.git("status", "--porcelain") == "MM kb/n.md"
+        assert repo.git("status", "--porcelain", "--untracked-files=no") == "MM kb/n.md"
         lock.unlink()
         read()
         reverts_nothing(repo, "kb/n.md")
@@ -103,7 +103,7 @@ def test_the_store_of_projects_is_mended_by_a_read(tmp_path: Path) -> None:
         create(client, project_id="x", filename="d", chapters=[{"title": "A", "content": "old"}])
         (home / ".git/index.lock").touch()
         client.call("update_chapter", **chapter, new_content="acknowledged")
-        assert GitRepo(home).git("status", "--porcelain") == "MM projects/x/knowledge/d.md"
+        assert GitRepo(home).git("status", "--porcelain", "--untracked-files=no") == "MM projects/x/knowledge/d.md"
         (home / ".git/index.lock").unlink()
         client.call("get_chapter", **chapter)
         repo = GitRepo(home)
@@ -118,5 +118,5 @@ def test_a_server_that_watches_the_repository_needs_no_read(tmp_path: Path) -> N
         (repo.path / ".git/index.lock").touch()
         write()
         (repo.path / ".git/index.lock").unlink()
-        eventually(lambda: repo.git("--no-optional-locks", "status", "--porcelain") == "")
+        eventually(lambda: repo.git("--no-optional-locks", "status", "--porcelain", "--untracked-files=no") == "")
         reverts_nothing(repo, "n.md")
