@@ -75,6 +75,7 @@ def test_the_description_of_kb_delete_promises_no_commit(tmp_path: Path) -> None
         assert "Git keeps" not in tool.description
         assert "trash" in tool.description
         assert "revision" in tool.input_schema["properties"]
+        writer.call("kb_get", entry_id="third", kb_name="base")
         answer = writer.call("kb_delete", entry_id="third", kb_name="base")
     assert (answer["linked_from"], answer["link_count"]) == ([], 0)
 

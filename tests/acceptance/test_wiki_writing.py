@@ -254,3 +254,16 @@ def test_the_page_of_a_piped_link_stands_where_the_wiki_says(where: Where, tmp_p
         wiki.text("rename_note", path="A", new_path="E")
     assert repo.git("show", "HEAD:E.md") == notes["A.md"].replace("B", "D").rstrip("\n")
     assert repo.git("show", "HEAD:C/D.md") == "![[E|30]] [[ünî|E]]"
+
+
+def test_a_rename_shows_nothing_that_was_not_shown_before(used: Site) -> None:
+    wiki, repo = used
+    committed(wiki, repo, {"Shown.md": "# P\n", "Stale.md": "# Q\n"})
+    wiki.text("read_note", path="Shown")
+    wiki.text("read_note", path="Stale")
+    committed(wiki, repo, {"Stale.md": "# Q\n\nSince.\n"})
+    wiki.text("rename_note", path="Shown", new_path="Shown 2")
+    wiki.text("rename_note", path="Stale", new_path="Stale 2")
+    assert wiki.text("write_note", path="Shown 2", content="new\n").startswith("Updated Shown 2")
+    assert refused(wiki, "write_note", path="Stale 2", content="new\n").startswith(CONFLICT)
+    assert (repo.path / "Stale 2.md").read_text() == "# Q\n\nSince.\n"

@@ -59,6 +59,8 @@ def _write_until_killed(server: Wire, round_number: int, chance: random.Random) 
                 result = server.call("kb_create", kb_name="kb", entry_type="note", title=title, body=body)
             else:
                 page = f"page-{chance.randrange(PAGES)}"
+                if server.call("kb_get", kb_name="kb", entry_id=page) is None:
+                    break
                 result = server.call("kb_update", kb_name="kb", entry_id=page, body=body)
         except BrokenPipeError:
             break

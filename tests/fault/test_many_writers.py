@@ -71,6 +71,7 @@ def _edit(server: Wire, number: int, step: int, chance: Random) -> dict[str, Any
         arguments = {"kb_name": "kb", "entry_type": "note", "title": f"New {number} {step}", "body": body}
         result = server.call("kb_create", **arguments)
     elif kind == 1:
+        assert server.call("kb_get", kb_name="kb", entry_id=f"own-{number}") is not None
         result = server.call("kb_update", kb_name="kb", entry_id=f"own-{number}", body=body)
     else:
         page = f"shared-{chance.randrange(SHARED)}"

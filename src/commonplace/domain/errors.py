@@ -5,6 +5,10 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import ClassVar
 
+ALREADY_WRITTEN = "It holds exactly these bytes, so nothing is left to do: an earlier call wrote it."
+ALREADY_EDITED = "It holds the new text and no more the old one: an earlier call may have made this edit."
+"""How the hint of an error begins when a writer meets its own text, as after a write that was sent twice."""
+
 
 class Code(StrEnum):
     """Stable public names of failures; `faces.errors.FORMS` has exactly one row for each."""
@@ -12,6 +16,7 @@ class Code(StrEnum):
     NOT_FOUND = "not_found"
     ALREADY_EXISTS = "already_exists"
     CONFLICT = "conflict"
+    PRECONDITION = "precondition_failed"
     INVALID = "invalid"
     TOO_LARGE = "too_large"
     UNAUTHENTICATED = "unauthenticated"
@@ -71,6 +76,14 @@ class ConflictError(KnowledgeError):
     """The document is no longer at the revision that the writer saw; context holds `current_revision`."""
 
     code = Code.CONFLICT
+    changes: tuple[str, ...] = ()
+    """What differs from what the writer saw, a line each, as far as it is known. Content, so it is never logged."""
+
+
+class PreconditionError(KnowledgeError):
+    """A condition of the request, such as HTTP's `If-Match`, is false; context holds `current_revision`."""
+
+    code = Code.PRECONDITION
 
 
 class InvalidInputError(KnowledgeError):

@@ -1,17 +1,31 @@
-"""What a document's bytes say by themselves: their revision, the same with and without Git, and a pointer to others."""
+"""What a document's bytes say by themselves: their revision, the same with and without Git, and a pointer to others.
+
+Also what is asked of a revision before a write, and which lines differ between two of them.
+"""
 
 from __future__ import annotations
 
 import re
+from array import array
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
 from hashlib import sha1
+from zlib import crc32
 
 from commonplace.domain.changes import Revision
-from commonplace.domain.errors import ConflictError, InvalidInputError
+from commonplace.domain.errors import ConflictError, InvalidInputError, PreconditionError
 
 LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\n"
 MAX_POINTER_BYTES = 1024
 """How a pointer begins, and how long one can be, by Git LFS's own specification."""
 _REVISION = re.compile(r"[0-9a-fA-F]{7,40}")
+MAX_CHANGES = 20
+"""Lines that describe a difference, at most."""
+MAX_CHANGED_LINE = 200
+"""Characters of a changed line that are shown."""
+_MAX_COMPARED = 500
+"""Lines on each side that are compared one by one; of more, the whole range counts as changed."""
 
 
 def revision_of(raw: bytes) -> Revision:
@@ -54,3 +68,114 @@ def require_revision(raw: bytes, expected: str) -> None:
             hint="Read it again, apply the change to what it says now, and retry with the current revision.",
             current_revision=current,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """What a request demands of the current revision before anything is done (RFC 9110, section 13.1)."""
+
+    match: tuple[str, ...] | None = None
+    """`If-Match`: the revisions of which one must be current, or ("*",) for any; None without the header."""
+    none_match: tuple[str, ...] | None = None
+    """`If-None-Match`: the revisions of which none may be current, or ("*",); None without the header."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is demanded."""
+        return self.match is None and self.none_match is None
+
+    def require_match(self, current: Collection[str]) -> None:
+        """Check `If-Match`.
+
+        Args:
+            current: The names of the current revision, the first being the one to tell; empty where there is nothing.
+
+        Raises:
+            PreconditionError: it is false.
+        """
+        if not self.is_matched(current):
+            raise _false("If-Match", current)
+
+    def is_matched(self, current: Collection[str]) -> bool:
+        """Whether `If-Match` is true; it is without the header."""
+        return self.match is None or _names_one(self.match, current)
+
+    def is_known(self, current: Collection[str]) -> bool:
+        """Whether `If-None-Match` names the current revision: false for a write, 304 for a read."""
+        given = self.none_match or ()
+        return bool(current) and ("*" in given or any(name in given for name in current))
+
+    def require(self, current: Collection[str]) -> None:
+        """Check both; raises as `require_match` does."""
+        self.require_match(current)
+        if self.is_known(current):
+            raise _false("If-None-Match", current)
+
+
+UNCONDITIONAL = Conditions()
+
+
+def _names_one(given: Sequence[str], current: Collection[str]) -> bool:
+    """Whether one of the revisions, or its first 7 or more digits, is among the names of the current one."""
+    if not current:
+        return False
+    return "*" in given or any(
+        is_revision(tag) and any(known.startswith(tag.lower()) for known in current) for tag in given
+    )
+
+
+def _false(header: str, current: Collection[str]) -> PreconditionError:
+    state = "is at another revision" if header == "If-Match" else "is at that revision"
+    return PreconditionError(
+        f"{header} is false: there is nothing here." if not current else f"{header} is false: this {state}.",
+        kind="revision",
+        hint="Read it again and send the ETag that it has now.",
+        current_revision=next(iter(current), ""),
+    )
+
+
+def line_marks(raw: bytes) -> array[int]:
+    """A number of 32 bits for each line, by which lines are compared later without keeping their text."""
+    return array("I", map(crc32, raw.splitlines()))
+
+
+def changed_lines(before: Sequence[int], raw: bytes) -> tuple[str, ...]:
+    """Which lines differ, in words, at most `MAX_CHANGES` of them.
+
+    Args:
+        before: The marks of the text as it was.
+        raw: The text as it is.
+    """
+    lines = raw.splitlines()
+    after = line_marks(raw)
+    start = next((i for i, (old, new) in enumerate(zip(before, after, strict=False)) if old != new), None)
+    start = min(len(before), len(after)) if start is None else start
+    tail = 0
+    while tail < min(len(before), len(after)) - start and before[-1 - tail] == after[-1 - tail]:
+        tail += 1
+    told: list[str] = []
+    for old_start, old_end, new_start, new_end in _blocks(before, after, start, tail):
+        if old_end > old_start:
+            told.append(f"{_lines(old_start, old_end)} removed")
+        told += [f"line {at + 1} added: {_shown(lines[at])}" for at in range(new_start, new_end)]
+    if len(told) > MAX_CHANGES:
+        told[MAX_CHANGES - 1 :] = [f"and {len(told) - MAX_CHANGES + 1} more changes"]
+    return tuple(told)
+
+
+def _blocks(before: Sequence[int], after: Sequence[int], start: int, tail: int) -> list[tuple[int, int, int, int]]:
+    """Ranges of lines that differ, as (old start, old end, new start, new end)."""
+    old, new = before[start : len(before) - tail], after[start : len(after) - tail]
+    if len(old) > _MAX_COMPARED or len(new) > _MAX_COMPARED:
+        return [(start, start + len(old), start, start + len(new))]
+    steps = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    return [(start + a, start + b, start + c, start + d) for tag, a, b, c, d in steps if tag != "equal"]
+
+
+def _lines(start: int, end: int) -> str:
+    return f"line {start + 1}" if end == start + 1 else f"lines {start + 1} to {end}"
+
+
+def _shown(line: bytes) -> str:
+    text = line.decode("utf-8", "replace")
+    return text if len(text) <= MAX_CHANGED_LINE else f"{text[: MAX_CHANGED_LINE - 3]}..."

@@ -15,6 +15,7 @@ from typing import Protocol
 
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.nearness import Mode
+from commonplace.domain.revisions import UNCONDITIONAL, Conditions
 
 MAX_SEARCH = 100
 """Most hits of one search."""
@@ -147,6 +148,8 @@ class Saved:
     path: str
     revision: str
     created: bool = False
+    unchanged: bool = False
+    """Whether the note held this very text before, as after a write that was sent twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,32 +202,46 @@ class Notes(Protocol):
         """
         ...
 
-    def write(self, path: str, content: str, *, revision: str = "", message: str) -> Saved:
-        """Create a note, or replace the one at this revision.
+    def write(
+        self, path: str, content: str, *, revision: str = "", message: str, conditions: Conditions = UNCONDITIONAL
+    ) -> Saved:
+        """Create a note, or replace the one at this revision, or that `conditions.match` names.
+
+        Writing the text that is there already succeeds at whatever `revision`.
 
         Raises:
             ConflictError: the note is there and `revision` is not the current one or "", or it is gone.
+            PreconditionError: a condition is false.
         """
         ...
 
-    def edit(self, path: str, change: tuple[str, str], *, revision: str, message: str) -> Saved:
+    def edit(
+        self,
+        path: str,
+        change: tuple[str, str],
+        *,
+        revision: str,
+        message: str,
+        conditions: Conditions = UNCONDITIONAL,
+    ) -> Saved:
         """Replace the one occurrence of the first text by the second.
 
         Raises:
-            NotFoundError, ConflictError: as for `write`.
+            NotFoundError, ConflictError, PreconditionError: as for `write`.
             InvalidInputError: absent, ambiguous or identical.
         """
         ...
 
-    def delete(self, path: str, *, revision: str = "", message: str) -> str:
-        """Delete a note; its path as it was."""
+    def delete(self, path: str, *, revision: str = "", message: str, conditions: Conditions = UNCONDITIONAL) -> str:
+        """Delete a note; its path as it was. Raises as `edit` does."""
         ...
 
-    def rename(self, path: str, new_path: str, *, message: str) -> Renamed:
-        """Move a note and rewrite the links that lead to it, in one commit; attachments stay where they are.
+    def rename(self, path: str, new_path: str, *, message: str, conditions: Conditions = UNCONDITIONAL) -> Renamed:
+        """Move a note with its attachments and rewrite the links that lead to them, in one commit.
 
         Raises:
             AlreadyExistsError: the new path is taken.
+            NotFoundError, PreconditionError: as for `edit`.
         """
         ...
 
@@ -277,12 +294,15 @@ class Attachments(Protocol):
         """The note's path and its attachments by name."""
         ...
 
-    def upload(self, path: str, filename: str, content: bytes, *, message: str) -> tuple[str, Attachment]:
+    def upload(
+        self, path: str, filename: str, content: bytes, *, message: str, conditions: Conditions = UNCONDITIONAL
+    ) -> tuple[str, Attachment]:
         """Add a file; never overwrites. The note's path and the attachment.
 
         Raises:
             AlreadyExistsError: kind "attachment".
             TooLargeError: over `MAX_ATTACHMENT_BYTES`.
+            PreconditionError: a condition on the file is false.
         """
         ...
 
@@ -294,8 +314,15 @@ class Attachments(Protocol):
         """
         ...
 
-    def delete(self, path: str, filename: str, *, message: str) -> tuple[str, str]:
-        """Delete a file; the note's path and the file's name."""
+    def delete(
+        self, path: str, filename: str, *, message: str, conditions: Conditions = UNCONDITIONAL
+    ) -> tuple[str, str]:
+        """Delete a file; the note's path and the file's name.
+
+        Raises:
+            NotFoundError: kind "attachment".
+            PreconditionError: a condition on the file is false.
+        """
         ...
 
 

@@ -25,6 +25,7 @@ FORMS: dict[Code, Form] = {
     Code.NOT_FOUND: Form(404, 3, -32602, retryable=False),
     Code.ALREADY_EXISTS: Form(409, 5, -32602, retryable=False),
     Code.CONFLICT: Form(409, 5, -32603, retryable=False),
+    Code.PRECONDITION: Form(412, 5, -32603, retryable=False),
     Code.INVALID: Form(422, 4, -32602, retryable=False),
     Code.TOO_LARGE: Form(413, 4, -32602, retryable=False),
     Code.UNAUTHENTICATED: Form(401, 7, -32600, retryable=False),

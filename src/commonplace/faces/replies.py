@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from starlette.types import Send
 
-from commonplace.domain.errors import Code, KnowledgeError
+from commonplace.domain.errors import Code, ConflictError, KnowledgeError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.faces.errors import form_of
 
@@ -38,6 +38,19 @@ async def send_json(send: Send, status: int, value: Json, headers: Headers = (),
     await send({"type": "http.response.body", "body": body if with_body else b""})
 
 
+async def send_empty(send: Send, status: int, headers: Headers = ()) -> None:
+    """Answer without a body, as with 304.
+
+    Args:
+        send: Of the ASGI request.
+        status: HTTP status of an answer that has none.
+        headers: Further ones.
+    """
+    raw = [(name.encode("latin-1"), text.encode("latin-1", "replace")) for name, text in (*SAFE_HEADERS, *headers)]
+    await send({"type": "http.response.start", "status": status, "headers": raw})
+    await send({"type": "http.response.body", "body": b""})
+
+
 async def send_refusal(send: Send, error: KnowledgeError, *, status: int = 0, headers: Headers = ()) -> None:
     """Answer with an error.
 
@@ -66,8 +79,10 @@ def error_json(error: KnowledgeError) -> JsonObject:
     for name in ("nearest", "reference"):
         if error.context.get(name):
             shown[name] = error.context[name]
-    if error.code is Code.CONFLICT:
+    if error.code in {Code.CONFLICT, Code.PRECONDITION}:
         shown["current_revision"] = error.context.get("current_revision") or None
+    if isinstance(error, ConflictError) and error.changes:
+        shown["changes"] = list(error.changes)
     return shown
 
 

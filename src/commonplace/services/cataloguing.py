@@ -9,10 +9,17 @@ from commonplace.domain import edits
 from commonplace.domain.addresses import Address, parse_address, parse_document_address
 from commonplace.domain.describing import describe
 from commonplace.domain.documents import Document
-from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, KnowledgeError, NotFoundError
+from commonplace.domain.errors import (
+    ALREADY_WRITTEN,
+    AlreadyExistsError,
+    InvalidInputError,
+    KnowledgeError,
+    NotFoundError,
+)
 from commonplace.domain.frontmatter import set_fields
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.ports import Store
+from commonplace.domain.query import Record
 from commonplace.domain.reading import read_document
 from commonplace.domain.schema import SCHEMA_FILE, EntryType, Schema, read_schema
 from commonplace.domain.slugs import slug
@@ -139,12 +146,13 @@ def update_entry(
         fields = _merged(schema.types.get(entry_type), values, changes)
         warnings = _checked(collection, schema, entry_type, {"title": document.title, **values, **fields})
         changed = read_document(address, set_fields(document.raw, fields)) if fields else document
-        content = changed.raw if body is None else edits.replace_body(changed, body)
-        made.append(read_document(address, content))
-        collection.extensions.at("before_save", entry_fields(collection.name, made[-1]), operation="update")
-        return content
+        return changed.raw if body is None else edits.replace_body(changed, body)
 
-    written = writing.edit(collection, address, change, intent)
+    def accept(document: Document) -> None:
+        made.append(document)
+        collection.extensions.at("before_save", entry_fields(collection.name, document), operation="update")
+
+    written = writing.edit(collection, address, change, intent, whole=body is not None, accept=accept)
     _after(collection, "update", made[-1], written)
     return Saved(describe(made[-1], written.revision).id, written, warnings)
 
@@ -157,14 +165,32 @@ def delete_entry(collection: Collection, address: Address, intent: Intent = writ
         InvalidInputError: kind "hook": a plugin objects.
     """
     entry = entry_fields(collection.name, collection.index.document(address))
-    collection.extensions.at("before_delete", entry, operation="delete")
-    written = writing.delete(collection, address, intent)
+
+    def accept(_: Document) -> None:
+        collection.extensions.at("before_delete", entry, operation="delete")
+
+    written = writing.delete(collection, address, intent, accept=accept)
     collection.extensions.at("after_delete", entry, written.answer_by, "delete")
     return written
 
 
-def link_entries(collection: Collection, source: Address, target: str, relation: str, note: str | None) -> Written:
-    """Add a link with a relation to an entry's frontmatter; the same target and relation again change nothing."""
+def link_entries(
+    collection: Collection,
+    source: Address,
+    target: str,
+    link: tuple[str, str | None],
+    intent: Intent = writing.ANY,
+) -> Written:
+    """Add a link to an entry's frontmatter; the same target and relation again change nothing.
+
+    Args:
+        collection: Where the entry is.
+        source: Which it is.
+        target: What it links to, as the link names it.
+        link: Its relation and its note.
+        intent: As for any write.
+    """
+    relation, note = link
 
     def change(document: Document) -> bytes:
         links = document.frontmatter.values.get("links")
@@ -174,7 +200,8 @@ def link_entries(collection: Collection, source: Address, target: str, relation:
         added: dict[str, Json] = {"target": target, "relation": relation}
         return set_fields(document.raw, {"links": [*present, added | ({"note": note} if note else {})]})
 
-    return writing.edit(collection, source, change, Intent(message=f"Link: {source.id} {relation} {target}"))
+    message = intent.message or f"Link: {source.id} {relation} {target}"
+    return writing.edit(collection, source, change, replace(intent, message=message))
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,26 +217,34 @@ class _Prepared:
 def _prepared(collection: Collection, schema: Schema, entry: NewEntry, duplicates: NearDuplicates) -> _Prepared:
     declared = _declared(schema, entry.entry_type)
     identifier = slug(entry.title)
-    taken = record_of(collection.index, identifier)
-    if taken is not None:
-        raise AlreadyExistsError(
-            f"There already is an entry {taken.id!r}.",
-            kind="document",
-            hint="Update it, or choose another title.",
-            reference=taken.id,
-        )
     top, below = _placed(declared, entry.metadata)
     values: dict[str, Json] = {"id": identifier, "title": entry.title, "type": entry.entry_type}
     values |= {key: value for key, value in entry.fields.items() if value is not None} | top
     values |= {name: rule.default for name, rule in declared.fields.items() if rule.default is not None} | values
     values |= {"metadata": below} if below else {}
-    warnings = _checked(collection, schema, entry.entry_type, values)
+    taken = record_of(collection.index, identifier)
+    warnings = () if taken else _checked(collection, schema, entry.entry_type, values)
     body = entry.body if not entry.body or entry.body.endswith("\n") else f"{entry.body}\n"
     content = set_fields(f"\n{body}".encode() if body else b"", values)
+    if taken is not None:
+        raise _taken(collection, taken, content)
     address = _address(declared, identifier, values)
     document = read_document(address, content)
     collection.extensions.at("before_save", entry_fields(collection.name, document), operation="create")
     return _Prepared(identifier, document, warnings, duplicates.of(identifier, document))
+
+
+def _taken(collection: Collection, taken: Record, content: bytes) -> AlreadyExistsError:
+    try:
+        same = collection.store.read(taken.address) == content
+    except KnowledgeError:  # that it is there is known without its text
+        same = False
+    return AlreadyExistsError(
+        f"There already is an entry {taken.id!r}.",
+        kind="document",
+        hint=ALREADY_WRITTEN if same else "Update it, or choose another title.",
+        reference=taken.id,
+    )
 
 
 def _saved(prepared: _Prepared, result: Written | KnowledgeError) -> Saved | KnowledgeError:

@@ -107,5 +107,19 @@ def _write(collection: Collection, message: str, changes: Callable[[Mapping[str,
         new = [problem for problem in after if problem not in before]
         if new:
             raise InvalidInputError(" ".join(new), kind="schema", hint="Mend the definition and try again.")
-        transaction.put(address, content)
+        transaction.put(
+            address, content, keep=_loses(value, load(content.decode()).value) or _loses_comment(raw, content)
+        )
     return read_schema(content)
+
+
+def _loses(before: Json, after: Json) -> bool:
+    """Whether a value that was declared is there no more, or is another one."""
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        return any(key not in after or _loses(value, after[key]) for key, value in before.items())
+    return before is not None and before != after
+
+
+def _loses_comment(before: bytes, after: bytes) -> bool:
+    """Whether something behind a `#` is there no more: the keys that are set are written anew."""
+    return any(comment not in after for line in before.splitlines() if (comment := line.partition(b"#")[2]))

@@ -10,7 +10,7 @@ from commonplace.domain.changes import Credit
 from commonplace.domain.errors import ForbiddenError, NotFoundError
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.noticing import Notices
-from commonplace.services.wiki.seen import Seen
+from commonplace.services.sessions.memory import Sessions
 
 if TYPE_CHECKING:
     from commonplace.domain.wiki import Wiki
@@ -34,8 +34,8 @@ class Services:
     """Shows a collection as a wiki."""
     remote_wiki: Wiki | None = None
     """The wiki on another server that is served instead of a folder here."""
-    seen: Seen = field(default_factory=Seen)
-    """What clients of the wiki were given."""
+    sessions: Sessions = field(default_factory=Sessions)
+    """What each session was shown of documents."""
 
     open_projects: Callable[[], Home] | None = None
     """Gives the one store of projects, where that is what is served."""

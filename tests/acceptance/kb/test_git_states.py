@@ -30,11 +30,13 @@ class Desk:
     repos: dict[str, GitRepo]
 
     def write(self, name: str, text: str) -> Any:
-        """Replace the body of a repository's page."""
+        """Read a repository's page and replace its body."""
+        self.agent.call("kb_get", entry_id="in/page", kb_name=name)
         return self.agent.call("kb_update", entry_id="in/page", kb_name=name, body=text)
 
     def refused(self, name: str, entry: str = "in/page") -> str:
-        """What is said where the page may not be written."""
+        """What is said where a page that was read may not be written."""
+        self.agent.call("kb_get", entry_id=entry, kb_name=name)
         return self.agent.refusal("kb_update", entry_id=entry, kb_name=name, body="x")["error"]
 
 
@@ -98,6 +100,7 @@ def test_a_pointer_of_lfs_is_told_and_never_committed_over(desk: Desk) -> None:
     assert "lfs_pointer" in {finding["rule"] for finding in done.json["findings"]}
     assert "pointer of Git LFS" in desk.refused("lfs")
     assert (desk.repos["lfs"].path / "in/page.md").read_text() == POINTER
+    desk.agent.call("kb_get", entry_id="out/other", kb_name="lfs")
     desk.agent.call("kb_update", entry_id="out/other", kb_name="lfs", body="Not of LFS.\n")
 
 
@@ -138,6 +141,7 @@ def test_an_answer_names_the_commit_and_the_index_that_it_came_from(desk: Desk) 
     def sources(result: Any) -> dict[str, Any]:
         return {one["collection"]: one for one in result.meta["commonplace/sources"]}
 
+    desk.agent.call("kb_get", entry_id="in/page", kb_name="main")
     before = sources(desk.agent.raw("kb_search", query="tree", kb_name="main"))
     assert set(before) == set(desk.repos)
     assert before["main"]["commit"] == repo.git("rev-parse", "HEAD")
@@ -194,6 +198,7 @@ def test_commits_name_the_program_that_asked_as_it_is_set(tmp_path: Path, credit
     program = Implementation(name="some-agent", title="Some <Agent>", version="2")
     served = ("mcp", repo.path, "--tier", "write", "--commit", "auto")
     with agent(*served, env={"COMMONPLACE_COMMIT_CLIENT": credit}, client_info=program) as client:
+        client.call("kb_get", entry_id="a", kb_name="notes")
         client.call("kb_update", entry_id="a", kb_name="notes", body="New.\n")
     named = "Some Agent <some-agent@localhost>"
     author, committer, *trailers = repo.git(

@@ -16,8 +16,6 @@ from remotes import canary
 from support import ROOT, GitRepo, new_repo
 
 RESTORE = "runbooks/restore-database"
-
-
 BASES = 8
 """Copies of the example base that one server serves; what a test does to its own is not seen by the others."""
 
@@ -181,6 +179,7 @@ def test_a_stale_revision_is_a_conflict_that_names_the_current_one(writer: Agent
 
 
 def test_every_field_that_an_update_names_is_set_and_null_removes_it(writer: Agent, own: Base) -> None:
+    writer.call("kb_get", entry_id=RESTORE, kb_name=own.name)
     writer.call(
         "kb_update",
         entry_id=RESTORE,
@@ -203,6 +202,7 @@ def test_every_field_that_an_update_names_is_set_and_null_removes_it(writer: Age
 
 
 def test_an_entry_is_deleted(writer: Agent, own: Base) -> None:
+    writer.call("kb_get", entry_id=RESTORE, kb_name=own.name)
     answer = writer.call("kb_delete", entry_id=RESTORE, kb_name=own.name)
     assert (answer["deleted"], answer["entry_id"]) == (True, RESTORE)
     assert not (own.path / f"{RESTORE}.md").exists()

@@ -64,7 +64,9 @@ def _named(message: Any) -> str:
 
 
 def by_the_server(site: Site) -> None:
-    site.agents["stdio", "auto"].call("kb_update", kb_name="notes", entry_id="followed/edited", body="By a client.\n")
+    writer = site.agents["stdio", "auto"]
+    writer.call("kb_get", kb_name="notes", entry_id="followed/edited")
+    writer.call("kb_update", kb_name="notes", entry_id="followed/edited", body="By a client.\n")
 
 
 def by_an_editor(site: Site) -> None:

@@ -11,7 +11,7 @@ async function kb({ call, run, base }) {
   await call("kb_link", { source_id: entry_id, source_kb: kb_name, target_id, relation: "supports" });
   const found = await call("kb_search", { query: `first ${run}`, kb_name });
   expect(found.results.some((one) => one.id === entry_id), "the new entry is found");
-  await call("kb_get", { entry_id, kb_name });
+  const { revision } = (await call("kb_get", { entry_id, kb_name })).entry;
   await call("kb_batch_read", { entries: [{ entry_id }, { entry_id: target_id, kb_name }] });
   await call("kb_timeline", {});
   expect((await call("kb_backlinks", { entry_id: target_id, kb_name })).backlinks.length === 1, "one backlink");
@@ -28,7 +28,7 @@ async function kb({ call, run, base }) {
   await call("kb_manage", { action: "validate", kb_name });
   await call("kb_commit", { kb: kb_name, message: `Walk ${run}` });
   await call("kb_push", { kb: kb_name });
-  await call("kb_delete", { entry_id, kb_name });
+  await call("kb_delete", { entry_id, kb_name, revision });
 }
 
 async function wiki({ call, text, run }) {

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from commonplace.domain.addresses import Address
+from commonplace.domain.revisions import revision_of
 from commonplace.faces.mcp.dialect import Call, Dialect
 from commonplace.faces.mcp.toolsets.kb import KB
 from commonplace.faces.mcp.toolsets.projects import PROJECTS
@@ -111,7 +112,7 @@ WRITES = (
         kb("kb_bulk_create", kb_name="base", entries=[{**ENTRY, "title": "X"}, {**ENTRY, "title": "Y"}]),
     ),
     Write("kb_update", kb("kb_update", kb_name="base", entry_id="a", tags=["two"], status="done")),
-    Write("kb_delete", kb("kb_delete", kb_name="base", entry_id="b")),
+    Write("kb_delete", kb("kb_delete", kb_name="base", entry_id="b", revision=revision_of(PAGES["b.md"].encode()))),
     Write("kb_link", kb("kb_link", source_id="a", source_kb="base", target_id="b", relation="supports")),
     Write("kb_manage", kb("kb_manage", action="add_type", kb_name="base", type_name="memo", type_def={"fields": {}})),
     Write(

@@ -1,12 +1,12 @@
 """How a failure looks on the command line: lines for a person or one JSON object, on standard error, and an exit code.
 
 As JSON: `{"error": {"code", "message", "hint", "retryable", ...}}`, further keys being what the error knows, such as
-`nearest` and `current_revision`.
+`nearest`, `current_revision` and, of a conflict, `changes`: which lines differ from what was read.
 """
 
 from __future__ import annotations
 
-from commonplace.domain.errors import Code, KnowledgeError
+from commonplace.domain.errors import Code, ConflictError, KnowledgeError
 from commonplace.domain.json import Json
 from commonplace.faces.cli.output import Output, json_text
 from commonplace.faces.errors import form_of
@@ -50,6 +50,8 @@ def report(out: Output, error: KnowledgeError) -> int:
     nearest = error.context.get("nearest")
     if isinstance(nearest, list) and nearest:
         out.talk(f"Nearest: {', '.join(nearest)}")
+    for change in error.changes if isinstance(error, ConflictError) else ():
+        out.talk(f"Changed: {change}")
     if error.hint:
         out.talk(f"Hint: {error.hint}")
     return form.exit
@@ -64,4 +66,5 @@ def error_json(error: KnowledgeError) -> dict[str, Json]:
         "hint": error.hint,
         "retryable": form_of(error).retryable,
         **known,
+        **({"changes": list(error.changes)} if isinstance(error, ConflictError) and error.changes else {}),
     }

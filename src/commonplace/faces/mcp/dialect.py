@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # a server answers its client before it loads them
     from commonplace.domain.addresses import Address
     from commonplace.domain.ports import Progress
     from commonplace.services.services import Services
+    from commonplace.services.sessions.memory import Session
 
 Tier: TypeAlias = Literal["read", "write", "admin"]
 TIERS: tuple[Tier, ...] = get_args(Tier)
@@ -94,6 +95,8 @@ class Call:
     """What the log names the call: 32 hex digits from a secure source."""
     client: str = ""
     """Who calls, as far as calls can be told apart: a session, else a key, else "" for everybody."""
+    session: Session | None = None
+    """What the caller's session was shown; None for a call in no session. A process on standard input has one."""
     peer: Peer = NOBODY
     """The client itself, for what asks back in mid-call."""
 

@@ -8,8 +8,8 @@ from functools import partial
 from typing import TypeVar
 
 from commonplace.domain.changes import CLIENT, Client
-from commonplace.faces.access.callers import caller_of
-from commonplace.faces.mcp.asking import ConnectedPeer, LogLevels
+from commonplace.faces.access.callers import Caller, caller_of
+from commonplace.faces.mcp.asking import ConnectedPeer, LogLevels, is_modern
 from commonplace.faces.mcp.dialect import Call, Tier, require_text
 from commonplace.faces.mcp.peers import InputNeeded
 from commonplace.faces.mcp.sdk import Context, client_name, scope_of, session_of
@@ -50,11 +50,24 @@ class Runner:
         caller = caller_of(scope) if scope else None
         services = self.services.only(caller.collections) if caller else self.services
         client = session_of(context) or caller.id if caller else ""
+        name = _session_name(context, caller)
+        session = None if name is None else services.sessions.of(name)
         peer = ConnectedPeer(context, self.levels)
-        call = Call(services=services, tier=self.tier, progress=peer.step, client=client, peer=peer)
+        call = Call(services=services, tier=self.tier, progress=peer.step, client=client, session=session, peer=peer)
         program = Client(client_name(context), services.credit)
         run = partial(_run, verb, context.params, function, call, ready)
         return await in_thread(partial(_as_client, program, run), reads=reads)
+
+
+def _session_name(context: Context, caller: Caller | None) -> str | None:
+    """By what the memory of a request's session is found; None for one in no session, such as any of the newer era.
+
+    A process on standard input and output is one session, in both eras.
+    """
+    if caller is None:
+        return ""
+    identifier = "" if is_modern(context) else session_of(context)
+    return f"{caller.id} {identifier}" if identifier else None
 
 
 def _as_client(program: Client, run: Callable[[], T]) -> T:

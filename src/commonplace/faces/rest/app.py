@@ -7,17 +7,18 @@ from dataclasses import replace
 from functools import cached_property, partial
 
 import anyio
+from pydantic import BaseModel
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
-from commonplace.domain.changes import noting_kept
+from commonplace.domain.changes import Kept, noting_kept
 from commonplace.domain.errors import ForbiddenError, InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.json import Json
 from commonplace.faces.access.callers import Caller, allows, caller_of
 from commonplace.faces.kept import in_no_commit, kept_list
 from commonplace.faces.observe import observed
-from commonplace.faces.replies import send_json, send_refusal
-from commonplace.faces.rest.checking import MalformedError, body_of, query_of
+from commonplace.faces.replies import send_empty, send_json, send_refusal
+from commonplace.faces.rest.checking import MalformedError, body_of, conditions_of, query_of
 from commonplace.faces.rest.endpoint import MAX_BODY, MAX_UPLOAD, Asked, Endpoint, Reply
 from commonplace.faces.rest.openapi import document
 from commonplace.faces.rest.routing import MethodError, Option, meant, places
@@ -62,7 +63,10 @@ class RestApi:
         except Exception:  # noqa: BLE001 - the face is where the unforeseen ends; `observed` has logged it
             await send_refusal(send, KnowledgeError("Internal error; the server's log has the details."))
         else:
-            await send_json(send, reply.status, _json(reply), reply.headers, with_body=with_body)
+            if reply.value is None:
+                await send_empty(send, reply.status, reply.headers)
+            else:
+                await send_json(send, reply.status, _json(reply.value, reply.kept), reply.headers, with_body=with_body)
 
     def max_body(self, scope: Scope) -> int:
         """How many bytes a request's body may have."""
@@ -105,7 +109,7 @@ class RestApi:
                     filename=place.filename,
                     query=query_of(endpoint, scope["query_string"]),
                     body=body_of(endpoint, body),
-                    if_match=_if_match(scope),
+                    conditions=conditions_of(Headers(scope=scope)),
                 )
             )
             return replace(reply, kept=tuple(in_no_commit(kept)))
@@ -167,11 +171,6 @@ def _require_tier(endpoint: Endpoint, caller: Caller) -> None:
         )
 
 
-def _if_match(scope: Scope) -> str:
-    given = Headers(scope=scope).get("if-match", "").strip()
-    return given.removeprefix("W/").strip('"')
-
-
-def _json(reply: Reply) -> Json:
-    shown: dict[str, Json] = reply.value.model_dump(mode="python")
-    return {**shown, "kept": kept_list(reply.kept)} if reply.kept else shown
+def _json(value: BaseModel, kept: Sequence[Kept]) -> Json:
+    shown: dict[str, Json] = value.model_dump(mode="python")
+    return {**shown, "kept": kept_list(kept)} if kept else shown

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from typing import TypeVar
 from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, ValidationError
+from starlette.datastructures import Headers
 
 from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.revisions import Conditions
 from commonplace.faces.rest.endpoint import Endpoint
 from commonplace.faces.rest.models import Query
 
 MAX_SHOWN = 60
 MAX_PARAMETERS = 100
+_TAG = re.compile(r'(?P<weak>W/)?(?:"(?P<quoted>[^"]*)"|(?P<bare>[^\s,"*]+))')
+_TAG_LIST = re.compile(r'[\s,]*(?:(?:W/)?(?:"[^"]*"|[^\s,"*]+)[\s]*(?:,[\s,]*|\Z))+')
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -58,6 +63,36 @@ def body_of(endpoint: Endpoint, body: bytes) -> BaseModel | None:
                 "The body is no JSON object.", kind="body", hint="Send an object as application/json."
             ) from error
         raise _invalid(error, "key") from error
+
+
+def conditions_of(headers: Headers) -> Conditions:
+    """What `If-Match` and `If-None-Match` demand.
+
+    A weak tag never matches in `If-Match`, as it says nothing of the bytes (RFC 9110, section 8.8.3.2). A tag without
+    quotation marks is taken for one with them.
+
+    Raises:
+        MalformedError: a header holds no list of entity tags.
+    """
+    return Conditions(
+        match=_tags(headers, "if-match", weak=False), none_match=_tags(headers, "if-none-match", weak=True)
+    )
+
+
+def _tags(headers: Headers, name: str, *, weak: bool) -> tuple[str, ...] | None:
+    given = [value.strip() for value in headers.getlist(name)]
+    if not given:
+        return None
+    text = ", ".join(given)
+    if text == "*":
+        return ("*",)
+    if not _TAG_LIST.fullmatch(text):
+        raise MalformedError(
+            f"Invalid header {name}: expected entity tags or *.", kind="header", hint='Send ETags as they came: "...".'
+        )
+    found = [match for match in _TAG.finditer(text) if weak or not match["weak"]]
+    tags = (match["quoted"] if match["quoted"] is not None else match["bare"] for match in found)
+    return tuple(tag if tag != "*" else '"*"' for tag in tags)  # a tag that is called so is not the asterisk
 
 
 def _invalid(error: ValidationError, what: str) -> InvalidInputError:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pydantic import BaseModel
 
 from commonplace.domain.changes import Kept
+from commonplace.domain.revisions import Conditions
 from commonplace.faces.access.callers import Caller
 from commonplace.faces.rest.models import Given, NoQuery, Query
 from commonplace.services.services import Services
@@ -29,15 +30,16 @@ class Asked:
     filename: str
     query: Query
     body: BaseModel | None
-    if_match: str
-    """The revision in `If-Match`, without its quotation marks; "" without one."""
+    conditions: Conditions
+    """What the request's `If-Match` and `If-None-Match` demand."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
     """An answer."""
 
-    value: BaseModel
+    value: BaseModel | None
+    """None for an answer without a body."""
     status: int = 200
     headers: tuple[tuple[str, str], ...] = ()
     kept: tuple[Kept, ...] = ()
@@ -61,5 +63,7 @@ class Endpoint:
     body: type[Given] | None = None
     body_needed: bool = True
     max_body: int = MAX_BODY
+    conditional: bool = False
+    """Whether it heeds `If-Match` and `If-None-Match`."""
     refusals: frozenset[int] = field(default_factory=frozenset[int])
     """Statuses beyond those that any endpoint can answer with."""

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from commonplace.domain import wiki
 from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.revisions import revision_of
 from commonplace.domain.wiki import name_of
 from commonplace.faces.rest import models
 from commonplace.faces.rest.endpoint import Asked, Reply
@@ -33,6 +34,9 @@ def get_page(asked: Asked) -> Reply:
     """A page, now or at a revision."""
     query = cast("models.RevisionQuery", asked.query)
     note = asked.services.wiki.notes.read(asked.path, query.revision)
+    etag = (("etag", f'"{note.revision}"'),)
+    if _is_known(asked, note.revision, note.content.encode("utf-8", "replace")):
+        return Reply(None, 304, etag)
     page = models.Page(
         name=name_of(note.path),
         path=note.path,
@@ -43,16 +47,24 @@ def get_page(asked: Asked) -> Reply:
         revision=note.revision,
         last_commit=_commit(note.last_commit) if note.last_commit else None,
     )
-    return Reply(page, headers=(("etag", f'"{note.revision}"'),))
+    return Reply(page, headers=etag)
 
 
 def put_page(asked: Asked) -> Reply:
     """Create a page, or replace it at its revision."""
     body = _body(asked, models.Put)
-    revision = body.revision or asked.if_match
-    message = body.commit_message or f"[api] {'Update' if revision else 'Create'}: {asked.path}"
-    saved = asked.services.wiki.notes.write(asked.path, body.content, revision=revision, message=message)
-    value = models.Saved(name=name_of(saved.path), path=saved.path, revision=saved.revision, created=saved.created)
+    named = body.revision or asked.conditions.match
+    message = body.commit_message or f"[api] {'Update' if named else 'Create'}: {asked.path}"
+    saved = asked.services.wiki.notes.write(
+        asked.path, body.content, revision=body.revision or "", message=message, conditions=asked.conditions
+    )
+    value = models.Saved(
+        name=name_of(saved.path),
+        path=saved.path,
+        revision=saved.revision,
+        created=saved.created,
+        unchanged=saved.unchanged,
+    )
     return Reply(value, 201 if saved.created else 200, (("etag", f'"{saved.revision}"'),))
 
 
@@ -64,6 +76,7 @@ def patch_page(asked: Asked) -> Reply:
         (body.old_string, body.new_string),
         revision=body.revision,
         message=body.commit_message or f"[api] Edit: {asked.path}",
+        conditions=asked.conditions,
     )
     value = models.Edited(name=name_of(saved.path), path=saved.path, revision=saved.revision)
     return Reply(value, headers=(("etag", f'"{saved.revision}"'),))
@@ -72,24 +85,27 @@ def patch_page(asked: Asked) -> Reply:
 def delete_page(asked: Asked) -> Reply:
     """Delete a page."""
     body = asked.body if isinstance(asked.body, models.Delete) else models.Delete()
-    revision = body.revision or asked.if_match
-    message = body.commit_message or f"[api] Delete: {asked.path}"
-    return Reply(models.Deleted(path=asked.services.wiki.notes.delete(asked.path, revision=revision, message=message)))
+    path = asked.services.wiki.notes.delete(
+        asked.path,
+        revision=body.revision or "",
+        message=body.commit_message or f"[api] Delete: {asked.path}",
+        conditions=asked.conditions,
+    )
+    return Reply(models.Deleted(path=path))
 
 
 def rename_page(asked: Asked) -> Reply:
     """Move a page; links to it follow."""
     body = _body(asked, models.Rename)
     message = body.commit_message or f"[api] Rename: {asked.path} -> {body.new_path}"
-    renamed = asked.services.wiki.notes.rename(asked.path, body.new_path, message=message)
-    return Reply(
-        models.Renamed(
-            old_path=renamed.old_path,
-            new_path=renamed.new_path,
-            revision=renamed.revision,
-            updated_pages=list(renamed.updated_pages),
-        )
+    renamed = asked.services.wiki.notes.rename(asked.path, body.new_path, message=message, conditions=asked.conditions)
+    value = models.Renamed(
+        old_path=renamed.old_path,
+        new_path=renamed.new_path,
+        revision=renamed.revision,
+        updated_pages=list(renamed.updated_pages),
     )
+    return Reply(value, headers=(("etag", f'"{renamed.revision}"'),))
 
 
 def page_history(asked: Asked) -> Reply:
@@ -152,24 +168,44 @@ def upload_attachment(asked: Asked) -> Reply:
     body = _body(asked, models.Upload)
     message = body.commit_message or f"[api] Attach: {asked.path}/{body.filename}"
     content = _decoded(body.content)
-    path, one = asked.services.wiki.attachments.upload(asked.path, body.filename, content, message=message)
-    return Reply(models.Uploaded(filename=one.filename, path=path, size=one.size, mime_type=one.mime_type), 201)
+    path, one = asked.services.wiki.attachments.upload(
+        asked.path, body.filename, content, message=message, conditions=asked.conditions
+    )
+    value = models.Uploaded(filename=one.filename, path=path, size=one.size, mime_type=one.mime_type)
+    return Reply(value, 201, (("etag", f'"{revision_of(content)}"'),))
 
 
 def download_attachment(asked: Asked) -> Reply:
     """A file of a page."""
     download = asked.services.wiki.attachments.download(asked.path, asked.filename)
-    one = download.attachment
+    one, revision = download.attachment, revision_of(download.content)
+    etag = (("etag", f'"{revision}"'),)
+    if _is_known(asked, revision, download.content):
+        return Reply(None, 304, etag)
     content = base64.b64encode(download.content).decode()
-    return Reply(models.Downloaded(filename=one.filename, content=content, size=one.size, mime_type=one.mime_type))
+    value = models.Downloaded(filename=one.filename, content=content, size=one.size, mime_type=one.mime_type)
+    return Reply(value, headers=etag)
 
 
 def delete_attachment(asked: Asked) -> Reply:
     """Delete a file of a page."""
     body = asked.body if isinstance(asked.body, models.Delete) else models.Delete()
     message = body.commit_message or f"[api] Detach: {asked.path}/{asked.filename}"
-    path, name = asked.services.wiki.attachments.delete(asked.path, asked.filename, message=message)
+    path, name = asked.services.wiki.attachments.delete(
+        asked.path, asked.filename, message=message, conditions=asked.conditions
+    )
     return Reply(models.Detached(filename=name, path=path))
+
+
+def _is_known(asked: Asked, revision: str, content: bytes) -> bool:
+    """Whether the client has what is asked for, by its `If-None-Match`.
+
+    Raises:
+        PreconditionError: `If-Match` is false.
+    """
+    names = (revision, revision_of(content))
+    asked.conditions.require_match(names)
+    return asked.conditions.is_known(names)
 
 
 def _body(asked: Asked, model: type[M]) -> M:

@@ -167,6 +167,9 @@ class Saved(BaseModel):
     path: str
     revision: str
     created: bool
+    unchanged: Annotated[
+        bool, Field(exclude_if=lambda value: not value, description="The page held this very text before")
+    ] = False
 
 
 class Edited(BaseModel):
@@ -342,3 +345,4 @@ class Problem(BaseModel):
     nearest: list[str] = []
     reference: str = ""
     current_revision: str | None = None
+    changes: Annotated[list[str], Field(description="Lines that differ from the revision that was named")] = []

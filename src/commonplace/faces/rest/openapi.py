@@ -92,18 +92,29 @@ def _one_type(schema: Node) -> Node:
 
 
 def _header_parameters(endpoint: Endpoint) -> list[Json]:
-    if endpoint.method not in {"PUT", "DELETE"} or endpoint.template != "/pages/{path}":
+    if not endpoint.conditional:
         return []
-    text = 'The revision that the page must be at, as its `ETag` gives it: `"…"`.'
-    return [{"name": "If-Match", "in": "header", "required": False, "description": text, "schema": {"type": "string"}}]
+    told = {
+        "If-Match": 'Tags of which one must be the current `ETag`, such as `"…"`, or `*`; 412 otherwise.',
+        "If-None-Match": "Tags of which none may be the current `ETag`, or `*`; "
+        + ("304 otherwise." if endpoint.method == "GET" else "412 otherwise."),
+    }
+    return [
+        {"name": name, "in": "header", "required": False, "description": text, "schema": {"type": "string"}}
+        for name, text in told.items()
+    ]
 
 
 def _answers(endpoint: Endpoint) -> Node:
-    return {str(status): _response(status, model) for status, model in endpoint.answers.items()}
+    answers: Node = {str(status): _response(status, model) for status, model in endpoint.answers.items()}
+    if endpoint.conditional and endpoint.method == "GET":
+        answers["304"] = {"description": HTTPStatus.NOT_MODIFIED.phrase}
+    return answers
 
 
 def _refusals(endpoint: Endpoint) -> Node:
     statuses = {*ANYWHERE, *endpoint.refusals, *(WITH_BODY if endpoint.body else ())}
+    statuses |= {400, 412} if endpoint.conditional else set()
     return {str(status): _response(status, Problem) for status in sorted(statuses)}
 
 

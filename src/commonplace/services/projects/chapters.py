@@ -123,7 +123,7 @@ def _change(home: Home, where: tuple[str, str], doing: str, edit: Callable[[Docu
         address = locate(home.folder_for_writing(transaction, project_id), name, transaction.exists)
         document = read_document(address, transaction.read(address))
         edited = edit(document)
-        transaction.put(address, with_updated(document, edited.raw, now_text()))
+        transaction.put(address, with_updated(document, edited.raw, now_text()), keep=True)
         return edited.gone
 
     return home.write(project_id, f"{doing} {name}", act)

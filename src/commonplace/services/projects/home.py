@@ -96,7 +96,7 @@ class Home:
         if folder is None and create:
             used = set(registry.folders.values())
             folder = folder_slug(project_id, lambda name: name in used or self.folders.exists(f"{PROJECTS}/{name}"))
-            transaction.put(_INDEX, registry.with_project(project_id, folder).content)
+            transaction.put(_INDEX, registry.with_project(project_id, folder).content, keep=True)
         if folder is None:
             raise unknown_project(project_id, registry)
         return _path(project_id, folder)
@@ -113,7 +113,7 @@ class Home:
             raise unknown_project(project_id, registry)
         for path in self.folders.files(_path(project_id, folder)):
             transaction.remove(Address(path))
-        transaction.put(_INDEX, registry.without(project_id).content)
+        transaction.put(_INDEX, registry.without(project_id).content, keep=True)
 
     def _write(self, message: str, act: Callable[[Transaction], T]) -> T:
         with self.store.transaction(message, IDENTITY) as transaction:
@@ -128,7 +128,7 @@ class Home:
             found = self._rebuilt()
             if found != EMPTY:
                 log.warning("%s was damaged or missing; it is rebuilt with %d projects", INDEX_FILE, len(found.folders))
-                transaction.put(_INDEX, found.content)
+                transaction.put(_INDEX, found.content, keep=True)
         return found
 
     def _read(self, read: Callable[[Address], bytes]) -> Registry | None:

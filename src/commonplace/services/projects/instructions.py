@@ -136,7 +136,7 @@ def _change(home: Home, project_id: str, verb: str, header: str, edit: Callable[
     def act(transaction: Transaction) -> tuple[str, ...]:
         address = parse_address(f"{home.folder_for_writing(transaction, project_id)}/{MAIN}")
         edited = edit(_read(transaction, address))
-        transaction.put(address, edited.raw)
+        transaction.put(address, edited.raw, keep=True)
         return edited.gone
 
     return home.write(project_id, f"{verb} section '{split_header(header)[1]}' in {MAIN}", act)

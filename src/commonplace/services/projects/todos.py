@@ -105,7 +105,7 @@ def complete_task(home: Home, project_id: str, number: int, task: int) -> None:
 
     def act(transaction: Transaction) -> None:
         address = _task(home, _folder(home, transaction, project_id, number), task)
-        transaction.put(address, rules.completed_bytes(address, transaction.read(address), now_text()))
+        transaction.put(address, rules.completed_bytes(address, transaction.read(address), now_text()), keep=True)
 
     _write(home, project_id, f"Completed task #{task} in TODO #{number}", act)
 

@@ -6,7 +6,15 @@ import mimetypes
 
 from commonplace.domain.addresses import Address, parse_address
 from commonplace.domain.changes import FileStat
-from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, NotFoundError, StorageError, TooLargeError
+from commonplace.domain.errors import (
+    ALREADY_WRITTEN,
+    AlreadyExistsError,
+    InvalidInputError,
+    NotFoundError,
+    StorageError,
+    TooLargeError,
+)
+from commonplace.domain.revisions import UNCONDITIONAL, Conditions, revision_of
 from commonplace.domain.wiki import MAX_ATTACHMENT_BYTES, Attachment, Download
 from commonplace.services.collections import Collection
 from commonplace.services.wiki import locating
@@ -25,7 +33,9 @@ class LocalAttachments:
         note = locating.require(self._collection, path)
         return note.id, [_attachment(address, stat) for address, stat in locating.attached(self._collection, note)]
 
-    def upload(self, path: str, filename: str, content: bytes, *, message: str) -> tuple[str, Attachment]:
+    def upload(
+        self, path: str, filename: str, content: bytes, *, message: str, conditions: Conditions = UNCONDITIONAL
+    ) -> tuple[str, Attachment]:
         """Add a file; never overwrites."""
         note = locating.require(self._collection, path)
         address = _address(note, filename)
@@ -37,11 +47,15 @@ class LocalAttachments:
             )
         with self._collection.store.transaction(message, self._customs.author) as transaction:
             if transaction.exists(address):
+                there = transaction.read(address)
+                conditions.require([revision_of(there)])
+                same = there == content
                 raise AlreadyExistsError(
                     f"There already is an attachment {address.name} of {note.id}.",
                     kind="attachment",
-                    hint="Delete it first, or choose another name.",
+                    hint=ALREADY_WRITTEN if same else "Delete it first, or choose another name.",
                 )
+            conditions.require(())
             transaction.put(address, content)
         try:
             stat = self._collection.store.stat(address)
@@ -57,11 +71,15 @@ class LocalAttachments:
         stat = self._collection.store.stat(address)
         return Download(_attachment(address, stat) if stat else _unseen(address, content), content)
 
-    def delete(self, path: str, filename: str, *, message: str) -> tuple[str, str]:
+    def delete(
+        self, path: str, filename: str, *, message: str, conditions: Conditions = UNCONDITIONAL
+    ) -> tuple[str, str]:
         """Delete a file."""
         note = locating.require(self._collection, path)
         address = self._existing(note, filename)
         with self._collection.store.transaction(message, self._customs.author) as transaction:
+            if not conditions.is_empty and transaction.exists(address):
+                conditions.require([revision_of(transaction.read(address))])
             transaction.remove(address)
         return note.id, address.name
 

@@ -12,6 +12,7 @@ from commonplace.domain.errors import ConflictError, InvalidInputError, NotFound
 from commonplace.domain.revisions import is_revision, revision_of
 from commonplace.domain.wiki import Change
 from commonplace.services.collections import Collection
+from commonplace.services.writing.overwriting import changes_since
 
 ATTEMPTS = 3
 """How often a note is read again when a commit came in between."""
@@ -31,6 +32,11 @@ class State:
     def blob(self) -> str:
         """The revision that the store compares under its lock."""
         return revision_of(self.raw)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every revision by which callers may name this state, the one that they are told first."""
+        return self.revision, self.blob
 
 
 def page_address(path: str) -> Address:
@@ -87,8 +93,8 @@ def state_of(collection: Collection, address: Address) -> State:
     return state  # if writes kept coming: these bytes are true, and the store compares them again under its lock
 
 
-def expected_blob(collection: Collection, address: Address, revision: str) -> str:
-    """The store's revision for the wiki's, when that is the current one.
+def require_current(collection: Collection, address: Address, state: State, revision: str) -> None:
+    """Refuse a revision that is not the current one.
 
     Raises:
         InvalidInputError: kind "revision": it can be none.
@@ -100,10 +106,10 @@ def expected_blob(collection: Collection, address: Address, revision: str) -> st
             kind="revision",
             hint="Read the page and use the revision that it gives.",
         )
-    state = state_of(collection, address)
-    if not any(known.startswith(revision.lower()) for known in (state.revision, state.blob)):
-        raise conflict(address.id, state.revision)
-    return state.blob
+    if not any(known.startswith(revision.lower()) for known in state.names):
+        error = conflict(address.id, state.revision)
+        error.changes = changes_since(collection, address, state.raw, revision)
+        raise error
 
 
 def attached(collection: Collection, note: Address) -> Iterator[tuple[Address, FileStat]]:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Author
 from commonplace.domain.errors import (
+    ALREADY_EDITED,
+    ALREADY_WRITTEN,
     AlreadyExistsError,
     ConflictError,
     InvalidInputError,
     KnowledgeError,
     NotFoundError,
+    PreconditionError,
 )
 from commonplace.domain.query import Filter, ListQuery, Record
 from commonplace.domain.reading import read_document
-from commonplace.domain.revisions import revision_of
+from commonplace.domain.revisions import UNCONDITIONAL, Conditions, revision_of
 from commonplace.domain.wiki import (
     Change,
     Note,
@@ -53,6 +56,31 @@ class Customs:
 USUAL = Customs()
 
 
+@dataclass(frozen=True, slots=True)
+class _Demand:
+    """What must be so for a write to be made."""
+
+    revision: str
+    """The one that the writer saw, or ""."""
+    conditions: Conditions
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.revision and self.conditions.is_empty
+
+    def intent(self, usual: Intent, blob: str) -> Intent:
+        """The intent of a write to a note that is at this blob, as the demand was found to hold for it."""
+        match = self.conditions.match
+        has_seen = self.revision or (match is not None and "*" not in match)
+        return replace(usual, expected=blob if has_seen else "", pinned=blob)
+
+    def may_be_repeated(self, state: locating.State) -> bool:
+        """Whether a refused write can be one that was made already: all that it names is what was before it."""
+        names_revision = any(name.startswith(self.revision.lower()) for name in state.names) if self.revision else False
+        names_tag = self.conditions.match is not None and self.conditions.is_matched(state.names)
+        return self.conditions.none_match is None and not names_revision and not names_tag
+
+
 class LocalNotes:
     """The notes of one collection."""
 
@@ -81,54 +109,79 @@ class LocalNotes:
             address, state.raw, state.revision, locating.change_of(state.commit) if state.commit else None
         )
 
-    def write(self, path: str, content: str, *, revision: str = "", message: str) -> Saved:
-        """Create a note, or replace the one at this revision."""
+    def write(
+        self, path: str, content: str, *, revision: str = "", message: str, conditions: Conditions = UNCONDITIONAL
+    ) -> Saved:
+        """Create a note, or replace the one at this revision, or that the conditions name."""
         raw = _encoded(content)
         address = locating.locate(self._collection, path)
         if address is None:
+            conditions.require(())
             if revision:
                 raise locating.conflict(path, "")
             return self._create(path, raw, message)
-        if not revision:
-            raise ConflictError(
-                f"The page {address.id} exists, so a revision is required to write it.",
-                kind="page",
-                hint="Read the page and send the revision that it gives.",
-                current_revision=locating.state_of(self._collection, address).revision,
+        if not revision and conditions.match is None:
+            raise self._revision_required(address, raw, conditions)
+        demand = _Demand(revision, conditions)
+        try:
+            return self._saved(
+                address, lambda intent: writing.replace(self._collection, address, raw, intent), demand, message
             )
-        return self._saved(
-            address, lambda intent: writing.replace(self._collection, address, raw, intent), revision, message
-        )
+        except (ConflictError, PreconditionError):
+            state = self._state(address)
+            if state is None or state.raw != raw or not demand.may_be_repeated(state):
+                raise
+            return Saved(address.id, state.revision, unchanged=True)
 
-    def edit(self, path: str, change: tuple[str, str], *, revision: str, message: str) -> Saved:
+    def edit(
+        self,
+        path: str,
+        change: tuple[str, str],
+        *,
+        revision: str,
+        message: str,
+        conditions: Conditions = UNCONDITIONAL,
+    ) -> Saved:
         """Replace the one occurrence of the first text by the second."""
         address = locating.require(self._collection, path)
         old, new = change
-        return self._saved(
-            address,
-            lambda intent: writing.replace_once(self._collection, address, old, new, intent),
-            revision,
-            message,
-        )
+        demand = _Demand(revision, conditions)
+        try:
+            return self._saved(
+                address,
+                lambda intent: writing.replace_once(self._collection, address, old, new, intent),
+                demand,
+                message,
+            )
+        except ConflictError as error:
+            state = self._state(address)
+            text = state.raw.decode("utf-8", "replace") if state else ""
+            if new and new in text and old not in text:
+                error.hint = f"{ALREADY_EDITED} {error.hint}"
+            raise
 
-    def delete(self, path: str, *, revision: str = "", message: str) -> str:
+    def delete(self, path: str, *, revision: str = "", message: str, conditions: Conditions = UNCONDITIONAL) -> str:
         """Delete a note; its path as it was."""
         address = locating.require(self._collection, path)
-        blob = locating.expected_blob(self._collection, address, revision) if revision else ""
-        try:
-            writing.delete(self._collection, address, self._intent(message, blob))
-        except ConflictError as error:
-            raise self._told_again(address) from error
+        self._written(
+            address,
+            lambda intent: writing.delete(self._collection, address, intent),
+            _Demand(revision, conditions),
+            message,
+        )
         return address.id
 
-    def rename(self, path: str, new_path: str, *, message: str) -> Renamed:
+    def rename(self, path: str, new_path: str, *, message: str, conditions: Conditions = UNCONDITIONAL) -> Renamed:
         """Move a note with its attachments and rewrite the links that lead to them, in one commit."""
         address = locating.require(self._collection, path)
         new_address = self._new_address(new_path)
-        files = {
-            one: Address(f"{new_address.id}/{one.name}") for one, _ in locating.attached(self._collection, address)
-        }
-        written = writing.rename(self._collection, address, new_address, self._intent(message), files)
+
+        def move(intent: Intent) -> Written:
+            attached = [one for one, _ in locating.attached(self._collection, address)]
+            files = {one: Address(f"{new_address.id}/{one.name}") for one in attached}
+            return writing.rename(self._collection, address, new_address, intent, files)
+
+        written = self._written(address, move, _Demand("", conditions), message)
         return Renamed(
             address.id, new_address.id, self._revision(written), tuple(other.id for other in written.updated)
         )
@@ -183,25 +236,57 @@ class LocalNotes:
     def _new_address(self, path: str) -> Address:
         return locating.page_address(path if self._customs.retain_case else path.lower())
 
-    def _saved(self, address: Address, write: Callable[[Intent], Written], revision: str, message: str) -> Saved:
-        blob = locating.expected_blob(self._collection, address, revision)
+    def _saved(self, address: Address, write: Callable[[Intent], Written], demand: _Demand, message: str) -> Saved:
         try:
-            written = write(self._intent(message, blob))
-        except ConflictError as error:
-            raise self._told_again(address) from error
+            written = self._written(address, write, demand, message)
         except NotFoundError as error:
             raise locating.conflict(address.id, "") from error
-        return Saved(address.id, self._revision(written))
+        return Saved(address.id, self._revision(written), unchanged=written.unchanged)
+
+    def _written(self, address: Address, write: Callable[[Intent], Written], demand: _Demand, message: str) -> Written:
+        """What a write did that is made only while the note is as the writer demands.
+
+        Raises:
+            ConflictError: the revision is not the current one.
+            PreconditionError: a condition is false.
+        """
+        if demand.is_empty:
+            return write(self._intent(message))
+        refused: ConflictError | None = None
+        for _ in range(locating.ATTEMPTS):
+            state = locating.state_of(self._collection, address)
+            demand.conditions.require(state.names)
+            if demand.revision:
+                locating.require_current(self._collection, address, state, demand.revision)
+            try:
+                return write(demand.intent(self._intent(message), state.blob))
+            except ConflictError as error:
+                refused = error  # somebody wrote since; what was demanded is looked at again
+        raise self._told_again(address) from refused
+
+    def _revision_required(self, address: Address, raw: bytes, conditions: Conditions) -> ConflictError:
+        state = locating.state_of(self._collection, address)
+        conditions.require(state.names)
+        return ConflictError(
+            f"The page {address.id} exists, so a revision is required to write it.",
+            kind="page",
+            hint=ALREADY_WRITTEN if state.raw == raw else "Read the page and send the revision that it gives.",
+            current_revision=state.revision,
+        )
+
+    def _state(self, address: Address) -> locating.State | None:
+        try:
+            return locating.state_of(self._collection, address)
+        except NotFoundError:
+            return None
 
     def _told_again(self, address: Address) -> KnowledgeError:
         """A conflict met under the lock, with the wiki's word for the revision that won."""
-        try:
-            return locating.conflict(address.id, locating.state_of(self._collection, address).revision)
-        except NotFoundError:
-            return locating.conflict(address.id, "")
+        state = self._state(address)
+        return locating.conflict(address.id, state.revision if state else "")
 
-    def _intent(self, message: str, expected: str = "") -> Intent:
-        return Intent(expected=expected, message=message, author=self._customs.author)
+    def _intent(self, message: str) -> Intent:
+        return Intent(message=message, author=self._customs.author)
 
     def _revision(self, written: Written) -> str:
         """The wiki's word for what was written, which another writer may have replaced since."""

@@ -1,12 +1,7 @@
 """Writing documents: create, replace, edit, rename with its incoming links, delete. Each is one durable transaction."""
 
 from commonplace.services.writing.documents import (
-    ANY,
     MAX_BYTES,
-    Change,
-    Draft,
-    Intent,
-    Written,
     append,
     create,
     create_all,
@@ -17,6 +12,7 @@ from commonplace.services.writing.documents import (
     replace,
     replace_once,
 )
+from commonplace.services.writing.intents import ANY, Change, Draft, Intent, Written
 from commonplace.services.writing.renaming import rename, rename_preview
 
 __all__ = [

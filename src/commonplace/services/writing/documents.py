@@ -2,70 +2,32 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 
 from commonplace.domain import edits
 from commonplace.domain.addresses import Address
-from commonplace.domain.changes import Author, Kept, Receipt, Revision
+from commonplace.domain.changes import Receipt
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import (
+    ALREADY_WRITTEN,
     AlreadyExistsError,
+    ConflictError,
     KnowledgeError,
     NotFoundError,
     TooLargeError,
 )
 from commonplace.domain.ports import Transaction
 from commonplace.domain.reading import find_section, read_document
-from commonplace.domain.revisions import require_revision
 from commonplace.services.collections import Collection
-from commonplace.services.deadline import PASSED, Deadline, after_write
+from commonplace.services.deadline import Deadline, after_write
 from commonplace.services.extending import entry_fields
+from commonplace.services.writing.intents import ANY, Change, Draft, Intent, Written
+from commonplace.services.writing.overwriting import has_seen, note_write, takes_away, unseen_conflict
 
 MAX_BYTES = 16 * 1024 * 1024
 """The largest document that can be written."""
-
-Change = Callable[[Document], bytes]
-"""A pure function from the document as it is to its new bytes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Intent:
-    """What a writer says of a write besides its content."""
-
-    expected: str = ""
-    """The revision that the writer saw (7 or more digits of it), or "" to change whatever is there."""
-    message: str = ""
-    """The commit's message, or "" for the verb and the document's name."""
-    author: Author | None = None
-    """Who the commit names, or None for the configured identity."""
-    keep: bool = False
-    """Whether what an edit replaces must stay to be had, as what is deleted always does: `Transaction.put` says how."""
-
-
-ANY = Intent()
-
-Draft = tuple[Address, bytes]
-"""An address and what is to stand there."""
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """What a write left."""
-
-    address: Address
-    revision: Revision
-    """Of the document as written; "" when it was deleted."""
-    commit: str
-    """The commit's id, "" when nothing was committed."""
-    created: bool = False
-    updated: tuple[Address, ...] = ()
-    """Other documents that the write changed too: those whose links a rename rewrote, by path."""
-    kept: Kept | None = None
-    """Where the bytes are that were there, if they had to be kept."""
-    answer_by: Deadline = field(default=PASSED, compare=False)
-    """Until when the acknowledgement may wait for what is to be said beside it."""
 
 
 def create(collection: Collection, address: Address, content: bytes, intent: Intent = ANY) -> Written:
@@ -78,8 +40,9 @@ def create(collection: Collection, address: Address, content: bytes, intent: Int
     """
     _check_size(content)
     with collection.store.transaction(intent.message or f"Create: {address.id}", intent.author) as transaction:
-        require_free(collection, transaction, address)
+        require_free(collection, transaction, address, content)
         transaction.put(address, content)
+    note_write(collection, address, content, intent, seen=True)
     return _done(collection, address, transaction.receipt, created=True)
 
 
@@ -102,12 +65,15 @@ def create_all(collection: Collection, drafts: Sequence[Draft], intent: Intent =
         for position, (address, content) in enumerate(drafts):
             try:
                 _check_size(content)
-                require_free(collection, step, address)
+                require_free(collection, step, address, content)
             except KnowledgeError as error:
                 refused[position] = error
             else:
                 step.put(address, content)
     receipt = step.receipt
+    for position, (address, content) in enumerate(drafts):
+        if position not in refused:
+            note_write(collection, address, content, intent, seen=True)
     answer_by = take_in(collection, sorted(receipt.revisions))
     return [
         refused.get(position)
@@ -117,33 +83,59 @@ def create_all(collection: Collection, drafts: Sequence[Draft], intent: Intent =
 
 
 def put_all(collection: Collection, drafts: Sequence[Draft], intent: Intent = ANY) -> None:
-    """Write documents that nobody else writes, new or not, as one step."""
+    """Write documents that only the product writes, new or not, as one step; what is replaced is kept."""
     if not drafts:
         return
     with collection.store.transaction(intent.message, intent.author) as transaction:
         for address, content in drafts:
-            transaction.put(address, content)
+            transaction.put(address, content, keep=True)
     take_in(collection, [address for address, _ in drafts])
 
 
-def edit(collection: Collection, address: Address, change: Change, intent: Intent = ANY) -> Written:
+def edit(
+    collection: Collection,
+    address: Address,
+    change: Change,
+    intent: Intent = ANY,
+    *,
+    whole: bool = False,
+    accept: Callable[[Document], None] | None = None,
+) -> Written:
     """Change a document under the writer's lock: what `change` sees is what it replaces, and what it raises stops it.
+
+    A write that would leave the document as it is succeeds at whatever revision: the writer finds its own text.
+
+    Args:
+        collection: Where the document is.
+        address: Which it is.
+        change: Makes the new bytes.
+        intent: Of the writer.
+        whole: Whether the change replaces text that it does not name, so that the writer must have seen the document
+            as it is, or what it takes away is kept (`Intent.unseen`).
+        accept: Called with the new document before it is written; what it raises stops the write.
 
     Raises:
         NotFoundError: no such document.
-        ConflictError: it is no longer at the expected revision; context holds `current_revision`.
+        ConflictError: it is no longer at the expected revision, or the writer was not shown it as it is; context holds
+            `current_revision`.
     """
     with collection.store.transaction(intent.message or f"Update: {address.id}", intent.author) as transaction:
-        raw = existing(collection, transaction, address, intent)
-        content = change(read_document(address, raw))
+        raw = existing(collection, transaction, address)
+        document = read_document(address, raw)
+        seen = _may_change(collection, document, change, intent, whole=whole)
+        content = change(document)
         _check_size(content)
-        transaction.put(address, content, keep=intent.keep)
-    return _done(collection, address, transaction.receipt)
+        if accept is not None:
+            accept(read_document(address, content))
+        transaction.put(address, content, keep=not seen and takes_away(raw, content))
+    note_write(collection, address, content, intent, seen=seen)
+    written = _done(collection, address, transaction.receipt)
+    return dataclasses.replace(written, unchanged=True) if content == raw else written
 
 
 def replace(collection: Collection, address: Address, content: bytes, intent: Intent = ANY) -> Written:
     """Replace a document's whole text."""
-    return edit(collection, address, lambda _: content, intent)
+    return edit(collection, address, lambda _: content, intent, whole=True)
 
 
 def edit_section(collection: Collection, address: Address, heading: str, text: str, intent: Intent = ANY) -> Written:
@@ -171,25 +163,41 @@ def append(collection: Collection, address: Address, text: str, intent: Intent =
     return edit(collection, address, lambda document: edits.append(document, text), intent)
 
 
-def delete(collection: Collection, address: Address, intent: Intent = ANY) -> Written:
+def delete(
+    collection: Collection,
+    address: Address,
+    intent: Intent = ANY,
+    *,
+    accept: Callable[[Document], None] | None = None,
+) -> Written:
     """Delete a document; `Written.kept` says where its last bytes are.
+
+    Args:
+        collection: Where the document is.
+        address: Which it is.
+        intent: Of the writer.
+        accept: Called with the document before it is deleted; what it raises stops the deletion.
 
     Raises:
         NotFoundError: no such document.
-        ConflictError: it is no longer at the expected revision.
+        ConflictError: as for `edit` with `whole`.
     """
     with collection.store.transaction(intent.message or f"Delete: {address.id}", intent.author) as transaction:
-        existing(collection, transaction, address, intent)
+        raw = existing(collection, transaction, address)
+        if not has_seen(collection, address, raw, intent) and intent.unseen == "refuse":
+            raise unseen_conflict(collection, address, raw, intent)
+        if accept is not None:
+            accept(read_document(address, raw))
         transaction.remove(address)
+    note_write(collection, address, None, intent, seen=True)
     return _done(collection, address, transaction.receipt)
 
 
-def existing(collection: Collection, transaction: Transaction, address: Address, intent: Intent) -> bytes:
-    """The bytes of a document that is there, and is at the revision that the writer expects, if any.
+def existing(collection: Collection, transaction: Transaction, address: Address) -> bytes:
+    """The bytes of a document that is there.
 
     Raises:
         NotFoundError: no such document.
-        ConflictError: it is no longer at the expected revision.
     """
     if not transaction.exists(address):
         raise NotFoundError(
@@ -199,26 +207,64 @@ def existing(collection: Collection, transaction: Transaction, address: Address,
             reference=address.id,
             nearest=collection.index.nearest(address.id),
         )
-    raw = transaction.read(address)
-    if intent.expected:
-        require_revision(raw, intent.expected)
-    return raw
+    return transaction.read(address)
 
 
 def require_free(
-    collection: Collection, transaction: Transaction, address: Address, besides: Address | None = None
+    collection: Collection,
+    transaction: Transaction,
+    address: Address,
+    content: bytes | None = None,
+    *,
+    besides: Address | None = None,
 ) -> None:
-    """Refuse an address that is taken, or would be on a file system that does not tell upper from lower case."""
+    """Refuse an address that is taken, or would be on a file system that does not tell upper from lower case.
+
+    Args:
+        collection: Where the address is.
+        transaction: What is there.
+        address: Which it is.
+        content: What is to be created there, so that the error says where it is there already.
+        besides: A document that is moved away.
+
+    Raises:
+        AlreadyExistsError: it is taken.
+    """
     taken = transaction.exists(address)
     twins = [twin for twin in collection.index.same_name(address) if twin != besides and transaction.exists(twin)]
     if taken or twins:
         there = address if taken else twins[0]
+        same = content is not None and transaction.read(there) == content
         raise AlreadyExistsError(
             f"There already is a document {there.id!r}.",
             kind="document",
-            hint="Read it and change it, or give another path.",
+            hint=ALREADY_WRITTEN if same else "Read it and change it, or give another path.",
             reference=there.id,
         )
+
+
+def _may_change(collection: Collection, document: Document, change: Change, intent: Intent, *, whole: bool) -> bool:
+    """Whether the writer has seen the document as it is.
+
+    Raises:
+        ConflictError: it has not, and the change would take away what it must have seen.
+    """
+    try:
+        seen = has_seen(collection, document.address, document.raw, intent)
+        if whole and not seen and intent.unseen == "refuse":
+            raise unseen_conflict(collection, document.address, document.raw, intent)
+    except ConflictError:
+        if _changes_nothing(document, change):
+            return True
+        raise
+    return seen
+
+
+def _changes_nothing(document: Document, change: Change) -> bool:
+    try:
+        return change(document) == document.raw
+    except KnowledgeError:
+        return False
 
 
 def _check_size(content: bytes) -> None:

@@ -11,8 +11,11 @@ from commonplace.domain.documents import Document, LinkKind
 from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, StorageError
 from commonplace.domain.ports import Transaction
 from commonplace.domain.reading import read_document
+from commonplace.domain.revisions import revision_of
 from commonplace.services.collections import Collection
-from commonplace.services.writing.documents import ANY, Intent, Written, existing, require_free, take_in
+from commonplace.services.writing.documents import existing, require_free, take_in
+from commonplace.services.writing.intents import ANY, Intent, Written
+from commonplace.services.writing.overwriting import has_seen, note_write, seen_by
 
 NO_FILES: Mapping[Address, Address] = MappingProxyType({})
 
@@ -44,17 +47,20 @@ def rename(
     message = intent.message or f"Rename: {address.id} -> {new_address.id}"
     moves = {address: new_address, **files}
     with collection.store.transaction(message, intent.author) as transaction:
-        moved = existing(collection, transaction, address, intent)
+        moved = existing(collection, transaction, address)
+        seen = has_seen(collection, address, moved, intent)
         require_free(collection, transaction, new_address, besides=address)
         rewritten = _rewritten(collection, transaction, address, moves)
-        contents = {new: transaction.read(old) for old, new in files.items()}
-        for new in contents:
-            _require_no_file(transaction, new)
+        contents = _moved_files(transaction, files)
         contents[new_address] = rewritten.pop(new_address, moved)
+        known = _known(collection, transaction, rewritten, intent)
         for old in moves:
             transaction.remove(old, keep=False)
         for place, content in (contents | rewritten).items():
             transaction.put(place, content)
+    note_write(collection, address, None, intent, seen=True)
+    for place in [*([new_address] if seen else []), *known]:
+        note_write(collection, place, (contents | rewritten)[place], intent, seen=True)
     answer_by = take_in(collection, [*moves, *moves.values(), *rewritten])
     receipt = transaction.receipt
     return Written(
@@ -74,10 +80,25 @@ def rename_preview(collection: Collection, address: Address, new_address: Addres
     """
     _require_another(address, new_address)
     with collection.store.transaction("") as transaction:  # for what it sees; nothing is put
-        existing(collection, transaction, address, ANY)
+        existing(collection, transaction, address)
         require_free(collection, transaction, new_address, besides=address)
         rewritten = _rewritten(collection, transaction, address, {address: new_address})
     return sorted(rewritten.keys() - {new_address})
+
+
+def _moved_files(transaction: Transaction, files: Mapping[Address, Address]) -> dict[Address, bytes]:
+    contents = {new: transaction.read(old) for old, new in files.items()}
+    for new in contents:
+        _require_no_file(transaction, new)
+    return contents
+
+
+def _known(
+    collection: Collection, transaction: Transaction, rewritten: Mapping[Address, bytes], intent: Intent
+) -> list[Address]:
+    """Those of the documents with rewritten links that the writer's session was shown as they are."""
+    known = {one: seen_by(collection, one, intent) for one in rewritten}
+    return [one for one, seen in known.items() if seen and seen.revision == revision_of(transaction.read(one))]
 
 
 def _require_another(address: Address, new_address: Address) -> None:

@@ -20,6 +20,7 @@ from commonplace.domain.errors import (
     InvalidInputError,
     KnowledgeError,
     NotFoundError,
+    PreconditionError,
     RateLimitedError,
     ReadOnlyError,
     TooLargeError,
@@ -27,6 +28,7 @@ from commonplace.domain.errors import (
     UnavailableError,
 )
 from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.revisions import UNCONDITIONAL, Conditions
 from commonplace.store.rest import answers
 
 TIMEOUT = 30.0
@@ -58,10 +60,13 @@ class Client:
         path: str,
         body: JsonObject | None = None,
         query: Mapping[str, str | int | None] | None = None,
+        conditions: Conditions = UNCONDITIONAL,
     ) -> JsonObject:
         """The object that a request answers."""
         try:
-            response = self._http.request(method, f"{self._base}{path}", json=body, params=dict(query or {}))
+            response = self._http.request(
+                method, f"{self._base}{path}", json=body, params=dict(query or {}), headers=_headers(conditions)
+            )
             answer = _object(response)
         except httpx2.InvalidURL as error:
             raise ConfigError("The wiki's URL is no http or https URL.", kind="url") from error
@@ -87,6 +92,15 @@ def quoted(path: str) -> str:
     """A page's path as it stands in a URL; its slashes are encoded where they could mean something else."""
     ambiguous = not OPERATIONS.isdisjoint(path.split("/"))
     return quote(path, safe="" if ambiguous else "/")
+
+
+def _headers(conditions: Conditions) -> dict[str, str]:
+    given = {"If-Match": conditions.match, "If-None-Match": conditions.none_match}
+    return {
+        name: ", ".join(tag if tag == "*" else f'"{tag}"' for tag in tags)
+        for name, tags in given.items()
+        if tags is not None
+    }
 
 
 def _object(response: httpx2.Response) -> JsonObject | None:
@@ -117,7 +131,11 @@ def _refusal(status: int, answer: JsonObject) -> KnowledgeError:
         if isinstance(value, str):
             context[name] = value
     message = str(answer.get("error") or f"The wiki answered with status {status}.")
-    return error(message, kind=kind or _KINDS.get(status, ""), hint=str(answer.get("hint") or ""), **context)
+    made = error(message, kind=kind or _KINDS.get(status, ""), hint=str(answer.get("hint") or ""), **context)
+    changes = answer.get("changes")
+    if isinstance(made, ConflictError) and isinstance(changes, list | tuple):
+        made.changes = tuple(map(str, changes))
+    return made
 
 
 def _no_answer() -> UnavailableError:
@@ -130,6 +148,7 @@ _BY_STATUS: dict[int, type[KnowledgeError]] = {
     403: ForbiddenError,
     404: NotFoundError,
     409: ConflictError,
+    412: PreconditionError,
     413: TooLargeError,
     422: InvalidInputError,
     429: RateLimitedError,

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from commonplace.domain.errors import NotFoundError
 from commonplace.domain.json import JsonObject
 from commonplace.domain.nearness import Mode
+from commonplace.domain.revisions import UNCONDITIONAL, Conditions
 from commonplace.domain.wiki import (
     Attachment,
     Change,
@@ -66,29 +67,39 @@ class RemoteNotes:
         with _about(path):
             return answers.note(self._client.get(f"/pages/{quoted(path)}", revision=revision))
 
-    def write(self, path: str, content: str, *, revision: str = "", message: str) -> Saved:
+    def write(
+        self, path: str, content: str, *, revision: str = "", message: str, conditions: Conditions = UNCONDITIONAL
+    ) -> Saved:
         """Create a note, or replace the one at this revision."""
         body: JsonObject = {"content": content, "commit_message": message}
-        return self._saved("PUT", path, {**body, "revision": revision} if revision else body)
+        return self._saved("PUT", path, {**body, "revision": revision} if revision else body, conditions)
 
-    def edit(self, path: str, change: tuple[str, str], *, revision: str, message: str) -> Saved:
+    def edit(
+        self,
+        path: str,
+        change: tuple[str, str],
+        *,
+        revision: str,
+        message: str,
+        conditions: Conditions = UNCONDITIONAL,
+    ) -> Saved:
         """Replace the one occurrence of the first text by the second."""
         old, new = change
         body = {"revision": revision, "old_string": old, "new_string": new, "commit_message": message}
-        return self._saved("PATCH", path, body)
+        return self._saved("PATCH", path, body, conditions)
 
-    def delete(self, path: str, *, revision: str = "", message: str) -> str:
+    def delete(self, path: str, *, revision: str = "", message: str, conditions: Conditions = UNCONDITIONAL) -> str:
         """Delete a note; its path as it was."""
         body = {"commit_message": message} | ({"revision": revision} if revision else {})
         with _about(path):
-            answer = self._client.send("DELETE", f"/pages/{quoted(path)}", body)
+            answer = self._client.send("DELETE", f"/pages/{quoted(path)}", body, conditions=conditions)
         return answers.text(answer, "path") or path
 
-    def rename(self, path: str, new_path: str, *, message: str) -> Renamed:
+    def rename(self, path: str, new_path: str, *, message: str, conditions: Conditions = UNCONDITIONAL) -> Renamed:
         """Move a note and rewrite the links that lead to it."""
         with _about(path):
             body = {"new_path": new_path, "commit_message": message}
-            answer = self._client.send("POST", f"/pages/{quoted(path)}/rename", body)
+            answer = self._client.send("POST", f"/pages/{quoted(path)}/rename", body, conditions=conditions)
         return Renamed(
             answers.text(answer, "old_path") or path,
             answers.text(answer, "new_path") or new_path,
@@ -102,11 +113,15 @@ class RemoteNotes:
             answer = self._client.get(f"/pages/{quoted(path)}/history", limit=limit)
         return answers.text(answer, "path") or path, list(map(answers.change, answers.objects(answer, "history")))
 
-    def _saved(self, method: str, path: str, body: JsonObject) -> Saved:
+    def _saved(self, method: str, path: str, body: JsonObject, conditions: Conditions) -> Saved:
         with _about(path):
-            answer = self._client.send(method, f"/pages/{quoted(path)}", body)
-        created = answer.get("created") is True
-        return Saved(answers.text(answer, "path") or path, answers.text(answer, "revision"), created=created)
+            answer = self._client.send(method, f"/pages/{quoted(path)}", body, conditions=conditions)
+        return Saved(
+            answers.text(answer, "path") or path,
+            answers.text(answer, "revision"),
+            created=answer.get("created") is True,
+            unchanged=answer.get("unchanged") is True,
+        )
 
 
 class RemoteFinding:
@@ -160,11 +175,13 @@ class RemoteAttachments:
         shown = map(answers.attachment, answers.objects(answer, "attachments"))
         return answers.text(answer, "path") or path, list(shown)
 
-    def upload(self, path: str, filename: str, content: bytes, *, message: str) -> tuple[str, Attachment]:
+    def upload(
+        self, path: str, filename: str, content: bytes, *, message: str, conditions: Conditions = UNCONDITIONAL
+    ) -> tuple[str, Attachment]:
         """Add a file."""
         body = {"filename": filename, "content": base64.b64encode(content).decode(), "commit_message": message}
         with _about(path):
-            answer = self._client.send("POST", f"/pages/{quoted(path)}/attachments", body)
+            answer = self._client.send("POST", f"/pages/{quoted(path)}/attachments", body, conditions=conditions)
         return answers.text(answer, "path") or path, answers.attachment(answer)
 
     def download(self, path: str, filename: str) -> Download:
@@ -172,10 +189,13 @@ class RemoteAttachments:
         with _about(path):
             return answers.download(self._client.get(_attachment_url(path, filename)))
 
-    def delete(self, path: str, filename: str, *, message: str) -> tuple[str, str]:
+    def delete(
+        self, path: str, filename: str, *, message: str, conditions: Conditions = UNCONDITIONAL
+    ) -> tuple[str, str]:
         """Delete a file; the note's path and the file's name."""
         with _about(path):
-            answer = self._client.send("DELETE", _attachment_url(path, filename), {"commit_message": message})
+            url, body = _attachment_url(path, filename), {"commit_message": message}
+            answer = self._client.send("DELETE", url, body, conditions=conditions)
         return answers.text(answer, "path") or path, answers.text(answer, "filename") or filename
 
 

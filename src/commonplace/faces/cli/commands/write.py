@@ -123,7 +123,8 @@ def command(
             "--dry-run goes with --rename and --delete.", kind="option", hint="Only they concern several pages."
         )
     text = read_text(file or "-", session.out) if way in TAKES_TEXT else b""
-    intent = Intent(expected=consent.revision, message=consent.message, keep=consent.force)
+    unseen = "keep" if consent.force else "refuse"
+    intent = Intent(expected=consent.revision, message=consent.message, unseen=unseen)
     with session.opened_for_writing(commit=not consent.no_commit) as collections:
         reference = page.removeprefix("./")
         collection = collections.members[0]
@@ -133,8 +134,7 @@ def command(
             _show(session, collection, written, "created")
             return
         record = collections.locate(reference).record
-        if way in TAKES_AWAY and not (consent.revision or consent.force or consent.dry_run):
-            raise _unseen(record, way)
+        _require_seen(collection, record, way, text, consent)
         if consent.dry_run:
             _show_plan(session, collection, record, how)
             return
@@ -171,6 +171,14 @@ def _field(given: str) -> tuple[str, Json]:
     if loaded.problems or not isinstance(loaded.value, Mapping) or set(loaded.value) != {"value"}:
         return key, text
     return key, loaded.value["value"]
+
+
+def _require_seen(collection: Collection, record: Record, way: str, text: bytes, consent: Consent) -> None:
+    """Refuse to take text away that the writer does not say it has seen; the same text again takes none away."""
+    if way not in TAKES_AWAY or consent.revision or consent.force or consent.dry_run:
+        return
+    if way or collection.store.read(record.address) != text:
+        raise _unseen(record, way)
 
 
 def _unseen(record: Record, way: str) -> ConflictError | AlreadyExistsError:

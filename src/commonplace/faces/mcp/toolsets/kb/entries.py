@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from commonplace.domain.documents import Document
 from commonplace.domain.errors import NotFoundError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.query import Filter, ListQuery, SearchQuery, SortKey
+from commonplace.domain.revisions import revision_of
 from commonplace.faces.mcp.dialect import Call, Link, Linked, Shown
 from commonplace.faces.mcp.toolsets.kb.budget import entry_within, search_within, sections_within
 from commonplace.faces.mcp.toolsets.kb.parameters import (
@@ -57,7 +59,7 @@ def kb_search(call: Call, given: KbSearch) -> Shown:
     if given.max_tokens:
         return search_within(collections, query, given.mode, given.max_tokens)
     answer = searching.search(collections, query, given.mode)
-    results = [selected(_show_hit(found, include_body=given.include_body), given.fields) for found in answer.hits]
+    results = [_show_hit(call, hit, given) for hit in answer.hits]
     more = given.offset + len(results) < answer.total
     shown: JsonObject = {
         "query": given.query,
@@ -73,11 +75,14 @@ def kb_search(call: Call, given: KbSearch) -> Shown:
 def kb_get(call: Call, given: KbGet) -> Shown:
     """One entry, whole."""
     found = call.services.collections.locate(given.entry_id, given.kb_name)
-    entry = whole_entry(call, found)
+    document = found.collection.index.document(found.record.address)
+    entry = whole_entry(call, found, document)
     if given.max_tokens and given.query:
         return {"entry": sections_within(found, given.query, entry, given.max_tokens)}
     shown = selected(_cut(entry, given.body_offset, given.body_limit), _with_cut(given.fields))
-    return {"entry": entry_within(shown, given.max_tokens) if given.max_tokens else shown}
+    shown = entry_within(shown, given.max_tokens) if given.max_tokens else shown
+    remember(call, found, document, shown)
+    return {"entry": shown}
 
 
 def kb_batch_read(call: Call, given: KbBatchRead) -> Shown:
@@ -92,9 +97,12 @@ def kb_batch_read(call: Call, given: KbBatchRead) -> Shown:
             nearest = error.context.get("nearest")
             missing.append({"entry_id": name.entry_id, "kb_name": name.kb_name, "did_you_mean": nearest or []})
             continue
-        entry = _cut(whole_entry(call, found), given.body_offset, min(given.body_limit, left))
+        document = found.collection.index.document(found.record.address)
+        entry = _cut(whole_entry(call, found, document), given.body_offset, min(given.body_limit, left))
         left -= len(str(entry["body"]))
-        entries.append(selected(entry, _with_cut(given.fields)))
+        shown = selected(entry, _with_cut(given.fields))
+        remember(call, found, document, shown)
+        entries.append(shown)
     return {"entries": entries, "found": len(entries), "not_found": missing}
 
 
@@ -110,7 +118,7 @@ def kb_list_entries(call: Call, given: KbListEntries) -> Shown:
     )
     page = listing.list_documents(call.services.collections.chosen(given.kb_name), query)
     return {
-        "entries": [_with_body(found, given.fields) for found in page.found],
+        "entries": [_with_body(call, found, given.fields) for found in page.found],
         "total": page.total,
         "limit": given.limit,
         "offset": given.offset,
@@ -127,7 +135,7 @@ def kb_recent(call: Call, given: KbRecent) -> Shown:
         limit=given.limit,
     )
     page = listing.list_documents(call.services.collections.chosen(given.kb_name), query)
-    return {"entries": [_with_body(found, given.fields) for found in page.found], "count": len(page.found)}
+    return {"entries": [_with_body(call, found, given.fields) for found in page.found], "count": len(page.found)}
 
 
 def kb_timeline(call: Call, given: KbTimeline) -> Shown:
@@ -164,32 +172,47 @@ def kb_backlinks(call: Call, given: KbBacklinks) -> Shown:
     }
 
 
-def _show_hit(found: FoundHit, *, include_body: bool) -> dict[str, Json]:
+def _show_hit(call: Call, found: FoundHit, given: KbSearch) -> dict[str, Json]:
     hit = found.hit
     best = hit.sections[0] if hit.sections else None
-    row = show_row(Found(found.collection, hit.record))
+    entry = Found(found.collection, hit.record)
+    row = show_row(entry)
     row["snippet"] = best.snippet if best else ""
     row["section"] = " > ".join(best.path) if best and best.path else None
     row["score"] = round(hit.score, 4)
-    if include_body:
-        row["body"] = body_of(found.collection.index.document(hit.record.address))
-    return row
+    return _bodied(call, entry, row, given.fields) if given.include_body else selected(row, given.fields)
 
 
-def whole_entry(call: Call, found: Found) -> dict[str, Json]:
+def whole_entry(call: Call, found: Found, document: Document) -> dict[str, Json]:
     """An entry with its body uncut, its fields and its links."""
     collections, collection, address = call.services.collections, found.collection, found.record.address
-    document = collection.index.document(address)
     out = linking.outgoing(collections, collection, address)
     back = linking.incoming(collections, collection, address)
     return show_entry(found, document, out, back)
 
 
-def _with_body(found: Found, fields: Sequence[str] | None) -> dict[str, Json]:
+def remember(call: Call, found: Found, document: Document, shown: JsonObject) -> None:
+    """Note in the caller's session how much of an entry's body an answer holds."""
+    body, piece = body_of(document), shown.get("body")
+    if call.session is None or not isinstance(piece, str):
+        return
+    offset = shown.get("body_offset", 0)
+    start = offset if isinstance(offset, int) else 0
+    span = (start, start + len(piece), len(body))
+    revision, path = revision_of(document.raw), found.record.address.path
+    call.session.show_part(found.collection.name, path, revision, document.raw, span)
+
+
+def _with_body(call: Call, found: Found, fields: Sequence[str] | None) -> dict[str, Json]:
     row = show_row(found)
-    if fields and "body" in fields:
-        row["body"] = body_of(found.collection.index.document(found.record.address))
-    return selected(row, fields)
+    return _bodied(call, found, row, fields) if fields and "body" in fields else selected(row, fields)
+
+
+def _bodied(call: Call, found: Found, row: dict[str, Json], fields: Sequence[str] | None) -> dict[str, Json]:
+    document = found.collection.index.document(found.record.address)
+    shown = selected(row | {"body": body_of(document)}, fields)
+    remember(call, found, document, shown)
+    return shown
 
 
 def _cut(entry: dict[str, Json], offset: int, limit: int) -> dict[str, Json]:

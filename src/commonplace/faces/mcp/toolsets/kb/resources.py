@@ -14,8 +14,9 @@ from commonplace.domain.addresses import parse_address
 from commonplace.domain.errors import InvalidInputError, NotFoundError, StorageError
 from commonplace.domain.json import Json
 from commonplace.domain.query import Filter, ListQuery
+from commonplace.domain.revisions import revision_of
 from commonplace.faces.mcp.dialect import Call, Content, Followed, Resource
-from commonplace.faces.mcp.toolsets.kb.entries import whole_entry
+from commonplace.faces.mcp.toolsets.kb.entries import remember, whole_entry
 from commonplace.faces.mcp.toolsets.kb.overview import show_collection
 from commonplace.faces.mcp.toolsets.kb.shapes import file_uri, show_row, types_meant
 from commonplace.faces.mcp.toolsets.kb.uris import JSON_TYPE, SCHEMES
@@ -134,6 +135,8 @@ def _file(call: Call, name: str, path: str) -> Content:
     if not address.is_document or collection.index.record(address) is None:
         raise NotFoundError(f"There is no document {path[:200]!r}.", kind="resource")
     raw = collection.store.read(address)
+    if call.session is not None:
+        call.session.show(collection.name, address.path, revision_of(raw), raw)
     try:
         return Content(raw.decode())
     except UnicodeDecodeError:
@@ -164,7 +167,11 @@ def _rows(call: Call, name: str, kept: Filter) -> Content:
 
 
 def _entry(call: Call, reference: str, name: str | None) -> Json:
-    return {"entry": whole_entry(call, call.services.collections.locate(reference, name))}
+    found = call.services.collections.locate(reference, name)
+    document = found.collection.index.document(found.record.address)
+    entry = whole_entry(call, found, document)
+    remember(call, found, document, entry)
+    return {"entry": entry}
 
 
 def _resource(found: Found) -> Resource:

@@ -7,7 +7,7 @@ from typing import TypeVar
 from urllib.parse import quote
 
 from commonplace.domain.documents import Document, LinkKind
-from commonplace.domain.errors import Code, InvalidInputError, KnowledgeError
+from commonplace.domain.errors import Code, ConflictError, InvalidInputError, KnowledgeError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.query import Record
 from commonplace.domain.revisions import revision_of
@@ -61,6 +61,8 @@ def show_error(error: KnowledgeError) -> JsonObject:
         shown["did_you_mean"] = error.context["nearest"]
     if "current_revision" in error.context:
         shown["current_revision"] = error.context["current_revision"]
+    if isinstance(error, ConflictError) and error.changes:
+        shown["changes"] = list(error.changes)
     return shown
 
 
@@ -128,6 +130,8 @@ def show_saved(saved: Saved, *, created: bool) -> dict[str, Json]:
         "file_path": saved.written.address.path,
         "revision": saved.written.revision,
     }
+    if saved.written.unchanged:
+        shown["unchanged"] = True
     if saved.warnings:
         shown["warnings"] = [str(warning) for warning in saved.warnings]
     return shown

@@ -143,7 +143,10 @@ TOOLS = (
     Tool(
         name="kb_update",
         title="Update an entry",
-        description="Change the named fields of an entry and nothing else. Pass the revision you read to be safe.",
+        description=(
+            "Change the named fields of an entry and nothing else. A body is replaced only if you read all of the "
+            "present one in this session, or pass its revision."
+        ),
         bound=bind(parameters.KbUpdate, writing.kb_update),
         output_schema=result_schema("updated", "entry_id", "file_path", "revision"),
         tier="write",
@@ -154,8 +157,8 @@ TOOLS = (
         name="kb_delete",
         title="Delete an entry",
         description=(
-            "Delete an entry. Pass the revision you read to be safe. The answer names what links to it and where its "
-            "last text is: in a commit, else for 30 days in the trash (commonplace restore)."
+            "Delete an entry that you read whole in this session, or pass its revision. The answer names what links to "
+            "it and where its last text is: in a commit, else for 30 days in the trash (commonplace restore)."
         ),
         bound=bind(parameters.KbDelete, writing.kb_delete),
         output_schema=result_schema("deleted", "entry_id", "linked_from", "link_count", "kept"),

@@ -35,7 +35,7 @@ ALWAYS = -1.0
 def kb_create(call: Call, given: KbCreate) -> Shown:
     """Write a new entry."""
     collection = call.services.collections.get(given.kb_name)
-    saved = cataloguing.create_entry(collection, _new_entry(given))
+    saved = cataloguing.create_entry(collection, _new_entry(given), Intent(session=call.session))
     return _told(call, collection, saved, created=True, asked=given.validate_)
 
 
@@ -43,7 +43,8 @@ def kb_bulk_create(call: Call, given: KbBulkCreate) -> Shown:
     """Write several new entries in one step; a wrong one does not stop the others."""
     collection = call.services.collections.get(given.kb_name)
     checked = [_checked_entry(values) for values in given.entries]
-    results = iter(cataloguing.create_entries(collection, [one for one in checked if isinstance(one, NewEntry)]))
+    entries = [one for one in checked if isinstance(one, NewEntry)]
+    results = iter(cataloguing.create_entries(collection, entries, Intent(session=call.session)))
     ordered = [one if isinstance(one, KnowledgeError) else next(results) for one in checked]
     shown = [_show_created(call, collection, one) for one in ordered]
     created = sum(isinstance(one, Saved) for one in ordered)
@@ -51,12 +52,12 @@ def kb_bulk_create(call: Call, given: KbBulkCreate) -> Shown:
 
 
 def kb_update(call: Call, given: KbUpdate) -> Shown:
-    """Change the given fields of an entry."""
+    """Change the given fields of an entry; its whole body only as this session was shown it, or at its revision."""
     found = call.services.collections.locate(given.entry_id, given.kb_name)
     checked_day("date", given.date)
     names = ("title", "importance", "tags", "participants", "metadata", "status", "date", "location", "summary")
     changes = {name: getattr(given, name) for name in names if name in given.model_fields_set}
-    intent = Intent(expected=given.revision or "")
+    intent = Intent(expected=given.revision or "", session=call.session, unseen="refuse")
     saved = cataloguing.update_entry(found.collection, found.record.address, changes, given.body, intent)
     return _told(call, found.collection, saved, created=False, asked=given.validate_)
 
@@ -66,7 +67,7 @@ def kb_delete(call: Call, given: KbDelete) -> Shown:
     collections = call.services.collections
     found = collections.locate(given.entry_id, given.kb_name)
     others = _linking_to(collections, found)
-    intent = Intent(expected=given.revision or "")
+    intent = Intent(expected=given.revision or "", session=call.session, unseen="refuse")
     written = cataloguing.delete_entry(found.collection, found.record.address, intent)
     return {
         "deleted": True,
@@ -99,8 +100,8 @@ def kb_link(call: Call, given: KbLink) -> Shown:
         source.collection,
         source.record.address,
         f"{target.collection.name}:{target_id}" if elsewhere else target_id,
-        given.relation,
-        given.note,
+        (given.relation, given.note),
+        Intent(session=call.session),
     )
     return {
         "linked": True,

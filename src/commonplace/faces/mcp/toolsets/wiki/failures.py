@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from commonplace.domain.errors import Code, KnowledgeError
+from commonplace.domain.errors import ALREADY_EDITED, ALREADY_WRITTEN, Code, KnowledgeError
 
 AUTHENTICATION = "Authentication failed. The API key may be misconfigured."
 CONFLICT = (
@@ -41,6 +41,7 @@ def _help(error: KnowledgeError) -> list[str]:
     current = error.context.get("current_revision")
     if isinstance(current, str) and current:
         lines.append(f"Current revision: {current}")
+    lines += [line for line in (ALREADY_WRITTEN, ALREADY_EDITED) if error.hint.startswith(line)]
     return lines
 
 

@@ -14,6 +14,7 @@ from commonplace.domain.wiki import (
     NoteHits,
     NoteLinks,
     Renamed,
+    Saved,
     Summaries,
     Summary,
     Wanted,
@@ -110,9 +111,10 @@ def attachments_text(path: str, attachments: Sequence[Attachment]) -> str:
     return "\n".join(lines)
 
 
-def saved_text(verb: str, path: str, revision: str) -> str:
+def saved_text(verb: str, saved: Saved) -> str:
     """A note that was written."""
-    return f"{verb} {path} (revision: {revision[:SHORT]})"
+    line = f"{verb} {saved.path} (revision: {saved.revision[:SHORT]})"
+    return f"{line}\nNothing changed: the note already held this text." if saved.unchanged else line
 
 
 def renamed_text(renamed: Renamed) -> str:

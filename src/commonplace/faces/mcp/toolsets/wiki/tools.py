@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import binascii
+from functools import partial
 from urllib.parse import quote
 
-from commonplace.domain.addresses import Address, parse_document_address
-from commonplace.domain.errors import InvalidInputError, NotFoundError
+from commonplace.domain.addresses import Address, fold, parse_document_address
+from commonplace.domain.errors import InvalidInputError, NotFoundError, PreconditionError
 from commonplace.domain.reading import find_section, read_document
+from commonplace.domain.revisions import UNCONDITIONAL, Conditions
 from commonplace.domain.wiki import MAX_ATTACHMENT_BYTES, Note, Wanted
 from commonplace.faces.mcp.dialect import Blob, Call, Shown
 from commonplace.faces.mcp.toolsets.wiki import texts
@@ -28,6 +30,7 @@ from commonplace.faces.mcp.toolsets.wiki.parameters import (
     UploadAttachment,
     WriteNote,
 )
+from commonplace.services.sessions.memory import Seen, Session
 from commonplace.services.wiki.orphans import orphans
 
 
@@ -37,22 +40,22 @@ def read_note(call: Call, given: ReadNote) -> Shown:
         note = call.services.wiki.notes.read(given.path, given.revision or "")
     except NotFoundError as error:
         if error.kind == "page":
-            call.services.seen.forget(call.client, given.path)
+            _forget(call, _id(given.path))
         raise
     path, content = _section(note, given.section) if given.section else ((), note.content)
-    if not given.revision:
-        call.services.seen.remember(call.client, note.path, note.revision)
+    if not given.revision and not given.section:
+        _remember(call, note.path, note.revision)
     return texts.note_text(note, content, path)
 
 
 def write_note(call: Call, given: WriteNote) -> Shown:
     """Create or update a note."""
-    seen = call.services.seen
-    revision = given.revision or seen.last(call.client, _id(given.path))
+    known = _seen(call, _id(given.path))
+    revision = given.revision or (known.revision if known else "")
     message = _message("Update" if revision else "Create", given.path, given.commit_message)
     saved = call.services.wiki.notes.write(given.path, given.content, revision=revision, message=message)
-    seen.remember(call.client, saved.path, saved.revision)
-    return texts.saved_text("Created" if saved.created else "Updated", saved.path, saved.revision)
+    _remember(call, saved.path, saved.revision)
+    return texts.saved_text("Created" if saved.created else "Updated", saved)
 
 
 def edit_note(call: Call, given: EditNote) -> Shown:
@@ -60,8 +63,8 @@ def edit_note(call: Call, given: EditNote) -> Shown:
     message = _message("Edit", given.path, given.commit_message)
     change = given.old_string, given.new_string
     saved = call.services.wiki.notes.edit(given.path, change, revision=given.revision, message=message)
-    call.services.seen.remember(call.client, saved.path, saved.revision)
-    return texts.saved_text("Edited", saved.path, saved.revision)
+    _remember(call, saved.path, saved.revision)
+    return texts.saved_text("Edited", saved)
 
 
 def list_notes(call: Call, given: ListNotes) -> Shown:
@@ -106,9 +109,16 @@ def get_history(call: Call, given: GetHistory) -> Shown:
 def rename_note(call: Call, given: RenameNote) -> Shown:
     """Move a note; links to it follow."""
     message = _message("Rename", f"{_id(given.path)} -> {_id(given.new_path)}", given.commit_message)
-    renamed = call.services.wiki.notes.rename(given.path, given.new_path, message=message)
-    call.services.seen.forget(call.client, renamed.old_path)
-    call.services.seen.remember(call.client, renamed.new_path, renamed.revision)
+    known = _seen(call, _id(given.path))
+    rename = partial(call.services.wiki.notes.rename, given.path, given.new_path, message=message)
+    try:
+        renamed = rename(conditions=Conditions(match=(known.revision,)) if known else UNCONDITIONAL)
+    except PreconditionError:  # what the client was given is not what is moved, so it has not seen that
+        renamed, known = rename(), None
+    _forget(call, renamed.old_path)
+    _forget(call, renamed.new_path)
+    if known is not None:
+        _remember(call, renamed.new_path, renamed.revision)
     return texts.renamed_text(renamed)
 
 
@@ -116,7 +126,7 @@ def delete_note(call: Call, given: DeleteNote) -> Shown:
     """Delete a note."""
     message = _message("Delete", given.path, given.commit_message)
     path = call.services.wiki.notes.delete(given.path, message=message)
-    call.services.seen.forget(call.client, path)
+    _forget(call, path)
     return f"Deleted {path}"
 
 
@@ -152,6 +162,23 @@ def delete_attachment(call: Call, given: OfAttachment) -> Shown:
     message = f"[mcp] Detach: {_id(given.path)}/{given.filename}"
     path, name = call.services.wiki.attachments.delete(given.path, given.filename, message=message)
     return f"Deleted {name} from {path}"
+
+
+def _memory(call: Call) -> Session:
+    """What the client was given of notes: by its session, else its key, else the process, as the contract says."""
+    return call.services.sessions.of(f"wiki {call.client}")
+
+
+def _seen(call: Call, path: str) -> Seen | None:
+    return _memory(call).seen("", fold(path))
+
+
+def _remember(call: Call, path: str, revision: str) -> None:
+    _memory(call).show("", fold(path), revision, None)
+
+
+def _forget(call: Call, path: str) -> None:
+    _memory(call).forget("", fold(path))
 
 
 def _section(note: Note, heading: str) -> tuple[tuple[str, ...], str]:

@@ -1,0 +1,1 @@
+"""What clients have been shown."""

@@ -1,0 +1,134 @@
+"""Which revision of each document a session was last shown whole, so that it may write without repeating it."""
+
+from __future__ import annotations
+
+from array import array
+from collections import OrderedDict
+from dataclasses import dataclass
+from threading import Lock
+
+from commonplace.domain.revisions import changed_lines, line_marks
+
+MAX_SESSIONS = 256
+"""Sessions that are remembered; of more, those that called longest ago are forgotten."""
+MAX_DOCUMENTS = 1_000
+"""Documents remembered for each session; the oldest are forgotten, which costs their session one read."""
+MAX_MARKED = 20_000
+"""Lines of them whose marks are kept, 4 bytes each; of older documents only the revision stays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a session was shown of a document."""
+
+    revision: str
+    marks: array[int] | None = None
+    """Of its lines; None where they were too many to keep."""
+
+    def changes(self, raw: bytes) -> tuple[str, ...]:
+        """Which lines differ now, as far as that is known."""
+        return changed_lines(self.marks, raw) if self.marks is not None else ()
+
+
+@dataclass(slots=True)
+class _Part:
+    """How much of a text a session has been shown, from its beginning."""
+
+    revision: str
+    reached: int = 0
+
+
+class Session:
+    """One client's memory of what it was shown, by scope (a collection's name) and name. Safe from several threads."""
+
+    def __init__(self) -> None:
+        self._seen: OrderedDict[tuple[str, str], Seen] = OrderedDict()
+        self._parts: OrderedDict[tuple[str, str], _Part] = OrderedDict()
+        self._marked = 0
+        self._lock = Lock()
+
+    def show(self, scope: str, name: str, revision: str, raw: bytes | None) -> None:
+        """It was shown the whole of a document, or wrote it.
+
+        Args:
+            scope: Where the document is.
+            name: Which it is.
+            revision: What the client was told, or may tell, of its state.
+            raw: Its bytes; None where they are not at hand, so that nobody can say later what changed.
+        """
+        marks = line_marks(raw) if raw is not None else None
+        if marks is not None and len(marks) > MAX_MARKED:
+            marks = None
+        with self._lock:
+            self._drop(scope, name)
+            self._seen[scope, name] = Seen(revision, marks)
+            self._marked += len(marks or ())
+            self._shrink()
+
+    def show_part(self, scope: str, name: str, revision: str, raw: bytes, span: tuple[int, int, int]) -> None:
+        """It was shown a part of a document; when parts of one revision have covered all of it, it was shown whole.
+
+        Args:
+            scope: As for `show`.
+            name: As for `show`.
+            revision: As for `show`.
+            raw: The bytes of the whole document.
+            span: Start and end of the part, and the end of the whole text, in any one unit.
+        """
+        start, end, whole = span
+        with self._lock:
+            part = self._parts.get((scope, name))
+            if part is None or part.revision != revision:
+                part = self._parts[scope, name] = _Part(revision)
+            if start <= part.reached:
+                part.reached = max(part.reached, end)
+            is_whole = part.reached >= whole
+            while len(self._parts) > MAX_DOCUMENTS:
+                self._parts.popitem(last=False)
+        if is_whole:
+            self.show(scope, name, revision, raw)
+
+    def forget(self, scope: str, name: str) -> None:
+        """The document is gone, or it is not known any longer what the session saw of it."""
+        with self._lock:
+            self._drop(scope, name)
+
+    def seen(self, scope: str, name: str) -> Seen | None:
+        """What it was last shown of a document; None when that was nothing, or is forgotten."""
+        with self._lock:
+            return self._seen.get((scope, name))
+
+    def _drop(self, scope: str, name: str) -> None:
+        self._parts.pop((scope, name), None)
+        known = self._seen.pop((scope, name), None)
+        if known is not None and known.marks is not None:
+            self._marked -= len(known.marks)
+
+    def _shrink(self) -> None:
+        while len(self._seen) > MAX_DOCUMENTS:
+            self._drop(*next(iter(self._seen)))
+        if self._marked <= MAX_MARKED:
+            return
+        for key, known in list(self._seen.items()):
+            if known.marks is not None:
+                self._marked -= len(known.marks)
+                self._seen[key] = Seen(known.revision)
+                if self._marked <= MAX_MARKED:
+                    return
+
+
+class Sessions:
+    """The memories of all sessions of a process, by the session's id."""
+
+    def __init__(self) -> None:
+        self._sessions: OrderedDict[str, Session] = OrderedDict()
+        self._lock = Lock()
+
+    def of(self, identifier: str) -> Session:
+        """The memory of a session, empty for a new one."""
+        with self._lock:
+            session = self._sessions.setdefault(identifier, Session())
+            self._sessions.move_to_end(identifier)
+            while len(self._sessions) > MAX_SESSIONS:
+                self._sessions.popitem(last=False)
+            return session
