@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from starlette.applications import Starlette
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from commonplace.domain.errors import InvalidInputError, NotFoundError
+from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.faces.http.guard import Guard, Rules
 from commonplace.faces.replies import send_json, send_refusal
+
+log = logging.getLogger(__name__)
 
 SMALL_BODY = 64 * 1024
 """Bytes, for parts that take no body."""
@@ -58,7 +61,23 @@ class App:
             if part.is_document and scope["path"] != part.prefix:
                 part = _NOTHING
             app = _no_method if part.is_document and scope["method"] not in {"GET", "HEAD"} else part.app
-            await self._guard.pass_on(app, part.rules, scope, receive, send)
+            await self._serve(app, part, scope, receive, send)
+
+    async def _serve(self, app: ASGIApp, part: Part, scope: Scope, receive: Receive, send: Send) -> None:
+        begun = False
+
+        async def noted(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._guard.pass_on(app, part.rules, scope, receive, noted)
+        except Exception:
+            if begun:
+                raise
+            log.exception("a request failed before it was answered")
+            await send_refusal(send, KnowledgeError("Internal error; the server's log has the details."))
 
     @asynccontextmanager
     async def _running(self, _: Starlette) -> AsyncGenerator[None]:

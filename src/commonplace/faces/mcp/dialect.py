@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -345,8 +346,12 @@ def require_text(value: object) -> None:
             require_text(part)
 
 
+@cache
 def input_schema(params: type[BaseModel]) -> Schema:
-    """The model's schema without what only costs tokens: titles, and `null` beside an optional value's type."""
+    """The model's schema without what only costs tokens: titles, and `null` beside an optional value's type.
+
+    Made once for a model, as the SDK asks for it in each call over HTTP; not to be changed.
+    """
     schema: Schema = {"properties": dict[str, Json](), **_slim(params.model_json_schema())}
     schema.pop("description", None)
     return schema

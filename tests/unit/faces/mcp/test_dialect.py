@@ -101,3 +101,7 @@ def test_a_result_schema_names_its_keys_and_requires_the_stated_ones() -> None:
         "properties": {"a": {}, "b": {"type": "array"}},
         "required": ["a"],
     }
+
+
+def test_the_schema_of_a_tool_is_made_once_as_every_call_over_http_asks_for_it() -> None:
+    assert BOUND.input_schema() is bind(Arguments, example).input_schema()

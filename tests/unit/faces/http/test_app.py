@@ -1,0 +1,58 @@
+"""What the whole application answers when a part of it fails."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import anyio
+import pytest
+from starlette.types import Message, Receive, Scope, Send
+
+from commonplace.faces.access.gate import Gate
+from commonplace.faces.access.keys import Keys
+from commonplace.faces.access.rates import Rates
+from commonplace.faces.http.app import App, Part, small_body
+from commonplace.faces.http.guard import Guard, Rules
+from commonplace.faces.http.names import names_of
+
+
+def asked(folder: Path, path: str) -> list[Message]:
+    """What an application sends whose part at `/early` fails before it answers, and at `/late` in the middle."""
+
+    async def early(*_: object) -> None:
+        raise RuntimeError(path)
+
+    async def late(_: Scope, __: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        raise RuntimeError(path)
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b""}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    sent: list[Message] = []
+    rules = Rules(small_body, lambda _: False)
+    guard = Guard(names_of("127.0.0.1", None), Gate(Keys(folder), always_closed=False), Rates(0))
+    app = App([Part("/early", early, rules), Part("/late", late, rules)], guard)
+    scope = {"type": "http", "method": "GET", "path": path, "headers": [(b"host", b"localhost")], "client": None}
+    anyio.run(app, scope, receive, send)
+    return sent
+
+
+def test_a_failure_that_nobody_foresaw_is_answered_in_json_and_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    start, body = asked(tmp_path, "/early")
+    assert start["status"] == 500
+    assert (b"content-type", b"application/json") in start["headers"]
+    assert json.loads(body["body"])["code"] == "internal"
+    assert "a request failed before it was answered" in caplog.text
+    assert caplog.records[0].exc_info
+
+
+def test_a_failure_in_the_middle_of_an_answer_ends_it(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError):
+        asked(tmp_path, "/late")
