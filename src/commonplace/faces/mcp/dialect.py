@@ -348,10 +348,7 @@ def require_text(value: object) -> None:
 
 @cache
 def input_schema(params: type[BaseModel]) -> Schema:
-    """The model's schema without what only costs tokens: titles, and `null` beside an optional value's type.
-
-    Made once for a model, as the SDK asks for it in each call over HTTP; not to be changed.
-    """
+    """The model's schema, made once, without what only costs tokens: titles, `null` beside an optional value's type."""
     schema: Schema = {"properties": dict[str, Json](), **_slim(params.model_json_schema())}
     schema.pop("description", None)
     return schema
