@@ -101,6 +101,14 @@ class HttpServer:
         """
         return self._asked("GET", f"/api/v1{path}", None, {})
 
+    def put(self, path: str, body: Mapping[str, object]) -> dict[str, Any]:
+        """What the REST API answers to a page that is written.
+
+        Raises:
+            RuntimeError: It answered with an error.
+        """
+        return self._asked("PUT", f"/api/v1{path}", json.dumps(body).encode(), {"Content-Type": "application/json"})
+
     def call(self, tool: str, arguments: Mapping[str, object]) -> dict[str, Any]:
         """The result of a call of a tool over MCP.
 
@@ -130,6 +138,9 @@ class HttpServer:
         self._connection.request(method, path, body, dict(headers))
         response = self._connection.getresponse()
         content = response.read()
-        if response.status != http.client.OK or response.getheader("Content-Type") != "application/json":
+        if (
+            response.status not in {http.client.OK, http.client.CREATED}
+            or response.getheader("Content-Type") != "application/json"
+        ):
             raise RuntimeError(f"{method} {path}: {response.status} {content[:200]!r}")
         return json.loads(content)

@@ -97,6 +97,13 @@ def _plugin_faults(settings: Settings) -> list[tuple[str, str]]:
 
 def _serve(settings: Settings) -> None:
     """Serve folders over MCP on standard input and output until the client goes."""
+    from commonplace.faces.working import end_abandoned_calls
+
+    _serve_until_gone(settings)
+    end_abandoned_calls()
+
+
+def _serve_until_gone(settings: Settings) -> None:
     from commonplace.bootstrap import Workplace
     from commonplace.spaces import toolset_of
 
@@ -130,9 +137,11 @@ def _serve(settings: Settings) -> None:
 
 def _host(settings: Settings, hosting: Hosting) -> None:
     """Serve folders over HTTP until a signal ends the process."""
+    from commonplace.faces.working import end_abandoned_calls
     from commonplace.hosting import host
 
     host(settings, hosting, {name: partial(_dialect, name) for name in TOOLSETS})
+    end_abandoned_calls()
 
 
 def _commit_mode(folder: Path) -> CommitMode:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar
 
 import anyio.to_thread
@@ -10,6 +14,8 @@ from anyio.lowlevel import RunVar, checkpoint_if_cancelled
 
 from commonplace.domain.errors import KnowledgeError, Stopped
 
+_WORKER = "AnyIO worker thread"
+"""How the library names its threads."""
 WRITERS = 16
 """Calls that write, at once. They take turns under the folder's lock: more would only wait, in the way of readers."""
 READERS = 40
@@ -39,3 +45,15 @@ async def in_thread(function: Callable[[], T], *, reads: bool) -> T:
     except Stopped:
         await checkpoint_if_cancelled()  # which ends this task: nobody waits for it
         raise KnowledgeError("The work ended before it was done.", hint="Call again.") from None
+
+
+def end_abandoned_calls() -> None:
+    """End the process with 0 if calls that nobody waits for are at work; to be called when everything is closed.
+
+    The interpreter would wait for their threads, which cannot be woken.
+    """
+    if any(thread.name == _WORKER for thread in threading.enumerate()):
+        with suppress(OSError, ValueError):  # nobody may read them any more
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(0)

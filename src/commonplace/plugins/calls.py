@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
+from commonplace.domain.errors import Stopped
 from commonplace.domain.json import JsonObject
 from commonplace.faces.mcp.peers import Level, Peer
 
@@ -26,6 +27,8 @@ HOOK_SECONDS = 5.0
 """How long a write, check or orientation waits for one function of a plugin."""
 TOOL_SECONDS = 60.0
 """How long a plugin's tool, prompt or resource may take; time in which it waits for the client does not count."""
+LOOK_SECONDS = 0.1
+"""Between two looks whether the client of a call is still there."""
 MOST_WAITING = 1_000
 """Calls after writes that wait for one plugin."""
 
@@ -35,9 +38,11 @@ T = TypeVar("T")
 class OverdueError(Exception):
     """A call was not done in time; it goes on in its thread, and nobody wants its result."""
 
-    def __init__(self, call: Future[Any] | None = None) -> None:
+    def __init__(self, call: Future[Any], stopped: Stopped | None = None) -> None:
         super().__init__("a plugin did not answer in time")
-        self.call = call or Future()
+        self.call = call
+        self.stopped = stopped
+        """Why nobody waits for it, where that is not the time."""
 
 
 class Patience:
@@ -167,25 +172,42 @@ class _Relay:
         self.wanted.put((answer, question))
         while wait((answer,), HOOK_SECONDS).not_done:
             if self.over.is_set():
-                raise OverdueError
+                raise Stopped("nobody waits for the call any more")
         return answer.result()
 
 
-def conversing(function: Callable[[Peer], T], peer: Peer, seconds: float) -> Future[T]:
-    """Call a function that turns to a client, as `bounded` does; every question to the client gives it new time.
+def conversing(
+    function: Callable[[Peer], T], peer: Peer, seconds: float, go_on: Callable[[], None] = lambda: None
+) -> Future[T]:
+    """Call a function for a client, as `bounded` does; every question to the client gives it new time.
+
+    Args:
+        function: What to call; it may turn to the client.
+        peer: The client.
+        seconds: How long it may neither end nor ask anything.
+        go_on: Asked now and then; raises `Stopped` when the client has gone.
 
     Raises:
-        OverdueError: it neither ended nor asked anything for so many seconds.
+        OverdueError: it takes too long, or the client has gone.
     """
     relay = _Relay(SimpleQueue(), peer, threading.Event())
     outcome = begun(lambda: function(relay))
     outcome.add_done_callback(lambda _: relay.wanted.put(None))
+    end = time.monotonic() + seconds
     while True:
         try:
-            question = relay.wanted.get(timeout=seconds)
+            question = relay.wanted.get(timeout=max(0.0, min(LOOK_SECONDS, end - time.monotonic())))
         except Empty:
+            try:
+                go_on()
+            except Stopped as stopped:
+                relay.over.set()
+                raise OverdueError(outcome, stopped) from stopped
+            if time.monotonic() < end:
+                continue
             relay.over.set()
             raise OverdueError(outcome) from None
         if question is None:
             return outcome
         _settle(*question)
+        end = time.monotonic() + seconds

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from commonplace.domain.errors import KnowledgeError, Stopped
-from commonplace.faces.mcp.peers import InputNeeded
+from commonplace.faces.mcp.peers import NOBODY, InputNeeded, Peer
 from commonplace.plugins.calls import (
     HOOK_SECONDS,
     LOAD_SECONDS,
@@ -27,13 +27,18 @@ from commonplace.plugins.calls import (
     OverdueError,
     Patience,
     bounded,
+    conversing,
 )
 from commonplace.plugins.faults import Faults
 from commonplace.plugins.hooks import GROUPS, HOOKS
 from commonplace.plugins.values import Tell, WrongValueError, is_name, items, kind_of, named, shown
 
+if TYPE_CHECKING:  # a start looks for plugins, and hardly ever finds any
+    from commonplace.faces.mcp.dialect import Call
+
 T = TypeVar("T")
 
+NO_OTHER = "until it does, no other is made"
 CLI_EXPECTED = "a dict of names and functions, or a list of pairs of these"
 
 
@@ -116,24 +121,33 @@ class Plugin:
             self._late(hook, error.call, seconds)
             return None
 
-    def run(self, hook: str, call: Callable[[], Future[T]]) -> T:
-        """The result of a call for a client, such as of a tool.
+    def serve(
+        self, hook: str, answer: Callable[[Peer], T], call: Call | None = None, seconds: float = TOOL_SECONDS
+    ) -> T:
+        """The answer of a plugin to a client, such as of a tool.
 
         Args:
-            hook: What it is called for.
-            call: Calls, and raises `OverdueError`.
+            hook: What is asked for.
+            answer: Answers; it may turn to the client.
+            call: Whose call it is.
+            seconds: How long the answer may take.
 
         Raises:
             KnowledgeError: it is not done in time, ended the thread, or returned what it should not.
+            Stopped: the client has gone.
         """
         if self._overdue[hook]:
             raise KnowledgeError(
                 f"The plugin {self.name} is busy with an earlier call.", kind="plugin", hint="See `commonplace doctor`."
             )
+        peer, go_on = (call.peer, call.go_on) if call else (NOBODY, lambda: None)
         try:
-            outcome = call()
+            outcome = conversing(answer, peer, seconds, go_on)
         except OverdueError as error:
-            self._late(hook, error.call, TOOL_SECONDS)
+            self._left(hook, error.call)
+            if error.stopped:
+                raise error.stopped from error
+            self.fault(hook, f"a call did not return within {seconds:g} s; {NO_OTHER}", in_call=True)
             raise KnowledgeError(
                 f"The plugin {self.name} did not answer in time.", kind="plugin", hint="See `commonplace doctor`."
             ) from error
@@ -177,14 +191,17 @@ class Plugin:
         self._deliveries.finish(seconds)
 
     def _late(self, hook: str, outcome: Future[Any], seconds: float) -> None:
-        with self._lock:
-            self._overdue[hook] += 1
-        outcome.add_done_callback(lambda _: self._returned(hook))
+        self._left(hook, outcome)
         if hook in HOOKS:
             self.fault(hook, f"did not return within {seconds:g} s; what it offers is left out")
         else:
-            late = f"a call did not return within {seconds:g} s; until it does, no other is made"
-            self.fault(hook, late, in_call=True)
+            self.fault(hook, f"a call did not return within {seconds:g} s; {NO_OTHER}", in_call=True)
+
+    def _left(self, hook: str, outcome: Future[Any]) -> None:
+        """Make no other such call until this one has returned."""
+        with self._lock:
+            self._overdue[hook] += 1
+        outcome.add_done_callback(lambda _: self._returned(hook))
 
     def _returned(self, hook: str) -> None:
         with self._lock:

@@ -22,7 +22,6 @@ from commonplace.faces.mcp.dialect import (
     ResourceTemplate,
 )
 from commonplace.faces.mcp.peers import Peer
-from commonplace.plugins.calls import TOOL_SECONDS, bounded, conversing
 from commonplace.plugins.loading import Plugin, Plugins
 from commonplace.plugins.open_index import seeing
 from commonplace.plugins.tools import added_tools
@@ -65,18 +64,18 @@ class _Readable:
     def is_template(self) -> bool:
         return "{" in self.uri
 
-    def content(self, variables: Mapping[str, str]) -> str | bytes:
+    def content(self, variables: Mapping[str, str], call: Call) -> str | bytes:
         """What it holds.
 
         Raises:
             KnowledgeError: the plugin does not say.
         """
 
-        def answer() -> str | bytes:
+        def answer(_: Peer) -> str | bytes:
             found = self.read(dict(variables))
             return bytes(found) if isinstance(found, (bytes, bytearray)) else text(found, "a resource")
 
-        return self.plugin.run(f"{RESOURCES} {self.uri[:60]}", lambda: bounded(answer, TOOL_SECONDS))
+        return self.plugin.serve(f"{RESOURCES} {self.uri[:60]}", answer, call)
 
 
 def extended(dialect: Dialect, plugins: Plugins) -> Dialect:
@@ -144,7 +143,7 @@ def _rendered(
         return [_message(one) for one in items(said, "text or a list of messages as a prompt")]
 
     with seeing(call.services.collections):
-        return plugin.run(f"{PROMPTS} {name}", lambda: conversing(answer, call.peer, TOOL_SECONDS))
+        return plugin.serve(f"{PROMPTS} {name}", answer, call)
 
 
 def _message(one: object) -> Message:
@@ -239,7 +238,7 @@ def _read(added: Sequence[_Readable], own: Resources | None, call: Call, uri: st
         if match:
             variables = {name: unquote(value) for name, value in match.groupdict().items()}
             with seeing(call.services.collections):
-                return Content(one.content(variables), one.mime_type)
+                return Content(one.content(variables, call), one.mime_type)
     if own is None:
         raise NotFoundError(f"There is no resource {uri[:200]!r}.", kind="resource")
     return own.read(call, uri)

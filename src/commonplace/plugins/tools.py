@@ -15,7 +15,6 @@ from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.faces.mcp.dialect import TIERS, Blocks, Bound, Call, Schema, Shown, Tier, Tool
 from commonplace.faces.mcp.peers import Peer
-from commonplace.plugins.calls import TOOL_SECONDS, bounded, conversing
 from commonplace.plugins.loading import Plugin, Plugins
 from commonplace.plugins.open_index import seeing
 from commonplace.plugins.values import Tell, WrongValueError, function, items, named, plain_object, text
@@ -118,11 +117,10 @@ def _checked(validator: Draft202012Validator, run: Run, call: Call, arguments: J
 
 
 def _handle(plugin: Plugin, declared: _Declared, call: Call, arguments: JsonObject) -> Shown:
-    def answer() -> JsonObject:
+    def answer(_: Peer) -> JsonObject:
         return plain_object(declared.answer(arguments), "a dict as the answer of a tool")
 
-    del call
-    return plugin.run(declared.name, lambda: bounded(answer, TOOL_SECONDS))
+    return plugin.serve(declared.name, answer, call)
 
 
 def _converse(plugin: Plugin, declared: _Declared, call: Call, arguments: JsonObject) -> Shown:
@@ -133,4 +131,4 @@ def _converse(plugin: Plugin, declared: _Declared, call: Call, arguments: JsonOb
         blocks = items(said, "text or a list of content blocks as the answer of a tool")
         return Blocks(tuple(plain_object(block, "a content block as a dict") for block in blocks))
 
-    return plugin.run(declared.name, lambda: conversing(answer, call.peer, TOOL_SECONDS))
+    return plugin.serve(declared.name, answer, call)

@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.domain.errors import InvalidInputError, KnowledgeError
+from commonplace.domain.errors import InvalidInputError, KnowledgeError, Stopped
 from commonplace.domain.json import JsonObject
+from commonplace.faces.mcp.dialect import Call
 from commonplace.faces.mcp.peers import NOBODY, InputNeeded, Peer
-from commonplace.plugins.calls import ALL_SECONDS, LEAST_SECONDS, OverdueError, Patience, bounded, conversing
+from commonplace.plugins.calls import ALL_SECONDS, LEAST_SECONDS, OverdueError, Patience, conversing
 from commonplace.plugins.faults import Fault, Faults
 from commonplace.plugins.loading import Plugin
+from commonplace.services.collections import Collections
+from commonplace.services.services import Services
 from indexed import WAIT_SECONDS, eventually
 
 
@@ -96,17 +99,30 @@ def test_what_follows_writes_is_called_in_order_and_not_waited_for(odd: Plugin, 
 def test_a_tool_that_does_not_answer_or_ends_its_thread_is_an_error_of_the_call(
     odd: Plugin, gate: threading.Event
 ) -> None:
-    def exits() -> int:
+    def exits(_: Peer) -> int:
         raise SystemExit(3)
 
+    def late(_: Peer) -> bool:
+        return gate.wait(WAIT_SECONDS)
+
     with pytest.raises(KnowledgeError, match="gave no answer: SystemExit: 3"):
-        odd.run("tool", lambda: bounded(exits, WAIT_SECONDS))
+        odd.serve("tool", exits)
     with pytest.raises(KnowledgeError, match="did not answer in time"):
-        odd.run("tool", lambda: bounded(lambda: gate.wait(WAIT_SECONDS), 0.0))
+        odd.serve("tool", late, seconds=0.0)
     with pytest.raises(KnowledgeError, match="busy with an earlier call"):
-        odd.run("tool", lambda: bounded(lambda: 1, WAIT_SECONDS))
+        odd.serve("tool", lambda _: 1)
     with pytest.raises(ZeroDivisionError):
-        odd.run("other", lambda: bounded(lambda: 1 // 0, WAIT_SECONDS))
+        odd.serve("other", lambda _: 1 // 0)
+
+
+def test_a_tool_whose_client_has_gone_is_left_without_a_word(odd: Plugin, gate: threading.Event) -> None:
+    def gone() -> None:
+        raise Stopped("gone")
+
+    call = Call(services=Services(collections=Collections(tuple)), tier="read", progress=print, go_on=gone)
+    with pytest.raises(Stopped):
+        odd.serve("tool", lambda _: gate.wait(WAIT_SECONDS), call)
+    assert faults_of(odd) == []
 
 
 def test_a_client_is_asked_by_the_thread_that_serves_the_call() -> None:

@@ -98,13 +98,13 @@ class ConnectedPeer:
 
     def progress(self, done: int, total: int) -> None:
         """Tell how far the call is, if the client wants to know."""
-        _go_on()
+        go_on()
         if self._wants_progress:
             self._tell(self.meter.counted(done, total))
 
     def step(self, done: int, total: int) -> None:
         """The same for what counts fast: only so many reports a second are sent."""
-        _go_on()
+        go_on()
         if self._wants_progress:
             self._tell(self.meter.sampled(done, total))
 
@@ -140,7 +140,7 @@ class ConnectedPeer:
         await self.context.session.send_notification(message, related_request_id=self.context.request_id)
 
 
-def _go_on() -> None:
+def go_on() -> None:
     """Nothing, while somebody waits for the call that this thread serves.
 
     Raises:

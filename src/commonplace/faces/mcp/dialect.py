@@ -100,6 +100,8 @@ class Call:
     """What the caller's session was shown; None for a call in no session. A process on standard input has one."""
     peer: Peer = NOBODY
     """The client itself, for what asks back in mid-call."""
+    go_on: Callable[[], None] = lambda: None
+    """Raises `Stopped` once the client has cancelled the call, or has gone."""
 
 
 @dataclass(frozen=True, slots=True)

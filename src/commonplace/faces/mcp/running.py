@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from commonplace.domain.changes import CLIENT, Client
 from commonplace.faces.access.callers import Caller, caller_of
-from commonplace.faces.mcp.asking import ConnectedPeer, LogLevels, is_modern
+from commonplace.faces.mcp.asking import ConnectedPeer, LogLevels, go_on, is_modern
 from commonplace.faces.mcp.dialect import Call, Tier, require_text
 from commonplace.faces.mcp.peers import InputNeeded
 from commonplace.faces.mcp.sdk import Context, client_name, scope_of, session_of
@@ -53,7 +53,15 @@ class Runner:
         name = _session_name(context, caller)
         session = None if name is None else services.sessions.of(name)
         peer = ConnectedPeer(context, self.levels)
-        call = Call(services=services, tier=self.tier, progress=peer.step, client=client, session=session, peer=peer)
+        call = Call(
+            services=services,
+            tier=self.tier,
+            progress=peer.step,
+            client=client,
+            session=session,
+            peer=peer,
+            go_on=go_on,
+        )
         program = Client(client_name(context), services.credit)
         run = partial(_run, verb, context.params, function, call, ready)
         return await in_thread(partial(_as_client, program, run), reads=reads)
