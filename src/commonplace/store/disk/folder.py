@@ -87,6 +87,21 @@ def file_stat(status: os.stat_result) -> FileStat:
     return FileStat(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
 
 
+def is_foreign(status: os.stat_result, root: Path) -> bool:
+    """Whether a file has another name elsewhere and does not belong with the folder.
+
+    Such a hard link shows what another user keeps outside. Where one's own file has two names, nobody can tell.
+
+    Args:
+        status: The file's facts.
+        root: The folder that is served.
+    """
+    if status.st_nlink < 2:  # noqa: PLR2004 - one name, or none any more
+        return False
+    folder = root.stat()
+    return (status.st_uid, status.st_dev) != (folder.st_uid, folder.st_dev)
+
+
 class Folder:
     """The regular files below one folder, read by address."""
 
@@ -145,7 +160,7 @@ class Folder:
         def read(address: Address) -> bytes:
             *folders, name = address.path.split("/")
             try:
-                return _content(os.open(name, _FILE, dir_fd=descent.to(folders)))[1]
+                return _content(os.open(name, _FILE, dir_fd=descent.to(folders)), self.path)[1]
             except OSError:
                 return self.read(address)  # a link, or a failure that it names
 
@@ -159,7 +174,7 @@ class Folder:
         return [
             (address, file_stat(status))
             for address, status in self._servable_in(folder)
-            if stat.S_ISREG(status.st_mode)
+            if stat.S_ISREG(status.st_mode) and not is_foreign(status, self.path)
         ]
 
     def folders(self, folder: str) -> list[str]:
@@ -213,8 +228,8 @@ class Folder:
         *folders, name = self.resolve(address).path.split("/")
         with opened_folder(self.path, folders) as descriptor:
             status = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError(errno.EINVAL, "not a regular file")
+        if not stat.S_ISREG(status.st_mode) or is_foreign(status, self.path):
+            raise OSError(errno.EINVAL, "not a regular file of the folder")
         return status
 
     def _inside(self, folders: Sequence[str], target: str) -> Address:
@@ -240,15 +255,15 @@ def _load(root: Path, address: Address) -> tuple[FileStat, bytes]:
     *folders, name = address.path.split("/")
     with opened_folder(root, folders) as descriptor:
         file = os.open(name, _FILE, dir_fd=descriptor)
-    return _content(file)
+    return _content(file, root)
 
 
-def _content(file: int) -> tuple[FileStat, bytes]:
+def _content(file: int, root: Path) -> tuple[FileStat, bytes]:
     """Facts and bytes of an open file, which is closed."""
     try:
         status = os.fstat(file)
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError(errno.EINVAL, "not a regular file")
+        if not stat.S_ISREG(status.st_mode) or is_foreign(status, root):
+            raise OSError(errno.EINVAL, "not a regular file of the folder")
         content = os.read(file, status.st_size + 1)
         if len(content) != status.st_size:  # it grew or shrank meanwhile, or came in pieces
             content = b"".join([content, *iter(lambda: os.read(file, _PIECE), b"")])

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from commonplace.domain.addresses import MARKDOWN_SUFFIXES, SKIPPED_FOLDERS, Address, parse_address
 from commonplace.domain.changes import FileStat
 from commonplace.domain.errors import InvalidInputError, StorageError
-from commonplace.store.disk.folder import Folder, file_stat, opened_folder
+from commonplace.store.disk.folder import Folder, file_stat, is_foreign, opened_folder
 from commonplace.store.disk.ignoring import IgnoreRules
 
 # What `parse_address` certainly takes, so that the slow rules are asked only about unusual names.
@@ -87,7 +87,7 @@ class Scan:
             address = Address(path) if plain and _PLAIN_NAME.fullmatch(name) else self._parsed(path)
             if address is None:
                 continue
-            if stat.S_ISREG(status.st_mode):
+            if stat.S_ISREG(status.st_mode) and not is_foreign(status, self.folder.path):
                 yield address, file_stat(status)
             else:
                 yield from self._unusual(address, status)
@@ -109,6 +109,8 @@ class Scan:
             yield address, target
         elif stat.S_ISLNK(status.st_mode):
             self._skip(address.path, "a link that leads to no servable file inside the folder")
+        elif stat.S_ISREG(status.st_mode):
+            self._skip(address.path, "a hard link to a file of another user or device")
         else:
             self._skip(address.path, "not a regular file")
 

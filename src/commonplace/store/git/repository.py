@@ -9,7 +9,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -35,6 +35,8 @@ By itself it keeps 256 MB: a server that makes commits then grows by 5 KB with e
 """
 pygit2.option(Option.SET_CACHE_MAX_SIZE, CACHED_BYTES)
 
+MAX_OBJECT_BYTES = 500_000_000
+"""Bytes of an object that is read, by its own header and as it lies on the disk."""
 MAX_SYMBOLIC = 6
 """Symbolic refs in a row that are followed: HEAD, and five more as Git does."""
 
@@ -140,7 +142,7 @@ class GitRepository:
 
     def content(self, identifier: str) -> bytes:
         """The raw content of an object."""
-        return guarded(lambda: self.handle.odb.read(identifier)[1])
+        return guarded(lambda: self.handle.odb.read(self._sized(identifier))[1])
 
     def tree_of(self, commit: str) -> str:
         """The id of a commit's tree, "" for no commit."""
@@ -148,7 +150,7 @@ class GitRepository:
 
     def commit(self, identifier: str) -> pygit2.Commit:
         """A commit."""
-        return guarded(lambda: self.handle[identifier].peel(pygit2.Commit))
+        return guarded(lambda: self.handle[self._sized(identifier)].peel(pygit2.Commit))
 
     def entry(self, commit: str, path: str) -> Entry | None:
         """What a commit's tree has at a path."""
@@ -162,7 +164,7 @@ class GitRepository:
 
     def entries(self, tree: str) -> list[tuple[str, Entry]]:
         """What a tree holds, by name; nothing for ""."""
-        found = guarded(lambda: self.handle[tree]) if tree else None
+        found = guarded(lambda: self.handle[self._sized(tree)]) if tree else None
         if not isinstance(found, pygit2.Tree):
             return []
         return [(os.fsdecode(entry.raw_name or b""), Entry(int(entry.filemode), str(entry.id))) for entry in found]
@@ -191,6 +193,20 @@ class GitRepository:
         """
         found = cast("object", self.handle.get(prefix))
         return found if isinstance(found, pygit2.Commit | pygit2.Blob) else None
+
+    def _sized(self, identifier: str) -> str:
+        """The id itself, once the object is known to fit into memory.
+
+        Raises:
+            GitError: it is said to be, or its file is, larger than `MAX_OBJECT_BYTES`.
+        """
+        loose = self.objects / identifier[:2] / identifier[2:]
+        with suppress(OSError):
+            if loose.lstat().st_size > MAX_OBJECT_BYTES:
+                raise _too_large(identifier)
+        if self.handle.odb.read_header(identifier)[1] > MAX_OBJECT_BYTES:
+            raise _too_large(identifier)
+        return identifier
 
     def holds(self, tip: str, commit: str) -> bool:
         """Whether a commit is `tip` or one before it."""
@@ -276,6 +292,14 @@ def trusted_folder(gitdir: Path, work_tree: Path | None) -> Path:
             hint="Let this user enter and read its .git folder.",
         ) from error
     return common
+
+
+def _too_large(identifier: str) -> GitError:
+    return GitError(
+        f"The object {identifier[:10]} is larger than {MAX_OBJECT_BYTES:,} bytes.",
+        kind="repository",
+        hint="Run git fsck in the repository to see what is damaged.",
+    )
 
 
 def guarded(act: Callable[[], _Value]) -> _Value:

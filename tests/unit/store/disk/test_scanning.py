@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.addresses import Address, parse_address
-from commonplace.domain.errors import StorageError
+from commonplace.domain.errors import NotFoundError, StorageError
 from commonplace.store.disk import scanning
 from commonplace.store.disk.folder import Folder
 from commonplace.store.disk.ignoring import IgnoreRules
@@ -106,3 +106,26 @@ def test_every_document_of_a_real_tree_is_found(corpora: Corpora) -> None:
     assert found == {path for path in expected if not any(part.startswith(".") for part in path.split("/"))}
     assert skipped == {}
     assert len(found) > 9_000
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to make a file of another user's")
+def test_another_name_of_a_file_of_another_user_is_not_served(tmp_path: Path) -> None:
+    served = tmp_path / "served"
+    fill(served, "mine.md", "own.md")
+    os.link(served / "own.md", tmp_path / "own too.md")
+    (tmp_path / "private.md").write_text("private")
+    os.chown(tmp_path / "private.md", 12345, 12345)
+    os.link(tmp_path / "private.md", served / "theirs.md")
+    (served / "link.md").symlink_to("theirs.md")
+    found, skipped = scan(served)
+    assert found == {"mine.md", "own.md"}
+    assert skipped["theirs.md"] == "a hard link to a file of another user or device"
+    assert set(skipped) == {"theirs.md", "link.md"}
+    folder = Folder(served)
+    assert {address.path for address, _ in folder.files("")} == {"mine.md", "own.md"}
+    for name in ("theirs.md", "link.md"):
+        assert folder.stat(Address(name)) is None
+        with pytest.raises(NotFoundError):
+            folder.read(Address(name))
+        with folder.reading() as read, pytest.raises(NotFoundError):
+            read(Address(name))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import zlib
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -15,6 +16,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.errors import GitError, KnowledgeError
 from commonplace.domain.revisions import revision_of
 from commonplace.store import open_store
+from commonplace.store.git.staging.index_file import IndexEntry, empty_index
 from support import GitRepo, MakeRepo
 
 PRECIOUS = "export A=1\n"
@@ -141,3 +143,32 @@ def test_a_journal_that_is_another_name_of_a_file_outside_is_replaced(repo: GitR
     write(committing(repo.path), "new.md", b"hi\n")
     assert is_untouched(repo, outside)
     assert repo.git("log", "-1", "--format=%s") == "Write"
+
+
+@pytest.mark.parametrize("how", ["said", "there"])
+def test_an_object_that_fits_into_no_memory_is_not_read(repo: GitRepo, outside: Path, how: str) -> None:
+    store = committing(repo.path)
+    head = repo.git("rev-parse", "HEAD")
+    loose = repo.path / ".git/objects" / head[:2] / head[2:]
+    content = loose.read_bytes()
+    loose.chmod(0o644)
+    if how == "said":
+        loose.write_bytes(zlib.compress(b"commit 90000000000\0tree "))
+    else:
+        loose.write_bytes(content)
+        os.truncate(loose, 1 << 40)
+    with pytest.raises(GitError, match=r"larger than|cannot be read"):
+        store.history.log(A, limit=1)
+    with pytest.raises(KnowledgeError):
+        write(store, "new.md", b"hi\n")
+    assert is_untouched(repo, outside)
+
+
+def test_an_index_with_a_path_out_of_the_work_tree_brings_nothing_into_a_commit(repo: GitRepo, outside: Path) -> None:
+    entry = IndexEntry("1" * 40, 0o100644, None)
+    (repo.path / ".git/index").write_bytes(empty_index().changed({"../outside": entry, "a.md": entry}).raw)
+    repository = open_store(repo.path, commit="manual", state_dir=repo.path.parent / "state").repository
+    assert repository is not None
+    with pytest.raises(GitError, match=r"outside its work tree|invalid entry"):
+        repository.commit(None, "All")
+    assert is_untouched(repo, outside)

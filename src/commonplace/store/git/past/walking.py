@@ -155,6 +155,7 @@ def touched_between(repository: GitRepository, known: str, head: str, folder: st
 
 def oldest_first(repository: GitRepository, head: str, known: str) -> Iterator[pygit2.Commit]:
     """The commits reachable from `head` and not from `known` ("" for nothing), parents before children."""
+    repository.commit(head)  # libgit2 reads it whatever its size
     walker = guarded(lambda: repository.handle.walk(head, SortMode.TOPOLOGICAL | SortMode.TIME | SortMode.REVERSE))
     if known:
         walker.hide(known)
