@@ -1,0 +1,296 @@
+"""Crafted `.git` folders: each file and folder of a repository, and everything that could stand in its place.
+
+`make_ground` makes a home folder with a repository that serves every toolset, and things beside it that nobody may
+touch. A program that is run leaves a file `ran` in the home.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import stat
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+
+from commonplace.services.projects.home import IDENTITY
+from commonplace.store.remote.opening import open_home
+from hostile import CANARY
+from support import GitRepo, new_repo
+
+SERVED = "kb"
+"""The repository's name in the home."""
+STRANGER = 12345
+"""A user who is somebody else."""
+HUGE = 1 << 40
+PRECIOUS = "export A=1\n"
+
+Craft = Callable[["Ground"], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """A home with the repository that is served, and what may not be touched."""
+
+    home: Path
+
+    @property
+    def repo(self) -> GitRepo:
+        """The served repository."""
+        return GitRepo(self.home / SERVED)
+
+    @property
+    def gitdir(self) -> Path:
+        """Its own folder."""
+        return self.repo.path / ".git"
+
+    @property
+    def head(self) -> str:
+        """The id of its current commit."""
+        return (self.home / "head").read_text()
+
+    def state(self) -> dict[str, tuple[object, ...]]:
+        """What there is in the home but for the served repository: kind, times, and content."""
+        found: dict[str, tuple[object, ...]] = {}
+        for path in (self.home, *self.home.rglob("*")):
+            if path.is_relative_to(self.repo.path):
+                continue
+            status = path.lstat()
+            facts: tuple[object, ...] = status.st_mode, status.st_mtime_ns, status.st_size
+            if stat.S_ISREG(status.st_mode):
+                facts = *facts, sha256(path.read_bytes()).hexdigest()
+            elif stat.S_ISLNK(status.st_mode):
+                facts = *facts, os.readlink(path)  # noqa: PTH115 - as the system gives it
+            found[str(path.relative_to(self.home))] = facts
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One way to craft the repository."""
+
+    name: str
+    craft: Craft
+
+
+def make_ground(place: Path) -> Ground:
+    """The home before anything is crafted; copies of it are made for each case."""
+    home = place / "home"
+    home.mkdir(parents=True)
+    for name in (".bashrc", "outside", ".gitconfig-not-read"):
+        (home / name).write_text(PRECIOUS)
+    (home / "private.md").write_text(CANARY)
+    (home / "folder").mkdir()
+    os.mkfifo(home / "pipe")
+    new_repo(home / "victim", {"a.md": f"# {CANARY}\n", "b.md": "# B\n"})
+    evil = home / "evil.git"
+    subprocess.run(["git", "init", "--quiet", "--bare", "--initial-branch=main", str(evil)], check=True, timeout=60)
+    subprocess.run(["git", "init", "--quiet", "--bare", str(place / "named.git")], check=True, timeout=60)
+    for name in ("pre-receive", "update", "post-receive", "post-update", "reference-transaction"):
+        _program(evil / "hooks" / name, home)
+    _program(home / "program", home)
+    _begin_store(home)
+    return Ground(home)
+
+
+def copied(ground: Ground, place: Path) -> Ground:
+    """The ground anew in another place, hard links and pipes with it."""
+    subprocess.run(["cp", "-a", str(ground.home.parent), str(place)], check=True, timeout=60)
+    for hook in (place / "home").rglob("hooks/*"):
+        hook.write_text(_script(place / "home"))
+    (place / "home" / "program").write_text(_script(place / "home"))
+    return Ground(place / "home")
+
+
+def _begin_store(home: Path) -> None:
+    repo = GitRepo(home / SERVED)
+    opened = open_home(repo.path, home.parent / "begin", IDENTITY)
+    opened.origin.close()
+    opened.activity.close()
+    with (repo.path / ".git/config").open("a") as configuration:
+        configuration.write("[user]\n\tname = Test Writer\n\temail = writer@example.org\n")
+    text = "---\nid: a\ntype: note\ntitle: A\n---\n\n# A\n\n[[b]] text\n"
+    files = {"a.md": text, "b.md": "# B\n\nmore text\n", "notes/c.md": "# C\n\n[[a]]\n"}
+    (repo.path / "projects/app").mkdir(parents=True)
+    repo.commit("Pages", **files, **{"projects/app/main.md": "# App\n\n## One\n\ntext\n"})
+    repo.write("new text", "# New\n")
+    for name in ("pre-commit", "post-commit", "commit-msg", "reference-transaction", "pre-push", "post-index-change"):
+        _program(repo.path / ".git/hooks" / name, home)
+    repo.write(".git/info/exclude", "new text\nactivity.log\n")
+    (home / "head").write_text(repo.git("rev-parse", "HEAD"))
+    repo.git("-c", "core.hooksPath=/dev/null", "update-ref", "refs/remotes/origin/main", "HEAD")
+    repo.git("-c", "core.hooksPath=/dev/null", "update-ref", "refs/commonplace/synced", "HEAD")
+    shutil.rmtree(home.parent / "begin", ignore_errors=True)
+
+
+def _program(file: Path, home: Path) -> None:
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(_script(home))
+    file.chmod(0o755)
+
+
+def _script(home: Path) -> str:
+    return f"#!/bin/sh\ntouch {home}/ran\n"
+
+
+# Files and folders of a repository, and what can lie in their place.
+
+FILES = (
+    "HEAD", "index", "config", "config.worktree", "packed-refs", "refs/heads/main", "refs/remotes/origin/main",
+    "refs/commonplace/synced", "logs/HEAD", "logs/refs/heads/main", "info/exclude", "info/attributes", "info/grafts",
+    "commondir", "gitdir", "objects/info/alternates", "objects/info/commit-graph", "objects/pack/pack-x.idx",
+    "objects/pack/multi-pack-index", "shallow", "commonplace.journal", "commonplace.lock", "MERGE_HEAD", "{commit}",
+    "{tree}",
+)  # fmt: skip
+FOLDERS = (
+    "", "objects", "objects/pack", "objects/info", "objects/{first}", "objects/every", "refs", "refs/heads",
+    "refs/remotes", "refs/remotes/origin", "refs/commonplace", "logs", "logs/refs", "logs/refs/heads", "info", "hooks",
+)  # fmt: skip
+
+
+def _link(target: str, ground: Ground, file: Path) -> None:
+    cleared(file).symlink_to(target.format(home=ground.home, up=_up(ground, file)))
+
+
+def _twin(ground: Ground, file: Path) -> None:
+    """Another repository's file of the same name, as a link."""
+    cleared(file).symlink_to(ground.home / "victim/.git" / file.relative_to(ground.gitdir))
+
+
+def _hard(ground: Ground, file: Path) -> None:
+    cleared(file).hardlink_to(ground.home / "outside")
+
+
+def _pipe(ground: Ground, file: Path) -> None:
+    del ground
+    os.mkfifo(cleared(file))
+
+
+def _device(ground: Ground, file: Path) -> None:
+    del ground
+    cleared(file)
+    try:
+        os.mknod(file, 0o666 | stat.S_IFCHR, os.makedev(1, 5))
+    except PermissionError:
+        file.symlink_to("/dev/zero")
+
+
+def _huge(ground: Ground, file: Path) -> None:
+    del ground
+    with cleared(file).open("wb") as opened:
+        opened.truncate(HUGE)
+
+
+def _cut(ground: Ground, file: Path) -> None:
+    del ground
+    content = file.read_bytes() if file.is_file() else b"ref: refs"
+    cleared(file).write_bytes(content[: len(content) // 2])
+
+
+def _noise(ground: Ground, file: Path) -> None:
+    del ground
+    cleared(file).write_bytes(random.Random(file.name).randbytes(3000))
+
+
+def _empty(ground: Ground, file: Path) -> None:
+    del ground
+    cleared(file).write_bytes(b"")
+
+
+def _folder(ground: Ground, file: Path) -> None:
+    del ground
+    (cleared(file) / "inner").mkdir(parents=True)
+
+
+def _missing(ground: Ground, file: Path) -> None:
+    del ground
+    cleared(file)
+
+
+def _stranger(ground: Ground, file: Path) -> None:
+    """Another user's, where this one may give files away; else one that may not be read."""
+    del ground
+    if not file.exists():
+        cleared(file).write_text("x\n")
+    try:
+        os.chown(file, STRANGER, STRANGER)
+    except PermissionError:
+        file.chmod(0)
+
+
+KINDS: dict[str, Callable[[Ground, Path], None]] = {
+    "absolute link": partial(_link, "{home}/outside"),
+    "link up": partial(_link, "{up}/outside"),
+    "link to nothing": partial(_link, "{home}/made-by-mistake"),
+    "link to a device": partial(_link, "/dev/zero"),
+    "link to a pipe": partial(_link, "{home}/pipe"),
+    "twin": _twin,
+    "hard link": _hard,
+    "pipe": _pipe,
+    "device": _device,
+    "huge": _huge,
+    "cut": _cut,
+    "noise": _noise,
+    "empty": _empty,
+    "folder": _folder,
+    "missing": _missing,
+    "stranger's": _stranger,
+}
+FOLDER_KINDS: dict[str, Callable[[Ground, Path], None]] = {
+    "absolute link": partial(_link, "{home}/folder"),
+    "link up": partial(_link, "{up}/folder"),
+    **{name: KINDS[name] for name in ("twin", "pipe", "empty", "missing", "stranger's")},
+}
+
+
+def cleared(file: Path) -> Path:
+    """The path itself, with nothing there and folders above it."""
+    if file.is_dir() and not file.is_symlink():
+        shutil.rmtree(file)
+    else:
+        file.unlink(missing_ok=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    return file
+
+
+def _up(ground: Ground, file: Path) -> str:
+    return "/".join([".."] * (len(file.relative_to(ground.home).parts) - 1))
+
+
+def _replace(name: str, kind: Callable[[Ground, Path], None], ground: Ground) -> None:
+    """Put something in the place of a file or folder; `every` stands for every folder of objects at once."""
+    head = ground.head
+    if name == "objects/every":
+        for number in range(256):
+            folder = ground.gitdir / "objects" / f"{number:02x}"
+            if not folder.exists():
+                kind(ground, folder)
+        return
+    if name == "{tree}":
+        name = object_file(ground.repo.git("rev-parse", "HEAD^{tree}"))
+    path = name.format(commit=object_file(head), first=head[:2])
+    kind(ground, ground.gitdir / path if path else ground.gitdir)
+
+
+def object_file(identifier: str) -> str:
+    return f"objects/{identifier[:2]}/{identifier[2:]}"
+
+
+def file_cases() -> Iterator[Case]:
+    """Each file and folder, and each thing in its place."""
+    for file in FILES:
+        for kind, act in KINDS.items():
+            yield Case(f"{file}: {kind}", partial(_replace, file, act))
+    for folder in FOLDERS:
+        for kind, act in FOLDER_KINDS.items():
+            yield Case(f"{folder or '.git'}/: {kind}", partial(_replace, folder, act))
+    for place in ("", ".git"):
+        yield Case(f"another owner of {place or 'the work tree'}", partial(_owned, place))
+
+
+def _owned(place: str, ground: Ground) -> None:
+    _stranger(ground, ground.repo.path / place)

@@ -1,0 +1,108 @@
+"""A folder with a crafted `.git`: whatever is asked of it, nothing outside is touched, run or shown."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hostile.gitdirs import Case, Ground, copied, make_ground
+from hostile.gitfields import CASES
+from hostile.gitruns import COMMANDS, TOOLS
+from support import ROOT, Amount
+
+MINUTES = 90
+PARTS = 4
+"""The cases are tried in so many tests, beside each other."""
+Runs = Callable[[Path], dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def ground(tmp_path_factory: pytest.TempPathFactory) -> Ground:
+    """A home in which nothing is crafted yet."""
+    return make_ground(tmp_path_factory.mktemp("ground"))
+
+
+@pytest.fixture(scope="module")
+def runs() -> Iterator[Runs]:
+    """Runs every command and tool on a place, in a process of its own."""
+    with subprocess.Popen(
+        [sys.executable, str(Path(__file__).with_name("gitruns.py"))],
+        env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT / 'tests'}"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        streams = process.stdin, process.stdout
+
+        def run(place: Path) -> dict[str, Any]:
+            streams[0].write(json.dumps({"place": str(place)}) + "\n")
+            streams[0].flush()
+            answer: dict[str, Any] = json.loads(streams[1].readline())
+            return answer
+
+        yield run
+        process.stdin.close()
+
+
+def tried(case: Case, ground: Ground, runs: Runs, place: Path) -> tuple[dict[str, str], list[str]]:
+    """How each command and tool ended on a crafted folder, and what was wrong with it."""
+    crafted = copied(ground, place)
+    try:
+        case.craft(crafted)
+        before = crafted.state()
+        answer = runs(place)
+        after = crafted.state()
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+    touched = [name for name in sorted(before.keys() | after.keys()) if before.get(name) != after.get(name)]
+    return answer["told"], [*answer["wrong"], *(f"touched {name}" for name in touched)]
+
+
+def test_a_folder_that_nobody_crafted_is_read_and_written_by_everything(
+    ground: Ground, runs: Runs, tmp_path: Path
+) -> None:
+    told, wrong = tried(Case("nothing", lambda _: None), ground, runs, tmp_path / "place")
+    assert wrong == []
+    assert len(told) == len(COMMANDS) + sum(len({name for name, _ in calls}) for calls in TOOLS.values())
+    unfinished = {name: ending for name, ending in told.items() if ending != "0"}
+    assert unfinished == {
+        "kb kb_commit": "git",  # every write was a commit
+        "kb kb_push": "git",  # there is no remote
+        "wiki semantic_search": "unavailable",
+    }
+
+
+@pytest.mark.timeout(MINUTES * 60)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_nothing_outside_a_crafted_folder_is_touched_run_or_shown(
+    part: int,
+    ground: Ground,
+    runs: Runs,
+    tmp_path: Path,
+    amount: Amount,
+    record_property: Callable[[str, object], None],
+) -> None:
+    chosen = random.Random(16).sample(CASES, len(CASES))[part::PARTS][: amount(3, len(CASES))]
+    endings: Counter[str] = Counter()
+    wrong: dict[str, list[str]] = {}
+    for number, case in enumerate(chosen):
+        told, found = tried(case, ground, runs, tmp_path / str(number))
+        endings.update(told.values())
+        if found:
+            wrong[case.name] = found
+    record_property("cases", len(chosen))
+    record_property("commands and tools", sum(endings.values()))
+    record_property("endings", dict(endings.most_common()))
+    assert wrong == {}
