@@ -80,7 +80,7 @@ class GitRepo:
         if done.returncode:
             raise AssertionError(f"git {' '.join(args)} ended with {done.returncode}: {done.stderr}")
         lines = done.stdout.splitlines(keepends=True)
-        shown = (line for line in lines if args[0] != "status" or not line.endswith(f"{canary.NAME}\n"))
+        shown = (line for line in lines if "status" not in args or not line.endswith(f"{canary.NAME}\n"))
         return "".join(shown).removesuffix("\n")
 
     def write(self, path: str, content: str | bytes) -> Path:
