@@ -1,7 +1,7 @@
 """What a toolset is: a value, not a class to inherit from.
 
-A tool is one row: its name, what it says of itself, a parameter model, one function that calls a service and returns
-what is shown. Validation, threads, tiers, logging and catching happen once, in `server`.
+A tool is one row: name, description, parameter model, and one function that calls a service and returns what is shown.
+Validation, threads, tiers, logging and catching happen once, in `server`.
 """
 
 from __future__ import annotations
@@ -68,10 +68,8 @@ class Linked:
 
 
 Shown: TypeAlias = Said | Blob | Blocks | Linked
-
 MAX_SHOWN = 60
 """Characters of a wrong argument that an error repeats."""
-
 Schema: TypeAlias = dict[str, Json]
 """A JSON Schema, 2020-12."""
 
@@ -97,7 +95,7 @@ class Call:
     client: str = ""
     """Who calls, as far as calls can be told apart: a session, else a key, else "" for everybody."""
     session: Session | None = None
-    """What the caller's session was shown; None for a call in no session. A process on standard input has one."""
+    """What the session was shown; None outside a session. A stdio process is one session."""
     peer: Peer = NOBODY
     """The client itself, for what asks back in mid-call."""
     go_on: Callable[[], None] = lambda: None
@@ -183,10 +181,9 @@ class ResourceTemplate:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a resource says."""
+    """What a resource holds: text, or bytes where it is not text."""
 
     content: str | bytes
-    """Text, or bytes of what is no text."""
     mime_type: str = "text/markdown"
 
 
