@@ -133,7 +133,7 @@ def _stale(name: str, gitdir: Path, common: Path) -> Iterator[Trouble]:
 def _own(name: str, lock: Path) -> Iterator[Trouble]:
     """Whether another process writes now; a lock of a process that died is none."""
     try:
-        descriptor = os.open(lock, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        descriptor = os.open(lock, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return
     try:

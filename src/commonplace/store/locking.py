@@ -82,7 +82,7 @@ def _thread_lock(path: Path) -> _Threads:
 
 def _opened(path: Path) -> int:
     """The lock file, for writing if that is allowed: some network file systems lock only then."""
-    flags = os.O_CLOEXEC | os.O_NOFOLLOW
+    flags = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         return os.open(path, os.O_RDWR | os.O_CREAT | flags, 0o666)
