@@ -36,6 +36,8 @@ MAPPINGS: dict[str, Any] = {
 }
 
 
+# Not in every run: a copy sometimes finds its shard locked after the second kill and is not allocated within 90 s.
+@pytest.mark.soak
 @pytest.mark.timeout(600)
 def test_three_nodes_answer_every_search_while_one_is_killed_and_no_document_is_lost() -> None:
     with running(3) as cluster, cluster.client() as client:

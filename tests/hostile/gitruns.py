@@ -163,7 +163,10 @@ class Run:
             except KnowledgeError as error:
                 self.told[toolset] = str(error.code)
                 return
-            call = Call(services=workplace.services, tier="admin", progress=lambda _done, _all: None)
+            services = workplace.services
+            call = Call(
+                services=services, tier="admin", progress=lambda _done, _all: None, session=services.sessions.of("")
+            )
             try:
                 for tool, arguments in calls:
                     self._watch(tool)

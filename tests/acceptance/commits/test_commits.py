@@ -57,6 +57,7 @@ def code(tmp_path: Path, cache_dir: Path) -> Code:
 def with_kb_and_commits(root: Path) -> set[str]:
     with agent("mcp", root, "--tier", "write", "--commit", "auto") as client:
         client.call("kb_create", kb_name="code", entry_type="note", title="One", body="x")
+        client.call("kb_get", entry_id="docs/Home", kb_name="code")
         client.call("kb_update", entry_id="docs/Home", body="Anew.", kb_name="code")
     return {"notes/one.md", "docs/Home.md"}
 
