@@ -35,6 +35,8 @@ FETCH_SECONDS = 30.0
 PUSH_SECONDS = 30.0
 SYNC_SECONDS = 10.0
 """How long a synchronisation on request waits for other writers and for the network."""
+FETCH_ATTEMPTS = 5
+"""How often a fetch is made anew because another process of the store has exchanged with the remote meanwhile."""
 PUSH_ATTEMPTS = 3
 """How often a push is made anew because others push at the same time."""
 
@@ -182,24 +184,34 @@ class Origin:
 
     def _brought_in(self, until: float = float("inf")) -> str:
         """Fetch and integrate, until a moment of the monotonic clock; what went wrong, "" for nothing."""
-        outcome, remote = self._fetch(min(FETCH_SECONDS, _left(until)))
-        self._branchless = bool(outcome.code) and "couldn't find remote ref" in outcome.errors
-        if outcome.code:
-            return "" if self._branchless else f"fetch failed: {outcome.reason}"
-        try:
-            with self._tree.writer.lock.held(min(WAIT_SECONDS, _left(until))):
-                self._tree.writer.repair()
-                self._integrate(remote)
-        except KnowledgeError as error:
-            return error.advice
-        return ""
+        for _ in range(FETCH_ATTEMPTS):
+            known = self._known()
+            outcome, remote = self._fetch(min(FETCH_SECONDS, _left(until)))
+            self._branchless = bool(outcome.code) and "couldn't find remote ref" in outcome.errors
+            if outcome.code:
+                return "" if self._branchless else f"fetch failed: {outcome.reason}"
+            try:
+                with self._tree.writer.lock.held(min(WAIT_SECONDS, _left(until))):
+                    # Another process of this store may have pushed since: what was fetched is then older than what
+                    # is known, and would look as if the remote had dropped that push.
+                    if self._known() != known:
+                        continue
+                    self._tree.writer.repair()
+                    self._integrate(remote, known)
+            except KnowledgeError as error:
+                return error.advice
+            return ""
+        return "fetch failed: other servers of this store keep exchanging with it"
 
-    def _integrate(self, remote: str) -> None:
+    def _known(self) -> frozenset[str]:
+        """The commits that the remote is known to have had."""
+        return frozenset({self._repository.tip(_SYNCED), self._repository.tip(_TRACKING)} - {""})
+
+    def _integrate(self, remote: str, known: frozenset[str]) -> None:
         """Bring branch and files to the remote's commit with the local ones on top, under the lock."""
         repository = self._repository
         self._tree.commit_all()
         head = repository.head
-        known = {repository.tip(_SYNCED), repository.tip(_TRACKING)} - {""}
         dropped = any(only_here(repository, tip, [remote]) for tip in known if repository.holds(head, tip))
         if dropped or not repository.holds(head, remote):
             local = only_here(repository, head, [remote, *known])

@@ -48,3 +48,34 @@ def test_a_commit_made_while_another_is_being_pushed_is_pushed_before_the_end(
 
     assert not ending.is_alive()
     assert bare.git("show", "main:projects/app/main.md") == "second"
+
+
+def test_what_another_process_pushes_during_a_fetch_is_not_taken_for_dropped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bare = GitRepo(tmp_path / "origin.git")
+    bare.path.mkdir()
+    bare.git("init", "--quiet", "--bare", "--initial-branch=main")
+    one, other = (open_home(tmp_path / "home", tmp_path / "state", IDENTITY) for _ in range(2))
+    home = Home(str(other.path), other.store, other.folders, other.origin, other.activity)
+    repo = GitRepo(one.path)
+    repo.git("remote", "add", "origin", str(bare.path))
+    update_main(home, "app", "first")
+    one.origin.sync()
+    fetch = one.origin._fetch
+
+    def fetch_while_another_pushes(seconds: float) -> object:
+        found = fetch(seconds)
+        if bare.git("show", "main:projects/app/main.md") == "first":
+            update_main(home, "app", "second")
+            other.origin.sync()
+        return found
+
+    monkeypatch.setattr(one.origin, "_fetch", fetch_while_another_pushes)
+    assert one.origin.sync().error == ""
+    assert (one.path / "projects/app/main.md").read_text() == "second"
+    assert repo.git("branch", "--list", "rescue/*") == ""
+    assert bare.git("show", "main:projects/app/main.md") == "second"
+    for opened in (one, other):
+        opened.origin.close()
+        opened.activity.close()

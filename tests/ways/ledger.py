@@ -1,0 +1,85 @@
+"""Who wrote what, who was shown it, and where it is now: for tests that nothing unseen is lost.
+
+Every write holds a word that no other write has. A word that a step takes out of the files is accounted for when the
+one whose step it is had been shown it, when the step's answer names bytes that hold it, or when Git's history has it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import subprocess
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from commonplace.store.opening import open_store
+from support import GitRepo
+
+WORD = re.compile(r"\bunique\d+x\b")
+REVISION = re.compile(r"\b[0-9a-f]{40}\b")
+
+
+@dataclass
+class Ledger:
+    """The words of one folder."""
+
+    repo: GitRepo
+    state: Path
+    """Where the servers keep the trash."""
+    shown: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    """The words that each writer was shown or wrote."""
+    owed: dict[str, str] = field(default_factory=dict)
+    """Words that went unseen and that no answer named, with the step; the history must have them."""
+    counts: Counter[str] = field(default_factory=Counter)
+    """What became of the words, and how often a write was refused."""
+    _numbers: itertools.count[int] = field(default_factory=itertools.count)
+
+    def word(self, writer: str) -> str:
+        """A new word, which its writer knows."""
+        word = f"unique{next(self._numbers)}x"
+        self.shown[writer].add(word)
+        return word
+
+    def show(self, writer: str, text: str) -> None:
+        """A writer is shown a text."""
+        self.shown[writer].update(WORD.findall(text))
+
+    def step(self, writer: str, name: str, act: Callable[[], str]) -> None:
+        """Do one step, which returns its answer, and account for each word that it took away."""
+        before = self.words()
+        answer = act()
+        self.counts["steps"] += 1
+        gone = before - self.words()
+        self.counts["taken away"] += len(gone)
+        unseen = gone - self.shown[writer]
+        self.counts["taken away unseen"] += len(unseen)
+        named = unseen & self._named(answer) if unseen else set[str]()
+        self.counts["named by an answer"] += len(named)
+        for word in unseen - named:
+            self.owed[word] = name
+
+    def words(self) -> set[str]:
+        """The words in the files now."""
+        files = (file for file in self.repo.path.rglob("*.md") if ".git" not in file.parts)
+        return {word for file in files for word in WORD.findall(file.read_text())}
+
+    def lost(self) -> dict[str, str]:
+        """The words that are nowhere, with the step that took each away."""
+        listed = self.repo.git("rev-list", "--objects", "--all")
+        blobs = "\n".join({line.split(" ")[0] for line in listed.splitlines() if line.endswith(".md")})
+        shown = subprocess.run(
+            ["git", "cat-file", "--batch"], cwd=self.repo.path, input=blobs, capture_output=True, text=True, check=True
+        )
+        there, history = self.words(), set(WORD.findall(shown.stdout))
+        self.counts["in the history"] += len((self.owed.keys() - there) & history)
+        return {word: step for word, step in self.owed.items() if word not in there | history}
+
+    def _named(self, answer: str) -> set[str]:
+        """The words in the bytes that an answer names, in the trash or in Git."""
+        trash = open_store(self.repo.path, commit="manual", state_dir=self.state).trash
+        revisions = set(REVISION.findall(answer))
+        items = [item for item in trash.items() if item.revision in revisions] if trash else []
+        contents = [trash.content(item).decode() for item in items] if trash else []
+        return {word for content in contents for word in WORD.findall(content)}
