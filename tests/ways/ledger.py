@@ -65,8 +65,13 @@ class Ledger:
         files = (file for file in self.repo.path.rglob("*.md") if ".git" not in file.parts)
         return {word for file in files for word in WORD.findall(file.read_text())}
 
-    def lost(self) -> dict[str, str]:
-        """The words that are nowhere, with the step that took each away."""
+    def lost(self, listed_trash: str = "") -> dict[str, str]:
+        """The words that are nowhere, with the step that took each away.
+
+        Args:
+            listed_trash: What `commonplace restore` says at the end, for what a server took away between two calls:
+                there was no answer that could name it then.
+        """
         listed = self.repo.git("rev-list", "--objects", "--all")
         blobs = "\n".join({line.split(" ")[0] for line in listed.splitlines() if line.endswith(".md")})
         shown = subprocess.run(
@@ -74,7 +79,10 @@ class Ledger:
         )
         there, history = self.words(), set(WORD.findall(shown.stdout))
         self.counts["in the history"] += len((self.owed.keys() - there) & history)
-        return {word: step for word, step in self.owed.items() if word not in there | history}
+        left = {word: step for word, step in self.owed.items() if word not in there | history}
+        named = self._named(listed_trash) & left.keys() if listed_trash else set[str]()
+        self.counts["listed by restore"] += len(named)
+        return {word: step for word, step in left.items() if word not in named}
 
     def _named(self, answer: str) -> set[str]:
         """The words in the bytes that an answer names, in the trash or in Git."""

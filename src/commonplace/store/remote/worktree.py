@@ -5,6 +5,7 @@ Other files may lie beside those of the store. They are never committed, and sta
 
 from __future__ import annotations
 
+import logging
 import os
 import stat
 from collections.abc import Iterator, Sequence
@@ -32,6 +33,8 @@ from commonplace.store.writing import Writer
 
 _MAX_NAMED = 3
 """Files that a refusal names."""
+log = logging.getLogger(__name__)
+
 _REGULAR = {FILE, EXECUTABLE}
 _LETTERS = (
     (FileStatus.INDEX_NEW, "A"),
@@ -122,8 +125,15 @@ class WorkTree:
         self._refuse_uncommitted(old, paths)
         changed = {path: repository.entry(commit, path) for path in paths}
         changes = [change for path in paths if (change := self._change(path, old, changed[path]))]
-        with self.retention.kept(changes):
+        with self.retention.kept(changes) as kept:
             self.writer.apply(changes, lambda token: Move(repository, token, commit, changed))
+        for path, one in kept.items():
+            if one.place != "commit":
+                log.warning(
+                    "%s was edited while the remote's text was brought in; commonplace restore --at %s has the edit",
+                    path,
+                    one.revision,
+                )
 
     def _refuse_uncommitted(self, old: str, paths: Sequence[str]) -> None:
         """Refuse to replace changes that nobody has committed; those of the store's own files were committed before."""
