@@ -128,7 +128,8 @@ def play(steps: list[tuple[str, str]], folder: Path, *, codes: bool = True) -> N
             timeout=TIMEOUT,
             check=False,
         )
-        said = done.stdout.rstrip("\n") + (f"\n[exit {done.returncode}]" if codes and done.returncode else "")
+        shown = "\n".join(line for line in done.stdout.split("\n") if line != f"?? {canary.NAME}")
+        said = shown.rstrip("\n") + (f"\n[exit {done.returncode}]" if codes and done.returncode else "")
         assert _pattern(expected).fullmatch(_steady(said).lstrip("\n")), f"$ {command}\n{said}"
 
 
