@@ -117,7 +117,7 @@ def test_a_wiki_names_uncommitted_text_that_an_edit_takes_away(used: Site) -> No
 def test_a_wiki_says_nothing_of_what_a_commit_has(used: Site) -> None:
     wiki, repo = used
     repo.commit("Elsewhere", **{"Plain.md": "# Plain\n"})
-    eventually(lambda: "Plain" in str(wiki.raw("read_note", path="Plain")))
+    eventually(lambda: "# Plain" in str(wiki.raw("read_note", path="Plain")))
     assert wiki.text("delete_note", path="Plain") == "Deleted Plain"
 
 

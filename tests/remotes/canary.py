@@ -20,6 +20,7 @@ BLOB = hashlib.sha1(b"blob %d\0%b" % (len(CONTENT), CONTENT), usedforsecurity=Fa
 EXCEPT = f":(exclude,glob)**/{NAME}"
 """For `git add --all` of a test itself, which is none of the product's."""
 
+_CHECKOUT = Path(__file__).resolve().parents[2]
 _URL = re.compile(r"^\s*url\s*=\s*(?:file://)?(/.*\S)\s*$", re.MULTILINE)
 _planted: dict[Path, Path] = {}
 """Git's own folder by the folder that is served."""
@@ -28,10 +29,14 @@ _told: set[Path] = set()
 
 
 def plant(places: Iterable[str | Path]) -> None:
-    """Put the canary into those of the places that are folders of a Git work tree with a commit, and lack it."""
+    """Put the canary into those of the places that are folders of a Git work tree with a commit, and lack it.
+
+    The project's own checkout gets none: a developer could commit it.
+    """
     for place in places:
         folder = Path(place)
         usable = folder.is_absolute() and folder not in _planted and os.path.isdir(folder)
+        usable = usable and not folder.resolve().is_relative_to(_CHECKOUT)  # examples are served where they lie
         if usable and (own := _git_folder(folder.resolve())):
             with suppress(OSError):  # one that may not be written
                 (folder / NAME).write_bytes(CONTENT)

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from commonplace.domain.addresses import parse_document_address
+from commonplace.domain.addresses import Address, parse_document_address
 from commonplace.domain.errors import IndexingError, InvalidInputError, NotFoundError
 from commonplace.services.extending import NONE, Extensions
 
@@ -24,6 +24,8 @@ log = logging.getLogger(__name__)
 
 MAX_NEAREST = 3
 """How many near names an error suggests."""
+NEW_FILE_SECONDS = 1.0
+"""How long the indexing of a file that the index was not told of is waited for."""
 STEP = 1.0
 """Seconds between two reports while waiting for an index."""
 
@@ -121,7 +123,9 @@ class Collections:
             paths = [record.address.path for record in collection.index.by_id(reference)]
             if paths:
                 raise _ambiguous(reference, collection.name, sorted(paths))
-            _refuse_unreadable(collection.store, reference)
+            unseen = _record_of_new_file(collection, reference)
+            if unseen is not None:
+                return Found(collection, unseen)
         nearest = [near for collection in chosen for near in collection.index.nearest(reference)][:MAX_NEAREST]
         where = f" in {name!r}" if name else ""
         raise NotFoundError(
@@ -188,7 +192,21 @@ def record_of(index: Index, reference: str) -> Record | None:
         return None
 
 
-def _refuse_unreadable(store: Store, reference: str) -> None:
-    """Say why a document is in no index, where its file is there and that is the reason."""
-    with suppress(InvalidInputError, NotFoundError):
-        store.read(parse_document_address(reference))
+def record_of_new_file(collection: Collection, address: Address) -> Record | None:
+    """The record of a document whose file came before the index was told of it; None without such a file.
+
+    Raises:
+        StorageError: the file is there and cannot be read.
+    """
+    try:
+        collection.store.read(address)
+    except NotFoundError:
+        return None
+    collection.index.update([address], NEW_FILE_SECONDS)
+    return collection.index.record(address)
+
+
+def _record_of_new_file(collection: Collection, reference: str) -> Record | None:
+    with suppress(InvalidInputError):
+        return record_of_new_file(collection, parse_document_address(reference))
+    return None

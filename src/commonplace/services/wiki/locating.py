@@ -11,7 +11,7 @@ from commonplace.domain.changes import Commit, FileStat
 from commonplace.domain.errors import ConflictError, InvalidInputError, NotFoundError
 from commonplace.domain.revisions import is_revision, revision_of
 from commonplace.domain.wiki import Change
-from commonplace.services.collections import Collection
+from commonplace.services.collections import Collection, record_of_new_file
 from commonplace.services.writing.overwriting import changes_since
 
 ATTEMPTS = 3
@@ -55,7 +55,9 @@ def locate(collection: Collection, path: str) -> Address | None:
         if collection.index.record(candidate) is not None:
             return candidate
     alike = collection.index.same_name(address)
-    return alike[0] if len(alike) == 1 else None
+    if len(alike) == 1:
+        return alike[0]
+    return None if alike or record_of_new_file(collection, address) is None else address
 
 
 def require(collection: Collection, path: str) -> Address:
