@@ -11,7 +11,7 @@ BIN := .venv/bin
 # Nothing to say when all is well; everything the tool said when it is not.
 quietly = said=$$($(1) 2>&1) || { printf '%s\n' "$$said" >&2; exit 1; }
 
-.PHONY: help setup setup-dev model model-wheel run test check format lint types imports docstrings sizes dups excepts text tables bench soak eval lock clean
+.PHONY: help setup setup-dev model model-wheel run test check format lint types imports docstrings sizes dups excepts text words tables bench soak eval lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -36,7 +36,7 @@ run: setup model ## index KB (default: examples/kb), ask three questions over MC
 test: setup-dev model ## the whole suite
 	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(ARGS)
 
-check: lint types imports docstrings sizes dups excepts text tables ## every static check; each also alone:
+check: lint types imports docstrings sizes dups excepts text words tables ## every static check; each also alone:
 	@echo "check: clean"
 
 format: setup-dev ## rewrite the sources in the one format
@@ -66,6 +66,9 @@ excepts: setup-dev ## only faces and what calls plugins catch any exception at a
 
 text: setup-dev ## no machine paths, registry hosts or unfinished work in tracked files
 	@$(BIN)/python tools/check_text.py
+
+words: setup-dev ## the field's terms as names and in prose; no word that was given up (docs/glossary.md)
+	@$(BIN)/python tools/check_words.py
 
 tables: setup-dev ## the pages of tools, commands, settings and errors say what the code says (tools/list_*.py make them)
 	@$(BIN)/python tools/list_tools.py --check

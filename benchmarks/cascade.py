@@ -17,11 +17,11 @@ from pathlib import Path
 
 from benchmarks.measuring import Row, Work, percentile
 from benchmarks.trees import skewed_prose
-from commonplace.bootstrap import Workplace
-from commonplace.domain.cascade.shapes import resolved_json
-from commonplace.services.layering.cascade import Cascade
-from commonplace.services.layering.links import incoming, outgoing
-from commonplace.services.layering.searching import search
+from commonplace.bootstrap import Application
+from commonplace.domain.cascade.json_output import resolved_json
+from commonplace.services.cascade.cascade import Cascade
+from commonplace.services.cascade.concept_links import incoming, outgoing
+from commonplace.services.cascade.concept_search import search
 from commonplace.settings import default_settings
 
 PART = "cascade"
@@ -52,10 +52,10 @@ def measure(folder: Path, size: int, rounds: int) -> Iterator[Row]:
     entries = [{"name": name, "level": 3 - place, "path": name} for place, name in enumerate(LAYERS)]
     manifest.write_text(json.dumps({"layers": entries}))
     settings = replace(default_settings(), manifest=manifest, cache_dir=folder / "cache", state_dir=folder / "state")
-    workplace = Workplace((), settings)
+    application = Application((), settings)
     try:
-        workplace.sync()
-        cascade = workplace.services.cascade
+        application.sync()
+        cascade = application.services.cascade
         assert cascade is not None  # noqa: S101 - the settings name a manifest
         asking = Asking(cascade, chance, prose, size)
         for name, (reach, call) in asking.calls().items():
@@ -65,10 +65,10 @@ def measure(folder: Path, size: int, rounds: int) -> Iterator[Row]:
             "",
             lambda: asking.search(asking.words(1)[0]),
             15,
-            lambda: asking.change(folder / LAYERS[1], workplace),
+            lambda: asking.change(folder / LAYERS[1], application),
         )
     finally:
-        workplace.close()
+        application.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +115,12 @@ class Asking:
         outgoing(self.cascade, resolved)
         incoming(self.cascade, resolved.id)
 
-    def change(self, layer: Path, workplace: Workplace) -> None:
+    def change(self, layer: Path, application: Application) -> None:
         """A concept of one layer is written and taken in by the index."""
         name = self.some_id()
         with (layer / f"{name}.md").open("a") as file:
             file.write(f"\n{' '.join(self.words(9))}\n")
-        workplace.sync()
+        application.sync()
 
 
 def timed(

@@ -15,8 +15,8 @@ from benchmarks.measuring import Row, Work, milliseconds, percentile, spent
 from benchmarks.stdio import StdioServer
 from benchmarks.trees import Tree, generated_tree, real_tree
 from commonplace.embed.model.encoder import OnnxEncoder
-from commonplace.embed.model.folders import find_model
-from commonplace.embed.vectors.scanning import FaissScan, NumpyScan, Scan
+from commonplace.embed.model.model_folder import find_model
+from commonplace.embed.vectors.vector_scan import FaissScan, NumpyScan, VectorScan
 from commonplace.settings import default_settings
 
 PART = "meaning"
@@ -56,7 +56,7 @@ def _scanning() -> Iterator[Row]:
     for count in VECTORS:
         codes = chance.integers(-127, 128, (count, DIMENSION)).astype(np.int8)
         for kind in kinds:
-            scan: Scan = kind(DIMENSION)
+            scan: VectorScan = kind(DIMENSION)
             scan.add(codes)
             times = milliseconds([partial(scan.best, question, 600, None)] * 10)
             name = f"comparing a question with {count:,} vectors, {kind.__name__.removesuffix('Scan').lower()}"

@@ -13,9 +13,9 @@ from benchmarks.trees import skewed_prose
 from commonplace.domain.json import JsonObject
 from commonplace.domain.projects.knowledge import new_document, now_text
 from commonplace.services.projects import chapters, instructions, knowledge
-from commonplace.services.projects.home import IDENTITY, Home
-from commonplace.store.remote.activity import ActivityLog
-from commonplace.store.remote.opening import open_home
+from commonplace.services.projects.project_store import IDENTITY, ProjectStore
+from commonplace.store.remote.activity_log import ActivityLogFile
+from commonplace.store.remote.setup import open_project_store
 
 PART = "projects"
 DOCUMENTS = 1000
@@ -30,8 +30,8 @@ NAMES = ("C++", "C#", "Node.js", "中文", "authentication", "storage", "session
 
 def rows(work: Work) -> Iterator[Row]:
     """Every figure of this part."""
-    opened = open_home(work.folder / "home", work.folder / "state", IDENTITY)
-    home = Home(str(opened.path), opened.store, opened.folders, opened.origin, opened.activity)
+    opened = open_project_store(work.folder / "home", work.folder / "state", IDENTITY)
+    home = ProjectStore(str(opened.path), opened.store, opened.folders, opened.origin, opened.activity)
     filled(home, DOCUMENTS)
     for query in QUERIES:
         yield timed(f"search {query!r} in {DOCUMENTS:,} documents", "< 10", lambda query=query: search(home, query))
@@ -60,14 +60,14 @@ def rows(work: Work) -> Iterator[Row]:
 
 def logged(path: Path, line: JsonObject) -> None:
     """Write many lines, one after the other as calls do."""
-    log = ActivityLog(path)
+    log = ActivityLogFile(path)
     for _ in range(LINES):
         log.record(line)
         time.sleep(0)
     log.close()
 
 
-def filled(home: Home, documents: int) -> None:
+def filled(home: ProjectStore, documents: int) -> None:
     """Put a project of so many documents into the store."""
     instructions.update_main(home, PROJECT, "# Bench\n")
     where = Path(home.path) / home.folder(PROJECT) / knowledge.KNOWLEDGE
@@ -89,12 +89,12 @@ def document(chance: random.Random, prose: list[str], number: int) -> bytes:
     return new_document(f"Document {number}", ["bench", chance.choice(prose)], "An introduction.", found, now_text())
 
 
-def search(home: Home, query: str) -> object:
+def search(home: ProjectStore, query: str) -> object:
     """The twenty best documents."""
-    return knowledge.search(home, PROJECT, query)
+    return knowledge.search_documents(home, PROJECT, query)
 
 
-def update(home: Home) -> None:
+def update(home: ProjectStore) -> None:
     """Another text for a chapter."""
     chapters.update_chapter(home, (PROJECT, "document-1"), "Chapter 1", f"New text {time.perf_counter_ns()}", None)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.measuring import Row, Work, median_spent
 from benchmarks.trees import skewed_prose
-from commonplace.bootstrap import Workplace
+from commonplace.bootstrap import Application
 from commonplace.services import quality
 from commonplace.settings import default_settings
 
@@ -37,10 +37,10 @@ def rows(work: Work) -> Iterator[Row]:
     folder = work.folder / "base"
     write_base(folder)
     settings = replace(default_settings(), cache_dir=work.folder / "cache", state_dir=work.folder / "state")
-    workplace = Workplace([folder], settings)
+    application = Application([folder], settings)
     try:
-        workplace.sync()
-        collections = workplace.services.collections
+        application.sync()
+        collections = application.services.collections
         (collection,) = collections
         found = quality.check_collection(collections, collection)
         rules = ", ".join(f"{count} {rule}" for rule, count in Counter(one.rule for one in found).most_common())
@@ -48,7 +48,7 @@ def rows(work: Work) -> Iterator[Row]:
         detail = f"{cost.cpu:.2f} CPU s; found {rules}"
         yield Row(PART, f"checks of a whole base, {ENTRIES:,} entries", cost.wall, "s", "< 1", detail)
     finally:
-        workplace.close()
+        application.close()
 
 
 def write_base(folder: Path) -> None:

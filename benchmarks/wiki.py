@@ -11,8 +11,8 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.measuring import Row, Work, milliseconds, percentile
-from commonplace.bootstrap import Workplace
-from commonplace.domain.wiki import Wanted, Wiki
+from commonplace.bootstrap import Application
+from commonplace.domain.wiki import NoteFilter, Wiki
 from commonplace.services.wiki.orphans import orphans
 from commonplace.settings import load_settings
 
@@ -47,25 +47,25 @@ def rows(work: Work) -> Iterator[Row]:
     expected = _made(folder)
     state, cache = str(work.folder / "state"), str(work.folder / "cache")
     settings = load_settings({"HOME": str(work.folder), "XDG_CACHE_HOME": cache, "XDG_STATE_HOME": state})
-    workplace = Workplace([folder], settings)
+    application = Application([folder], settings)
     try:
-        workplace.sync()
-        wiki = workplace.services.wiki
+        application.sync()
+        wiki = application.services.wiki
         _check(wiki, expected)
         yield from _measured(wiki)
     finally:
-        workplace.close()
+        application.close()
 
 
 def _measured(wiki: Wiki) -> Iterator[Row]:
     some = [f"Notes/note {number}" for number in random.Random(1).sample(range(NOTES), ROUNDS)]
     writes = [partial(wiki.notes.write, f"New/{number}", "New.\n", message="Write") for number in range(ROUNDS)]
     kinds: dict[str, list[Callable[[], object]]] = {
-        "list all": [partial(wiki.notes.list, Wanted())] * ROUNDS,
-        "list a category": [partial(wiki.notes.list, Wanted(category="trend"))] * ROUNDS,
-        "links of a note": [partial(wiki.finding.links, path) for path in some],
-        "links of a hub's favourite": [partial(wiki.finding.links, "Notes/note 7")] * ROUNDS,
-        "all links": [wiki.finding.graph] * ROUNDS,
+        "list all": [partial(wiki.notes.list, NoteFilter())] * ROUNDS,
+        "list a category": [partial(wiki.notes.list, NoteFilter(category="trend"))] * ROUNDS,
+        "links of a note": [partial(wiki.queries.links, path) for path in some],
+        "links of a hub's favourite": [partial(wiki.queries.links, "Notes/note 7")] * ROUNDS,
+        "all links": [wiki.queries.graph] * ROUNDS,
         "orphans": [partial(orphans, wiki)] * ROUNDS,
         "read a note": [partial(wiki.notes.read, path) for path in some],
         "write a note, one commit": list(writes),
@@ -80,7 +80,7 @@ def _measured(wiki: Wiki) -> Iterator[Row]:
 
 
 def _check(wiki: Wiki, expected: Expected) -> None:
-    listed = {note.path: note.category for note in wiki.notes.list(Wanted()).notes}
+    listed = {note.path: note.category for note in wiki.notes.list(NoteFilter()).notes}
     if listed != expected.categories:
         raise WrongAnswerError("list")
     if {note.path for note in orphans(wiki)} != expected.orphans:
@@ -90,7 +90,7 @@ def _check(wiki: Wiki, expected: Expected) -> None:
         for target in targets:
             incoming[target].add(source)
     for path, targets in expected.links.items():
-        links = wiki.finding.links(path)
+        links = wiki.queries.links(path)
         if list(links.links_to) != targets or list(links.linked_from) != sorted(incoming[path]):
             raise WrongAnswerError(f"links of {path}")
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.links import Named, link_key, name_keys
+from commonplace.domain.links import NamedDocument, link_key, name_keys
 
 
 class Collection:
     """Documents by their names, and other files by their paths."""
 
-    def __init__(self, *named: Named, files: Sequence[str] = ()) -> None:
+    def __init__(self, *named: NamedDocument, files: Sequence[str] = ()) -> None:
         self.paths = {one.address.path for one in named} | set(files)
         self.others = [Address(path) for path in files]
-        self.keys: dict[str, list[Named]] = {}
+        self.keys: dict[str, list[NamedDocument]] = {}
         for one in named:
             for key in name_keys(one):
                 self.keys.setdefault(key, []).append(one)
@@ -22,7 +22,7 @@ class Collection:
     def at(self, path: str) -> Address | None:
         return Address(path) if path in self.paths else None
 
-    def named(self, key: str) -> Sequence[Named]:
+    def named(self, key: str) -> Sequence[NamedDocument]:
         return self.keys.get(key, [])
 
     def files(self, key: str) -> Sequence[Address]:

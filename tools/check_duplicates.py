@@ -2,7 +2,7 @@
 
 Two measures, both over code alone (comments, docstrings, blank lines, imports and lone brackets are left out):
 
-- the same text: runs of `SAME` lines and more that stand elsewhere word for word;
+- the same text: runs of `MIN_DUPLICATE_SIMILARITY` lines and more that stand elsewhere word for word;
 - the same shape: runs of `SHAPE` lines and more that differ in names and literals only. A plain list (one class after
   another with one field each) has few kinds of lines and is no such run.
 

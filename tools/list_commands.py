@@ -15,12 +15,12 @@ from typing import Any, Literal, Union, cast, get_args, get_origin
 
 from sources import ROOT
 
-from commonplace.faces.cli.app import COMMANDS, parsed_commands
-from commonplace.faces.cli.options import Common
-from commonplace.faces.cli.session import Parts
+from commonplace.faces.cli.app import COMMAND_NAMES, parsed_commands
+from commonplace.faces.cli.options import CommonOptions
+from commonplace.faces.cli.session import CliDependencies
 
 PAGE = ROOT / "docs" / "commands.md"
-WORDS = ROOT / "src" / "commonplace" / "completing" / "words.py"
+WORDS = ROOT / "src" / "commonplace" / "completion" / "command_table.py"
 HEAD = """\
 # Commands
 
@@ -69,7 +69,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def page() -> str:
     """The page as the commands are now."""
-    parts = [HEAD, *(line for name in COMMANDS for line in _command(name))]
+    parts = [HEAD, *(line for name in COMMAND_NAMES for line in _command(name))]
     return "\n".join([*parts, *_common()])
 
 
@@ -92,7 +92,7 @@ def _nothing(*_: object) -> None:
 def _parsed() -> list[tuple[str, Parameter]]:
     """Every command as the parser knows it; what the commands work with is not needed."""
     lent = cast("Callable[..., Any]", _nothing)
-    return list(parsed_commands(Parts(lent, lent, lent, lent, lent, lent, lent)).items())
+    return list(parsed_commands(CliDependencies(lent, lent, lent, lent, lent, lent, lent)).items())
 
 
 def _arguments(command: Parameter) -> list[Parameter]:
@@ -132,7 +132,7 @@ def _command(name: str) -> Iterator[str]:
     yield f"## {name}\n\n{summary}\n\n```\n{usage} [OPTIONS]\n\n{examples}\n```\n"
     if rest:
         yield f"{rest}\n"
-    own = [one for one in _options(command) if one.name not in Common.__dataclass_fields__]
+    own = [one for one in _options(command) if one.name not in CommonOptions.__dataclass_fields__]
     if own:
         yield from _table(own)
     shape = (module.__doc__ or "").partition("\n\n")[2].strip()
@@ -167,7 +167,7 @@ def _table(options: Sequence[Parameter]) -> Iterator[str]:
 def _common() -> Iterator[str]:
     command = dict(_parsed())["check"]
     yield "## What every command takes\n"
-    yield from _table([one for one in _options(command) if one.name in Common.__dataclass_fields__])
+    yield from _table([one for one in _options(command) if one.name in CommonOptions.__dataclass_fields__])
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from sources import ROOT
 from commonplace.domain import errors
 from commonplace.domain.errors import Code, KnowledgeError
 from commonplace.faces.cli.failures import EXIT_CODES
-from commonplace.faces.errors import FORMS
+from commonplace.faces.errors import ERROR_MAPPINGS
 from commonplace.settings import every_setting
 
 DOCS = ROOT / "docs"
@@ -70,7 +70,7 @@ def _errors() -> Iterator[str]:
     yield ERRORS_HEAD
     yield "| code | what it means | exit code | HTTP | JSON-RPC | can succeed later |"
     yield "|---|---|---|---|---|---|"
-    for code, form in FORMS.items():
+    for code, form in ERROR_MAPPINGS.items():
         later = "yes" if form.retryable else "no"
         yield f"| `{code.value}` | {_cell(_meaning(code))} | {form.exit} | {form.http} | {form.jsonrpc} | {later} |"
     yield "\n## Exit codes of the command line\n"

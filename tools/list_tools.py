@@ -12,7 +12,7 @@ from typing import cast
 
 from sources import ROOT
 
-from commonplace.faces.mcp.dialect import TIERS, Dialect, Schema, Tool, within
+from commonplace.faces.mcp.toolset import TIERS, JsonSchema, Tool, Toolset, allowed_tools
 from commonplace.main import TOOLSETS
 
 PAGE = ROOT / "docs" / "tools.md"
@@ -46,7 +46,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def page() -> str:
     """The page as the toolsets are now."""
-    return "\n".join([HEAD, *(line for name in sorted(TOOLSETS) for line in _toolset(_dialect(name)))])
+    return "\n".join([HEAD, *(line for name in sorted(TOOLSETS) for line in _toolset(_load_toolset(name)))])
 
 
 def tokens(tools: list[Tool]) -> int:
@@ -61,7 +61,7 @@ def wire(tool: Tool) -> Mapping[str, object]:
         "name": tool.name,
         "title": tool.title,
         "description": tool.description,
-        "inputSchema": tool.bound.input_schema(),
+        "inputSchema": tool.handler.input_schema(),
         "outputSchema": tool.output_schema,
         "annotations": {
             "readOnlyHint": tool.read_only,
@@ -73,20 +73,20 @@ def wire(tool: Tool) -> Mapping[str, object]:
     return {name: value for name, value in shown.items() if value is not None}
 
 
-def _dialect(name: str) -> Dialect:
+def _load_toolset(name: str) -> Toolset:
     module, _, value = TOOLSETS[name].partition(":")
-    return cast("Dialect", getattr(import_module(module), value))
+    return cast("Toolset", getattr(import_module(module), value))
 
 
-def _toolset(dialect: Dialect) -> Iterator[str]:
-    yield f"## {dialect.name}\n"
-    counts = [(tier, within(dialect.tools, tier)) for tier in TIERS]
+def _toolset(toolset: Toolset) -> Iterator[str]:
+    yield f"## {toolset.name}\n"
+    counts = [(tier, allowed_tools(toolset.tools, tier)) for tier in TIERS]
     told = "; ".join(f"{tier} {len(tools)} tools, {tokens(list(tools)):,} tokens" for tier, tools in counts)
-    yield f"Served at tier {dialect.default_tier} unless said otherwise. By tier: {told}.\n"
+    yield f"Served at tier {toolset.default_tier} unless said otherwise. By tier: {told}.\n"
     yield "| tool | tier | effect | arguments | what it does |"
     yield "|---|---|---|---|---|"
-    for tool in dialect.tools:
-        cells = (f"`{tool.name}`", tool.tier, _effect(tool), _arguments(tool.bound.input_schema()), tool.description)
+    for tool in toolset.tools:
+        cells = (f"`{tool.name}`", tool.tier, _effect(tool), _arguments(tool.handler.input_schema()), tool.description)
         yield f"| {' | '.join(cell.replace('|', chr(92) + '|').replace(chr(10), ' ') for cell in cells)} |"
     yield ""
 
@@ -97,13 +97,13 @@ def _effect(tool: Tool) -> str:
     return f"{'changes' if tool.destructive else 'adds'}{', repeatable' if tool.idempotent else ''}"
 
 
-def _arguments(schema: Schema) -> str:
+def _arguments(schema: JsonSchema) -> str:
     required = cast("list[str]", schema.get("required", []))
-    properties = cast("Mapping[str, Schema]", schema.get("properties", {}))
+    properties = cast("Mapping[str, JsonSchema]", schema.get("properties", {}))
     return ", ".join(_argument(name, one, required=name in required) for name, one in properties.items()) or "none"
 
 
-def _argument(name: str, schema: Schema, *, required: bool) -> str:
+def _argument(name: str, schema: JsonSchema, *, required: bool) -> str:
     if required:
         return f"**{name}**"
     default = schema.get("default")

@@ -23,11 +23,11 @@ from pathlib import Path
 from typing import cast
 
 from benchmarks.judged.evidence import BUDGETS, recalls, write_pages
-from commonplace.bootstrap import Workplace
-from commonplace.domain.nearness import MODES, Mode
+from commonplace.bootstrap import Application
 from commonplace.domain.query import SearchQuery
+from commonplace.domain.similarity import SEARCH_MODES, SearchMode
 from commonplace.services.collections import Collection
-from commonplace.services.searching import search
+from commonplace.services.searches import search
 from commonplace.settings import load_settings
 
 SETS = Path(os.environ.get("SHARED_MATERIAL", Path(__file__).resolve().parents[3] / "shared")) / "eval"
@@ -58,7 +58,7 @@ class Score:
     """Mean time of a question."""
 
 
-def evaluate(folder: Path, modes: Sequence[Mode]) -> Iterator[Score]:
+def evaluate(folder: Path, modes: Sequence[SearchMode]) -> Iterator[Score]:
     """Index one set, embed it, ask its questions in each mode, and score the answers.
 
     The folder, with its index and vectors, is kept in `.cache/eval` for the next time.
@@ -74,7 +74,7 @@ def evaluate(folder: Path, modes: Sequence[Mode]) -> Iterator[Score]:
             yield score_run(f"{folder.name} {mode}", collections, mode, (questions, judgements, ids))
 
 
-def evaluate_evidence(folder: Path, modes: Sequence[Mode]) -> Iterator[tuple[str, list[float]]]:
+def evaluate_evidence(folder: Path, modes: Sequence[SearchMode]) -> Iterator[tuple[str, list[float]]]:
     """For each mode, the recall of the right section within each of the budgets."""
     judgements = read_judgements(folder)
     every = {q["_id"]: q["text"] for q in _lines(folder / "queries.jsonl") if q["_id"] in judgements}
@@ -88,7 +88,7 @@ def evaluate_evidence(folder: Path, modes: Sequence[Mode]) -> Iterator[tuple[str
             yield f"{folder.name} {mode}", recalls(collections, mode, questions, judgements, places)
 
 
-def evaluate_typed(pages: Path, mode: Mode) -> str:
+def evaluate_typed(pages: Path, mode: SearchMode) -> str:
     """How many of the questions as typed have a right page among ten, on real documentation."""
     asked = list(_lines(QUESTIONS))
     with opened(KEPT / "typed", [pages]) as collections:
@@ -107,32 +107,32 @@ def opened(root: Path, folders: Sequence[Path]) -> Generator[Sequence[Collection
     """Folders as a server opens them, with cache and state below `root`, indexed."""
     usual = load_settings()
     settings = replace(usual, cache_dir=root / "cache", state_dir=root / "state", model_dir=usual.model_dir)
-    workplace = Workplace(folders, settings)
+    application = Application(folders, settings)
     try:
-        workplace.sync()
-        yield workplace.services.collections.members
+        application.sync()
+        yield application.services.collections.members
     finally:
-        workplace.close()
+        application.close()
 
 
 def embed(collections: Sequence[Collection]) -> None:
     """Embed what is not embedded yet, and say what it cost."""
     began, cpu = time.perf_counter(), time.process_time()
-    before = sum(one.meaning.state().chunks for one in collections if one.meaning)
+    before = sum(one.semantic_index.status().chunks for one in collections if one.semantic_index)
     for collection in collections:
-        if collection.meaning:
-            collection.meaning.embed()
-    made = sum(one.meaning.state().chunks for one in collections if one.meaning) - before
+        if collection.semantic_index:
+            collection.semantic_index.embed()
+    made = sum(one.semantic_index.status().chunks for one in collections if one.semantic_index) - before
     if made > FEW_CHUNKS:
         spent, used = time.perf_counter() - began, time.process_time() - cpu
         print(f"embedded {made:,} chunks in {spent:.0f} s, {made / used:.0f} a CPU second", file=sys.stderr)
 
 
-Asked = tuple[Mapping[str, str], Judgements, Mapping[str, str]]
+QuestionResult = tuple[Mapping[str, str], Judgements, Mapping[str, str]]
 """Questions by id, their judgements, and the documents' ids by path."""
 
 
-def score_run(name: str, collections: Sequence[Collection], mode: Mode, asked: Asked) -> Score:
+def score_run(name: str, collections: Sequence[Collection], mode: SearchMode, asked: QuestionResult) -> Score:
     """Ask every question and score the ten best files of each answer."""
     questions, judgements, ids = asked
     ndcg = recall = 0.0
@@ -195,9 +195,12 @@ def main() -> int:
     """Print a table of the sets, all of them unless some are named."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("sets", nargs="*", help="names of folders; all of them without")
-    parser.add_argument("--mode", action="append", choices=MODES, help="may be repeated; all of them without")
+    parser.add_argument("--mode", action="append", choices=SEARCH_MODES, help="may be repeated; all of them without")
     parser.add_argument(
-        "--typed", action="append", choices=MODES, help="mode of the questions as typed; others than keyword embed long"
+        "--typed",
+        action="append",
+        choices=SEARCH_MODES,
+        help="mode of the questions as typed; others than keyword embed long",
     )
     parser.add_argument("--folder", type=Path, default=SETS, help="where the sets lie")
     given = parser.parse_args()
@@ -206,7 +209,7 @@ def main() -> int:
         print(f"No sets in {given.folder}; nothing to measure.", file=sys.stderr)
         return 0
     print("| set | questions | nDCG@10 | recall@10 | empty | ms |\n|---|---|---|---|---|---|")
-    modes = tuple(given.mode or MODES)
+    modes = tuple(given.mode or SEARCH_MODES)
     for score in (score for folder in folders for score in evaluate(folder, modes)):
         print(
             f"| {score.name} | {score.questions} | {score.ndcg:.4f} | {score.recall:.4f} | {score.empty}"
@@ -221,7 +224,7 @@ def main() -> int:
     return 0
 
 
-def _print_typed(modes: Sequence[Mode] | None, folder: Path) -> None:
+def _print_typed(modes: Sequence[SearchMode] | None, folder: Path) -> None:
     """Unless sets were named, the questions as typed, where the corpus lies beside the sets."""
     archive = folder.parent / "corpora" / "cpp-docs.tar.xz"
     if not archive.is_file():

@@ -10,10 +10,10 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from commonplace.domain.nearness import Mode
 from commonplace.domain.query import SearchQuery
+from commonplace.domain.similarity import SearchMode
 from commonplace.services.collections import Collection
-from commonplace.services.evidence import CHARACTERS, Evidence, fitted, gather
+from commonplace.services.evidence import CHARACTERS_PER_TOKEN, EvidenceSection, fit, gather
 
 BUDGETS = (500, 1000, 2000)
 """Tokens."""
@@ -44,7 +44,7 @@ def write_pages(documents: Sequence[Mapping[str, str]], vault: Path) -> Places:
 
 def recalls(
     collections: Sequence[Collection],
-    mode: Mode,
+    mode: SearchMode,
     questions: Mapping[str, str],
     judgements: Mapping[str, Mapping[str, int]],
     places: Places,
@@ -54,12 +54,12 @@ def recalls(
     for question, text in questions.items():
         found = gather(collections, SearchQuery(text=text), mode)
         for at, budget in enumerate(BUDGETS):
-            shown = fitted(found, text, CHARACTERS * budget - ENVELOPE, _shown)
+            shown = fit(found, text, CHARACTERS_PER_TOKEN * budget - ENVELOPE, _shown)
             right = {places.get((one.record.address.path, anchor)) for one in shown for anchor in one.anchors}
             answered[at] += any(judgements[question].get(document or "", 0) > 0 for document in right)
     return [count / len(questions) for count in answered]
 
 
-def _shown(one: Evidence, text: str) -> tuple[Evidence, int]:
+def _shown(one: EvidenceSection, text: str) -> tuple[EvidenceSection, int]:
     row = {"id": one.record.id, "kb_name": one.collection.name, "title": one.record.title, "section": one.path}
     return one, len(json.dumps({**row, "text": text}, ensure_ascii=False))

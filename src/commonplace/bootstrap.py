@@ -14,37 +14,37 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from commonplace.background_sync import retry_until, watch_and_sync
 from commonplace.domain.changes import Author
 from commonplace.domain.errors import ConfigError, NotFoundError
 from commonplace.services.collections import Collection, Collections
-from commonplace.services.extending import NONE
+from commonplace.services.extensions import NO_EXTENSIONS
 from commonplace.services.services import Services
-from commonplace.settings import HERE, Settings
+from commonplace.settings import CURRENT_FOLDER, Settings
 from commonplace.settings.folders import in_git, is_folder
 from commonplace.settings.layers import layer_folders, layer_specs
 from commonplace.spaces import Spaces
-from commonplace.starting import keep_current, keep_trying
 
 if TYPE_CHECKING:
     from commonplace.domain.cascade.foreign import ForeignGraph
     from commonplace.domain.cascade.manifest import LayerSpec
+    from commonplace.domain.diagnostics import Diagnostic
     from commonplace.domain.ports import Progress
-    from commonplace.domain.troubles import Trouble
     from commonplace.domain.wiki import Wiki
-    from commonplace.embed import Embedding
-    from commonplace.plugins.loading import Plugins
-    from commonplace.services.extending import Extensions
-    from commonplace.services.layering.cascade import Cascade
-    from commonplace.services.layering.layers import Layer
-    from commonplace.services.projects.home import Home
+    from commonplace.embed import EmbeddingService
+    from commonplace.plugins.loader import Plugins
+    from commonplace.services.cascade.cascade import Cascade
+    from commonplace.services.cascade.layers import Layer
+    from commonplace.services.extensions import Extensions
+    from commonplace.services.projects.project_store import ProjectStore
 
-PROJECTS = "projects"
+PROJECTS_TOOLSET = "projects"
 """The toolset whose store is a folder of its own, made at the first start."""
 
 log = logging.getLogger(__name__)
 
 
-class Workplace:
+class Application:
     """The collections of one process from their opening to their closing.
 
     Args:
@@ -65,13 +65,15 @@ class Workplace:
         self._ended = threading.Event()
         self._current = 0
         """How many collections are kept current."""
-        self._embedding: Embedding | None = None
+        self._embedding: EmbeddingService | None = None
         specs = layer_specs(settings)
-        projects = _LateProjects(_projects_path(folders, settings), settings.state_dir, adopt=settings.adopt)
+        projects = _LazyProjectStore(_projects_path(folders, settings), settings.state_dir, adopt=settings.adopt)
         self._closing.callback(projects.close)
-        if is_remote(settings) or settings.toolset == PROJECTS:
+        if is_remote(settings) or settings.toolset == PROJECTS_TOOLSET:
             folders = ()
-        self._folders = [_checked(folder, settings) for folder in (folders if specs is None else layer_folders(specs))]
+        self._folders = [
+            _checked_folder(folder, settings) for folder in (folders if specs is None else layer_folders(specs))
+        ]
         collections = Collections(self._open)
         cascade = None if specs is None else self._cascade(specs, collections)
         self.services = Services(
@@ -80,7 +82,7 @@ class Workplace:
             cascade=cascade,
             wiki_of=partial(_local_wiki, settings),
             remote_wiki=_remote_wiki(settings),
-            open_projects=projects.home,
+            open_projects=projects.store,
             open_space=Spaces(settings, self._closing).of,
         )
 
@@ -89,15 +91,15 @@ class Workplace:
 
         Returns after the first attempt; one that fails is made again beside everything else, until `close` is called.
         """
-        keep_trying(self._start, self._ended, "the start failed")
+        retry_until(self._start, self._ended, "the start failed")
 
     def _start(self) -> None:
-        if self._settings.toolset == PROJECTS:
+        if self._settings.toolset == PROJECTS_TOOLSET:
             logging.getLogger("commonplace").setLevel(self._settings.knowledge_log_level.upper())
             self.services.projects.upstream.start()
         members = self.services.collections.members
         for collection, folder in list(zip(members, self._folders, strict=True))[self._current :]:
-            keep_current(collection, self._closing, folder, self._settings.sweep)
+            watch_and_sync(collection, self._closing, folder, self._settings.sweep)
             self._current += 1
         if self._embedding:
             self._embedding.serve()
@@ -118,22 +120,22 @@ class Workplace:
             self._closed = True
 
     def _cascade(self, specs: Sequence[LayerSpec], collections: Collections) -> Cascade:
-        from commonplace.domain.cascade.values import Rank
-        from commonplace.services.layering.cascade import Cascade
-        from commonplace.services.layering.foreign import ForeignLayer
-        from commonplace.services.layering.layers import FolderLayer
+        from commonplace.domain.cascade.values import LayerRank
+        from commonplace.services.cascade.cascade import Cascade
+        from commonplace.services.cascade.foreign_layer import ForeignLayer
+        from commonplace.services.cascade.layers import FolderLayer
 
         layers: list[Layer] = []
-        late: dict[Path, _LateLayer] = {}
+        late: dict[Path, _LazyLayer] = {}
         for order, spec in enumerate(specs):
-            rank = Rank(spec.name, spec.level, order)
+            rank = LayerRank(spec.name, spec.level, order)
             if spec.source == "mcp":
                 layers.append(ForeignLayer(rank, self._graph(spec)))
             else:
                 real = Path(spec.path).resolve()
                 there = real in self._folders
                 at = partial(_collection_at, real, self._folders.index(real), collections) if there else None
-                layers.append(FolderLayer(rank, at or late.setdefault(real, _LateLayer(real, self._late))))
+                layers.append(FolderLayer(rank, at or late.setdefault(real, _LazyLayer(real, self._open_late_layer))))
         return Cascade(layers)
 
     def _graph(self, spec: LayerSpec) -> ForeignGraph:
@@ -146,7 +148,7 @@ class Workplace:
     def _open(self) -> list[Collection]:
         opened: list[Collection] = []
         extensions = self._extensions()
-        self._embedding = embedding_of(self._settings)
+        self._embedding = open_embedding(self._settings)
         with ExitStack() as undoing:
             if self._embedding:
                 undoing.callback(self._embedding.close)
@@ -160,19 +162,19 @@ class Workplace:
 
     def _collection(self, folder: Path, opened: Sequence[Collection], extensions: Extensions) -> Collection:
         from commonplace.index import open_index
-        from commonplace.services.cataloguing import schema_in
+        from commonplace.services.typed_entries import declared_schema
         from commonplace.store import open_store
 
         store = open_store(folder, commit=self._settings.commit, state_dir=self._settings.state_dir)
         for repair in store.recover():
             log.warning("%s: %s", store.name, repair)
-        name = _unused(schema_in(store).name or store.name, opened)
+        name = _unique_name(declared_schema(store).name or store.name, opened)
         index = open_index(store, self._cache_dir())
-        index.listen(partial(self.services.notices.tell, name))
+        index.listen(partial(self.services.change_feed.publish, name))
         meaning = self._embedding and self._embedding.of(index, self._settings.cache_dir / store.identity)
         return Collection(name, store, index, extensions, meaning)
 
-    def _late(self, folder: Path) -> Collection:
+    def _open_late_layer(self, folder: Path) -> Collection:
         """A folder of a layer that was not there at the start: opened, indexed and watched now."""
         late = self._collection(folder, self.services.collections.members, self._extensions())
         self._closing.callback(late.index.close)
@@ -182,32 +184,32 @@ class Workplace:
 
     def _cache_dir(self) -> Path:
         """Where the indexes live: links that are read another way have another index."""
-        if not self._settings.pages_stand_last:
+        if not self._settings.label_first:
             return self._settings.cache_dir
-        from commonplace.domain.markdown.written import pages_stand_last
+        from commonplace.domain.markdown.link_syntax import set_label_first
 
-        pages_stand_last(True)
+        set_label_first(True)
         return self._settings.cache_dir / "pages-last"
 
     def _extensions(self) -> Extensions:
         if not self.plugins.loaded:
-            return NONE
-        from commonplace.plugins.gathering import extensions_of
+            return NO_EXTENSIONS
+        from commonplace.plugins.service_extensions import extensions_of
 
         self._closing.callback(self.plugins.finish)
-        self.plugins.faults.keep_in(self._settings.state_dir)
+        self.plugins.faults.store_in(self._settings.state_dir)
         config = {"tier": self._settings.tier, "commit": self._settings.commit}
         return extensions_of(self.plugins, config, lambda: self.services.collections)
 
     @cached_property
     def plugins(self) -> Plugins:
         """The plugins of this process, loaded once."""
-        from commonplace.plugins.loading import installed_plugins
+        from commonplace.plugins.loader import installed_plugins
 
         return installed_plugins()
 
 
-class _LateProjects:
+class _LazyProjectStore:
     """The one store of projects, opened when it is first needed."""
 
     def __init__(self, path: Path, state_dir: Path, *, adopt: bool) -> None:
@@ -215,21 +217,23 @@ class _LateProjects:
         self._state_dir = state_dir
         self._adopt = adopt
         self._opening = threading.Lock()
-        self._home: Home | None = None
+        self._store: ProjectStore | None = None
         self._closing = ExitStack()
 
-    def home(self) -> Home:
+    def store(self) -> ProjectStore:
         """The open store."""
-        from commonplace.services.projects.home import IDENTITY, Home
-        from commonplace.store.remote.opening import open_home
+        from commonplace.services.projects.project_store import IDENTITY, ProjectStore
+        from commonplace.store.remote.setup import open_project_store
 
         with self._opening:
-            if self._home is None:
-                opened = open_home(self._path, self._state_dir, IDENTITY, adopt=self._adopt)
+            if self._store is None:
+                opened = open_project_store(self._path, self._state_dir, IDENTITY, adopt=self._adopt)
                 self._closing.callback(opened.origin.close)
                 self._closing.callback(opened.activity.close)
-                self._home = Home(str(opened.path), opened.store, opened.folders, opened.origin, opened.activity)
-            return self._home
+                self._store = ProjectStore(
+                    str(opened.path), opened.store, opened.folders, opened.origin, opened.activity
+                )
+            return self._store
 
     def close(self) -> None:
         """Write the last lines of the log and let a pending push end."""
@@ -237,7 +241,7 @@ class _LateProjects:
 
 
 def _projects_path(folders: Sequence[Path], settings: Settings) -> Path:
-    if settings.toolset != PROJECTS or folders is HERE:
+    if settings.toolset != PROJECTS_TOOLSET or folders is CURRENT_FOLDER:
         return settings.knowledge_home.expanduser()
     if len(folders) > 1:
         raise ConfigError("Projects have one store: name one folder.", kind="kb")
@@ -249,7 +253,7 @@ def _collection_at(folder: Path, place: int, collections: Collections) -> Collec
     return collections.members[place] if os.path.isdir(folder) else None
 
 
-class _LateLayer:
+class _LazyLayer:
     """The collection of a layer's folder that was not there at the start; None while it is not."""
 
     def __init__(self, folder: Path, opened: Callable[[Path], Collection]) -> None:
@@ -268,7 +272,7 @@ class _LateLayer:
             return self._collection
 
 
-def embedding_of(settings: Settings) -> Embedding | None:
+def open_embedding(settings: Settings) -> EmbeddingService | None:
     """The model that the settings choose; None where search by meaning is switched off.
 
     Raises:
@@ -276,12 +280,12 @@ def embedding_of(settings: Settings) -> Embedding | None:
     """
     if not settings.embed:
         return None
-    from commonplace.embed import Choice, Embedding
+    from commonplace.embed import EmbeddingService, ModelChoice
 
     if settings.embedding_url and not settings.embedding_model:
         raise ConfigError("An embedding_url is set, and no embedding_model.", kind="setting", hint="Set both.")
-    return Embedding(
-        Choice(
+    return EmbeddingService(
+        ModelChoice(
             models=settings.model_dir,
             folder=settings.model,
             url=settings.embedding_url or "",
@@ -303,26 +307,26 @@ def install_model(settings: Settings, source: Path | None, anew: bool, say: Call
     Raises:
         ConfigError, UnavailableError, StorageError: kind "model": why it cannot be.
     """
-    from commonplace.embed.model.folders import MODEL, installed
-    from commonplace.embed.model.installing import install_model as install
+    from commonplace.embed.model.installer import install_model as install
+    from commonplace.embed.model.model_folder import MODEL, installed
 
     if anew or source or not installed(settings.model_dir):
         install(settings.model_dir, source, say)
     return MODEL
 
 
-def git_command() -> Trouble:
+def git_command() -> Diagnostic:
     """What there is to say of the git command."""
-    from commonplace.store import examining
+    from commonplace.store import diagnostics
 
-    return examining.git_command()
+    return diagnostics.git_command()
 
 
-def examine(folder: Path, settings: Settings) -> Iterator[Trouble]:
+def diagnose(folder: Path, settings: Settings) -> Iterator[Diagnostic]:
     """What there is to say of one folder's repository and locks."""
-    from commonplace.store import examining
+    from commonplace.store import diagnostics
 
-    return examining.examine(folder, settings.state_dir)
+    return diagnostics.diagnose(folder, settings.state_dir)
 
 
 def is_remote(settings: Settings) -> bool:
@@ -340,15 +344,15 @@ def _remote_wiki(settings: Settings) -> Wiki | None:
 
 def _local_wiki(settings: Settings, collection: Collection) -> Wiki:
     from commonplace.services.wiki.local import local_wiki
-    from commonplace.services.wiki.notes import Customs
+    from commonplace.services.wiki.notes import WikiOptions
 
     author = None
     if settings.author_name or settings.author_email:
         author = Author(settings.author_name or "commonplace", settings.author_email or "commonplace@localhost")
-    return local_wiki(collection, Customs(author, retain_case=settings.retain_page_name_case))
+    return local_wiki(collection, WikiOptions(author, retain_case=settings.retain_page_name_case))
 
 
-def _unused(name: str, opened: Sequence[Collection]) -> str:
+def _unique_name(name: str, opened: Sequence[Collection]) -> str:
     taken = {collection.name for collection in opened}
     number = 2
     unused = name
@@ -358,7 +362,7 @@ def _unused(name: str, opened: Sequence[Collection]) -> str:
     return unused
 
 
-def _checked(folder: Path, settings: Settings) -> Path:
+def _checked_folder(folder: Path, settings: Settings) -> Path:
     if not is_folder(folder):
         raise NotFoundError(f"There is no folder {folder.name!r}.", kind="folder", hint="Name one that exists.")
     if settings.commit == "auto" and not in_git(folder):

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from commonplace.settings import Settings
-    from commonplace.spaces import SpacePlace
+    from commonplace.spaces import SpaceApplication
 
-Say = Callable[[str], None]
+MessageSink = Callable[[str], None]
 
 START_SECONDS = 5.0
 """How long a start waits for the index before it answers its client: all but the first of a large space are over."""
@@ -37,17 +37,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     if list(arguments) == ["--version"]:
         sys.stdout.write(f"cn {__version__}\n")
         return 0
-    from commonplace.faces.late import begin_loading
+    from commonplace.faces.lazy_module import relax_gc
 
-    begin_loading()
+    relax_gc()
     from commonplace.faces.cli.cn.app import run
-    from commonplace.faces.cli.cn.parts import Parts
-    from commonplace.spaces import SpacePlace
+    from commonplace.faces.cli.cn.dependencies import CnDependencies
+    from commonplace.spaces import SpaceApplication
 
-    return run(arguments, Parts(open=SpacePlace, serve=serve_space))
+    return run(arguments, CnDependencies(open=SpaceApplication, serve=serve_space))
 
 
-def serve_space(settings: Settings, say: Say) -> None:
+def serve_space(settings: Settings, say: MessageSink) -> None:
     """Serve a space over MCP on standard input and output until the client goes or a signal comes.
 
     Args:
@@ -59,9 +59,9 @@ def serve_space(settings: Settings, say: Say) -> None:
     """
     for number in (signal.SIGTERM, signal.SIGINT):  # until the transport has its own: a start can be ended, too
         signal.signal(number, _end)
-    from commonplace.spaces import SpacePlace
+    from commonplace.spaces import SpaceApplication
 
-    place = SpacePlace(settings)
+    place = SpaceApplication(settings)
     try:
         space = place.space()
         say(f'serving space "{space.name}" ({space.key})')
@@ -77,18 +77,18 @@ def _end(_: int, __: FrameType | None) -> None:
     sys.exit(0)
 
 
-def _serve(place: SpacePlace, settings: Settings, say: Say) -> None:
-    from commonplace.faces.late import end_loading
+def _serve(place: SpaceApplication, settings: Settings, say: MessageSink) -> None:
+    from commonplace.faces.lazy_module import load_lazy_modules
     from commonplace.faces.mcp.server import build_server
     from commonplace.faces.mcp.toolsets.pages import PAGES
-    from commonplace.faces.mcp.transports.stdio import Lifetime, serve_stdio
+    from commonplace.faces.mcp.transports.stdio import StdioLifespan, serve_stdio
 
     server = build_server(PAGES, place.services, settings.tier or PAGES.default_tier)
     say("MCP server running on stdio")
-    serve_stdio(server, Lifetime(start=end_loading, stop=place.close))
+    serve_stdio(server, StdioLifespan(start=load_lazy_modules, stop=place.close))
 
 
-def _await_index(place: SpacePlace, say: Say) -> None:
+def _await_index(place: SpaceApplication, say: MessageSink) -> None:
     """Say how many pages the index has; where that takes long, later, so that the client is answered meanwhile."""
     from commonplace.domain.errors import IndexingError, KnowledgeError
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from commonplace.faces.cli.session import AddedCommand, Hosting
-    from commonplace.faces.mcp.dialect import Dialect
+    from commonplace.faces.cli.session import AddedCommand, HttpOptions
+    from commonplace.faces.mcp.toolset import Toolset
     from commonplace.settings import CommitMode, Settings
 
 TOOLSETS = {
@@ -42,9 +42,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.write(f"commonplace {__version__}\n")
         return 0
     if list(arguments[:1]) == ["__complete"]:
-        from commonplace.completing import answer
+        from commonplace.completion import write_candidates
 
-        return answer(list(arguments[1:]))
+        return write_candidates(list(arguments[1:]))
     try:
         return _run(arguments)
     except KeyboardInterrupt:  # while loading; later ones end where the command runs
@@ -54,21 +54,21 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    from commonplace.faces.late import begin_loading
+    from commonplace.faces.lazy_module import relax_gc
 
-    begin_loading()
-    from commonplace.bootstrap import Workplace, examine, git_command, install_model
+    relax_gc()
+    from commonplace.bootstrap import Application, diagnose, git_command, install_model
     from commonplace.faces.cli.app import run
-    from commonplace.faces.cli.session import Parts
+    from commonplace.faces.cli.session import CliDependencies
 
-    parts = Parts(
-        open=Workplace,
+    parts = CliDependencies(
+        open=Application,
         commit_mode=_commit_mode,
         serve=_serve,
-        host=_host,
+        serve_http=_host,
         install_model=install_model,
         git_command=git_command,
-        examine=examine,
+        diagnose=diagnose,
         commands=_commands,
         plugin_faults=_plugin_faults,
     )
@@ -77,7 +77,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 def _commands() -> Mapping[str, AddedCommand]:
     from commonplace.faces.cli.session import AddedCommand
-    from commonplace.plugins.loading import installed_plugins
+    from commonplace.plugins.loader import installed_plugins
 
     added = installed_plugins().commands().items()
     return {name: AddedCommand(function, partial(one.fault, "get_cli_commands")) for name, (one, function) in added}
@@ -85,26 +85,26 @@ def _commands() -> Mapping[str, AddedCommand]:
 
 def _plugin_faults(settings: Settings) -> list[tuple[str, str]]:
     """What is wrong with the installed plugins, after everything was asked of them that a server asks."""
-    from commonplace.plugins.gathering import faults_of
-    from commonplace.plugins.loading import installed_plugins
-    from commonplace.plugins.offers import extended
+    from commonplace.plugins.loader import installed_plugins
+    from commonplace.plugins.service_extensions import faults_of
+    from commonplace.plugins.toolset_extension import with_plugins
 
     plugins = installed_plugins()
     if plugins.loaded:
-        extended(_dialect("kb"), plugins)
+        with_plugins(_load_toolset("kb"), plugins)
     return [(fault.plugin, str(fault)) for fault in faults_of(plugins, settings.state_dir)]
 
 
 def _serve(settings: Settings) -> None:
     """Serve folders over MCP on standard input and output until the client goes."""
-    from commonplace.faces.working import end_abandoned_calls
+    from commonplace.faces.worker_threads import end_abandoned_calls
 
     _serve_until_gone(settings)
     end_abandoned_calls()
 
 
 def _serve_until_gone(settings: Settings) -> None:
-    from commonplace.bootstrap import Workplace
+    from commonplace.bootstrap import Application
     from commonplace.spaces import toolset_of
 
     toolset = toolset_of(settings)
@@ -113,34 +113,34 @@ def _serve_until_gone(settings: Settings) -> None:
 
         serve_space(settings, lambda _: None)
         return
-    workplace = Workplace(settings.kb, settings)
-    dialect = _dialect("cascade" if workplace.services.cascade else toolset)
-    if dialect.name == "kb" and workplace.plugins.loaded:
-        from commonplace.plugins.offers import extended
+    application = Application(settings.kb, settings)
+    loaded = _load_toolset("cascade" if application.services.cascade else toolset)
+    if loaded.name == "kb" and application.plugins.loaded:
+        from commonplace.plugins.toolset_extension import with_plugins
 
-        dialect = extended(dialect, workplace.plugins)
-    from commonplace.faces.late import end_loading
+        loaded = with_plugins(loaded, application.plugins)
+    from commonplace.faces.lazy_module import load_lazy_modules
     from commonplace.faces.mcp.server import build_server
-    from commonplace.faces.mcp.transports.stdio import Lifetime, serve_stdio
+    from commonplace.faces.mcp.transports.stdio import StdioLifespan, serve_stdio
 
-    server = build_server(dialect, workplace.services, settings.tier or dialect.default_tier)
+    server = build_server(loaded, application.services, settings.tier or loaded.default_tier)
 
     def start() -> None:
-        workplace.start()
-        end_loading()
+        application.start()
+        load_lazy_modules()
 
     try:
-        serve_stdio(server, Lifetime(start=start, stop=workplace.close))
+        serve_stdio(server, StdioLifespan(start=start, stop=application.close))
     finally:
-        workplace.close()
+        application.close()
 
 
-def _host(settings: Settings, hosting: Hosting) -> None:
+def _host(settings: Settings, hosting: HttpOptions) -> None:
     """Serve folders over HTTP until a signal ends the process."""
-    from commonplace.faces.working import end_abandoned_calls
-    from commonplace.hosting import host
+    from commonplace.faces.worker_threads import end_abandoned_calls
+    from commonplace.http_server import serve_http
 
-    host(settings, hosting, {name: partial(_dialect, name) for name in TOOLSETS})
+    serve_http(settings, hosting, {name: partial(_load_toolset, name) for name in TOOLSETS})
     end_abandoned_calls()
 
 
@@ -150,15 +150,15 @@ def _commit_mode(folder: Path) -> CommitMode:
     return "auto" if in_git(folder) else "manual"
 
 
-def _dialect(toolset: str) -> Dialect:
+def _load_toolset(toolset: str) -> Toolset:
     from commonplace.domain.errors import ConfigError
 
     where = TOOLSETS.get(toolset)
     if where is None:
         raise ConfigError(f"Unknown toolset {toolset!r}: expected one of {', '.join(TOOLSETS)}.", kind="toolset")
     module, _, name = where.partition(":")
-    dialect: Dialect = getattr(import_module(module), name)
-    return dialect
+    loaded: Toolset = getattr(import_module(module), name)
+    return loaded
 
 
 if __name__ == "__main__":

@@ -11,21 +11,21 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from commonplace.background_sync import watch_and_sync
 from commonplace.domain.errors import ConfigError, NotFoundError
 from commonplace.domain.pages.space import SPACE_FILE, Space
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.services import Services
 from commonplace.settings.folders import is_folder
-from commonplace.starting import keep_current
 
 if TYPE_CHECKING:
     from commonplace.domain.pages.ports import PageEngine
-    from commonplace.index.engines.opening import Server
-    from commonplace.services.pages.pages import Pages
+    from commonplace.index.engines.selection import EngineServer
+    from commonplace.services.pages.pages import SpacePages
     from commonplace.settings import Settings
 
 
-class SpacePlace:
+class SpaceApplication:
     """One synced space and what searches it, from opening to closing.
 
     Args:
@@ -37,7 +37,7 @@ class SpacePlace:
     """
 
     def __init__(self, settings: Settings) -> None:
-        from commonplace.services.pages.pages import Pages
+        from commonplace.services.pages.pages import SpacePages
         from commonplace.services.pages.space_file import SpaceFile
         from commonplace.store import open_store
 
@@ -49,24 +49,24 @@ class SpacePlace:
         self._own: list[Collection] = []
         if server is None:
             from commonplace.index import open_index
-            from commonplace.index.engines.opening import embedded_engine
+            from commonplace.index.engines.selection import embedded_engine
 
             index = open_index(store, settings.cache_dir)
             self._closing.callback(index.close)
             self._own.append(Collection(store.name, store, index))
             self.engine: PageEngine = embedded_engine(index, store, self.space)
         else:
-            from commonplace.index.engines.opening import server_engine
+            from commonplace.index.engines.selection import server_engine
 
             self.engine = server_engine(server, store, self.space)
         self._closing.callback(self.engine.close)
-        pages = Pages(store, self.space, self.engine)
+        pages = SpacePages(store, self.space, self.engine)
         self.services = Services(collections=Collections(lambda: self._own), space=pages)
 
     def start(self) -> None:
         """Bring the folder's own index up to date, if it has one, and keep it so; returns at once."""
         for collection in self._own:
-            keep_current(collection, self._closing, _folder(self._settings), self._settings.sweep)
+            watch_and_sync(collection, self._closing, _folder(self._settings), self._settings.sweep)
 
     def sync(self) -> None:
         """Bring it up to date before a single command is answered."""
@@ -90,9 +90,9 @@ class Spaces:
         self._settings = settings
         self._closing = closing
         self._opening = threading.Lock()
-        self._known: dict[str, Pages] = {}
+        self._known: dict[str, SpacePages] = {}
 
-    def of(self, collection: Collection) -> Pages | None:
+    def of(self, collection: Collection) -> SpacePages | None:
         """A collection as a space; None where it is none."""
         with self._opening:
             there = collection.store.stat(SPACE_FILE) is not None
@@ -100,9 +100,9 @@ class Spaces:
                 self._known[collection.name] = self._opened(collection)
             return self._known.get(collection.name)
 
-    def _opened(self, collection: Collection) -> Pages:
-        from commonplace.index.engines.opening import embedded_engine, server_engine
-        from commonplace.services.pages.pages import Pages
+    def _opened(self, collection: Collection) -> SpacePages:
+        from commonplace.index.engines.selection import embedded_engine, server_engine
+        from commonplace.services.pages.pages import SpacePages
         from commonplace.services.pages.space_file import SpaceFile
 
         space = SpaceFile(collection.store)
@@ -112,7 +112,7 @@ class Spaces:
         else:
             engine = server_engine(server, collection.store, space)
         self._closing.callback(engine.close)
-        return Pages(collection.store, space, engine)
+        return SpacePages(collection.store, space, engine)
 
 
 def toolset_of(settings: Settings) -> str:
@@ -124,15 +124,15 @@ def toolset_of(settings: Settings) -> str:
     return "pages" if alone and os.path.isfile(settings.kb[0] / SPACE_FILE.path) else "kb"
 
 
-def server_of(settings: Settings, space: Space) -> Server | None:
+def server_of(settings: Settings, space: Space) -> EngineServer | None:
     """The search server that is asked for, None for the embedded engine.
 
     Raises:
         ConfigError: there is no such engine, or the user's own file is no JSON object.
     """
-    from commonplace.index.engines.opening import Wish, server_for
+    from commonplace.index.engines.selection import EngineRequest, server_for
 
-    return server_for(Wish(settings.engine, settings.search_url, settings.search_key), space, Path.home())
+    return server_for(EngineRequest(settings.engine, settings.search_url, settings.search_key), space, Path.home())
 
 
 def _folder(settings: Settings) -> Path:

@@ -19,7 +19,7 @@ CORE_THIRD_PARTY = {"pyromark", "yaml"}
 """What the domain may import beside the standard library: a Markdown and a YAML parser. Services import neither."""
 
 BREACHES = [
-    ("Dependencies point down", "domain/breach.py", "from commonplace.services import reading"),
+    ("Dependencies point down", "domain/breach.py", "from commonplace.services import reads"),
     ("Dependencies point down", "services/breach.py", "from commonplace.faces import errors"),
     ("Dependencies point down", "store/breach.py", "import commonplace.index"),
     ("Dependencies point down", "index/breach.py", "from commonplace.store import open_store"),
@@ -43,7 +43,7 @@ BREACHES = [
     (
         "Dependencies point down",
         "domain/breach.py",
-        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from commonplace.services import reading",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from commonplace.services import reads",
     ),
 ]
 UNPLACED = ["annexe/__init__.py", "faces/telex/__init__.py"]
@@ -121,7 +121,7 @@ def test_a_part_that_nobody_placed_is_caught(tmp_path: Path, file: str) -> None:
 
 def test_a_cycle_is_caught(tmp_path: Path) -> None:
     with (_copied(tmp_path) / "domain" / "documents.py").open("a", encoding="utf-8") as documents:
-        documents.write("\nimport commonplace.domain.reading\n")
+        documents.write("\nimport commonplace.domain.document_reader\n")
 
     done = _lint(tmp_path)
 

@@ -36,7 +36,7 @@ def test_importing_the_command_loads_nothing_heavy() -> None:
     assert not _loaded_by("import commonplace.main") & {*HEAVY, "mcp", "tantivy", "pygit2"}
 
 
-@pytest.mark.parametrize("module", ["documents", "reading", "ports", "query", "frontmatter", "errors"])
+@pytest.mark.parametrize("module", ["documents", "document_reader", "ports", "query", "frontmatter", "errors"])
 def test_the_domain_loads_no_framework(module: str) -> None:
     assert not _loaded_by(f"import commonplace.domain.{module}") & FRAMEWORKS
 
@@ -47,7 +47,7 @@ def test_a_server_loads_what_serves_its_calls_after_the_first_answer(tmp_path: P
     ended = _modules_after(
         f"{serving}stdio.serve_stdio = lambda _, lifetime: lifetime.start(); main(['mcp', {str(tmp_path)!r}])"
     )
-    late = {"commonplace.faces.mcp.toolsets.kb.entries", "commonplace.services.searching", "tantivy", "yaml"}
+    late = {"commonplace.faces.mcp.toolsets.kb.entries", "commonplace.services.searches", "tantivy", "yaml"}
     assert "commonplace.faces.mcp.toolsets.kb" in begun
     assert not begun & late
     assert late <= ended

@@ -64,8 +64,8 @@ def filters(chance: random.Random) -> Filter:
         lambda: {"created_from": chance.choice(DAYS)[:10], "created_to": chance.choice(DAYS)[:10]},
         lambda: {"updated_from": chance.choice(DAYS)[:10], "updated_to": chance.choice(DAYS)[:10]},
         lambda: {"fields": ((chance.choice(["status", "Status"]), chance.choice([*STATUS, "OPEN", "ope"])),)},
-        lambda: {"stated": (("created_at", chance.choice(seconds), None),)},
-        lambda: {"stated": (("updated_at", None, chance.choice(seconds)), ("created_at", -10, 1_704_103_200))},
+        lambda: {"dates": (("created_at", chance.choice(seconds), None),)},
+        lambda: {"dates": (("updated_at", None, chance.choice(seconds)), ("created_at", -10, 1_704_103_200))},
         lambda: {"fields": (("people", chance.choice(["ANN", "bob", "zoë"])), ("meta.place", "ROME"))},
     ]
     some = tuple(Address(path) for path in PLACES)
@@ -93,7 +93,7 @@ def passes(record: Record, filter_: Filter) -> bool:
         and _between(record.created, filter_.created_from, filter_.created_to)
         and _between(record.updated, filter_.updated_from, filter_.updated_to)
         and all(_has(record.frontmatter, key, value) for key, value in filter_.fields)
-        and all(_states(record.frontmatter.get(key), first, last) for key, first, last in filter_.stated)
+        and all(_states(record.frontmatter.get(key), first, last) for key, first, last in filter_.dates)
         and (filter_.among is None or record.address in filter_.among)
         and record.address not in filter_.without
     )

@@ -12,7 +12,7 @@ import pytest
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.query import Filter
-from commonplace.index.intake import FEW_FILES
+from commonplace.index.ingestion import MAX_SMALL_UPDATE
 from indexed import Indexed, eventually
 from support import GitRepo, new_repo
 
@@ -247,7 +247,7 @@ def test_a_writer_tells_its_listener_even_if_another_process_took_its_write_in(t
 
 
 def test_many_edits_are_not_told_as_documents_that_come_or_go(tmp_path: Path) -> None:
-    many = {f"n{number}.md": "# N\n" for number in range(FEW_FILES + 1)}
+    many = {f"n{number}.md": "# N\n" for number in range(MAX_SMALL_UPDATE + 1)}
     with Indexed(tmp_path, many) as base:
         told = Told()
         base.index.listen(told)

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.errors import InvalidInputError, NotFoundError
-from commonplace.domain.pages.asking import SNIPPET_CHARS, Bounds, PageFilter, PageQuery, Sort, Times
-from commonplace.services.pages.pages import Pages
+from commonplace.domain.pages.queries import SNIPPET_CHARS, PageFilter, PageQuery, Sort, TimeFilters, TimeRange
+from commonplace.services.pages.pages import SpacePages
 from spaces.engines import KINDS, Scratch, engine_on
 from spaces.server import SearchServer
 from spaces.tree import DAY, LABELS, PEOPLE, SpaceFolder, Written, kept, moments, same_text, write_space
@@ -45,7 +45,7 @@ def space(tmp_path_factory: pytest.TempPathFactory, kind: str) -> SpaceFolder:
 @pytest.fixture(scope="module")
 def pages(
     space: SpaceFolder, kind: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
-) -> Iterator[Pages]:
+) -> Iterator[SpacePages]:
     server = request.getfixturevalue("search_server") if kind == "meilisearch" else None
     with engine_on(kind, space.root, Scratch(tmp_path_factory.mktemp("scratch"), server)) as opened:
         made = opened.engine.rebuild()
@@ -53,19 +53,19 @@ def pages(
         yield opened
 
 
-def found(pages: Pages, text: str = "", limit: int = 100, **more: object) -> list[str]:
+def found(pages: SpacePages, text: str = "", limit: int = 100, **more: object) -> list[str]:
     """Ids that a search shows, in its order."""
     answer = pages.search(PageQuery(text=text, limit=limit, **more))  # pyright: ignore[reportArgumentType]
     return [hit.page.id for hit in answer.hits]
 
 
-def test_every_page_is_indexed_and_nothing_else(pages: Pages, space: SpaceFolder) -> None:
+def test_every_page_is_indexed_and_nothing_else(pages: SpacePages, space: SpaceFolder) -> None:
     assert pages.engine.count(10) == len(space.pages)
     assert pages.search(PageQuery(text="sentinel")).total == 0
     assert pages.search(PageQuery(text="", sort="updated_at", limit=100)).total == len(space.pages)
 
 
-def test_a_hit_has_all_that_the_frontmatter_says(pages: Pages, space: SpaceFolder) -> None:
+def test_a_hit_has_all_that_the_frontmatter_says(pages: SpacePages, space: SpaceFolder) -> None:
     seen: set[str] = set()
     for label in LABELS:
         for hit in pages.search(PageQuery(text="", filter=PageFilter(labels=(label,)), limit=100)).hits:
@@ -78,7 +78,7 @@ def test_a_hit_has_all_that_the_frontmatter_says(pages: Pages, space: SpaceFolde
     assert len(seen) > 80
 
 
-def test_filters_keep_what_the_frontmatter_says(pages: Pages, space: SpaceFolder, amount: Amount) -> None:
+def test_filters_keep_what_the_frontmatter_says(pages: SpacePages, space: SpaceFolder, amount: Amount) -> None:
     chance = random.Random(11)
     sizes: set[int] = set()
     for _ in range(amount(500, 5000)):
@@ -93,7 +93,7 @@ def test_filters_keep_what_the_frontmatter_says(pages: Pages, space: SpaceFolder
 
 
 def test_filters_keep_of_what_words_find_what_they_keep_of_all(
-    pages: Pages, space: SpaceFolder, kind: str, amount: Amount
+    pages: SpacePages, space: SpaceFolder, kind: str, amount: Amount
 ) -> None:
     chance = random.Random(12)
     words = ("gateway", "invoice", "database", "palette")
@@ -143,10 +143,10 @@ def _combination(chance: random.Random) -> tuple[PageFilter, list[Test]]:
     return filter_, tests
 
 
-def _stretch(chance: random.Random, which: int) -> tuple[Bounds, Test]:
+def _stretch(chance: random.Random, which: int) -> tuple[TimeRange, Test]:
     first = 1_672_531_200 + chance.randrange(1_250) * DAY + chance.choice((0, 1, DAY - 1))
     before = first + chance.randrange(1, 500) * DAY
-    bounds = chance.choice((Bounds(first), Bounds(None, before), Bounds(first, before)))
+    bounds = chance.choice((TimeRange(first), TimeRange(None, before), TimeRange(first, before)))
 
     def test(page: Written) -> bool:
         moment = moments(page)[which]
@@ -159,31 +159,31 @@ def _stretch(chance: random.Random, which: int) -> tuple[Bounds, Test]:
     return bounds, test
 
 
-def test_named_days_belong_to_both_bounds(pages: Pages, space: SpaceFolder) -> None:
+def test_named_days_belong_to_both_bounds(pages: SpacePages, space: SpaceFolder) -> None:
     some = [page for page in space.pages.values() if page.created and page.updated][:40]
     for page in some:
         assert page.created
         assert page.updated
         day, changed = f"{page.created:%Y-%m-%d}", f"{page.updated:%Y-%m-%d}"
-        times = Times(created_after=day, created_before=day, updated_after=changed, updated_before=changed)
+        times = TimeFilters(created_after=day, created_before=day, updated_after=changed, updated_before=changed)
         filter_ = PageFilter(created=times.created(NOW), updated=times.updated(NOW))
         assert page.id in found(pages, filter=filter_)
 
 
-def test_durations_count_back_in_whole_units(pages: Pages, space: SpaceFolder) -> None:
+def test_durations_count_back_in_whole_units(pages: SpacePages, space: SpaceFolder) -> None:
     now = 1_775_000_000
     changed = [moments(page)[1] for page in space.pages.values()]
     known = [moment for moment in changed if moment is not None]
     for written, seconds in (("30d", 30 * DAY), ("2w", 14 * DAY), ("6m", 180 * DAY), ("1y", 365 * DAY)):
         first = now - seconds
-        young = PageFilter(updated=Times(updated_within=written).updated(now))
-        old = PageFilter(updated=Times(stale=written).updated(now))
+        young = PageFilter(updated=TimeFilters(updated_within=written).updated(now))
+        old = PageFilter(updated=TimeFilters(stale=written).updated(now))
         assert pages.search(PageQuery(text="", filter=young)).total == sum(moment >= first for moment in known)
         assert pages.search(PageQuery(text="", filter=old)).total == sum(moment < first for moment in known) > 0
 
 
 @pytest.mark.parametrize("sort", ["created_at", "-created_at", "updated_at", "-updated_at"])
-def test_a_sort_orders_by_date_and_puts_unknown_dates_last(pages: Pages, space: SpaceFolder, sort: Sort) -> None:
+def test_a_sort_orders_by_date_and_puts_unknown_dates_last(pages: SpacePages, space: SpaceFolder, sort: Sort) -> None:
     for text, filter_ in (("", PageFilter(labels=("runbook", "draft"))), ("gateway", PageFilter())):
         shown = found(pages, text, filter=filter_, sort=sort)
         dates = [moments(space.pages[one])[0 if "created" in sort else 1] for one in shown]
@@ -193,7 +193,7 @@ def test_a_sort_orders_by_date_and_puts_unknown_dates_last(pages: Pages, space: 
         assert len(known) > 5
 
 
-def test_the_snippet_has_a_matched_word_wherever_the_body_has_one(pages: Pages, space: SpaceFolder) -> None:
+def test_the_snippet_has_a_matched_word_wherever_the_body_has_one(pages: SpacePages, space: SpaceFolder) -> None:
     chance = random.Random(5)
     words = sorted({word for page in space.pages.values() for word in re.findall(r"\w{4,}", page.body)})
     seen = 0
@@ -216,7 +216,7 @@ def _flat(text: str) -> str:
     return "".join(letter for letter in bare if not unicodedata.combining(letter)).lower()
 
 
-def test_a_match_in_the_title_alone_shows_the_bodys_beginning(pages: Pages, space: SpaceFolder) -> None:
+def test_a_match_in_the_title_alone_shows_the_bodys_beginning(pages: SpacePages, space: SpaceFolder) -> None:
     (hit,) = [hit for hit in pages.search(PageQuery(text="Οδηγός")).hits if hit.page.address.path == "i18n/ελληνικά.md"]
     assert space.pages[hit.page.id].body.startswith(hit.snippet[:20])
     assert hit.snippet.endswith("...")
@@ -231,15 +231,15 @@ def test_a_match_in_the_title_alone_shows_the_bodys_beginning(pages: Pages, spac
         ("accesibilty", "accessibility"),
     ],
 )
-def test_typing_errors_are_forgiven(pages: Pages, typed: str, meant: str) -> None:
+def test_typing_errors_are_forgiven(pages: SpacePages, typed: str, meant: str) -> None:
     assert set(found(pages, meant)) <= set(found(pages, typed))
 
 
-def test_the_last_word_matches_as_a_beginning(pages: Pages) -> None:
+def test_the_last_word_matches_as_a_beginning(pages: SpacePages) -> None:
     assert set(found(pages, "postmortem")) <= set(found(pages, "postmor"))
 
 
-def test_other_scripts_are_found(pages: Pages, space: SpaceFolder) -> None:
+def test_other_scripts_are_found(pages: SpacePages, space: SpaceFolder) -> None:
     for word, path in (
         ("развёртыванию", "i18n/руководство.md"),
         ("数据库迁移", "i18n/会议纪要.md"),
@@ -251,20 +251,20 @@ def test_other_scripts_are_found(pages: Pages, space: SpaceFolder) -> None:
         assert space.pages[first].path == path
 
 
-def test_a_text_without_letters_matches_nothing_and_an_empty_query_is_refused(pages: Pages) -> None:
+def test_a_text_without_letters_matches_nothing_and_an_empty_query_is_refused(pages: SpacePages) -> None:
     for text in ("!!!", "-", '""', "→ ←"):
         assert pages.search(PageQuery(text=text)).total == 0
     with pytest.raises(InvalidInputError, match="query is empty"):
         pages.search(PageQuery(text="  "))
 
 
-def test_values_that_look_like_filters_are_values(pages: Pages) -> None:
+def test_values_that_look_like_filters_are_values(pages: SpacePages) -> None:
     for hostile in ('x" OR "1"="1', "x' OR 1 = 1", "\\", '"', "labels IN [a]", "x]", "\n", "%", "*"):
         assert found(pages, filter=PageFilter(labels=(hostile,))) == []
         assert found(pages, filter=PageFilter(author=hostile)) == []
 
 
-def test_a_total_is_exact_whatever_the_limit(pages: Pages) -> None:
+def test_a_total_is_exact_whatever_the_limit(pages: SpacePages) -> None:
     many = pages.search(PageQuery(text="gateway", limit=100))
     assert many.total == len(many.hits)
     assert pages.search(PageQuery(text="gateway", limit=1)).total == many.total
@@ -307,7 +307,7 @@ def test_deleted_moved_and_changed_pages_are_right_after_a_rebuild(kind: str, sc
 
 
 def test_searches_are_answered_while_the_index_is_rebuilt(
-    pages: Pages, space: SpaceFolder, amount: Amount, record_property: Callable[[str, object], None]
+    pages: SpacePages, space: SpaceFolder, amount: Amount, record_property: Callable[[str, object], None]
 ) -> None:
     expected = {word: set(found(pages, word)) for word in ("gateway", "invoice", "database", "widget")}
     over = threading.Event()

@@ -16,7 +16,7 @@ from commonplace.domain.errors import ConflictError, InvalidInputError, NotFound
 from commonplace.domain.ports import Store
 from commonplace.domain.revisions import revision_of
 from commonplace.store import open_store
-from commonplace.store.disk.swapping import Swap
+from commonplace.store.disk.file_swap import FileSwap
 from support import GitRepo, MakeRepo
 
 A = Address("notes/a.md")
@@ -314,7 +314,7 @@ def test_threads_write_one_after_the_other(place: Place) -> None:
 
 
 def test_a_busy_folder_is_waited_for_so_long_and_no_longer(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("commonplace.store.stores.WAIT_SECONDS", 0.05)
+    monkeypatch.setattr("commonplace.store.folder_store.WAIT_SECONDS", 0.05)
     begun, ended = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -353,15 +353,15 @@ def test_an_editor_that_saves_at_the_last_moment_is_not_overwritten(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The change comes after everything was checked and written, right before the names are changed."""
-    perform = Swap.perform
+    perform = FileSwap.perform
 
-    def disturbed(swap: Swap) -> None:
+    def disturbed(swap: FileSwap) -> None:
         (place.folder / "notes/a.md").write_bytes(b"from an editor\n")
         perform(swap)
 
     files = place.files()
     with monkeypatch.context() as patched:
-        patched.setattr(Swap, "perform", disturbed)
+        patched.setattr(FileSwap, "perform", disturbed)
         with pytest.raises(ConflictError) as caught:
             write_three(place.store)
     assert caught.value.context == {"path": "notes/a.md", "current_revision": revision_of(b"from an editor\n")}

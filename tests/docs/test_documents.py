@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.addresses import Address
+from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document, LinkKind
-from commonplace.domain.reading import read_document
 from commonplace.main import TOOLSETS
 from support import ROOT
 

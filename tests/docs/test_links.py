@@ -7,8 +7,8 @@ import re
 import pytest
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.links import Named, resolve
-from commonplace.domain.reading import read_document
+from commonplace.domain.document_reader import read_document
+from commonplace.domain.links import NamedDocument, resolve
 from linked import Collection
 from support import ROOT
 
@@ -22,7 +22,7 @@ ROWS = [
 
 def folder() -> Collection:
     """The collection that the page draws."""
-    named: list[Named] = []
+    named: list[NamedDocument] = []
     files: list[str] = []
     for line in re.search(r"```text\n(.*?)```", PAGE, re.DOTALL)[1].splitlines():  # type: ignore[index]
         path, _, about = line.partition("   ")
@@ -33,7 +33,7 @@ def folder() -> Collection:
         given = dict(re.findall(r"(\w+): (\[.*?\]|[^,]+)", about.strip()))
         aliases = tuple(given.get("aliases", "").strip("[]").split(", ")) if "aliases" in given else ()
         aliases += (given["slug"],) if "slug" in given else ()
-        named.append(Named(address, given.get("id", address.id), given.get("title", address.stem), aliases))
+        named.append(NamedDocument(address, given.get("id", address.id), given.get("title", address.stem), aliases))
     return Collection(*named, files=files)
 
 

@@ -32,7 +32,7 @@ def test_the_page_of_commands_and_what_shells_complete_are_as_the_commands_are(t
     assert "commands.md is not as the commands are" in done.stderr
     subprocess.run([*COMMANDS, *given], check=True)
     assert page.read_bytes() == (ROOT / "docs" / "commands.md").read_bytes()
-    assert words.read_bytes() == (ROOT / "src" / "commonplace" / "completing" / "words.py").read_bytes()
+    assert words.read_bytes() == (ROOT / "src" / "commonplace" / "completion" / "command_table.py").read_bytes()
 
 
 def test_the_pages_of_settings_and_errors_are_as_the_code_is(tmp_path: Path) -> None:

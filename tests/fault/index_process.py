@@ -15,7 +15,7 @@ from pathlib import Path
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.query import SearchQuery
-from commonplace.index import intake, open_index
+from commonplace.index import ingestion, open_index
 from commonplace.store import open_store
 
 
@@ -40,7 +40,7 @@ def main() -> None:
         say("ready")
         index.sync()
     elif work == "halfway":
-        intake.make_late_indexes = die
+        ingestion.make_late_indexes = die
         index.sync()
     elif work == "write":
         index.sync()

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.store.disk.journal import Intent, Journal, Record, Step
+from commonplace.store.disk.journal import Journal, JournalIntent, JournalRecord, JournalStep
 from support import GitRepo
 
 NOBODY = 65534
@@ -204,7 +204,7 @@ def test_what_a_kill_left_in_a_folder_that_is_read_only_now_is_told_and_the_rest
     repo = make(base, git=True)
     repo.write(".git/commonplace.lock", "")
     journal = Journal(repo.path / ".git/commonplace.journal")
-    journal.write(Record(Intent("token", (Step("open/a.md", "1" * 40, "2" * 40),)), {}))
+    journal.write(JournalRecord(JournalIntent("token", (JournalStep("open/a.md", "1" * 40, "2" * 40),)), {}))
     repo.write("open/.commonplace-token-0.new", "half")
     give(base)
     (repo.path / "open").chmod(0o555)
@@ -281,12 +281,12 @@ def test_the_owner_of_a_file_is_kept(base: Path) -> None:
 
 
 LOOKING = """\
-from commonplace.embed.model.folders import find_model
-from commonplace.embed.model.installing import install_model
+from commonplace.embed.model.model_folder import find_model
+from commonplace.embed.model.installer import install_model
 from commonplace.faces import clients
 from commonplace.settings.folders import is_folder
-from commonplace.store.examining import examine
-from commonplace.store.remote.opening import open_home
+from commonplace.store.diagnostics import diagnose
+from commonplace.store.remote.setup import open_project_store
 """
 
 
@@ -302,10 +302,12 @@ def test_a_folder_that_may_not_be_entered_is_told_by_whoever_looks_into_it(base:
         print(find_model(folder))
         acts = (
             lambda: is_folder(folder / "x"),
-            lambda: list(examine(folder, base / "state")),
-            lambda: open_home(folder / "x", base / "state", None),
+            lambda: list(diagnose(folder, base / "state")),
+            lambda: open_project_store(folder / "x", base / "state", None),
             lambda: install_model(folder / "models"),
-            lambda: clients.change("cursor", "kb", clients.Launch("commonplace", ()), folder / "mcp.json"),
+            lambda: clients.config_change(
+                "cursor", "kb", clients.LaunchCommand("commonplace", ()), folder / "mcp.json"
+            ),
         )
         for act in acts:
             try:

@@ -22,15 +22,15 @@ PARTS = (
     "commonplace.bootstrap",
     "commonplace.cn",
     "commonplace.faces.cli.cn.app",
-    "commonplace.faces.cli.cn.parts",
+    "commonplace.faces.cli.cn.dependencies",
     "commonplace.spaces",
     "commonplace.embed",
     "commonplace.faces.mcp.server",
     "commonplace.faces.mcp.transports.stdio",
-    "commonplace.hosting",
+    "commonplace.http_server",
     "commonplace.index",
-    "commonplace.plugins.loading",
-    "commonplace.services.cataloguing",
+    "commonplace.plugins.loader",
+    "commonplace.services.typed_entries",
     "commonplace.store",
     "tantivy",
 )
@@ -132,9 +132,9 @@ def fork(listener: str) -> int:
     """Load the product, and fork for whoever asks at this descriptor; the exit code."""
     main, app = import_module("commonplace.main"), import_module("commonplace.faces.cli.app")
     toolsets = (where.partition(":")[0] for where in main.TOOLSETS.values())
-    for module in (*PARTS, *toolsets, *(f"commonplace.faces.cli.commands.{name}" for name in app.COMMANDS)):
+    for module in (*PARTS, *toolsets, *(f"commonplace.faces.cli.commands.{name}" for name in app.COMMAND_NAMES)):
         import_module(module)
-    import_module("commonplace.faces.late").end_loading()
+    import_module("commonplace.faces.lazy_module").load_lazy_modules()
     return Nursery(socket.socket(fileno=int(listener))).serve()
 
 

@@ -17,8 +17,8 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
-from commonplace.services.projects.home import IDENTITY
-from commonplace.store.remote.opening import open_home
+from commonplace.services.projects.project_store import IDENTITY
+from commonplace.store.remote.setup import open_project_store
 from hostile import CANARY
 from support import GitRepo, new_repo
 
@@ -108,7 +108,7 @@ def copied(ground: Ground, place: Path) -> Ground:
 
 def _begin_store(home: Path) -> None:
     repo = GitRepo(home / SERVED)
-    opened = open_home(repo.path, home.parent / "begin", IDENTITY)
+    opened = open_project_store(repo.path, home.parent / "begin", IDENTITY)
     opened.origin.close()
     opened.activity.close()
     with (repo.path / ".git/config").open("a") as configuration:

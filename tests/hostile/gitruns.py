@@ -18,10 +18,10 @@ from typing import Any
 import pygit2
 from pygit2.enums import ConfigLevel
 
-from commonplace.bootstrap import Workplace
+from commonplace.bootstrap import Application
 from commonplace.domain.errors import Code, KnowledgeError
 from commonplace.domain.revisions import revision_of
-from commonplace.faces.mcp.dialect import Call, Dialect
+from commonplace.faces.mcp.toolset import Call, Toolset
 from commonplace.faces.mcp.toolsets.cascade import CASCADE
 from commonplace.faces.mcp.toolsets.kb import KB
 from commonplace.faces.mcp.toolsets.projects import PROJECTS
@@ -101,7 +101,7 @@ TOOLS: Mapping[str, Sequence[tuple[str, dict[str, Any]]]] = {
         ("get_links", {"concept_id": "a"}),
     ),
 }  # fmt: skip
-DIALECTS: Mapping[str, Dialect] = {"kb": KB, "wiki": WIKI, "projects": PROJECTS, "cascade": CASCADE}
+DIALECTS: Mapping[str, Toolset] = {"kb": KB, "wiki": WIKI, "projects": PROJECTS, "cascade": CASCADE}
 
 
 class Run:
@@ -159,11 +159,11 @@ class Run:
         rows = {row.name: row for row in DIALECTS[toolset].tools}
         with self._watched(toolset):
             try:
-                workplace = Workplace([] if toolset == "cascade" else [self._folder], load_settings(flags=flags))
+                application = Application([] if toolset == "cascade" else [self._folder], load_settings(flags=flags))
             except KnowledgeError as error:
                 self.told[toolset] = str(error.code)
                 return
-            services = workplace.services
+            services = application.services
             call = Call(
                 services=services, tier="admin", progress=lambda _done, _all: None, session=services.sessions.of("")
             )
@@ -171,10 +171,10 @@ class Run:
                 for tool, arguments in calls:
                     self._watch(tool)
                     given = {name: v.format(**words) if isinstance(v, str) else v for name, v in arguments.items()}
-                    self.told[f"{toolset} {tool}"] = self._answer(rows[tool].bound.run, call, given)
+                    self.told[f"{toolset} {tool}"] = self._answer(rows[tool].handler.run, call, given)
             finally:
                 self._watch(f"the end of {toolset}")
-                workplace.close()
+                application.close()
 
     def _answer(self, run: Any, call: Call, arguments: dict[str, Any]) -> str:
         try:

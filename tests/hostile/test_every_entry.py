@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from commonplace.bootstrap import Workplace
+from commonplace.bootstrap import Application
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import Code, KnowledgeError
-from commonplace.faces.mcp.dialect import Call, Dialect
+from commonplace.faces.mcp.toolset import Call, Toolset
 from commonplace.faces.mcp.toolsets.cascade import CASCADE
 from commonplace.faces.mcp.toolsets.kb import KB
 from commonplace.faces.mcp.toolsets.pages import PAGES
@@ -102,14 +102,14 @@ DIALECTS = {"kb": KB, "wiki": WIKI, "pages": PAGES, "cascade": CASCADE, "project
 class Tools:
     """The tools of a toolset in this process: all that stands between the protocol and the disk."""
 
-    dialect: Dialect
+    definition: Toolset
     call: Call
 
     def answer(self, tool: str, arguments: dict[str, Any]) -> str:
         """What is answered, or why not; anything else that is raised fails the test."""
-        (row,) = (one for one in self.dialect.tools if one.name == tool)
+        (row,) = (one for one in self.definition.tools if one.name == tool)
         try:
-            return repr(row.bound.run(self.call, arguments))
+            return repr(row.handler.run(self.call, arguments))
         except KnowledgeError as error:
             if error.code is Code.INTERNAL:
                 raise
@@ -143,15 +143,15 @@ def opened(place: Path, toolset: str) -> Iterator[Tools]:
         "cascade": {"manifest": str(place / "layers.json")},
     }
     flags |= {"kb": [str(place / served.get(toolset, "kb"))], **more.get(toolset, {})}
-    workplace = Workplace(folders, load_settings(flags=flags))
+    application = Application(folders, load_settings(flags=flags))
     try:
         if toolset != "projects":
-            workplace.sync()
+            application.sync()
         yield Tools(
-            DIALECTS[toolset], Call(services=workplace.services, tier="admin", progress=lambda _done, _all: None)
+            DIALECTS[toolset], Call(services=application.services, tier="admin", progress=lambda _done, _all: None)
         )
     finally:
-        workplace.close()
+        application.close()
 
 
 @pytest.mark.parametrize("toolset", WITH_PATHS)

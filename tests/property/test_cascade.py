@@ -9,11 +9,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from commonplace.domain.cascade.concepts import read_concept
-from commonplace.domain.cascade.emitting import frontmatter_text, to_markdown
 from commonplace.domain.cascade.headings import heading_key, scan_lines
-from commonplace.domain.cascade.merging import cut_after, from_the_top, resolve
-from commonplace.domain.cascade.shapes import resolved_json
-from commonplace.domain.cascade.values import Concept, ConceptSection, Contribution, Rank, Resolved
+from commonplace.domain.cascade.json_output import resolved_json
+from commonplace.domain.cascade.markdown_output import frontmatter_text, to_markdown
+from commonplace.domain.cascade.merge import by_precedence, contributor_cutoff, resolve
+from commonplace.domain.cascade.values import Concept, ConceptSection, Contribution, LayerRank, ResolvedConcept
 from commonplace.domain.frontmatter import read_frontmatter
 
 HEADINGS = [
@@ -66,11 +66,13 @@ def concepts(
 def stacks(draw: st.DrawFn) -> list[Contribution]:
     """One to four layers, some of the same level."""
     held = draw(st.lists(concepts(), min_size=1, max_size=4))
-    return [Contribution(Rank(f"layer{order}", draw(st.integers(0, 2)), order), one) for order, one in enumerate(held)]
+    return [
+        Contribution(LayerRank(f"layer{order}", draw(st.integers(0, 2)), order), one) for order, one in enumerate(held)
+    ]
 
 
 def contribution(concept: Concept, level: int = 1, order: int = 0) -> Contribution:
-    return Contribution(Rank(f"layer{order}", level, order), concept)
+    return Contribution(LayerRank(f"layer{order}", level, order), concept)
 
 
 @given(concepts(lines, full=False))
@@ -93,8 +95,8 @@ def test_a_layer_that_says_nothing_changes_nothing(stack: list[Contribution], le
 def test_no_section_of_any_layer_is_ever_gone(stack: list[Contribution]) -> None:
     resolved = resolve("a", stack)
     effective = {one.section.key: one for one in resolved.sections}
-    ordered = from_the_top(stack)
-    counting = ordered[: cut_after([one.concept.frontmatter for one in ordered])]
+    ordered = by_precedence(stack)
+    counting = ordered[: contributor_cutoff([one.concept.frontmatter for one in ordered])]
     assert [one.layer for one in resolved.contributors] == [one.layer.name for one in ordered]
     for one in counting:
         for section in one.concept.sections:
@@ -123,9 +125,9 @@ def test_the_order_of_the_manifest_counts_only_between_equals(stack: list[Contri
 
 @example(
     [
-        Contribution(Rank("layer0", 0, 0), Concept("a", {}, (ConceptSection("", None, "- ```"),), ())),
+        Contribution(LayerRank("layer0", 0, 0), Concept("a", {}, (ConceptSection("", None, "- ```"),), ())),
         Contribution(
-            Rank("layer1", 0, 1),
+            LayerRank("layer1", 0, 1),
             Concept("a", {"override": "full"}, (ConceptSection("", "#", ""), ConceptSection("e", "   # E", "")), ()),
         ),
     ]
@@ -170,7 +172,7 @@ def test_the_shape_has_its_keys_in_order(stack: list[Contribution]) -> None:
     assert list(shown["frontmatter"]) == list(shown["frontmatterProvenance"])  # pyright: ignore[reportArgumentType]
 
 
-def shown_sections(resolved: Resolved) -> list[ConceptSection]:
+def shown_sections(resolved: ResolvedConcept) -> list[ConceptSection]:
     kept = [one.section for one in resolved.sections if not one.suppressed]
     return sorted(kept, key=lambda one: one.heading is not None)
 

@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import pytest
 
-from commonplace.bootstrap import Workplace
+from commonplace.bootstrap import Application
 from commonplace.domain.cascade.concepts import concept_id, read_concept
-from commonplace.domain.cascade.merging import resolve
-from commonplace.domain.cascade.shapes import resolved_json
-from commonplace.domain.cascade.values import Contribution, Rank
+from commonplace.domain.cascade.json_output import resolved_json
+from commonplace.domain.cascade.merge import resolve
+from commonplace.domain.cascade.values import Contribution, LayerRank
 from commonplace.domain.errors import InvalidInputError, NotFoundError
-from commonplace.services.layering.cascade import Cascade
+from commonplace.services.cascade.cascade import Cascade
 from commonplace.settings import default_settings
 from layers import write_cascade
 from support import Amount
@@ -42,11 +42,11 @@ def cascade(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cascade]:
     (folder / "own" / "link.md").symlink_to(folder / "secret.md")
     (folder / "own" / "out").symlink_to(folder)
     settings = replace(default_settings(), manifest=manifest, cache_dir=folder / "cache", state_dir=folder / "state")
-    workplace = Workplace((), settings)
-    workplace.sync()
-    assert workplace.services.cascade is not None
-    yield workplace.services.cascade
-    workplace.close()
+    application = Application((), settings)
+    application.sync()
+    assert application.services.cascade is not None
+    yield application.services.cascade
+    application.close()
 
 
 def test_no_id_leads_out_of_the_layers(cascade: Cascade, amount: Amount) -> None:
@@ -72,7 +72,9 @@ def test_no_id_leads_out_of_the_layers(cascade: Cascade, amount: Amount) -> None
 def test_a_section_of_five_megabytes_is_read_in_good_time_and_kept_whole(piece: str, amount: Amount) -> None:
     text = piece * (amount(SIZE // 50, SIZE) // len(piece.encode()))
     concept = read_concept("a", f"# Top\n{text}\n\n## End\nend\n".encode())
-    resolved = resolve("a", [Contribution(Rank("one", 1, 0), concept), Contribution(Rank("two", 0, 1), concept)])
+    resolved = resolve(
+        "a", [Contribution(LayerRank("one", 1, 0), concept), Contribution(LayerRank("two", 0, 1), concept)]
+    )
     assert not any(one.conflicts for one in resolved.sections)
     shown = resolved_json(resolved)
     stripped = "".join(str(shown["markdown"]).split())

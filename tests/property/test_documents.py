@@ -9,10 +9,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from commonplace.domain import edits
+from commonplace.domain.document_reader import find_section
 from commonplace.domain.documents import LinkKind, Span
 from commonplace.domain.errors import InvalidInputError
-from commonplace.domain.reading import find_section
-from commonplace.domain.text import plain_text, sentence_around
+from commonplace.domain.readable_text import plain_text, sentence_around
 from pages import blocks, check_document, markdown, page
 
 texts = st.builds("".join, st.tuples(blocks, markdown, st.sampled_from(["", "---\n", "\n---\n"]), markdown))

@@ -9,11 +9,11 @@ import pytest
 
 from commonplace.domain import edits
 from commonplace.domain.addresses import Address
+from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document, LinkKind, Span
 from commonplace.domain.frontmatter import set_fields
-from commonplace.domain.links import Named, link_key, resolve
-from commonplace.domain.markdown.line_ends import unix
-from commonplace.domain.reading import read_document
+from commonplace.domain.links import NamedDocument, link_key, resolve
+from commonplace.domain.markdown.line_ends import with_unix_line_ends
 from pages import check_document
 from support import Amount, Corpora
 
@@ -32,7 +32,7 @@ class Tree:
     def at(self, path: str) -> Address | None:
         return Address(path) if path in self.paths else None
 
-    def named(self, key: str) -> Sequence[Named]:
+    def named(self, key: str) -> Sequence[NamedDocument]:
         del key
         return ()
 
@@ -53,7 +53,7 @@ def check_rewriting(document: Document, tree: Tree) -> None:
         values = {key: value for key, value in document.frontmatter.values.items() if value is not None}
         assert set_fields(document, values) == raw
     assert edits.replace_text(document, document.text) == raw
-    assert edits.replace_text(document, unix(document.text)) == raw
+    assert edits.replace_text(document, with_unix_line_ends(document.text)) == raw
     assert edits.replace_body(document, raw[document.body_start :].decode()) == raw
     for section in document.sections:
         end = section.tree_end if section.level else section.end

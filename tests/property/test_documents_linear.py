@@ -8,7 +8,7 @@ import pytest
 
 from commonplace.domain import edits
 from commonplace.domain.frontmatter import read_frontmatter, set_fields
-from commonplace.domain.text import plain_text, sentence_around
+from commonplace.domain.readable_text import plain_text, sentence_around
 from pages import page
 from ways.linear import ALLOWED, FLOOR, GROWTH, assert_linear, cost
 

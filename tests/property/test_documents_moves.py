@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from commonplace.domain import edits
 from commonplace.domain.addresses import Address
 from commonplace.domain.documents import Document, Link, LinkKind, Span
-from commonplace.domain.links import Named, resolve
+from commonplace.domain.links import NamedDocument, resolve
 from linked import Collection
 from pages import WHOLE, page
 
@@ -39,7 +39,7 @@ OWN = "own"
 
 
 def collection(places: list[str]) -> Collection:
-    return Collection(*(Named(Address(place), Address(place).id, "", ()) for place in places))
+    return Collection(*(NamedDocument(Address(place), Address(place).id, "", ()) for place in places))
 
 
 def leads(document: Document, base: Collection) -> list[Address | None]:

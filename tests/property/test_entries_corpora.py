@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 from commonplace.domain.addresses import Address
+from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document
 from commonplace.domain.frontmatter import set_fields
-from commonplace.domain.reading import read_document
 from support import ROOT, Amount, Corpora
 
 FILES = 3_096

@@ -18,9 +18,9 @@ from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, Not
 from commonplace.domain.ports import Index
 from commonplace.domain.query import ListQuery
 from commonplace.index import open_index
-from commonplace.services import writing
+from commonplace.services import writes
 from commonplace.services.collections import Collection
-from commonplace.services.writing import Intent
+from commonplace.services.writes import WriteRequest
 from commonplace.store import open_store
 from indexed import answers
 from support import ROOT, SOAK, Amount, GitRepo, eventually
@@ -101,28 +101,28 @@ class Folder(RuleBasedStateMachine):
     @rule(address=addresses, text=texts())
     def a_page_is_created(self, address: Address, text: bytes) -> None:
         try:
-            writing.create(self.collection, address, text)
+            writes.create(self.collection, address, text)
         except AlreadyExistsError:
             assert (self.repo.path / address.path).exists()
 
     @rule(address=addresses, text=texts())
     def a_page_is_replaced(self, address: Address, text: bytes) -> None:
         try:
-            writing.replace(self.collection, address, text)
+            writes.replace(self.collection, address, text)
         except NotFoundError:
             assert not (self.repo.path / address.path).exists()
 
     @rule(address=addresses, other=addresses)
     def a_page_is_renamed(self, address: Address, other: Address) -> None:
         try:
-            writing.rename(self.collection, address, other, Intent(message="Rename"))
+            writes.rename(self.collection, address, other, WriteRequest(message="Rename"))
         except (AlreadyExistsError, InvalidInputError, NotFoundError):
             return
 
     @rule(address=addresses)
     def a_page_is_deleted(self, address: Address) -> None:
         try:
-            writing.delete(self.collection, address)
+            writes.delete(self.collection, address)
         except NotFoundError:
             return
 

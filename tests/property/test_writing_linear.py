@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.addresses import Address
+from commonplace.domain.document_reader import read_document
 from commonplace.domain.query import SearchQuery
-from commonplace.domain.reading import read_document
-from commonplace.services import cataloguing, searching
-from commonplace.services.cataloguing import NewEntry
+from commonplace.services import searches, typed_entries
 from commonplace.services.collections import Collection
-from commonplace.services.relating import NearDuplicates
+from commonplace.services.related_documents import NearDuplicates
+from commonplace.services.typed_entries import NewEntry
 from indexed import Indexed
 from ways.linear import assert_linear, cost
 
@@ -35,7 +35,7 @@ def test_creating_a_page_is_linear_in_its_headings(collection: Collection) -> No
 
         def create() -> None:
             entry = NewEntry(entry_type="note", title=f"Page {next(numbers)}", body=body, fields={}, metadata={})
-            cataloguing.delete_entry(collection, cataloguing.create_entry(collection, entry).written.address)
+            typed_entries.delete_entry(collection, typed_entries.create_entry(collection, entry).written.address)
 
         return create
 
@@ -46,7 +46,7 @@ def test_looking_for_a_page_that_says_the_same_costs_the_same_however_long_pages
     def comparing(headings: int) -> Callable[[], object]:
         body, title = page_of(headings, f"of{headings} words"), f"First of {headings}"
         entry = NewEntry(entry_type="note", title=title, body=body, fields={}, metadata={})
-        there = cataloguing.create_entry(collection, entry).entry_id
+        there = typed_entries.create_entry(collection, entry).entry_id
         new = read_document(Address("new.md"), f"# Second\n\n{body}".encode())
 
         def compare() -> None:
@@ -65,10 +65,10 @@ def test_finding_a_page_that_was_just_written_is_linear_in_its_headings(collecti
         entry = NewEntry(entry_type="note", title="Page", body=page_of(headings), fields={}, metadata={})
 
         def create_and_search() -> None:
-            address = cataloguing.create_entry(collection, entry).written.address
-            hits = searching.search([collection], SearchQuery(text="words about a numbered heading"), "keyword").hits
+            address = typed_entries.create_entry(collection, entry).written.address
+            hits = searches.search([collection], SearchQuery(text="words about a numbered heading"), "keyword").hits
             assert hits[0].hit.record.address == address
-            cataloguing.delete_entry(collection, address)
+            typed_entries.delete_entry(collection, address)
 
         return create_and_search
 

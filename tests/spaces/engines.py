@@ -9,8 +9,8 @@ from pathlib import Path
 
 from commonplace.domain.pages.ports import PageEngine
 from commonplace.index import open_index
-from commonplace.index.engines.opening import Server, embedded_engine, server_engine
-from commonplace.services.pages.pages import Pages
+from commonplace.index.engines.selection import EngineServer, embedded_engine, server_engine
+from commonplace.services.pages.pages import SpacePages
 from commonplace.services.pages.space_file import SpaceFile
 from commonplace.store import open_store
 from spaces.server import KEY, SearchServer
@@ -27,7 +27,7 @@ class Scratch:
 
 
 @contextmanager
-def engine_on(kind: str, root: Path, scratch: Scratch) -> Iterator[Pages]:
+def engine_on(kind: str, root: Path, scratch: Scratch) -> Iterator[SpacePages]:
     """The space at a folder with an engine of a kind, not yet indexed."""
     store = open_store(root, commit="manual", state_dir=scratch.folder / "state")
     space = SpaceFile(store)
@@ -39,6 +39,6 @@ def engine_on(kind: str, root: Path, scratch: Scratch) -> Iterator[Pages]:
             engine = embedded_engine(index, store, space)
         else:
             assert scratch.server is not None
-            engine = server_engine(Server(scratch.server.url, KEY), store, space)
+            engine = server_engine(EngineServer(scratch.server.url, KEY), store, space)
         closing.callback(engine.close)
-        yield Pages(store, space, engine)
+        yield SpacePages(store, space, engine)

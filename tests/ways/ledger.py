@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from commonplace.store.opening import open_store
+from commonplace.store.discovery import open_store
 from support import GitRepo
 
 WORD = re.compile(r"\bunique\d+x\b")

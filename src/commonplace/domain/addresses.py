@@ -15,7 +15,7 @@ from commonplace.domain.errors import InvalidInputError
 
 MAX_COMPONENT_BYTES = 255
 MAX_PATH_BYTES = 1024
-MAX_SHOWN = 80
+MAX_SHOWN_ADDRESS = 80
 """Characters of a refused path that an error repeats."""
 MARKDOWN_SUFFIXES = (".md", ".markdown")
 SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})
@@ -174,5 +174,5 @@ _PART_RULES: tuple[tuple[Callable[[str], object], str], ...] = (
 
 
 def _shown(text: str) -> str:
-    cut = text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 3]}..."
+    cut = text if len(text) <= MAX_SHOWN_ADDRESS else f"{text[: MAX_SHOWN_ADDRESS - 3]}..."
     return repr(cut) if cut.isprintable() else ascii(cut)

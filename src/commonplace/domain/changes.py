@@ -24,20 +24,20 @@ class Author:
     """Whether the committer is this one as well, whatever Git's configuration says."""
 
 
-Credit: TypeAlias = Literal["none", "co-author", "author"]
+ClientCredit: TypeAlias = Literal["none", "co-author", "author"]
 """How commits name the program that asked for them: not at all, in a `Co-authored-by` line, or as their author."""
 
 
 @dataclass(frozen=True, slots=True)
-class Client:
+class ClientProgram:
     """The program through which a caller writes."""
 
     name: str
     """As it calls itself; nobody has checked that."""
-    credit: Credit = "none"
+    credit: ClientCredit = "none"
 
 
-CLIENT: ContextVar[Client | None] = ContextVar("client", default=None)
+CURRENT_CLIENT: ContextVar[ClientProgram | None] = ContextVar("client", default=None)
 """Through which program the current thread's caller writes, where a face knows it."""
 
 
@@ -73,7 +73,7 @@ Loss: TypeAlias = Literal["deleted", "replaced"]
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class RetainedCopy:
     """Where the bytes are that a write deleted or replaced."""
 
     address: Address
@@ -88,13 +88,13 @@ class Kept:
     """Unix seconds until which the trash keeps them; 0 for another place."""
 
 
-_KEPT: ContextVar[list[Kept] | None] = ContextVar("kept", default=None)
+_KEPT: ContextVar[list[RetainedCopy] | None] = ContextVar("kept", default=None)
 
 
 @contextmanager
-def noting_kept() -> Generator[list[Kept]]:
+def recording_retained() -> Generator[list[RetainedCopy]]:
     """What the writes of the block keep, so that an answer can name it; of this thread's call alone."""
-    kept: list[Kept] = []
+    kept: list[RetainedCopy] = []
     token = _KEPT.set(kept)
     try:
         yield kept
@@ -102,7 +102,7 @@ def noting_kept() -> Generator[list[Kept]]:
         _KEPT.reset(token)
 
 
-def note_kept(kept: Iterable[Kept]) -> None:
+def record_retained(kept: Iterable[RetainedCopy]) -> None:
     """Tell the current call, if it wants to know, what a write that stands has kept."""
     noted = _KEPT.get()
     if noted is not None:
@@ -158,5 +158,5 @@ class Receipt:
     revisions: dict[Address, Revision] = field(default_factory=dict[Address, Revision])
     """The new revision of every written document; removed ones are absent."""
     removed: tuple[Address, ...] = ()
-    kept: dict[Address, Kept] = field(default_factory=dict[Address, Kept])
+    retained: dict[Address, RetainedCopy] = field(default_factory=dict[Address, RetainedCopy])
     """Where the old bytes are of what was deleted, or replaced with `keep`."""

@@ -1,8 +1,9 @@
 """What a document is once it has been read: the bytes, and where in them everything stands.
 
 All offsets are byte offsets into `Document.raw`, so that an edit can name the bytes that it changes and no others.
-The values are made by `domain.reading` (structure), `domain.frontmatter` (YAML) and `domain.links`. Those of which a
-document has many are named tuples: they cost a third of a frozen dataclass to make, and an index makes millions.
+The values are made by `domain.document_reader` (structure), `domain.frontmatter` (YAML) and `domain.links`. Those of
+which a document has many are named tuples: they cost a third of a frozen dataclass to make, and an index makes
+millions.
 """
 
 from __future__ import annotations

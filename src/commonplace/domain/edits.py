@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from commonplace.domain.addresses import Address
 from commonplace.domain.documents import Document, LinkKind, Section
 from commonplace.domain.errors import InvalidInputError
-from commonplace.domain.markdown.line_ends import encoded, is_mixed, unix, with_line_ends
-from commonplace.domain.markdown.relinking import Move, moved_target, written_target
+from commonplace.domain.markdown.line_ends import is_mixed, utf8, with_line_ends, with_unix_line_ends
+from commonplace.domain.markdown.link_rewrites import LinkMove, moved_target, written_target
 
 _BLANK = b" \t\r\n"
 _MAX_LEVEL = 6
@@ -53,7 +53,9 @@ def replace_text(document: Document, text: str) -> bytes:
     """
     _require_text(document)
     start = _text_start(document)
-    return document.raw[:start] + _adapted(document, unix(text.removeprefix("\ufeff")), document.raw[start:])
+    return document.raw[:start] + _adapted(
+        document, with_unix_line_ends(text.removeprefix("\ufeff")), document.raw[start:]
+    )
 
 
 def replace_body(document: Document, text: str) -> bytes:
@@ -122,17 +124,19 @@ def replace_once(document: Document, old: str, new: str) -> bytes:
         InvalidInputError: the text is absent, occurs more than once, is empty, or equals its replacement.
     """
     _require_text(document)
-    wanted, replacement = unix(old), unix(new)
+    wanted, replacement = with_unix_line_ends(old), with_unix_line_ends(new)
     if not wanted:
         raise InvalidInputError("The text to replace is empty.", kind="text", hint="Give the words to replace.")
     if wanted == replacement:
         raise InvalidInputError("The text and its replacement are the same.", kind="text")
-    needle = encoded(wanted)
+    needle = utf8(wanted)
     haystack = document.raw.replace(b"\r\n", b"\n")
     at = haystack.find(needle, _text_start(document))
     if at < 0:
         raise InvalidInputError(
-            "The text does not occur in the document.", kind="text", hint=_hint(unix(document.text), wanted)
+            "The text does not occur in the document.",
+            kind="text",
+            hint=_hint(with_unix_line_ends(document.text), wanted),
         )
     if haystack.find(needle, at + 1) >= 0:
         raise InvalidInputError(
@@ -177,7 +181,7 @@ def rewrite_links(
         if not link.target or not end:
             continue
         before = old.get(position) if isinstance(old, Mapping) else old
-        move = Move(document.address, here, before or (document.address if new == moved_to else new), new)
+        move = LinkMove(document.address, here, before or (document.address if new == moved_to else new), new)
         ask = leads if new.is_document else None
         target = moved_target(
             link, move, lambda path, kind=link.kind, new=new, ask=ask: not ask or ask(path, kind) == new
@@ -258,13 +262,13 @@ def _last_line_end(document: Document) -> bytes:
 
 def _without_heading(line: str, text: str) -> str:
     """The text without a beginning that repeats the heading's own line or lines."""
-    heading, lines = unix(line).strip(), unix(text).lstrip("\n")
+    heading, lines = with_unix_line_ends(line).strip(), with_unix_line_ends(text).lstrip("\n")
     return lines.removeprefix(heading) if f"{lines}\n".startswith(f"{heading}\n") else text
 
 
 def _trimmed(text: str) -> str:
     """The text without blank lines at its ends, with Unix line ends; its first line stays indented."""
-    lines = encoded(unix(text))
+    lines = utf8(with_unix_line_ends(text))
     first, last = _core(lines)
     return lines[first:last].decode()
 

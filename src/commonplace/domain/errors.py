@@ -11,7 +11,7 @@ ALREADY_EDITED = "It holds the new text and no more the old one: an earlier call
 
 
 class Code(StrEnum):
-    """Stable public names of failures; `faces.errors.FORMS` has exactly one row for each."""
+    """Stable public names of failures; `faces.errors.ERROR_MAPPINGS` has exactly one row for each."""
 
     NOT_FOUND = "not_found"
     ALREADY_EXISTS = "already_exists"

@@ -10,7 +10,7 @@ _PARAGRAPHS = re.compile(r"\n[ \t]*\n")
 _WORD = re.compile(r"\w+")
 
 
-def words_of(question: str) -> frozenset[str]:
+def query_words(question: str) -> frozenset[str]:
     """The words of a question that an excerpt should hold, lower case."""
     return frozenset(word for word in _WORD.findall(question.casefold()) if len(word) > 2)  # noqa: PLR2004
 

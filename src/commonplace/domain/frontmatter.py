@@ -14,9 +14,9 @@ from itertools import pairwise
 from commonplace.domain.documents import Document, Finding, Frontmatter, Severity, Span
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import Json
-from commonplace.domain.yamlblock.emitting import normal
-from commonplace.domain.yamlblock.loading import MAX_CHARS, Loaded, Problem, load
-from commonplace.domain.yamlblock.surgery import change_keys
+from commonplace.domain.yamlblock.emitter import as_json_types
+from commonplace.domain.yamlblock.key_edits import change_keys
+from commonplace.domain.yamlblock.loader import MAX_YAML_CHARS, LoadedYaml, YamlProblem, load
 
 MAX_SALVAGED_KEYS = 200
 """Keys that are tried one by one in a broken block."""
@@ -48,7 +48,9 @@ def read_frontmatter(raw: bytes, start: int = 0) -> Frontmatter:
     elif text.lstrip(" \t").startswith(("\n", "\r\n")):
         return Frontmatter({}, Span(start, start), present=False)
     else:
-        loaded = loaded if loaded.failed else Loaded(None, (Problem("bad_yaml", "it is no list of `key: value`"),))
+        loaded = (
+            loaded if loaded.failed else LoadedYaml(None, (YamlProblem("bad_yaml", "it is no list of `key: value`"),))
+        )
         values = _salvaged(text)
     findings = tuple(_finding(problem) for problem in loaded.problems)
     return Frontmatter(values, Span(start, closing.end()), present=True, findings=findings)
@@ -86,7 +88,7 @@ def set_fields(document: Document | bytes, changes: Mapping[str, Json | None]) -
     start = len(codecs.BOM_UTF8) if raw.startswith(codecs.BOM_UTF8) else 0
     block = read_frontmatter(raw, start)
     _require_readable(block)
-    wanted = {key: normal(value) for key, value in changes.items()}
+    wanted = {key: as_json_types(value) for key, value in changes.items()}
     wanted = {key: value for key, value in wanted.items() if not _holds(block.values, key, value)}
     if not wanted:
         return raw
@@ -158,7 +160,7 @@ def _equal(one: Json, other: Json) -> bool:
 
 def _salvaged(text: str) -> dict[str, Json]:
     """The top-level keys of a broken block whose own lines can be read, alone or as plain text."""
-    whole = text if len(text) <= MAX_CHARS else text[: text.rfind("\n", 0, MAX_CHARS) + 1]
+    whole = text if len(text) <= MAX_YAML_CHARS else text[: text.rfind("\n", 0, MAX_YAML_CHARS) + 1]
     edges = [*(found.start() for found in _KEY_LINE.finditer(whole)), len(whole)]
     values: dict[str, Json] = {}
     for start, end in pairwise(edges[: MAX_SALVAGED_KEYS + 1]):
@@ -181,7 +183,7 @@ def _unterminated(raw: bytes, start: int) -> tuple[Finding, ...]:
     return (Finding("unterminated_frontmatter", Severity.WARNING, message, line=1),)
 
 
-def _finding(problem: Problem) -> Finding:
+def _finding(problem: YamlProblem) -> Finding:
     line = problem.line + 2
     where = f"line {line}, column {problem.column + 1}"
     if problem.rule == "bad_yaml":

@@ -39,14 +39,14 @@ from commonplace.domain.markdown.paths import (
     without_suffix,
 )
 
-Found = TypeVar("Found")
+Target = TypeVar("Target")
 
 MARKDOWN_KINDS = (LinkKind.MARKDOWN, LinkKind.IMAGE)
 """Kinds whose paths begin at their document's folder; those of the others begin at the root."""
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedDocument:
     """A document and the names that it answers to."""
 
     address: Address
@@ -55,7 +55,7 @@ class Named:
     aliases: tuple[str, ...] = ()
 
 
-class Lookup(Protocol):
+class LinkLookup(Protocol):
     """What the rules need to know of a collection."""
 
     def at(self, path: str) -> Address | None:
@@ -66,7 +66,7 @@ class Lookup(Protocol):
         """
         ...
 
-    def named(self, key: str) -> Sequence[Named]:
+    def named(self, key: str) -> Sequence[NamedDocument]:
         """Every document that has this key among its `name_keys`."""
         ...
 
@@ -82,7 +82,7 @@ def link_key(target: str) -> str:
     return "" if name in {".", ".."} else fold(name)
 
 
-def name_keys(named: Named) -> frozenset[str]:
+def name_keys(named: NamedDocument) -> frozenset[str]:
     """Every key under which a document must be found for each rule to see it."""
     address = named.address
     names = [address.path, named.id, named.title, *named.aliases]
@@ -91,7 +91,7 @@ def name_keys(named: Named) -> frozenset[str]:
     return frozenset(key for key in map(link_key, names) if key)
 
 
-def resolve(link: Link, source: Address, lookup: Lookup, *, collection: str = "") -> Address | None:
+def resolve(link: Link, source: Address, lookup: LinkLookup, *, collection: str = "") -> Address | None:
     """Where a link leads inside its own collection, None when it is broken or unclear.
 
     Args:
@@ -108,7 +108,9 @@ def resolve(link: Link, source: Address, lookup: Lookup, *, collection: str = ""
     return resolve_target(target, source, lookup, markdown=link.kind in MARKDOWN_KINDS)
 
 
-def resolve_target(target: str, source: Address | None, lookup: Lookup, *, markdown: bool = False) -> Address | None:
+def resolve_target(
+    target: str, source: Address | None, lookup: LinkLookup, *, markdown: bool = False
+) -> Address | None:
     """Where a target leads, None when nowhere or unclear.
 
     Args:
@@ -165,7 +167,7 @@ def _places(path: str, folder: str, *, markdown: bool) -> Iterator[str]:
             yield place
 
 
-def _by_path(places: Sequence[str], named: Sequence[Named]) -> list[Named]:
+def _by_path(places: Sequence[str], named: Sequence[NamedDocument]) -> list[NamedDocument]:
     """Rule 2 without regard to case."""
     for place in places:
         forms = {fold(form) for form in place_files(place)}
@@ -175,13 +177,13 @@ def _by_path(places: Sequence[str], named: Sequence[Named]) -> list[Named]:
     return []
 
 
-def _by_id(path: str, named: Sequence[Named], form: Callable[[str], str]) -> list[Named]:
+def _by_id(path: str, named: Sequence[NamedDocument], form: Callable[[str], str]) -> list[NamedDocument]:
     """Rule 3."""
     wanted = {form(path), form(without_suffix(path.rstrip("/")))}
     return [one for one in named if form(one.id) in wanted]
 
 
-def _by_end(path: str, named: Sequence[Named]) -> list[Named]:
+def _by_end(path: str, named: Sequence[NamedDocument]) -> list[NamedDocument]:
     """Rule 5."""
     bare = without_suffix(path.rstrip("/"))
     folded = fold(bare)
@@ -191,13 +193,13 @@ def _by_end(path: str, named: Sequence[Named]) -> list[Named]:
     return shortest
 
 
-def _by_title(path: str, named: Sequence[Named], form: Callable[[str], str]) -> list[Named]:
+def _by_title(path: str, named: Sequence[NamedDocument], form: Callable[[str], str]) -> list[NamedDocument]:
     """Rule 6."""
     whole = form(path)
     return [one for one in named if whole in {form(one.title), *map(form, one.aliases)}]
 
 
-def _other_file(path: str, lookup: Lookup) -> Address | None:
+def _other_file(path: str, lookup: LinkLookup) -> Address | None:
     """Rule 8. What has no suffix is meant as a document."""
     suffix = path.rpartition("/")[2].rpartition(".")[2].lower()
     if "." not in path.rpartition("/")[2] or f".{suffix}" in MARKDOWN_SUFFIXES:
@@ -208,7 +210,7 @@ def _other_file(path: str, lookup: Lookup) -> Address | None:
     return shortest[0] if len(shortest) == 1 else None
 
 
-def _shortest(found: Sequence[Found], address: Callable[[Found], Address]) -> list[Found]:
+def _shortest(found: Sequence[Target], address: Callable[[Target], Address]) -> list[Target]:
     """Those with the shortest path of all."""
     length = min((len(address(one).path) for one in found), default=0)
     return [one for one in found if len(address(one).path) == length]

@@ -59,7 +59,7 @@ class Transaction(Protocol):
             address: Of the file.
             content: Its new bytes.
             keep: Whether the bytes that are there must stay to be had, as the writer may not have seen them: where no
-                commit holds them, the trash keeps them. `Receipt.kept` says where they are.
+                commit holds them, the trash keeps them. `Receipt.retained` says where they are.
         """
         ...
 
@@ -115,7 +115,7 @@ class History(Protocol):
         ...
 
     def uncommitted(self, known: Mapping[Address, Revision]) -> set[Address]:
-        """Which of these, known by the files' revisions, the current commit has otherwise, line ends of Git's aside."""
+        """Documents that differ from HEAD, ignoring line endings."""
         ...
 
     def head(self) -> str:

@@ -12,8 +12,8 @@ from commonplace.domain.documents import Finding, Link
 from commonplace.domain.json import Json
 
 if TYPE_CHECKING:  # a server answers its client before anything is searched
-    from commonplace.domain.nearness import Nearness
-    from commonplace.domain.snippets import Wanted
+    from commonplace.domain.similarity import SimilarityScores
+    from commonplace.domain.snippets import HighlightTerms
 
 SortKey = Literal["path", "title", "type", "date", "created", "updated", "updated_day", "score"]
 """`updated_day` counts days alone, so that documents of one day stand by path."""
@@ -41,8 +41,8 @@ class Filter:
     created_to: str = ""
     updated_from: str = ""
     updated_to: str = ""
-    stated: tuple[tuple[str, int | None, int | None], ...] = ()
-    """Frontmatter key (of `describing.STATED_KEYS`), and the first and last second, in unix seconds and None where that
+    dates: tuple[tuple[str, int | None, int | None], ...] = ()
+    """Frontmatter key (of `records.STATED_KEYS`), and the first and last second, in unix seconds and None where that
     is open, of the moment that it states; documents in which it states none are left out."""
     fields: tuple[tuple[str, str], ...] = ()
     """Frontmatter key and value; a list matches when one of its items does."""
@@ -81,7 +81,7 @@ class SearchQuery:
     """Characters of a snippet at the most."""
     prefix: bool = True
     """Whether the last word also matches as the beginning of a word."""
-    meaning: Nearness | None = None
+    similarity: SimilarityScores | None = None
     """How near documents are in meaning, where that counts: within the filter."""
     words: bool = True
     """Whether words count; without them, meaning alone does."""
@@ -147,7 +147,7 @@ class SearchResult:
     """How many documents match in all, whatever the limit."""
     addresses: tuple[Address, ...] = ()
     """Where the documents lie, in order, when no hits were wanted."""
-    wanted: Wanted | None = None
+    highlight: HighlightTerms | None = None
     """What was looked for, for callers who cut snippets themselves; None when nothing was."""
     generation: int = -1
     """That of the index which answered."""

@@ -61,7 +61,7 @@ def best_of(scores: Iterable[float], tie: float = TIE) -> float:
     return best + tie * (sum(found) - best)
 
 
-def together(words: Sequence[str], wanted: Sequence[str]) -> int:
+def phrase_count(words: Sequence[str], wanted: Sequence[str]) -> int:
     """How many times `wanted` stands in `words` as a run."""
     if not wanted:
         return 0

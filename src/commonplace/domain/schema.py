@@ -13,9 +13,9 @@ from commonplace.domain.documents import Finding, Severity
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.frontmatter import text_items
 from commonplace.domain.json import Json, JsonObject
-from commonplace.domain.yamlblock.emitting import normal
-from commonplace.domain.yamlblock.loading import Problem, load
-from commonplace.domain.yamlblock.surgery import change_keys
+from commonplace.domain.yamlblock.emitter import as_json_types
+from commonplace.domain.yamlblock.key_edits import change_keys
+from commonplace.domain.yamlblock.loader import YamlProblem, load
 
 SCHEMA_FILE = "kb.yaml"
 FIELD_TYPES = (
@@ -177,11 +177,11 @@ def set_keys(raw: bytes, changes: Mapping[str, Json]) -> bytes:
     text = raw[len(mark) :].decode()
     newline = "\r\n" if "\r\n" in text else "\n"
     whole = text if not text or text.endswith("\n") else text + newline
-    normalised = {key: normal(value) for key, value in changes.items()}
+    normalised = {key: as_json_types(value) for key, value in changes.items()}
     return mark + change_keys(whole, _mapping(loaded.value), normalised, newline).encode()
 
 
-def _finding(problem: Problem) -> Finding:
+def _finding(problem: YamlProblem) -> Finding:
     where = f"{SCHEMA_FILE}, line {problem.line + 1}, column {problem.column + 1}"
     return Finding(problem.rule, Severity.ERROR, f"{where}: {problem.message}.", problem.key, problem.line + 1)
 

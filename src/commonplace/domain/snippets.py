@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 MAX_SOURCE_CHARS = 50_000
 """How much of a section is looked through."""
-MAX_PLACES = 10
+MAX_OCCURRENCES = 10
 """How many places of each word are looked at."""
 MAX_TRIED = 5
 """Places that are tried until one is left in the text without its markup."""
-MOST_ARTICLE = 3
+MAX_ARTICLE_CHARS = 3
 """Letters that some languages write as one with a word before it."""
 
 SENTENCE_BYTES = 600
@@ -54,7 +54,7 @@ _BETWEEN_WORDS = frozenset({"gap", "rule", "lead"})
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class HighlightTerms:
     """What a search looks for in a text, in the index's own folded form."""
 
     words: Mapping[str, frozenset[str]]
@@ -64,12 +64,12 @@ class Wanted:
     """The folded form of one word."""
 
 
-def plain_text(markdown: str) -> str:
+def strip_markdown(markdown: str) -> str:
     """Markdown without its markup, as one line."""
     return " ".join(_MARKUP.sub(_shown, f"\n{markdown}").split())
 
 
-def snippet(markdown: str, wanted: Wanted, limit: int) -> str:
+def snippet(markdown: str, wanted: HighlightTerms, limit: int) -> str:
     """At most `limit` characters of a text, round the place where most of the wanted words stand close together.
 
     Args:
@@ -83,16 +83,16 @@ def snippet(markdown: str, wanted: Wanted, limit: int) -> str:
     if found:
         return found
     source = markdown[:MAX_SOURCE_CHARS]
-    text = plain_text(source[: 4 * limit + 200])
+    text = strip_markdown(source[: 4 * limit + 200])
     return _cut(text, None, limit, cut_before=False, cut_behind=len(source) > 4 * limit + 200)
 
 
-def matching_snippet(markdown: str, wanted: Wanted, limit: int) -> str | None:
+def matching_snippet(markdown: str, wanted: HighlightTerms, limit: int) -> str | None:
     """The same, None where none of the wanted words stands in the text; `limit` is at least 1."""
     source = markdown[:MAX_SOURCE_CHARS]
     for place in _by_worth(_places(source, wanted), limit):
         start, end = _neighbourhood(source, place, limit)
-        text = plain_text(source[start:end])
+        text = strip_markdown(source[start:end])
         shown = _places(text, wanted, most=1)
         if shown:
             return _cut(text, shown[0], limit, cut_before=start > 0, cut_behind=end < len(source))
@@ -114,10 +114,10 @@ def sentence_round(raw: bytes, start: int, end: int) -> str:
     cut = max((found.end() for found in _SENTENCE_END.finditer(before)), default=0)
     found = _SENTENCE_END.search(behind)
     middle = raw[start:end].decode("utf-8", "ignore")
-    return plain_text(before[cut:] + middle + (behind[: found.end()] if found else behind))
+    return strip_markdown(before[cut:] + middle + (behind[: found.end()] if found else behind))
 
 
-Place = tuple[int, int, str]
+Occurrence = tuple[int, int, str]
 """Start, end, and which of the wanted words it is."""
 
 
@@ -130,7 +130,7 @@ def _shown(found: re.Match[str]) -> str:
     return ""
 
 
-def _places(text: str, wanted: Wanted, most: int | None = None) -> list[Place]:
+def _places(text: str, wanted: HighlightTerms, most: int | None = None) -> list[Occurrence]:
     """Where wanted words stand, word by word; in the folded text only when the text as it is has none.
 
     Args:
@@ -143,8 +143,8 @@ def _places(text: str, wanted: Wanted, most: int | None = None) -> list[Place]:
     return found if found or text.isascii() else _places_in(_flat(text), text, wanted, most)
 
 
-def _places_in(folded: str, text: str, wanted: Wanted, most: int | None) -> list[Place]:
-    places: list[Place] = []
+def _places_in(folded: str, text: str, wanted: HighlightTerms, most: int | None) -> list[Occurrence]:
+    places: list[Occurrence] = []
     for beginning, forms in wanted.words.items():
         at = folded.find(beginning)
         if at >= 0:
@@ -153,7 +153,7 @@ def _places_in(folded: str, text: str, wanted: Wanted, most: int | None) -> list
                 return places
     for gram in wanted.grams:
         at, count = folded.find(gram), 0
-        while at >= 0 and count < MAX_PLACES:
+        while at >= 0 and count < MAX_OCCURRENCES:
             places.append((at, at + len(gram), gram))
             count += 1
             at = folded.find(gram, at + 1)
@@ -162,11 +162,11 @@ def _places_in(folded: str, text: str, wanted: Wanted, most: int | None) -> list
 
 def _places_of(
     folded: str, text: str, at: int, beginning: str, forms: frozenset[str], fold: Callable[[str], str]
-) -> list[Place]:
+) -> list[Occurrence]:
     """Where the forms of one word stand, the first place that may be one being `at`."""
-    places: list[Place] = []
+    places: list[Occurrence] = []
     plain, length = beginning.isascii(), len(beginning)
-    while at >= 0 and len(places) < MAX_PLACES:
+    while at >= 0 and len(places) < MAX_OCCURRENCES:
         start = at if plain else _start_of_word(folded, at)
         if at == 0 or start < at or not folded[at - 1].isalnum():
             found = _WORD_END.match(folded, at + length)
@@ -181,7 +181,7 @@ def _places_of(
 def _start_of_word(text: str, at: int) -> int:
     """Where a word may begin that is found by what follows its article."""
     start = at
-    while start and at - start < MOST_ARTICLE and text[start - 1].isalnum():
+    while start and at - start < MAX_ARTICLE_CHARS and text[start - 1].isalnum():
         start -= 1
     return start
 
@@ -203,13 +203,13 @@ def _flat(text: str) -> str:
     return text.translate(_FLAT)
 
 
-def _by_worth(places: list[Place], limit: int) -> Iterator[Place]:
+def _by_worth(places: list[Occurrence], limit: int) -> Iterator[Occurrence]:
     """The places with most different wanted words within a snippet's length behind them, the best few of them."""
     if len(places) < 2:  # noqa: PLR2004
         yield from places
         return
     places.sort()
-    worth: list[tuple[int, int, Place]] = []
+    worth: list[tuple[int, int, Occurrence]] = []
     last = 0
     counts: dict[str, int] = {}
     for place in places:
@@ -231,7 +231,7 @@ def _by_worth(places: list[Place], limit: int) -> Iterator[Place]:
     yield from (place for _, _, place in worth[: MAX_TRIED - 1])
 
 
-def _neighbourhood(source: str, place: Place, limit: int) -> tuple[int, int]:
+def _neighbourhood(source: str, place: Occurrence, limit: int) -> tuple[int, int]:
     """The part of the source to be shown, with room for the markup in it; from the line's beginning where that fits."""
     end = min(place[1] + 3 * limit, len(source))
     earliest = place[0] - 2 * limit
@@ -241,7 +241,7 @@ def _neighbourhood(source: str, place: Place, limit: int) -> tuple[int, int]:
     return line or source.find(" ", earliest, place[0]) + 1 or earliest, end
 
 
-def _cut(text: str, place: Place | None, limit: int, *, cut_before: bool, cut_behind: bool) -> str:
+def _cut(text: str, place: Occurrence | None, limit: int, *, cut_before: bool, cut_behind: bool) -> str:
     """`limit` characters of a text, with a place in them, cut between words where one is near."""
     start = 0
     if place and place[1] > limit - 2:

@@ -11,7 +11,7 @@ from commonplace.domain.schema import FieldRule, Schema
 
 MAX_FORMAT_TEXT = 500
 """Longest text that is compared with a field's `format`; a longer one is not tried, as it may not end in good time."""
-MAX_SHOWN = 40
+MAX_SHOWN_FIELD = 40
 """Characters of a wrong value that a message repeats."""
 
 _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:[T ]\d{2}:\d{2}.*)?")
@@ -124,4 +124,4 @@ _EXPECTATIONS: Mapping[str, Callable[[FieldRule, Json], str]] = {
 
 def _shown(value: Json) -> str:
     text = repr(value) if isinstance(value, str) else str(value)
-    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 3]}..."
+    return text if len(text) <= MAX_SHOWN_FIELD else f"{text[: MAX_SHOWN_FIELD - 3]}..."

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from commonplace.domain.json import Json, JsonObject
-from commonplace.domain.nearness import Mode
 from commonplace.domain.revisions import UNCONDITIONAL, Conditions
+from commonplace.domain.similarity import SearchMode
 
 MAX_SEARCH = 100
 """Most hits of one search."""
@@ -23,7 +23,7 @@ MAX_ATTACHMENT_BYTES = 10 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class NoteSummary:
     """A note in a list."""
 
     path: str
@@ -37,15 +37,15 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class Summaries:
+class NoteList:
     """A page of notes."""
 
-    notes: tuple[Summary, ...]
+    notes: tuple[NoteSummary, ...]
     total: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class NoteFilter:
     """Which notes a list is to show; every given part must hold."""
 
     prefix: str = ""
@@ -60,7 +60,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class NoteCommit:
     """A commit."""
 
     revision: str
@@ -86,7 +86,7 @@ class Note:
     """Paths, sorted."""
     revision: str
     """40 hex digits: the last commit that touched the note; the blob of bytes that no commit holds."""
-    last_commit: Change | None
+    last_commit: NoteCommit | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class NoteHits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chunk:
+class NoteChunk:
     """A piece of a note that is near in meaning to a question."""
 
     path: str
@@ -133,7 +133,7 @@ class NoteLinks:
 
 
 @dataclass(frozen=True, slots=True)
-class Graph:
+class NoteGraph:
     """All notes and all links between two of them."""
 
     nodes: tuple[str, ...]
@@ -142,7 +142,7 @@ class Graph:
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
+class SavedNote:
     """What a write left."""
 
     path: str
@@ -153,7 +153,7 @@ class Saved:
 
 
 @dataclass(frozen=True, slots=True)
-class Renamed:
+class RenamedNote:
     """What a rename left."""
 
     old_path: str
@@ -164,7 +164,7 @@ class Renamed:
 
 
 @dataclass(frozen=True, slots=True)
-class Attachment:
+class NoteAttachment:
     """A file that belongs to a note."""
 
     filename: str
@@ -176,17 +176,17 @@ class Attachment:
 
 
 @dataclass(frozen=True, slots=True)
-class Download:
+class AttachmentContent:
     """An attachment with its bytes."""
 
-    attachment: Attachment
+    attachment: NoteAttachment
     content: bytes
 
 
 class Notes(Protocol):
     """Reading and writing notes. A path means the note of just this name, else the one that differs in case only."""
 
-    def list(self, wanted: Wanted) -> Summaries:
+    def list(self, wanted: NoteFilter) -> NoteList:
         """Notes, newest first, then by path.
 
         Raises:
@@ -204,7 +204,7 @@ class Notes(Protocol):
 
     def write(
         self, path: str, content: str, *, revision: str = "", message: str, conditions: Conditions = UNCONDITIONAL
-    ) -> Saved:
+    ) -> SavedNote:
         """Create a note, or replace the one at this revision, or that `conditions.match` names.
 
         Writing the text that is there already succeeds at whatever `revision`.
@@ -223,7 +223,7 @@ class Notes(Protocol):
         revision: str,
         message: str,
         conditions: Conditions = UNCONDITIONAL,
-    ) -> Saved:
+    ) -> SavedNote:
         """Replace the one occurrence of the first text by the second.
 
         Raises:
@@ -236,7 +236,7 @@ class Notes(Protocol):
         """Delete a note; its path as it was. Raises as `edit` does."""
         ...
 
-    def rename(self, path: str, new_path: str, *, message: str, conditions: Conditions = UNCONDITIONAL) -> Renamed:
+    def rename(self, path: str, new_path: str, *, message: str, conditions: Conditions = UNCONDITIONAL) -> RenamedNote:
         """Move a note with its attachments and rewrite the links that lead to them, in one commit.
 
         Raises:
@@ -245,15 +245,15 @@ class Notes(Protocol):
         """
         ...
 
-    def history(self, path: str, limit: int) -> tuple[str, list[Change]]:
+    def history(self, path: str, limit: int) -> tuple[str, list[NoteCommit]]:
         """The note's path and the commits that touched it, newest first."""
         ...
 
 
-class Finding(Protocol):
+class NoteQueries(Protocol):
     """Finding notes by words, meaning, links and time."""
 
-    def search(self, query: str, limit: int, mode: Mode = "keyword") -> NoteHits:
+    def search(self, query: str, limit: int, mode: SearchMode = "keyword") -> NoteHits:
         """Notes by words, meaning or both, best first.
 
         Raises:
@@ -262,7 +262,7 @@ class Finding(Protocol):
         """
         ...
 
-    def semantic_search(self, query: str, n: int, per_page: int) -> tuple[Chunk, ...]:
+    def semantic_search(self, query: str, n: int, per_page: int) -> tuple[NoteChunk, ...]:
         """Pieces of notes by meaning, nearest first.
 
         Raises:
@@ -274,29 +274,29 @@ class Finding(Protocol):
         """What a note links to and what links to it."""
         ...
 
-    def graph(self) -> Graph:
+    def graph(self) -> NoteGraph:
         """All links."""
         ...
 
-    def led_to(self, paths: AbstractSet[str]) -> AbstractSet[str]:
+    def linked_from_any(self, paths: AbstractSet[str]) -> AbstractSet[str]:
         """Paths of the notes that at least one of these notes links to."""
         ...
 
-    def changes(self, limit: int) -> list[Change]:
+    def changes(self, limit: int) -> list[NoteCommit]:
         """The latest commits with the notes that they touched, newest first."""
         ...
 
 
-class Attachments(Protocol):
+class NoteAttachments(Protocol):
     """Files in a note's folder."""
 
-    def list(self, path: str) -> tuple[str, list[Attachment]]:
+    def list(self, path: str) -> tuple[str, list[NoteAttachment]]:
         """The note's path and its attachments by name."""
         ...
 
     def upload(
         self, path: str, filename: str, content: bytes, *, message: str, conditions: Conditions = UNCONDITIONAL
-    ) -> tuple[str, Attachment]:
+    ) -> tuple[str, NoteAttachment]:
         """Add a file; never overwrites. The note's path and the attachment.
 
         Raises:
@@ -306,7 +306,7 @@ class Attachments(Protocol):
         """
         ...
 
-    def download(self, path: str, filename: str) -> Download:
+    def download(self, path: str, filename: str) -> AttachmentContent:
         """A file.
 
         Raises:
@@ -331,8 +331,8 @@ class Wiki:
     """Everything that can be done with one wiki."""
 
     notes: Notes
-    finding: Finding
-    attachments: Attachments
+    queries: NoteQueries
+    attachments: NoteAttachments
 
 
 def name_of(path: str) -> str:

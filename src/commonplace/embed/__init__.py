@@ -3,7 +3,7 @@
 Nothing here loads numpy or a model's libraries before the first question by meaning, or the first text to embed.
 """
 
-from commonplace.embed.models import Choice
-from commonplace.embed.opening import Embedding
+from commonplace.embed.embedding_service import EmbeddingService
+from commonplace.embed.models import ModelChoice
 
-__all__ = ["Choice", "Embedding"]
+__all__ = ["EmbeddingService", "ModelChoice"]

@@ -9,31 +9,31 @@ from collections.abc import Collection, Sequence
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import IndexingError, KnowledgeError
-from commonplace.embed.local import LocalMeaning
+from commonplace.embed.local import LocalSemanticIndex
 
 log = logging.getLogger(__name__)
 
-PAUSE = 1.0
+POLL_SECONDS = 1.0
 """Seconds between two looks at whether something changed."""
-WHOLE_SECONDS = 60.0
-"""Between two comparisons of all documents while an index changes: they find what it did not tell of, such as what
+FULL_COMPARISON_SECONDS = 60.0
+"""Full-comparison interval while an index changes; catches changes that were not reported, such as what
 another process took in where nothing can be watched."""
-MOST_TOLD = 200
+MAX_PENDING_CHANGES = 200
 """Changed documents that are looked up one by one."""
-REST = 30.0
+RETRY_SECONDS = 30.0
 """Seconds until a failed model is asked again."""
-END_SECONDS = 2.0
+JOIN_SECONDS = 2.0
 """How long an end waits for the texts that are in the model."""
 
 
-class Background:
+class BackgroundEmbedder:
     """Keeps vectors up to date until it is closed.
 
     Args:
         meanings: Of the collections; the list may grow, as folders come.
     """
 
-    def __init__(self, meanings: Sequence[LocalMeaning]) -> None:
+    def __init__(self, meanings: Sequence[LocalSemanticIndex]) -> None:
         self._meanings = meanings
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="embedding", daemon=True)
@@ -46,30 +46,30 @@ class Background:
         """End after the texts that are in the model."""
         self._stop.set()
         if self._thread.ident:
-            self._thread.join(END_SECONDS)
+            self._thread.join(JOIN_SECONDS)
 
     def _run(self) -> None:
-        from commonplace.embed.refreshing import lower_priority
+        from commonplace.embed.embedding_run import lower_priority
 
         lower_priority()
-        followed: dict[LocalMeaning, _Followed] = {}
+        followed: dict[LocalSemanticIndex, _EmbeddedCollection] = {}
         while True:
-            pause = PAUSE
+            pause = POLL_SECONDS
             for meaning in tuple(self._meanings):
                 if meaning not in followed:
-                    followed[meaning] = _Followed(meaning)
+                    followed[meaning] = _EmbeddedCollection(meaning)
                 try:
-                    followed[meaning].look(self._stop)
+                    followed[meaning].refresh(self._stop)
                 except IndexingError:
                     continue
                 except KnowledgeError as error:
                     log.debug("embedding waits: %s", error)
-                    pause = REST
+                    pause = RETRY_SECONDS
             if self._stop.wait(pause):
                 return
 
 
-class _Followed:
+class _EmbeddedCollection:
     """One collection, and what of it may have other vectors than it needs.
 
     To compare all documents with all vectors takes time and memory in proportion to them. So it is done at the
@@ -77,8 +77,8 @@ class _Followed:
     compared that the index told of.
     """
 
-    def __init__(self, meaning: LocalMeaning) -> None:
-        self._meaning = meaning
+    def __init__(self, meaning: LocalSemanticIndex) -> None:
+        self._semantic_index = meaning
         self._lock = threading.Lock()
         self._told: set[Address] = set()
         self._compared: float | None = None
@@ -87,36 +87,36 @@ class _Followed:
         """Of the index then."""
         meaning.index.listen(self._tell)
 
-    def look(self, stop: threading.Event) -> None:
+    def refresh(self, stop: threading.Event) -> None:
         """Embed what has changed.
 
         Raises:
-            KnowledgeError: as `LocalMeaning.embed`; all is compared when it is tried again.
+            KnowledgeError: as `LocalSemanticIndex.embed`; all is compared when it is tried again.
         """
-        index = self._meaning.index
+        index = self._semantic_index.index
         index.wait_ready(0)
         generation = index.generation
         told = self._taken()
-        whole = self._is_due(generation) or len(told) > MOST_TOLD
+        whole = self._is_due(generation) or len(told) > MAX_PENDING_CHANGES
         if not whole and not told:
             return
         compared, self._compared = self._compared, None
-        self._meaning.embed(stop=stop, among=None if whole else told)
+        self._semantic_index.embed(stop=stop, among=None if whole else told)
         if stop.is_set():
             return
-        self._meaning.warm()
+        self._semantic_index.warm()
         if not whole:
             self._compared = compared
-            if self._meaning.pending:  # another process is at it: whether it does these too is seen next time
+            if self._semantic_index.pending:  # another process is at it: whether it does these too is seen next time
                 self._tell(told)
-        elif not self._meaning.pending:
+        elif not self._semantic_index.pending:
             self._compared, self._generation = time.monotonic(), generation
 
     def _is_due(self, generation: int) -> bool:
         """Whether it is time to compare all."""
         if self._compared is None:
             return True
-        return generation != self._generation and time.monotonic() - self._compared >= WHOLE_SECONDS
+        return generation != self._generation and time.monotonic() - self._compared >= FULL_COMPARISON_SECONDS
 
     def _tell(self, documents: Collection[Address], _: bool = False) -> None:
         with self._lock:

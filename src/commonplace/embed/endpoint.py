@@ -13,7 +13,7 @@ import numpy as np
 
 from commonplace.domain.errors import StorageError, UnavailableError
 from commonplace.domain.json import Json
-from commonplace.embed.normal import of_length_one
+from commonplace.embed.unit_vectors import normalized
 
 if TYPE_CHECKING:
     from commonplace.embed.encoders import Vectors
@@ -55,7 +55,7 @@ class EndpointEncoder:
             raise _unavailable(reason) from error
         except ValueError as error:
             raise _unavailable("its answer is no JSON") from error
-        return of_length_one(np.array(_vectors(answer, len(texts)), np.float32))
+        return normalized(np.array(_vectors(answer, len(texts)), np.float32))
 
     @cached_property
     def _http(self) -> httpx2.Client:

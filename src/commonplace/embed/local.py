@@ -1,4 +1,4 @@
-"""Search by meaning in one collection on this machine; `domain.meaning.ports` says what each method promises."""
+"""Search by meaning in one collection on this machine; `domain.semantic.ports` says what each method promises."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import KnowledgeError, UnavailableError
-from commonplace.domain.nearness import MeaningState, Near, Passage
 from commonplace.domain.ports import Index, Progress
-from commonplace.embed.keeping import Kept
+from commonplace.domain.similarity import ChunkHit, EmbeddingStatus, NearDocument
 from commonplace.embed.models import Model, missing_model
+from commonplace.embed.vector_store import VectorStore
 
 if TYPE_CHECKING:
-    from commonplace.embed.vectors.space import Question
+    from commonplace.embed.vectors.vector_space import VectorQuery
 
 SERVING_SECONDS = 0.25
 """How long a server's search by words and meaning waits for the model to be loaded; then words must do."""
@@ -25,7 +25,7 @@ LOADING_SECONDS = 30.0
 """How long a search by meaning alone does, and a single command."""
 
 
-class LocalMeaning:
+class LocalSemanticIndex:
     """The documents of one collection by what they mean.
 
     Args:
@@ -41,42 +41,42 @@ class LocalMeaning:
         self.pending = 0
         """Documents that wait for vectors, as far as this process knows."""
         self._model = model
-        self._kept = Kept(model, folder)
+        self._vectors = VectorStore(model, folder)
         self._warming = threading.Lock()
         self._warm = threading.Event()
 
-    def near(self, text: str, within: AbstractSet[str] | None, limit: int) -> Nearest | None:
+    def similar(self, text: str, within: AbstractSet[str] | None, limit: int) -> NearestDocuments | None:
         """How near documents are; None where words must do."""
-        if self._model.missing or self._model.resting or not self._kept.begun:
+        if self._model.missing or self._model.is_backing_off or not self._vectors.may_exist:
             return None
         try:
-            question = self._asked(text, within, self.patience)
-            return None if question is None else Nearest(question, limit)
+            question = self._vector_query(text, within, self.patience)
+            return None if question is None else NearestDocuments(question, limit)
         except KnowledgeError:
             return None  # noted where it happened, and shown in the state
 
-    def nearest(self, text: str, within: AbstractSet[str] | None, limit: int) -> Nearest:
+    def nearest(self, text: str, within: AbstractSet[str] | None, limit: int) -> NearestDocuments:
         """How near documents are."""
-        return Nearest(self._must_ask(text, within), limit)
+        return NearestDocuments(self._require_query(text, within), limit)
 
-    def passages(self, text: str, count: int, each: int) -> Sequence[Passage]:
+    def nearest_chunks(self, text: str, count: int, each: int) -> Sequence[ChunkHit]:
         """The nearest chunks."""
-        return self._must_ask(text, None).passages(count, each)
+        return self._require_query(text, None).nearest_chunks(count, each)
 
-    def state(self) -> MeaningState:
+    def status(self) -> EmbeddingStatus:
         """What there is of it now."""
         if reason := self._model.missing:
-            return MeaningState(status="missing", reason=reason)
+            return EmbeddingStatus(status="missing", reason=reason)
         known: dict[str, str] = {}
         chunks = 0
-        reason = self._model.failure or self._kept.failure
+        reason = self._model.failure or self._vectors.failure
         if not reason:
             try:
-                known, chunks = self._kept.with_file(lambda file: file.census())
+                known, chunks = self._vectors.with_file(lambda file: file.statistics())
             except KnowledgeError as error:
                 reason = error.advice
         pending = sum(known.get(address.path) != revision for address, revision in self.index.revisions().items())
-        return MeaningState(
+        return EmbeddingStatus(
             status="failing" if reason else "working" if pending else "ready",
             model=self._model.name,
             documents=len(known),
@@ -98,9 +98,9 @@ class LocalMeaning:
             stop: Ends it after the texts that are in the model.
             among: Of these documents only; None: of all.
         """
-        from commonplace.embed.refreshing import Refresh
+        from commonplace.embed.embedding_run import EmbeddingRun
 
-        refresh = Refresh(self._model, self.index, self._kept, stop or threading.Event())
+        refresh = EmbeddingRun(self._model, self.index, self._vectors, stop or threading.Event())
         try:
             refresh.run(progress, among)
         finally:
@@ -114,18 +114,18 @@ class LocalMeaning:
         """
         with self._warming:
             if not self._warm.is_set():
-                self._kept.follow()
+                self._vectors.refresh()
                 self._model.encoder()
                 self._warm.set()
 
     def close(self) -> None:
         """Release the file."""
-        self._kept.close()
+        self._vectors.close()
 
-    def _must_ask(self, text: str, within: AbstractSet[str] | None) -> Question:
+    def _require_query(self, text: str, within: AbstractSet[str] | None) -> VectorQuery:
         if reason := self._model.missing:
             raise missing_model(reason)
-        question = self._asked(text, within, LOADING_SECONDS)
+        question = self._vector_query(text, within, LOADING_SECONDS)
         if question is None:
             raise UnavailableError(
                 "No page has been embedded yet.",
@@ -134,7 +134,7 @@ class LocalMeaning:
             )
         return question
 
-    def _asked(self, text: str, within: AbstractSet[str] | None, patience: float) -> Question | None:
+    def _vector_query(self, text: str, within: AbstractSet[str] | None, patience: float) -> VectorQuery | None:
         """The question; None while the model is being loaded, and where there are no vectors."""
         if not self._warm.is_set():
             loading = threading.Thread(target=self._warm_quietly, name="model", daemon=True)
@@ -142,31 +142,31 @@ class LocalMeaning:
             loading.join(patience)
             if not self._warm.is_set() and not self._model.failure:
                 return None
-        self._kept.follow()
-        space = self._kept.space
+        self._vectors.refresh()
+        space = self._vectors.space
         if not space.dimension:
             return None
         vector = self._model.question(text)
-        self._kept.check_dimension(len(vector), space.dimension)
-        return space.asked(vector, within)
+        self._vectors.check_dimension(len(vector), space.dimension)
+        return space.query(vector, within)
 
     def _warm_quietly(self) -> None:
         with suppress(KnowledgeError):  # noted where it happened, and shown in the state
             self.warm()
 
 
-class Nearest:
-    """The documents that are nearest to one question; `domain.meaning.Nearness` says what it promises.
+class NearestDocuments:
+    """The documents that are nearest to one question; `domain.similarity.SimilarityScores` says what it promises.
 
     Args:
         question: With what it is compared.
         limit: How many documents at the most.
     """
 
-    def __init__(self, question: Question, limit: int) -> None:
+    def __init__(self, question: VectorQuery, limit: int) -> None:
         self._question = question
-        self.best: Sequence[Near] = question.nearest(limit)
+        self.best: Sequence[NearDocument] = question.nearest(limit)
 
-    def of(self, paths: Sequence[str]) -> dict[str, Near]:
+    def of(self, paths: Sequence[str]) -> dict[str, NearDocument]:
         """These documents."""
         return self._question.of(paths)

@@ -22,13 +22,13 @@ log = logging.getLogger(__name__)
 
 RETRY_SECONDS = 30.0
 """How long a model that failed is left alone."""
-REMEMBERED = 200
+MAX_CACHED_QUESTIONS = 200
 """Questions whose vectors are kept: the next page of an answer asks again."""
 LIBRARIES = ("numpy", "onnxruntime", "tokenizers")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class ModelChoice:
     """Which model is wanted."""
 
     models: Path
@@ -49,14 +49,14 @@ class Model:
         choice: Which.
     """
 
-    def __init__(self, choice: Choice) -> None:
+    def __init__(self, choice: ModelChoice) -> None:
         self._choice = choice
         self._loading = threading.Lock()
         self._encoder: Encoder | None = None
         self._failure: KnowledgeError | None = None
         self._again = 0.0
         self._there = False
-        self._remembered = lru_cache(maxsize=REMEMBERED)(self._question)
+        self._cached = lru_cache(maxsize=MAX_CACHED_QUESTIONS)(self._question)
 
     @property
     def missing(self) -> str:
@@ -74,7 +74,7 @@ class Model:
             return f"The library {absent[0]} is not installed. Run: pip install 'commonplace[meaning]'"
         if self._choice.url or self._choice.folder:
             return ""
-        from commonplace.embed.model.folders import find_model
+        from commonplace.embed.model.model_folder import find_model
 
         try:
             found = find_model(self._choice.models)
@@ -94,12 +94,12 @@ class Model:
             return self._choice.model
         if self._choice.folder:
             return self._choice.folder.name
-        from commonplace.embed.model.folders import MODEL
+        from commonplace.embed.model.model_folder import MODEL
 
         return MODEL
 
     @property
-    def resting(self) -> bool:
+    def is_backing_off(self) -> bool:
         """Whether it failed a moment ago, so that it is not asked again yet."""
         return self._failure is not None and time.monotonic() < self._again
 
@@ -122,7 +122,7 @@ class Model:
 
     def question(self, text: str) -> Vectors:
         """The vector of a question, of shape (dimension,); raises as `encoder` does."""
-        return self._remembered(text)
+        return self._cached(text)
 
     def _question(self, text: str) -> Vectors:
         with self._noting():
@@ -137,7 +137,7 @@ class Model:
 
             return EndpointEncoder(choice.url, choice.model, choice.key)
         from commonplace.embed.model.encoder import OnnxEncoder
-        from commonplace.embed.model.folders import find_model, open_folder
+        from commonplace.embed.model.model_folder import find_model, open_folder
 
         found = open_folder(choice.folder) if choice.folder else find_model(choice.models)
         if found is None:

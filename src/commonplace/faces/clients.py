@@ -32,7 +32,7 @@ _FILES: Mapping[ClientName, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
+class LaunchCommand:
     """How a client starts the server."""
 
     command: str
@@ -41,7 +41,7 @@ class Launch:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ConfigChange:
     """A client's configuration, before and after it knows of a server."""
 
     file: Path
@@ -58,7 +58,7 @@ class Change:
         return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
-def config_file(client: ClientName) -> Path:
+def client_config_file(client: ClientName) -> Path:
     """Where the client looks, by its own documentation."""
     return Path(_FILES[client]).expanduser()
 
@@ -69,7 +69,7 @@ def this_program(name: str) -> str:
     return str(Path(sys.executable).absolute().with_name(name + suffix))
 
 
-def entry(client: ClientName, name: str, launch: Launch) -> dict[str, Json]:
+def server_entry(client: ClientName, name: str, launch: LaunchCommand) -> dict[str, Json]:
     """The block that makes the server known, with the client's own key round it."""
     about: dict[str, Json] = {"command": launch.command, "args": list(launch.args)}
     if client == "vscode":
@@ -77,7 +77,7 @@ def entry(client: ClientName, name: str, launch: Launch) -> dict[str, Json]:
     return {"mcpServers": {name: about}}
 
 
-def change(client: ClientName, name: str, launch: Launch, file: Path) -> Change:
+def config_change(client: ClientName, name: str, launch: LaunchCommand, file: Path) -> ConfigChange:
     """What the client's file becomes: the entry added or replaced, all others and their order as they are.
 
     Args:
@@ -89,7 +89,7 @@ def change(client: ClientName, name: str, launch: Launch, file: Path) -> Change:
     Raises:
         ConfigError: the file is no JSON object (comments included), or cannot be read.
     """
-    made = entry(client, name, launch)
+    made = server_entry(client, name, launch)
     before = _read(file)
     held = _parsed(before, file) if before and before.strip() else {}
     ((key, servers),) = made.items()
@@ -97,14 +97,14 @@ def change(client: ClientName, name: str, launch: Launch, file: Path) -> Change:
     if not isinstance(known, dict):
         raise _unreadable(file, f"{key!r} is no object")
     if known.get(name) == cast("dict[str, Json]", servers)[name]:
-        return Change(file, before, before or "")
+        return ConfigChange(file, before, before or "")
     held[key] = {**known, **cast("dict[str, Json]", servers)}
     indent = re.search(r"(?m)^([ \t]+)\S", before or "")
     text = json.dumps(held, ensure_ascii=False, indent=indent[1] if indent else 2)
-    return Change(file, before, text + "\n")
+    return ConfigChange(file, before, text + "\n")
 
 
-def write(made: Change) -> None:
+def write_config(made: ConfigChange) -> None:
     """Put the new text in place as one step; its folder is made where there is none.
 
     Raises:

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Revision
+from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import IndexingError, KnowledgeError, NotFoundError
 from commonplace.domain.ports import Progress, Store
@@ -26,31 +27,30 @@ from commonplace.domain.query import (
     SearchResult,
     SyncReport,
 )
-from commonplace.domain.reading import read_document
-from commonplace.index import naming, quoting
-from commonplace.index.catalogue import linking, listing
+from commonplace.index import link_sentences, references
+from commonplace.index.catalogue import links, listing
 from commonplace.index.catalogue.database import read_meta, read_number
-from commonplace.index.catalogue.entries import record_at, records_where, revisions_in
-from commonplace.index.catalogue.presence import OnDisk
-from commonplace.index.dating import Dating
-from commonplace.index.halves import DAMAGE, Halves, OpenHalves, View
-from commonplace.index.intake import FEW_FILES, Outcome
-from commonplace.index.moving import Moving
-from commonplace.index.process.collecting import keep_what_is_there
+from commonplace.index.catalogue.document_rows import record_at, records_where, revisions_in
+from commonplace.index.catalogue.path_existence import DiskStore
+from commonplace.index.change_notifier import ChangeNotifier, IndexListener
+from commonplace.index.document_dates import DateUpdater
+from commonplace.index.flush_worker import FlushWorker
+from commonplace.index.index_files import DAMAGE_ERRORS, IndexFiles, IndexView, OpenIndexFiles
+from commonplace.index.ingestion import MAX_SMALL_UPDATE, Outcome
+from commonplace.index.process.garbage_collector import freeze_objects
 from commonplace.index.process.queue import UpdateQueue
-from commonplace.index.telling import Listener, Telling
-from commonplace.index.watching import Changes, Watcher
+from commonplace.index.watcher import FileChanges, Watcher
 
 log = logging.getLogger(__name__)
 
-DATED_SECONDS = 10.0
+DATES_WAIT_SECONDS = 10.0
 """How long a question about created or updated times waits for the history to be read."""
 UPDATE_SECONDS = 0.1
 """How long an update is waited for by default; it goes on."""
 SETTLED_SECONDS = 30.0
 """How long a question waits for the updates that were begun before it."""
 
-Given = TypeVar("Given")
+Result = TypeVar("Result")
 
 
 class LocalIndex:
@@ -66,23 +66,23 @@ class LocalIndex:
 
     def __init__(self, store: Store, folder: Path) -> None:
         self._store = store
-        self._open = OpenHalves(store, folder, self._filled)
-        self._dating = Dating(store, self._open.catalogue)
-        self._moving = Moving(self._move)
+        self._open = OpenIndexFiles(store, folder, self._filled)
+        self._date_updater = DateUpdater(store, self._open.catalogue)
+        self._flush_worker = FlushWorker(self._flush)
         self._updates = UpdateQueue(store.name)
         self._ready = threading.Event()
         self._watched = threading.Event()
         self._steps = (0, 0)
-        self._telling = Telling(self._revision_at, self._comings)
+        self._notifier = ChangeNotifier(self._revision_at, self._membership_version)
 
     def sync(self, progress: Progress | None = None, *, afresh: bool = False) -> SyncReport:
         """Compare every file with the index, or with an empty one, and bring in what differs."""
         if afresh:
-            self._open.begin_anew()
+            self._open.rebuild()
         begun = self._ready.is_set()
         outcome = self._sync(progress)
         if begun:
-            self._telling.tell(self._telling.news(outcome.changed))
+            self._notifier.notify(self._notifier.changed(outcome.changed))
         return SyncReport(
             added=outcome.added,
             updated=outcome.updated,
@@ -94,19 +94,19 @@ class LocalIndex:
         """Bring these files up to date; what cannot be taken in now is left to the next scan, and said in the log."""
         self._updates.run(partial(self._update, tuple(addresses)), timeout)
 
-    def listen(self, listener: Listener) -> None:
+    def listen(self, listener: IndexListener) -> None:
         """Tell a listener of every change from now on."""
-        self._telling.listen(listener)
+        self._notifier.listen(listener)
 
     @contextmanager
     def watch(self, on_change: Callable[[Sequence[Address]], None] | None = None) -> Generator[None]:
         """Bring in what changes outside, and say which documents did."""
-        if not isinstance(self._store, OnDisk):
+        if not isinstance(self._store, DiskStore):
             log.info("%s: not a folder that can be watched", self._store.name)
             self._watched.set()
             yield
             return
-        watcher = Watcher(self._store.root, lambda changes: self._take_in(changes, on_change))
+        watcher = Watcher(self._store.root, lambda changes: self._ingest(changes, on_change))
         watcher.start()
         self._watched.set()
         try:
@@ -127,97 +127,97 @@ class LocalIndex:
 
     def record(self, address: Address) -> Record | None:
         """What is known of a document."""
-        return self._ask(lambda view: record_at(view.connection, address.path))
+        return self._query(lambda view: record_at(view.connection, address.path))
 
     def revisions(self, filter_: Filter | None = None) -> dict[Address, Revision]:
         """Documents with the state in which the index knows them."""
         if filter_ is None:
-            return self._ask(lambda view: revisions_in(view.connection))
+            return self._query(lambda view: revisions_in(view.connection))
         self._wait_dated(filter_, "path")
-        return self._ask(lambda view: revisions_in(view.connection, view.search().keys(filter_)))
+        return self._query(lambda view: revisions_in(view.connection, view.search().keys(filter_)))
 
     def by_id(self, identifier: str) -> list[Record]:
         """Documents with this id, by path."""
-        return self._ask(lambda view: records_where(view.connection, "f.ident = ?", (identifier,)))
+        return self._query(lambda view: records_where(view.connection, "f.ident = ?", (identifier,)))
 
     def find(self, reference: str, source: Address | None = None) -> Record | None:
         """The document that a reference means."""
-        return self._ask(lambda view: naming.find(view.connection, self._store, reference, source))
+        return self._query(lambda view: references.find(view.connection, self._store, reference, source))
 
     def nearest(self, reference: str, limit: int = 3) -> list[str]:
         """Ids most like an unknown reference."""
-        return self._ask(lambda view: view.names.nearest(view.connection, reference, limit))
+        return self._query(lambda view: view.names.nearest(view.connection, reference, limit))
 
     def list(self, query: ListQuery) -> RecordPage:
         """Records by filter, sorted."""
         self._wait_dated(query.filter, query.sort)
-        return self._ask(
-            lambda view: listing.list_records(view.connection, view.kept, query, self._with_fields(view, query.filter))
+        return self._query(
+            lambda view: listing.list_records(view.connection, view.cache, query, self._with_fields(view, query.filter))
         )
 
     def search(self, query: SearchQuery) -> SearchResult:
         """Ranked documents with their best sections."""
         self._wait_dated(query.filter, query.sort)
-        return self._ask(lambda view: view.search().answer(query))
+        return self._query(lambda view: view.search().answer(query))
 
     def tags(self, filter_: Filter, prefix: str = "") -> list[tuple[str, int]]:
         """Tags and in how many documents."""
         self._wait_dated(filter_, "path")
 
-        def counted(view: View) -> list[tuple[str, int]]:
+        def counted(view: IndexView) -> list[tuple[str, int]]:
             return listing.count_tags(view.connection, filter_, prefix, self._with_fields(view, filter_))
 
         if filter_ != Filter():
-            return self._ask(counted)
-        return list(self._ask(lambda view: view.once(("tags", prefix), lambda _: counted(view))))
+            return self._query(counted)
+        return list(self._query(lambda view: view.cached(("tags", prefix), lambda _: counted(view))))
 
     def counts(self) -> Counts:
         """Totals."""
-        return self._ask(lambda view: view.once("counts", listing.count_all))
+        return self._query(lambda view: view.cached("counts", listing.count_all))
 
     def resolve(self, document: Document) -> list[ResolvedLink]:
         """Where the links of a document as given lead."""
-        return self._ask(lambda view: linking.resolve_all(view.lookup(self._store), document))
+        return self._query(lambda view: links.resolve_all(view.lookup(self._store), document))
 
     def same_name(self, address: Address) -> list[Address]:
         """Other documents whose address differs only in case or Unicode form, by address."""
-        return self._ask(lambda view: naming.same_name(view.connection, address))
+        return self._query(lambda view: references.same_name(view.connection, address))
 
     def links_from(self, address: Address) -> list[ResolvedLink]:
         """Links of a document in order."""
-        return self._ask(lambda view: linking.links_of(view.connection, address))
+        return self._query(lambda view: links.links_of(view.connection, address))
 
     def links_to(self, address: Address, *, sentences: bool = True) -> list[ResolvedLink]:
         """Links of other documents that lead here, where asked for each with the sentence that holds it."""
-        found = self._ask(lambda view: linking.links_to(view.connection, address))
-        return quoting.with_sentences(self._store, found) if sentences else found
+        found = self._query(lambda view: links.links_to(view.connection, address))
+        return link_sentences.with_sentences(self._store, found) if sentences else found
 
     def links_into(self, collection: str) -> list[ResolvedLink]:
         """Links that name another collection, each with the sentence that holds it."""
-        found = self._ask(lambda view: linking.links_into(view.connection, collection))
-        return quoting.with_sentences(self._store, found)
+        found = self._query(lambda view: links.links_into(view.connection, collection))
+        return link_sentences.with_sentences(self._store, found)
 
     def links_named(self, keys: Sequence[str]) -> list[ResolvedLink]:
         """Links whose target has one of these keys; no document is opened for them."""
-        return self._ask(lambda view: linking.links_named(view.connection, keys))
+        return self._query(lambda view: links.links_named(view.connection, keys))
 
     def links(self) -> list[tuple[Address, Address]]:
         """Every pair of documents that a link joins."""
-        return list(self._ask(lambda view: view.once("links", linking.edges)))
+        return list(self._query(lambda view: view.cached("links", links.edges)))
 
     def orphans(self) -> list[Record]:
         """Documents that no other document links to."""
-        return list(self._ask(lambda view: view.once("orphans", linking.orphans)))
+        return list(self._query(lambda view: view.cached("orphans", links.orphans)))
 
     def broken(self, address: Address | None = None) -> list[ResolvedLink]:
         """Links that lead nowhere."""
         if address is not None:
-            return self._ask(lambda view: linking.broken_links(view.connection, view.lookup(self._store), address))
-        return self._ask(self._broken)
+            return self._query(lambda view: links.broken_links(view.connection, view.lookup(self._store), address))
+        return self._query(self._broken)
 
     def findings(self) -> list[Record]:
         """Records that have findings; for a file that cannot be read, one that says so."""
-        return self._ask(lambda view: listing.records_with_findings(view.connection))
+        return self._query(lambda view: listing.records_with_findings(view.connection))
 
     def document(self, address: Address) -> Document:
         """The document read and parsed now."""
@@ -239,22 +239,22 @@ class LocalIndex:
     def close(self) -> None:
         """Release everything."""
         self._updates.close()
-        self._dating.close()
-        self._moving.close()
+        self._date_updater.close()
+        self._flush_worker.close()
         self._open.close()
 
     def _update(self, addresses: Sequence[Address]) -> None:
         # Who watches the folder must not take a write of this process for one from outside.
-        with self._telling.held():
-            outcome = self._take_few([address.path for address in addresses])
-            news = self._telling.news([*addresses, *outcome.changed])
-        self._dating.poke()
-        self._telling.tell(news)
+        with self._notifier.held():
+            outcome = self._ingest_few([address.path for address in addresses])
+            news = self._notifier.changed([*addresses, *outcome.changed])
+        self._date_updater.wake()
+        self._notifier.notify(news)
 
-    def _broken(self, view: View) -> list[ResolvedLink]:
-        lost = view.lost(self._store)
+    def _broken(self, view: IndexView) -> list[ResolvedLink]:
+        lost = view.broken_links(self._store)
         # Other files come without the index being told.
-        return lost.without(view.presence.among(lost.places))
+        return lost.without(view.path_existence.existing(lost.candidate_paths))
 
     def _sync(self, progress: Progress | None) -> Outcome:
         def tell(done: int, total: int) -> None:
@@ -262,82 +262,82 @@ class LocalIndex:
             if progress:
                 progress(done, total)
 
-        outcome = self._open.use(lambda halves: halves.intake.take_scanned(tell))
+        outcome = self._open.use(lambda files: files.ingest.ingest_scanned(tell))
         if not self._ready.is_set():
-            keep_what_is_there()
-            self._telling.begin()
+            freeze_objects()
+            self._notifier.start()
         self._ready.set()
-        self._dating.poke()
+        self._date_updater.wake()
         return outcome
 
-    def _take_in(self, changes: Changes, on_change: Callable[[Sequence[Address]], None] | None) -> None:
-        documents, others = changes.documents, changes.others
+    def _ingest(self, changes: FileChanges, on_change: Callable[[Sequence[Address]], None] | None) -> None:
+        documents, others = changes.documents, changes.other_files
         outcome = Outcome()
         if changes.history:
-            self._dating.poke()
+            self._date_updater.wake()
         if (
             changes.scan
-            or len(documents) > FEW_FILES
-            or self._ask(lambda view: listing.any_below(view.connection, others))
+            or len(documents) > MAX_SMALL_UPDATE
+            or self._query(lambda view: listing.any_below(view.connection, others))
         ):
             outcome = self._sync(None)
             documents = list(dict.fromkeys([*documents, *outcome.changed]))
         elif documents:
             # Mostly they are in already: whoever writes through a server indexes what it wrote.
             paths = [address.path for address in documents]
-            differing = self._open.use(lambda halves: halves.intake.differing(paths))
+            differing = self._open.use(lambda files: files.ingest.differing(paths))
             if differing:
-                outcome = self._take_few(differing)
-                self._dating.poke()
+                outcome = self._ingest_few(differing)
+                self._date_updater.wake()
         if others:
-            self._open.use(lambda halves: halves.intake.take_others(others))
-        news = self._telling.news([*documents, *outcome.changed])
+            self._open.use(lambda files: files.ingest.resolve_other_files(others))
+        news = self._notifier.changed([*documents, *outcome.changed])
         if on_change and news:
             on_change(news)
-        self._telling.tell(news)
+        self._notifier.notify(news)
 
-    def _take_few(self, paths: Sequence[str]) -> Outcome:
-        outcome = self._open.use(lambda halves: halves.intake.take_few(paths))
-        if outcome.full:
-            self._moving.poke()
+    def _ingest_few(self, paths: Sequence[str]) -> Outcome:
+        outcome = self._open.use(lambda files: files.ingest.ingest_few(paths))
+        if outcome.flush_due:
+            self._flush_worker.wake()
         return outcome
 
-    def _filled(self, halves: Halves) -> None:
+    def _filled(self, files: IndexFiles) -> None:
         """Fill an index that was opened again, where it is new."""
-        with halves.catalogue.reading() as connection:
+        with files.catalogue.reading() as connection:
             complete = read_meta(connection, "complete")
         if not complete and self._ready.is_set():
-            halves.intake.take_scanned(None)
-        self._dating.poke()
+            files.ingest.ingest_scanned(None)
+        self._date_updater.wake()
 
-    def _move(self) -> None:
+    def _flush(self) -> None:
         """Move what waits into the full text; what cannot be moved now stays where it is searched as well."""
-        halves = self._open.halves
+        files = self._open.files
         try:
-            if halves.current:
-                halves.intake.flush()
-        except (KnowledgeError, OSError, *DAMAGE):
-            if halves is self._open.halves and halves.current:
+            if files.current:
+                files.ingest.flush()
+        except (KnowledgeError, OSError, *DAMAGE_ERRORS):
+            if files is self._open.files and files.current:
                 log.warning("%s: changed documents wait for the full text", self._store.name, exc_info=True)
 
     def _revision_at(self, address: Address) -> str:
         record = self._ask_now(lambda view: record_at(view.connection, address.path))
         return record.revision if record else ""
 
-    def _comings(self) -> int:
+    def _membership_version(self) -> int:
         return self._ask_now(lambda view: read_number(view.connection, "comings"))
 
     def _wait_dated(self, filter_: Filter, sort: str) -> None:
         bounds = (filter_.created_from, filter_.created_to, filter_.updated_from, filter_.updated_to)
         if sort in {"created", "updated"} or any(bounds):
-            self._dating.wait(DATED_SECONDS)
+            self._date_updater.wait(DATES_WAIT_SECONDS)
 
-    def _with_fields(self, view: View, filter_: Filter) -> list[int] | None:
+    def _with_fields(self, view: IndexView, filter_: Filter) -> list[int] | None:
         """The documents that pass what only the full text knows of a filter, None where that is nothing."""
-        asked = Filter(fields=filter_.fields, stated=filter_.stated)
+        asked = Filter(fields=filter_.fields, dates=filter_.dates)
         return None if asked == Filter() else view.search().keys(asked)
 
-    def _ask(self, question: Callable[[View], Given]) -> Given:
+    def _query(self, question: Callable[[IndexView], Result]) -> Result:
         """An answer that holds every write of this process.
 
         Raises:
@@ -348,9 +348,9 @@ class LocalIndex:
             raise IndexingError(said, kind="index", hint="Try again in a few seconds.")
         return self._ask_now(question)
 
-    def _ask_now(self, question: Callable[[View], Given]) -> Given:
-        def work(halves: Halves) -> Given:
-            with halves.view() as view:
+    def _ask_now(self, question: Callable[[IndexView], Result]) -> Result:
+        def work(files: IndexFiles) -> Result:
+            with files.view() as view:
                 return question(view)
 
         return self._open.use(work)

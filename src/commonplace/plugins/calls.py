@@ -21,7 +21,7 @@ START_SECONDS = 5.0
 """How long each method may take that says what a plugin offers."""
 ALL_SECONDS = 30.0
 """How long a start waits in all for plugins that do not return in these times."""
-LEAST_SECONDS = 0.5
+MIN_SECONDS = 0.5
 """What each call may take when that is used up."""
 HOOK_SECONDS = 5.0
 """How long a write, check or orientation waits for one function of a plugin."""
@@ -29,7 +29,7 @@ TOOL_SECONDS = 60.0
 """How long a plugin's tool, prompt or resource may take; time in which it waits for the client does not count."""
 LOOK_SECONDS = 0.1
 """Between two looks whether the client of a call is still there."""
-MOST_WAITING = 1_000
+MAX_WAITING = 1_000
 """Calls after writes that wait for one plugin."""
 
 T = TypeVar("T")
@@ -45,7 +45,7 @@ class OverdueError(Exception):
         """Why nobody waits for it, where that is not the time."""
 
 
-class Patience:
+class StartBudget:
     """How long one start still waits for plugins; safe enough from several threads, as it only ever shrinks."""
 
     def __init__(self) -> None:
@@ -53,33 +53,33 @@ class Patience:
 
     def of(self, seconds: float) -> float:
         """How long a call may take that usually has so many seconds."""
-        return min(seconds, max(self._left, LEAST_SECONDS))
+        return min(seconds, max(self._left, MIN_SECONDS))
 
-    def lost(self, seconds: float) -> None:
+    def count_timeout(self, seconds: float) -> None:
         """Count a call that was waited for in vain."""
         self._left -= seconds
 
 
-def bounded(function: Callable[[], T], seconds: float) -> Future[T]:
+def call_with_timeout(function: Callable[[], T], seconds: float) -> Future[T]:
     """Call a function in a thread of its own; what it raises is in the result.
 
     Raises:
         OverdueError: it is not done within so many seconds.
     """
-    outcome = begun(function)
+    outcome = start_call(function)
     if wait((outcome,), seconds).not_done:
         raise OverdueError(outcome)
     return outcome
 
 
-def begun(function: Callable[[], T]) -> Future[T]:
+def start_call(function: Callable[[], T]) -> Future[T]:
     """Begin to call a function, in a thread that ends with the process."""
     outcome: Future[T] = Future()
     threading.Thread(target=copy_context().run, args=(_settle, outcome, function), name="plugin", daemon=True).start()
     return outcome
 
 
-class Deliveries:
+class DeliveryQueue:
     """Calls of a plugin's functions after writes: in their order, in one thread, for which no write waits long."""
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ class Deliveries:
 
     def deliver(self, function: Callable[[], object], seconds: float) -> Future[object] | None:
         """Call a function after all earlier ones, and wait for it; None where too many wait already."""
-        if self._waiting.qsize() >= MOST_WAITING:
+        if self._waiting.qsize() >= MAX_WAITING:
             return None
         outcome: Future[object] = Future()
         context = copy_context()
@@ -176,7 +176,7 @@ class _Relay:
         return answer.result()
 
 
-def conversing(
+def call_with_client(
     function: Callable[[Peer], T], peer: Peer, seconds: float, go_on: Callable[[], None] = lambda: None
 ) -> Future[T]:
     """Call a function for a client, as `bounded` does; every question to the client gives it new time.
@@ -191,7 +191,7 @@ def conversing(
         OverdueError: it takes too long, or the client has gone.
     """
     relay = _Relay(SimpleQueue(), peer, threading.Event())
-    outcome = begun(lambda: function(relay))
+    outcome = start_call(lambda: function(relay))
     outcome.add_done_callback(lambda _: relay.wanted.put(None))
     end = time.monotonic() + seconds
     while True:

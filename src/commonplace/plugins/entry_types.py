@@ -13,7 +13,17 @@ from typing import Annotated, ClassVar, Literal, Union, cast, get_args, get_orig
 
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.schema import EntryType, entry_type_of
-from commonplace.plugins.values import Tell, WrongValueError, is_name, items, kind_of, named, plain, plain_object, wrong
+from commonplace.plugins.values import (
+    FaultSink,
+    WrongValueError,
+    is_name,
+    items,
+    kind_of,
+    named,
+    plain,
+    plain_object,
+    wrong,
+)
 
 EXPECTED = "a dict of names and types, each a dict as in kb.yaml, a class or an object"
 DECLARED = ("description", "required", "optional", "subdirectory", "file_pattern", "ai_instructions", "fields")
@@ -33,7 +43,7 @@ KINDS: Mapping[object, str] = {
 }  # fmt: skip
 
 
-def entry_types(value: object, tell: Tell) -> dict[str, EntryType]:
+def entry_types(value: object, tell: FaultSink) -> dict[str, EntryType]:
     """The types by name; what is none is told and left out.
 
     Raises:
@@ -48,7 +58,7 @@ def entry_types(value: object, tell: Tell) -> dict[str, EntryType]:
     return found
 
 
-def _named(value: object, tell: Tell) -> list[tuple[str, object]]:
+def _named(value: object, tell: FaultSink) -> list[tuple[str, object]]:
     if isinstance(value, Mapping):
         return named(cast("object", value), EXPECTED, tell)
     found: list[tuple[str, object]] = []

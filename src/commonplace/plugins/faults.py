@@ -14,15 +14,15 @@ from typing import cast
 
 log = logging.getLogger(__name__)
 
-FILE = "plugin-faults.json"
+FAULTS_FILE = "plugin-faults.json"
 """In the state folder: what servers met, for `doctor`, which is another process."""
-MOST_OF_ONE = 50
+MAX_PER_PLUGIN = 50
 """Faults of one plugin that are kept and logged."""
-KEPT_SECONDS = 7 * 86_400.0
+RETENTION_SECONDS = 7 * 86_400.0
 """How long the file keeps a fault that is not met again."""
-MOST_KEPT = 500
+MAX_STORED_FAULTS = 500
 """Faults in the file."""
-MOST_TEXT = 300
+MAX_TEXT_CHARS = 300
 """Characters of a message."""
 
 
@@ -59,9 +59,9 @@ class Faults:
             message: What is wrong, and what is expected.
             in_call: Whether a call met it, so that who only loads the plugin does not.
         """
-        fault = Fault(plugin, hook, message[:MOST_TEXT])
+        fault = Fault(plugin, hook, message[:MAX_TEXT_CHARS])
         with self._lock:
-            if fault in self._known or sum(one.plugin == plugin for one in self._known) >= MOST_OF_ONE:
+            if fault in self._known or sum(one.plugin == plugin for one in self._known) >= MAX_PER_PLUGIN:
                 return
             self._known[fault] = None
         log.warning("plugin %s: %s", plugin, fault)
@@ -74,13 +74,13 @@ class Faults:
         with self._lock:
             return tuple(self._known)
 
-    def keep_in(self, folder: Path) -> None:
-        """Write every fault that calls meet from now on to the file of a folder, for `kept_in`."""
+    def store_in(self, folder: Path) -> None:
+        """Write every fault that calls meet from now on to the file of a folder, for `stored_in`."""
         self._folder = folder
 
-    def kept_in(self, folder: Path) -> list[Fault]:
+    def stored_in(self, folder: Path) -> list[Fault]:
         """The faults of these very plugins that calls in any process met within the last days."""
-        rows = _read(folder / FILE).items()
+        rows = _read(folder / FAULTS_FILE).items()
         return [fault for fault, (stamp, _) in rows if self.stamps.get(fault.plugin) == stamp]
 
 
@@ -89,12 +89,12 @@ _KEEPING = threading.Lock()
 
 def _keep(folder: Path, fault: Fault, stamp: str) -> None:
     """Add a fault to the file; one that cannot be written is in the log all the same."""
-    file = folder / FILE
+    file = folder / FAULTS_FILE
     with _KEEPING, suppress(OSError):
         kept = _read(file) | {fault: (stamp, time.time())}
-        rows = [{**asdict(one), "stamp": of, "met": met} for one, (of, met) in list(kept.items())[-MOST_KEPT:]]
+        rows = [{**asdict(one), "stamp": of, "met": met} for one, (of, met) in list(kept.items())[-MAX_STORED_FAULTS:]]
         folder.mkdir(parents=True, exist_ok=True)
-        beside = folder / f".{FILE}.{os.getpid()}"
+        beside = folder / f".{FAULTS_FILE}.{os.getpid()}"
         beside.write_text(json.dumps(rows), encoding="utf-8")
         beside.replace(file)
 
@@ -110,7 +110,11 @@ def _read(file: Path) -> dict[Fault, tuple[str, float]]:
         values = cast("dict[str, object]", row) if isinstance(row, dict) else {}
         texts = [values.get(name) for name in ("plugin", "hook", "message", "stamp")]
         met = values.get("met")
-        if all(isinstance(one, str) for one in texts) and isinstance(met, float) and met > time.time() - KEPT_SECONDS:
+        if (
+            all(isinstance(one, str) for one in texts)
+            and isinstance(met, float)
+            and met > time.time() - RETENTION_SECONDS
+        ):
             plugin, hook, message, stamp = cast("list[str]", texts)
             found[Fault(plugin, hook, message)] = (stamp, met)
     return found

@@ -10,18 +10,18 @@ from dataclasses import dataclass
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import NotFoundError
 from commonplace.domain.json import JsonObject
-from commonplace.domain.nearness import Mode
 from commonplace.domain.query import Filter, ListQuery, SearchQuery
-from commonplace.services.collections import Collection, Collections, Found
-from commonplace.services.linking import Neighbour, distinct, incoming, outgoing
+from commonplace.domain.similarity import SearchMode
+from commonplace.services.collections import Collection, Collections, FoundDocument
+from commonplace.services.links import LinkedDocument, distinct, incoming, outgoing
 from commonplace.services.listing import list_documents
-from commonplace.services.searching import search
+from commonplace.services.searches import search
 
 _SEEN: ContextVar[Collections | None] = ContextVar("_SEEN", default=None)
 """The collections that the caller may see, while a plugin serves a call."""
 
 
-_Neighbours = Callable[[Collections, Collection, Address], list[Neighbour]]
+_Neighbours = Callable[[Collections, Collection, Address], list[LinkedDocument]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +34,14 @@ class OpenIndex:
     collections: Callable[[], Collections]
 
     def search(
-        self, text: str, kb_name: str | None = None, limit: int = 20, *, mode: Mode = "keyword"
+        self, text: str, kb_name: str | None = None, limit: int = 20, *, mode: SearchMode = "keyword"
     ) -> list[JsonObject]:
         """Rows of the entries that match, best first; `*` matches every entry."""
         if text.strip() == "*":
             return self.list(kb_name, limit)
-        chosen = self._seen().chosen(kb_name)
+        chosen = self._seen().select(kb_name)
         hits = search(chosen, SearchQuery(text=text, limit=limit), mode).hits
-        return [_row(Found(hit.collection, hit.hit.record)) for hit in hits]
+        return [_row(FoundDocument(hit.collection, hit.hit.record)) for hit in hits]
 
     def get(self, entry_id: str, kb_name: str | None = None) -> JsonObject:
         """The row and text of an entry.
@@ -65,7 +65,7 @@ class OpenIndex:
     ) -> list[JsonObject]:
         """Rows of entries by path, of one type or of all."""
         filter_ = Filter(types=(entry_type,) if entry_type else ())
-        page = list_documents(self._seen().chosen(kb_name), ListQuery(filter=filter_, limit=limit, offset=offset))
+        page = list_documents(self._seen().select(kb_name), ListQuery(filter=filter_, limit=limit, offset=offset))
         return [_row(found) for found in page.found]
 
     def get_outlinks(self, entry_id: str, kb_name: str | None = None) -> list[JsonObject]:
@@ -104,7 +104,7 @@ def seeing(collections: Collections) -> Generator[None]:
         _SEEN.reset(token)
 
 
-def _row(found: Found) -> JsonObject:
+def _row(found: FoundDocument) -> JsonObject:
     record = found.record
     return {
         **record.frontmatter,

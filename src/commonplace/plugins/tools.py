@@ -13,18 +13,18 @@ from jsonschema.exceptions import SchemaError, ValidationError
 
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import Json, JsonObject
-from commonplace.faces.mcp.dialect import TIERS, Blocks, Bound, Call, Schema, Shown, Tier, Tool
 from commonplace.faces.mcp.peers import Peer
-from commonplace.plugins.loading import Plugin, Plugins
+from commonplace.faces.mcp.toolset import TIERS, BoundHandler, Call, ContentBlocks, JsonSchema, Tier, Tool, ToolResult
+from commonplace.plugins.loader import Plugin, Plugins
 from commonplace.plugins.open_index import seeing
-from commonplace.plugins.values import Tell, WrongValueError, function, items, named, plain_object, text
+from commonplace.plugins.values import FaultSink, WrongValueError, function, items, named, plain_object, text
 
 HOOK = "get_mcp_tools"
 EXPECTED = "a dict of names and dicts with description, inputSchema and handler"
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 """Names of tools, as the protocol allows them."""
 
-Run = Callable[[Call, JsonObject], Shown]
+Run = Callable[[Call, JsonObject], ToolResult]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class _Declared:
 
     name: str
     description: str
-    schema: Schema
+    schema: JsonSchema
     answer: Callable[..., object]
     converses: bool
 
@@ -56,12 +56,12 @@ def _tools_of(plugin: Plugin) -> list[tuple[_Declared, Tier]]:
     """Each tool at the lowest tier that returns it."""
     rows: dict[str, tuple[_Declared, Tier]] = {}
     for tier in TIERS:
-        for declared in plugin.offered(HOOK, _checked_tools, [], tier):
+        for declared in plugin.hook_result(HOOK, _checked_tools, [], tier):
             rows.setdefault(declared.name, (declared, tier))
     return list(rows.values())
 
 
-def _checked_tools(value: object, tell: Tell) -> list[_Declared]:
+def _checked_tools(value: object, tell: FaultSink) -> list[_Declared]:
     found: list[_Declared] = []
     for name, body in named(value, EXPECTED, tell):
         try:
@@ -100,14 +100,14 @@ def _tool(plugin: Plugin, declared: _Declared, tier: Tier) -> Tool:
         name=declared.name,
         title=declared.name.replace("_", " ").capitalize(),
         description=declared.description,
-        bound=Bound(lambda: {"properties": dict[str, Json](), **declared.schema}, checked),
+        handler=BoundHandler(lambda: {"properties": dict[str, Json](), **declared.schema}, checked),
         output_schema=None if declared.converses else {"type": "object"},
         tier=tier,
         asks=declared.converses,
     )
 
 
-def _checked(validator: Draft202012Validator, run: Run, call: Call, arguments: JsonObject) -> Shown:
+def _checked(validator: Draft202012Validator, run: Run, call: Call, arguments: JsonObject) -> ToolResult:
     found = cast("Iterator[ValidationError]", validator.iter_errors(dict(arguments)))  # pyright: ignore[reportUnknownMemberType]
     problems = [f"{'.'.join(map(str, error.path)) or '(arguments)'}: {error.message}" for error in found]
     if problems:
@@ -116,19 +116,19 @@ def _checked(validator: Draft202012Validator, run: Run, call: Call, arguments: J
         return run(call, dict(arguments))
 
 
-def _handle(plugin: Plugin, declared: _Declared, call: Call, arguments: JsonObject) -> Shown:
+def _handle(plugin: Plugin, declared: _Declared, call: Call, arguments: JsonObject) -> ToolResult:
     def answer(_: Peer) -> JsonObject:
         return plain_object(declared.answer(arguments), "a dict as the answer of a tool")
 
     return plugin.serve(declared.name, answer, call)
 
 
-def _converse(plugin: Plugin, declared: _Declared, call: Call, arguments: JsonObject) -> Shown:
-    def answer(client: Peer) -> str | Blocks:
+def _converse(plugin: Plugin, declared: _Declared, call: Call, arguments: JsonObject) -> ToolResult:
+    def answer(client: Peer) -> str | ContentBlocks:
         said = declared.answer(arguments, client)
         if isinstance(said, str):
             return text(said, "the answer")
         blocks = items(said, "text or a list of content blocks as the answer of a tool")
-        return Blocks(tuple(plain_object(block, "a content block as a dict") for block in blocks))
+        return ContentBlocks(tuple(plain_object(block, "a content block as a dict") for block in blocks))
 
     return plugin.serve(declared.name, answer, call)

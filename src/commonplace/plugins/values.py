@@ -15,18 +15,18 @@ from typing import TypeAlias, TypeVar, cast
 
 from commonplace.domain.json import Json
 
-MOST_ITEMS = 10_000
+MAX_ITEMS = 10_000
 """Items of a mapping or list."""
-DEEPEST = 32
+MAX_DEPTH = 32
 """Mappings and lists within each other."""
-MOST_INTEGER = 2**63
-MOST_NAME = 200
+MAX_INTEGER = 2**63
+MAX_NAME = 200
 """Characters of a name."""
-MOST_SHOWN = 60
+MAX_SHOWN_CHARS = 60
 """Characters of a name that a message repeats."""
 
 _Item = TypeVar("_Item")
-Tell: TypeAlias = Callable[[str], None]
+FaultSink: TypeAlias = Callable[[str], None]
 """Says that one item is left out, and why."""
 
 
@@ -49,15 +49,15 @@ def kind_of(value: object) -> str:
     if value is None or isinstance(value, bool):
         return str(value)
     if isinstance(value, type):
-        return f"the class {value.__name__[:MOST_SHOWN]}"
+        return f"the class {value.__name__[:MAX_SHOWN_CHARS]}"
     if inspect.isroutine(value):
         return "a function"
-    return f"a value of type {type(value).__name__[:MOST_SHOWN]}"
+    return f"a value of type {type(value).__name__[:MAX_SHOWN_CHARS]}"
 
 
 def shown(value: object) -> str:
     """A name in a message."""
-    return repr(value[:MOST_SHOWN]) if isinstance(value, str) else kind_of(value)
+    return repr(value[:MAX_SHOWN_CHARS]) if isinstance(value, str) else kind_of(value)
 
 
 def pairs(value: object, expected: str) -> list[tuple[object, object]]:
@@ -82,7 +82,7 @@ def items(value: object, expected: str) -> list[object]:
     return _few(cast("Iterable[object]", value))
 
 
-def named(value: object, expected: str, tell: Tell) -> list[tuple[str, object]]:
+def named(value: object, expected: str, tell: FaultSink) -> list[tuple[str, object]]:
     """The items of a mapping whose keys are names; others are left out.
 
     Raises:
@@ -94,14 +94,14 @@ def named(value: object, expected: str, tell: Tell) -> list[tuple[str, object]]:
             kept.append((cast("str", key), one))
         else:
             tell(
-                f"the name of an item is {shown(key)}; expected a text of 1 to {MOST_NAME} characters that can be shown"
+                f"the name of an item is {shown(key)}; expected a text of 1 to {MAX_NAME} characters that can be shown"
             )
     return kept
 
 
 def is_name(value: object) -> bool:
     """Whether a value can name something."""
-    return isinstance(value, str) and 0 < len(value) <= MOST_NAME and value.isprintable() and bool(value.strip())
+    return isinstance(value, str) and 0 < len(value) <= MAX_NAME and value.isprintable() and bool(value.strip())
 
 
 def text(value: object, what: str) -> str:
@@ -123,8 +123,8 @@ def plain(value: object, depth: int = 0) -> Json:
     Raises:
         WrongValueError: it holds what JSON has not, or is too deep or too large.
     """
-    if depth > DEEPEST:
-        raise WrongValueError(f"it is deeper than {DEEPEST} levels; expected less")
+    if depth > MAX_DEPTH:
+        raise WrongValueError(f"it is deeper than {MAX_DEPTH} levels; expected less")
     if isinstance(value, Enum):
         return plain(value.value, depth + 1)
     if isinstance(value, Mapping):
@@ -171,7 +171,7 @@ def _scalar(value: object) -> Json:
     if isinstance(value, str):
         return _clean(value)
     if isinstance(value, int):
-        if abs(value) > MOST_INTEGER:
+        if abs(value) > MAX_INTEGER:
             raise WrongValueError("a whole number of more than 64 bits; expected a smaller one")
         return int(value)
     if isinstance(value, float):
@@ -193,7 +193,7 @@ def _clean(value: str) -> str:
 
 
 def _few(found: Iterable[_Item]) -> list[_Item]:
-    kept = list(islice(found, MOST_ITEMS + 1))
-    if len(kept) > MOST_ITEMS:
-        raise WrongValueError(f"more than {MOST_ITEMS:,} items; expected fewer")
+    kept = list(islice(found, MAX_ITEMS + 1))
+    if len(kept) > MAX_ITEMS:
+        raise WrongValueError(f"more than {MAX_ITEMS:,} items; expected fewer")
     return kept

@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING
 
 from commonplace.domain.addresses import Address, parse_document_address
 from commonplace.domain.errors import IndexingError, InvalidInputError, NotFoundError
-from commonplace.services.extending import NONE, Extensions
+from commonplace.services.extensions import NO_EXTENSIONS, Extensions
 
 if TYPE_CHECKING:  # a server answers its client before it loads them
-    from commonplace.domain.meaning.ports import Meaning
     from commonplace.domain.ports import Index, Progress, Store
     from commonplace.domain.query import Record
+    from commonplace.domain.semantic.ports import SemanticIndex
 
 log = logging.getLogger(__name__)
 
-MAX_NEAREST = 3
+MAX_NEAREST_IDS = 3
 """How many near names an error suggests."""
 NEW_FILE_SECONDS = 1.0
 """How long the indexing of a file that the index was not told of is waited for."""
-STEP = 1.0
+PROGRESS_SECONDS = 1.0
 """Seconds between two reports while waiting for an index."""
 
 
@@ -38,14 +38,14 @@ class Collection:
     """Unique among the open collections."""
     store: Store
     index: Index
-    extensions: Extensions = NONE
+    extensions: Extensions = NO_EXTENSIONS
     """What plugins add."""
-    meaning: Meaning | None = None
+    semantic_index: SemanticIndex | None = None
     """Its documents by what they mean; None where that is switched off."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundDocument:
     """A document and the collection that it is in."""
 
     collection: Collection
@@ -95,18 +95,18 @@ class Collections:
             f"There is no collection named {name!r}. Open: {', '.join(names)}.",
             kind="collection",
             hint="Give one of the open collections.",
-            nearest=get_close_matches(name, names, MAX_NEAREST),
+            nearest=get_close_matches(name, names, MAX_NEAREST_IDS),
         )
 
     def only(self, names: frozenset[str]) -> Collections:
         """A view in which just the collections of these names exist."""
         return Collections(lambda: [collection for collection in self.members if collection.name in names])
 
-    def chosen(self, name: str | None) -> tuple[Collection, ...]:
+    def select(self, name: str | None) -> tuple[Collection, ...]:
         """The named collection alone, or all of them without a name."""
         return (self.get(name),) if name else self.members
 
-    def locate(self, reference: str, name: str | None = None) -> Found:
+    def locate(self, reference: str, name: str | None = None) -> FoundDocument:
         """The document with this id or path, in the named collection or the first that has it.
 
         Raises:
@@ -114,19 +114,19 @@ class Collections:
                 documents that have this id.
             StorageError: it is there and cannot be read.
         """
-        chosen = self.chosen(name)
+        chosen = self.select(name)
         for collection in chosen:
             record = record_of(collection.index, reference)
             if record is not None:
-                return Found(collection, record)
+                return FoundDocument(collection, record)
         for collection in chosen:
             paths = [record.address.path for record in collection.index.by_id(reference)]
             if paths:
                 raise _ambiguous(reference, collection.name, sorted(paths))
             unseen = _record_of_new_file(collection, reference)
             if unseen is not None:
-                return Found(collection, unseen)
-        nearest = [near for collection in chosen for near in collection.index.nearest(reference)][:MAX_NEAREST]
+                return FoundDocument(collection, unseen)
+        nearest = [near for collection in chosen for near in collection.index.nearest(reference)][:MAX_NEAREST_IDS]
         where = f" in {name!r}" if name else ""
         raise NotFoundError(
             f"There is no document {reference!r}{where}.",
@@ -158,10 +158,10 @@ class Collections:
             while True:
                 left = deadline - time.monotonic()
                 try:
-                    collection.index.wait_ready(max(0.0, min(STEP, left)))
+                    collection.index.wait_ready(max(0.0, min(PROGRESS_SECONDS, left)))
                     break
                 except IndexingError as error:
-                    if left <= STEP:
+                    if left <= PROGRESS_SECONDS:
                         raise
                     progress(_number(error, "done"), _number(error, "total"))
 
@@ -172,7 +172,7 @@ def _ambiguous(reference: str, name: str, paths: Sequence[str]) -> NotFoundError
         kind="document",
         hint="Give the path of one of them.",
         reference=reference,
-        nearest=list(paths[:MAX_NEAREST]),
+        nearest=list(paths[:MAX_NEAREST_IDS]),
     )
 
 

@@ -8,24 +8,24 @@ from typing import TypeVar
 
 from commonplace.domain.documents import Document, Section
 from commonplace.domain.errors import NotFoundError
-from commonplace.domain.excerpts import excerpt, words_of
-from commonplace.domain.meaning.chunks import TARGET
-from commonplace.domain.nearness import Mode
+from commonplace.domain.excerpts import excerpt, query_words
 from commonplace.domain.query import Record, SearchQuery
+from commonplace.domain.semantic.chunks import TARGET_CHARS
+from commonplace.domain.similarity import SearchMode
 from commonplace.services.collections import Collection
-from commonplace.services.searching import FoundHit, search
+from commonplace.services.searches import FoundHit, search
 
-CHARACTERS = 4
+CHARACTERS_PER_TOKEN = 4
 """What a token is counted as: characters of compact JSON."""
-DOCUMENTS = 12
+MAX_EVIDENCE_DOCUMENTS = 12
 """How many documents are looked into."""
-SECTIONS = 5
+MAX_EVIDENCE_SECTIONS = 5
 """How many sections of each."""
-SHARE = 0.4
+MAX_DOCUMENT_SHARE = 0.4
 """The part of the room that one section may take."""
-LEAST = 600
+MIN_CHARACTERS = 600
 """Characters that it may take in any case."""
-USEFUL = 200
+MIN_USEFUL_CHARACTERS = 200
 """Characters of text below which a section is rather left out."""
 DOCUMENT_WEIGHT = 0.3
 """What a document's own place counts beside its section's."""
@@ -34,7 +34,7 @@ Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class EvidenceSection:
     """A section that answers."""
 
     collection: Collection
@@ -49,7 +49,7 @@ class Evidence:
     score: float
 
 
-def gather(collections: Sequence[Collection], query: SearchQuery, mode: Mode) -> list[Evidence]:
+def gather(collections: Sequence[Collection], query: SearchQuery, mode: SearchMode) -> list[EvidenceSection]:
     """The sections that answer, best first, each with its whole text.
 
     Args:
@@ -60,15 +60,15 @@ def gather(collections: Sequence[Collection], query: SearchQuery, mode: Mode) ->
     Raises:
         InvalidInputError, UnavailableError: as `searching.search`.
     """
-    asked = replace(query, offset=0, limit=DOCUMENTS, sections=SECTIONS, snippet=0)
+    asked = replace(query, offset=0, limit=MAX_EVIDENCE_DOCUMENTS, sections=MAX_EVIDENCE_SECTIONS, snippet=0)
     hits = search(collections, asked, mode).hits
     best = max((found.hit.score for found in hits), default=0.0) or 1.0
     found = [evidence for hit in hits for evidence in _sections(hit, hit.hit.score / best)]
     return sorted(found, key=lambda one: -one.score)
 
 
-def fitted(
-    found: Sequence[Evidence], question: str, room: int, show: Callable[[Evidence, str], tuple[Row, int]]
+def fit(
+    found: Sequence[EvidenceSection], question: str, room: int, show: Callable[[EvidenceSection, str], tuple[Row, int]]
 ) -> list[Row]:
     """As many of the best sections as there is room for.
 
@@ -78,15 +78,15 @@ def fitted(
         room: Characters.
         show: How a section with a text is shown, and how many characters that takes.
     """
-    words = words_of(question)
-    most = max(LEAST, int(SHARE * room))
+    words = query_words(question)
+    most = max(MIN_CHARACTERS, int(MAX_DOCUMENT_SHARE * room))
     rows: list[Row] = []
     for one in found:
         text = excerpt(one.text, words, most)
         row, size = show(one, text)
-        while size > room and len(text) > USEFUL:
+        while size > room and len(text) > MIN_USEFUL_CHARACTERS:
             # Escaped characters take more room than they have, so it is cut by what is shown.
-            text = excerpt(text, words, max(len(text) - max(size - room, 16), USEFUL - 1))
+            text = excerpt(text, words, max(len(text) - max(size - room, 16), MIN_USEFUL_CHARACTERS - 1))
             row, size = show(one, text)
         if size <= room and (text or not one.text):
             rows.append(row)
@@ -94,7 +94,7 @@ def fitted(
     return rows
 
 
-def _sections(found: FoundHit, place: float) -> Iterator[Evidence]:
+def _sections(found: FoundHit, place: float) -> Iterator[EvidenceSection]:
     """The sections of a document that answer."""
     hit = found.hit
     try:
@@ -111,7 +111,7 @@ def _sections(found: FoundHit, place: float) -> Iterator[Evidence]:
         anchors = tuple(document.sections[at].anchor for at in sorted(ordinals))
         of = document.sections[section.ordinal]
         score = DOCUMENT_WEIGHT * place + (1 - DOCUMENT_WEIGHT) * place * section.score / highest
-        yield Evidence(found.collection, hit.record, of.path, of.anchor, text, anchors, score)
+        yield EvidenceSection(found.collection, hit.record, of.path, of.anchor, text, anchors, score)
 
 
 def _text(document: Document, ordinal: int) -> tuple[str, set[int]]:
@@ -120,7 +120,7 @@ def _text(document: Document, ordinal: int) -> tuple[str, set[int]]:
     first = document.sections[ordinal]
     end, ordinals = first.end, {ordinal}
     for section in document.sections[ordinal + 1 :]:
-        if section.end - first.content > TARGET or not _below(first, section):
+        if section.end - first.content > TARGET_CHARS or not _below(first, section):
             break
         end = section.end
         ordinals.add(section.ordinal)

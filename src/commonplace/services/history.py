@@ -10,21 +10,21 @@ from commonplace.domain.changes import Commit, TrashItem
 from commonplace.domain.errors import AlreadyExistsError, ConflictError, GitError, InvalidInputError, NotFoundError
 from commonplace.domain.revisions import is_revision, require_revision, revision_of
 from commonplace.services.collections import Collection
-from commonplace.services.writing import ANY, Intent, Written
+from commonplace.services.writes import UNCONDITIONAL, WriteReceipt, WriteRequest
 
-Action: TypeAlias = Literal["created", "updated", "unchanged"]
+RestoreAction: TypeAlias = Literal["created", "updated", "unchanged"]
 
 
 @dataclass(frozen=True, slots=True)
-class Restored:
+class RestoreReport:
     """What bringing a document back did."""
 
-    written: Written
-    action: Action
+    written: WriteReceipt
+    action: RestoreAction
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class CollectionState:
     """The state of a collection that an answer came from."""
 
     collection: str
@@ -34,10 +34,10 @@ class Standing:
     """Of the index: grows with every change that it took in."""
 
 
-def standing(collection: Collection) -> Standing:
+def collection_state(collection: Collection) -> CollectionState:
     """Where a collection stands now."""
     history = collection.store.history
-    return Standing(collection.name, history.head() if history.available else "", collection.index.generation)
+    return CollectionState(collection.name, history.head() if history.available else "", collection.index.generation)
 
 
 def log(collection: Collection, address: Address | None, *, limit: int, offset: int = 0) -> list[Commit]:
@@ -55,8 +55,8 @@ def diff(collection: Collection, address: Address, old: str, new: str = "") -> s
 
 
 def restore(
-    collection: Collection, address: Address, at: str, intent: Intent = ANY, *, force: bool = False
-) -> Restored:
+    collection: Collection, address: Address, at: str, intent: WriteRequest = UNCONDITIONAL, *, force: bool = False
+) -> RestoreReport:
     """Write a document as it was at a commit, as any other write; nothing of the history goes.
 
     Args:
@@ -88,8 +88,8 @@ def restore(
         if current != content:
             transaction.put(address, content, keep=True)
     collection.index.update([address])
-    written = Written(address, revision_of(content), transaction.receipt.commit, created=current is None)
-    return Restored(written, "created" if current is None else "unchanged" if current == content else "updated")
+    written = WriteReceipt(address, revision_of(content), transaction.receipt.commit, created=current is None)
+    return RestoreReport(written, "created" if current is None else "unchanged" if current == content else "updated")
 
 
 def trashed(collection: Collection, reference: str, revision: str = "") -> TrashItem | None:
@@ -122,7 +122,9 @@ def trashed(collection: Collection, reference: str, revision: str = "") -> Trash
     return found[0] if found else None
 
 
-def bring_back(collection: Collection, item: TrashItem, to: Address, intent: Intent = ANY) -> Restored:
+def bring_back(
+    collection: Collection, item: TrashItem, to: Address, intent: WriteRequest = UNCONDITIONAL
+) -> RestoreReport:
     """Write an item of the trash as a new file; what is there is never overwritten. Then the item leaves the trash.
 
     Raises:
@@ -146,8 +148,8 @@ def bring_back(collection: Collection, item: TrashItem, to: Address, intent: Int
     collection.index.update([to])
     if trash:
         trash.discard(item)
-    written = Written(to, revision_of(content), transaction.receipt.commit, created=there is None)
-    return Restored(written, "created" if there is None else "unchanged")
+    written = WriteReceipt(to, revision_of(content), transaction.receipt.commit, created=there is None)
+    return RestoreReport(written, "created" if there is None else "unchanged")
 
 
 def last_commits(collection: Collection, address: Address) -> tuple[str, int] | None:

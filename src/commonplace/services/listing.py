@@ -9,35 +9,35 @@ from dataclasses import dataclass, replace
 from commonplace.domain.frontmatter import text_items
 from commonplace.domain.json import Json
 from commonplace.domain.query import Filter, ListQuery, Record, SortKey
-from commonplace.services.collections import Collection, Found
+from commonplace.services.collections import Collection, FoundDocument
 
-BATCH = 500
+BATCH_DOCUMENTS = 500
 """Records fetched at a time when all of them are walked."""
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class DocumentList:
     """A page of documents over all listed collections."""
 
-    found: tuple[Found, ...]
+    found: tuple[FoundDocument, ...]
     total: int
     """How many documents there are in all."""
 
 
-def list_documents(collections: Sequence[Collection], query: ListQuery) -> Listing:
+def list_documents(collections: Sequence[Collection], query: ListQuery) -> DocumentList:
     """A page of the documents of all the collections together, sorted as one list."""
     if len(collections) == 1:
         page = collections[0].index.list(query)
-        return Listing(tuple(Found(collections[0], record) for record in page.records), page.total)
-    found: list[Found] = []
+        return DocumentList(tuple(FoundDocument(collections[0], record) for record in page.records), page.total)
+    found: list[FoundDocument] = []
     total = 0
     reach = replace(query, offset=0, limit=query.offset + query.limit)
     for collection in collections:
         page = collection.index.list(reach)
         total += page.total
-        found += (Found(collection, record) for record in page.records)
+        found += (FoundDocument(collection, record) for record in page.records)
     found.sort(key=lambda one: sort_value(one.record, query.sort), reverse=query.descending)
-    return Listing(tuple(found[query.offset : query.offset + query.limit]), total)
+    return DocumentList(tuple(found[query.offset : query.offset + query.limit]), total)
 
 
 def every_document(collection: Collection, query: ListQuery | None = None) -> Iterator[Record]:
@@ -45,7 +45,7 @@ def every_document(collection: Collection, query: ListQuery | None = None) -> It
     query = query or ListQuery()
     offset = 0
     while True:
-        page = collection.index.list(replace(query, offset=offset, limit=BATCH))
+        page = collection.index.list(replace(query, offset=offset, limit=BATCH_DOCUMENTS))
         yield from page.records
         offset += len(page.records)
         if not page.records or offset >= page.total:

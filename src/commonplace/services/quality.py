@@ -14,11 +14,11 @@ from commonplace.domain.query import Record
 from commonplace.domain.rubric import meets
 from commonplace.domain.schema import Schema
 from commonplace.domain.validation import is_date, violations
-from commonplace.services import linking
-from commonplace.services.cataloguing import ASSESSMENT_TYPE, schema_of
+from commonplace.services import links
 from commonplace.services.collections import Collection, Collections
-from commonplace.services.extending import DEFAULT_TYPE
+from commonplace.services.extensions import DEFAULT_TYPE
 from commonplace.services.listing import every_document
+from commonplace.services.typed_entries import ASSESSMENT_TYPE, current_schema
 
 SEVERITIES: tuple[Severity, ...] = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 """From the gravest to the lightest."""
@@ -44,7 +44,7 @@ class Issue:
 
 def check_entry(collections: Collections, collection: Collection, record: Record) -> list[Issue]:
     """What is wrong with one entry, by the rules that need no look at the whole collection."""
-    schema = schema_of(collection)
+    schema = current_schema(collection)
     issues = list(_of_record(collection, schema, record))
     issues += _broken_links(collections, collection, [record])
     return _sorted(issues)
@@ -60,7 +60,7 @@ def check_collection(
         collection: Which.
         progress: Told how many entries are checked.
     """
-    schema = schema_of(collection)
+    schema = current_schema(collection)
     records = [record for record in every_document(collection) if record.type != ASSESSMENT_TYPE]
     issues: list[Issue] = []
     for number, record in enumerate(records):
@@ -71,7 +71,7 @@ def check_collection(
     issues += _broken_links(collections, collection, records)
     issues += (
         _issue(collection, record, "orphan_entry", Severity.INFO, "No other entry links to this one.")
-        for record in linking.orphans(collection)
+        for record in links.orphans(collection)
         if record.type != ASSESSMENT_TYPE
     )
     issues += _duplicate_titles(collection, records)
@@ -145,7 +145,7 @@ def _dates(collection: Collection, record: Record) -> Iterator[Issue]:
 def _broken_links(collections: Collections, collection: Collection, records: Sequence[Record]) -> Iterator[Issue]:
     alone = records[0].address if len(records) == 1 else None
     by_address = {record.address: record for record in records}
-    for resolved in linking.broken(collections, collection, alone):
+    for resolved in links.broken(collections, collection, alone):
         record = by_address.get(resolved.source)
         if record is not None:
             message = f"The link to {resolved.link.raw[:80]!r} leads nowhere."

@@ -6,17 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from commonplace.domain.changes import Credit
+from commonplace.domain.changes import ClientCredit
 from commonplace.domain.errors import ForbiddenError, NotFoundError
+from commonplace.services.change_feed import ChangeFeed
 from commonplace.services.collections import Collection, Collections
-from commonplace.services.noticing import Notices
-from commonplace.services.sessions.memory import Sessions
+from commonplace.services.sessions.memory import SessionMemories
 
 if TYPE_CHECKING:
     from commonplace.domain.wiki import Wiki
-    from commonplace.services.layering.cascade import Cascade
-    from commonplace.services.pages.pages import Pages
-    from commonplace.services.projects.home import Home
+    from commonplace.services.cascade.cascade import Cascade
+    from commonplace.services.pages.pages import SpacePages
+    from commonplace.services.projects.project_store import ProjectStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,9 +24,9 @@ class Services:
     """The open collections and what serves them."""
 
     collections: Collections
-    notices: Notices = field(default_factory=Notices)
+    change_feed: ChangeFeed = field(default_factory=ChangeFeed)
     """Who wants to know that documents have changed."""
-    credit: Credit = "none"
+    credit: ClientCredit = "none"
     """How commits name the program through which a caller writes."""
     cascade: Cascade | None = None
     """The layers, where a manifest names some."""
@@ -34,19 +34,19 @@ class Services:
     """Shows a collection as a wiki."""
     remote_wiki: Wiki | None = None
     """The wiki on another server that is served instead of a folder here."""
-    sessions: Sessions = field(default_factory=Sessions)
+    sessions: SessionMemories = field(default_factory=SessionMemories)
     """What each session was shown of documents."""
 
-    open_projects: Callable[[], Home] | None = None
+    open_projects: Callable[[], ProjectStore] | None = None
     """Gives the one store of projects, where that is what is served."""
 
-    space: Pages | None = None
+    space: SpacePages | None = None
     """The one synced space, where that is what is served."""
-    open_space: Callable[[Collection], Pages | None] | None = None
+    open_space: Callable[[Collection], SpacePages | None] | None = None
     """A collection as a synced space; None where it is none."""
 
     @property
-    def pages(self) -> Pages:
+    def pages(self) -> SpacePages:
         """The one synced space, else the first open collection that is one.
 
         Raises:
@@ -65,7 +65,7 @@ class Services:
         )
 
     @property
-    def projects(self) -> Home:
+    def projects(self) -> ProjectStore:
         """The one store of projects.
 
         Raises:

@@ -13,9 +13,9 @@ from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias, get_args, get_type_hints
 
-from commonplace.domain.changes import Credit
+from commonplace.domain.changes import ClientCredit
 from commonplace.domain.errors import ConfigError
-from commonplace.settings.values import Origin, reader, written
+from commonplace.settings.values import Origin, value_as_text, value_reader
 
 CommitMode: TypeAlias = Literal["auto", "manual"]
 Tier: TypeAlias = Literal["read", "write", "admin"]
@@ -26,12 +26,12 @@ Flags: TypeAlias = Mapping[str, str | Sequence[str] | None]
 
 PREFIX = "COMMONPLACE_"
 CONFIG_VARIABLE = "COMMONPLACE_CONFIG"
-MAX_SHOWN = 60
+MAX_SHOWN_SETTING = 60
 """Characters of a wrong value that an error repeats."""
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class Doc:
     """What a setting means, for help texts and the documentation."""
 
     text: str
@@ -45,7 +45,7 @@ class About:
     """Whether no message may repeat its value."""
 
 
-HERE = (Path(),)
+CURRENT_FOLDER = (Path(),)
 """The folders where none are named."""
 
 
@@ -55,22 +55,22 @@ class Settings:
 
     cache_dir: Annotated[
         Path,
-        About("Where indexes live; all of it may be deleted at any moment.", default="$XDG_CACHE_HOME/commonplace"),
+        Doc("Where indexes live; all of it may be deleted at any moment.", default="$XDG_CACHE_HOME/commonplace"),
     ]
     state_dir: Annotated[
         Path,
-        About(
+        Doc(
             "Where the trash lies, and locks and journals of folders without Git.",
             default="$XDG_STATE_HOME/commonplace",
         ),
     ]
     model_dir: Annotated[
         Path,
-        About("Where the model for searching by meaning is installed.", default="$XDG_DATA_HOME/commonplace/models"),
+        Doc("Where the model for searching by meaning is installed.", default="$XDG_DATA_HOME/commonplace/models"),
     ]
     knowledge_home: Annotated[
         Path,
-        About(
+        Doc(
             "Where the toolset `projects` keeps its store, where no folder is named.",
             default="~/.knowledge-mcp",
             also="KNOWLEDGE_MCP_HOME",
@@ -78,44 +78,44 @@ class Settings:
     ]
     knowledge_log_level: Annotated[
         Literal["debug", "info", "warn", "warning", "error"],
-        About("The least level of what the toolset `projects` logs.", also="KNOWLEDGE_MCP_LOG_LEVEL"),
+        Doc("The least level of what the toolset `projects` logs.", also="KNOWLEDGE_MCP_LOG_LEVEL"),
     ] = "info"
     adopt: Annotated[
         bool,
-        About(
+        Doc(
             "Whether the toolset `projects` makes its store in a folder that holds other files and is no store yet. "
             "Only the store's own files are committed there; the branch is pushed to `origin/main`."
         ),
     ] = False
     kb: Annotated[
         tuple[Path, ...],
-        About("Folders to serve; several are separated as in PATH, or are a list in the file.", default="."),
-    ] = HERE
+        Doc("Folders to serve; several are separated as in PATH, or are a list in the file.", default="."),
+    ] = CURRENT_FOLDER
     manifest: Annotated[
-        Path | None, About("File that names layers to serve instead of folders; whoever writes it may start commands.")
+        Path | None, Doc("File that names layers to serve instead of folders; whoever writes it may start commands.")
     ] = None
-    personal: Annotated[Path | None, About("Folder of the upper of two layers; needs `shared`.")] = None
-    shared: Annotated[Path | None, About("Folder of the lower of two layers; needs `personal`.")] = None
+    personal: Annotated[Path | None, Doc("Folder of the upper of two layers; needs `shared`.")] = None
+    shared: Annotated[Path | None, Doc("Folder of the lower of two layers; needs `personal`.")] = None
     toolset: Annotated[
-        str | None, About("What an MCP server speaks.", default="`pages` for a synced space, else `kb`")
+        str | None, Doc("What an MCP server speaks.", default="`pages` for a synced space, else `kb`")
     ] = None
     tier: Annotated[
-        Tier | None, About("What callers of a server may do; without one, what is usual for its toolset.")
+        Tier | None, Doc("What callers of a server may do; without one, what is usual for its toolset.")
     ] = None
     commit: Annotated[
         CommitMode,
-        About("`auto`: each write through MCP is one commit; `manual`: writes are files until they are committed."),
+        Doc("`auto`: each write through MCP is one commit; `manual`: writes are files until they are committed."),
     ] = "manual"
     commit_client: Annotated[
-        Credit,
-        About(
+        ClientCredit,
+        Doc(
             "How commits name the program that asked for them over MCP: `none`, as `co-author`, or as `author` where "
             "no other author is given."
         ),
     ] = "none"
     sweep: Annotated[
         int | None,
-        About(
+        Doc(
             "How often a folder is looked through for changes that the system does not report; 0 for never.",
             unit="seconds",
             default="5 on network and shared file systems, else 0",
@@ -123,90 +123,86 @@ class Settings:
     ] = None
     embed: Annotated[
         bool,
-        About("Whether pages are embedded in the background and search goes by meaning too, where there is a model."),
+        Doc("Whether pages are embedded in the background and search goes by meaning too, where there is a model."),
     ] = True
     model: Annotated[
         Path | None,
-        About("Folder of another model: an ONNX file with its tokenizer.json.", default="the installed one"),
+        Doc("Folder of another model: an ONNX file with its tokenizer.json.", default="the installed one"),
     ] = None
     embedding_url: Annotated[
         str | None,
-        About("A server that embeds instead, by the API of OpenAI, such as http://localhost:11434/v1."),
+        Doc("A server that embeds instead, by the API of OpenAI, such as http://localhost:11434/v1."),
     ] = None
-    embedding_model: Annotated[str | None, About("What that server calls its model; needed with `embedding_url`.")] = (
-        None
-    )
-    embedding_key: Annotated[str | None, About("The key of that server.", secret=True)] = None
-    log_level: Annotated[LogLevel, About("The least level of what is logged on standard error.")] = "warning"
-    host: Annotated[str, About("The address that `serve` listens on.")] = "127.0.0.1"
-    port: Annotated[int, About("The port that `serve` listens on; 0 for any free one.", also="MCP_PORT")] = 8090
+    embedding_model: Annotated[str | None, Doc("What that server calls its model; needed with `embedding_url`.")] = None
+    embedding_key: Annotated[str | None, Doc("The key of that server.", secret=True)] = None
+    log_level: Annotated[LogLevel, Doc("The least level of what is logged on standard error.")] = "warning"
+    host: Annotated[str, Doc("The address that `serve` listens on.")] = "127.0.0.1"
+    port: Annotated[int, Doc("The port that `serve` listens on; 0 for any free one.", also="MCP_PORT")] = 8090
     allow_origin: Annotated[
         tuple[Origin, ...],
-        About("Origins of other servers whose pages may call `serve` from a browser.", default="none"),
+        Doc("Origins of other servers whose pages may call `serve` from a browser.", default="none"),
     ] = ()
     rate_limit: Annotated[
         int | None,
-        About(
+        Doc(
             "How many calls a key may make, or an address that needs none; 0 for no limit.",
             unit="calls a minute",
             default="6000, and no limit on the same machine where nobody needs a key",
         ),
     ] = None
     public_url: Annotated[
-        str | None, About("Where clients reach the server behind a proxy, such as https://notes.example.org.")
+        str | None, Doc("Where clients reach the server behind a proxy, such as https://notes.example.org.")
     ] = None
     wiki_url: Annotated[
         str | None,
-        About("A server whose wiki the toolset `wiki` serves, where no folder is named.", also="OTTERWIKI_API_URL"),
+        Doc("A server whose wiki the toolset `wiki` serves, where no folder is named.", also="OTTERWIKI_API_URL"),
     ] = None
     api_key: Annotated[
         str | None,
-        About(
+        Doc(
             "The key of the server at `wiki_url`; for `serve`, a key of its own.", also="OTTERWIKI_API_KEY", secret=True
         ),
     ] = None
     author_name: Annotated[
         str | None,
-        About("Who commits of the wiki name.", default="as Git is configured", also="OTTERWIKI_API_AUTHOR_NAME"),
+        Doc("Who commits of the wiki name.", default="as Git is configured", also="OTTERWIKI_API_AUTHOR_NAME"),
     ] = None
     author_email: Annotated[
         str | None,
-        About("The address in these commits.", default="as Git is configured", also="OTTERWIKI_API_AUTHOR_EMAIL"),
+        Doc("The address in these commits.", default="as Git is configured", also="OTTERWIKI_API_AUTHOR_EMAIL"),
     ] = None
     retain_page_name_case: Annotated[
-        bool, About("Whether a new page of the wiki keeps the case of its name.", also="RETAIN_PAGE_NAME_CASE")
+        bool, Doc("Whether a new page of the wiki keeps the case of its name.", also="RETAIN_PAGE_NAME_CASE")
     ] = True
     engine: Annotated[
         str | None,
-        About(
+        Doc(
             "What searches the pages of a synced space: `embedded`, or the kind of a search server.",
             default="the search server where one is named, else the embedded engine",
         ),
     ] = None
-    search_url: Annotated[str | None, About("A search server for the pages of a synced space.", also="MEILI_URL")] = (
-        None
-    )
+    search_url: Annotated[str | None, Doc("A search server for the pages of a synced space.", also="MEILI_URL")] = None
     search_key: Annotated[
-        str | None, About("The key of the server at `search_url`.", also="MEILI_API_KEY", secret=True)
+        str | None, Doc("The key of the server at `search_url`.", also="MEILI_API_KEY", secret=True)
     ] = None
     wikilink_style: Annotated[
         WikilinkStyle,
-        About("Which side of `[[a|b]]` is the page: with `link` or `pagename` first it is `a`.", also="WIKILINK_STYLE"),
+        Doc("Which side of `[[a|b]]` is the page: with `link` or `pagename` first it is `a`.", also="WIKILINK_STYLE"),
     ] = "linktitle"
-    oauth_issuer: Annotated[str | None, About("The identity provider whose tokens `serve` accepts.")] = None
+    oauth_issuer: Annotated[str | None, Doc("The identity provider whose tokens `serve` accepts.")] = None
     oauth_audience: Annotated[
-        str | None, About("The audience that its tokens must name.", default="`public_url` and `/mcp`")
+        str | None, Doc("The audience that its tokens must name.", default="`public_url` and `/mcp`")
     ] = None
 
     @property
-    def pages_stand_last(self) -> bool:
+    def label_first(self) -> bool:
         """Whether `b` is the page in `[[a|b]]`."""
         return self.wikilink_style.startswith("title")
 
     @property
     def names_folders(self) -> bool:
         """Whether somebody said which folders to serve."""
-        return self.kb is not HERE
+        return self.kb is not CURRENT_FOLDER
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +223,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
+class _GivenValue:
     """A value that somebody gave, and where it stands, as an error names it."""
 
     value: object
@@ -259,7 +255,7 @@ def origins(environment: Environment = os.environ, flags: Flags | None = None) -
     for name, kind in _KINDS.items():
         if name in found:
             value = kind.read(found[name])
-            told.append((name, "…" if kind.about.secret else written(value), found[name].where))
+            told.append((name, "…" if kind.about.secret else value_as_text(value), found[name].where))
     return told
 
 
@@ -270,16 +266,16 @@ def config_file(environment: Environment = os.environ) -> tuple[Path, bool]:
     return (Path(named), True) if named else (folder / "commonplace" / "config.toml", False)
 
 
-def _given(environment: Environment, flags: Flags | None) -> dict[str, _Given]:
+def _given(environment: Environment, flags: Flags | None) -> dict[str, _GivenValue]:
     """What somebody gave, the last word for each setting."""
     given = dict(_from_file(environment))
     for name in _KINDS:
         for variable in filter(None, (_KINDS[name].about.also, PREFIX + name.upper())):
             if value := environment.get(variable):
-                given[name] = _Given(value, variable)
+                given[name] = _GivenValue(value, variable)
     for name, flag in (flags or {}).items():
         if flag is not None:
-            given[name] = _Given(flag, f"--{name.replace('_', '-')}")
+            given[name] = _GivenValue(flag, f"--{name.replace('_', '-')}")
     return given
 
 
@@ -312,12 +308,12 @@ def about(name: str) -> str:
     return _KINDS[name].about.text
 
 
-def _from_file(environment: Environment) -> Iterator[tuple[str, _Given]]:
+def _from_file(environment: Environment) -> Iterator[tuple[str, _GivenValue]]:
     path, named = config_file(environment)
     for name, value in _table(path, required=named).items():
         if name not in _KINDS:
             raise _unknown(name, path.name)
-        yield name, _Given(value, f"{name} in {path.name}")
+        yield name, _GivenValue(value, f"{name} in {path.name}")
 
 
 def _table(path: Path, *, required: bool) -> dict[str, object]:
@@ -362,13 +358,13 @@ def _unknown(name: str, file: str) -> ConfigError:
 class _Kind:
     """How a setting's value is read and described."""
 
-    about: About
+    about: Doc
     valid: str
     default: str
     convert: Callable[[object], object]
     """Raises ValueError for what is not valid."""
 
-    def read(self, given: _Given) -> object:
+    def read(self, given: _GivenValue) -> object:
         """The value.
 
         Raises:
@@ -378,7 +374,7 @@ class _Kind:
             return self.convert(given.value)
         except ValueError:
             shown = "a value that is not shown" if self.about.secret else repr(given.value)
-            cut = shown if len(shown) <= MAX_SHOWN else f"{shown[:MAX_SHOWN]}..."
+            cut = shown if len(shown) <= MAX_SHOWN_SETTING else f"{shown[:MAX_SHOWN_SETTING]}..."
             raise ConfigError(f"Invalid {given.where}: expected {self.valid}, got {cut}.", kind="setting") from None
 
 
@@ -387,8 +383,8 @@ def _kinds() -> dict[str, _Kind]:
     kinds: dict[str, _Kind] = {}
     for field in fields(Settings):
         type_, about_it = get_args(hints[field.name])
-        valid, convert = reader(type_)
-        default = "" if field.default in {MISSING, None} else written(field.default)
+        valid, convert = value_reader(type_)
+        default = "" if field.default in {MISSING, None} else value_as_text(field.default)
         kinds[field.name] = _Kind(about_it, valid, about_it.default or default, convert)
     return kinds
 

@@ -16,7 +16,7 @@ _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]
 _OWN_PORTS = {"http": ":80", "https": ":443"}
 
 
-def written(value: object) -> str:
+def value_as_text(value: object) -> str:
     """A value as a person would write it."""
     if isinstance(value, tuple):
         separator = os.pathsep if all(isinstance(one, Path) for one in cast("tuple[object, ...]", value)) else " "
@@ -24,7 +24,7 @@ def written(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def reader(type_: object) -> tuple[str, Callable[[object], object]]:
+def value_reader(type_: object) -> tuple[str, Callable[[object], object]]:
     """What a type takes, in words, and how a value becomes one."""
     if get_origin(type_) in {Union, UnionType}:
         type_ = next(option for option in get_args(type_) if option is not type(None))

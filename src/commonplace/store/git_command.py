@@ -17,7 +17,7 @@ from pathlib import Path
 from commonplace.domain.errors import GitError
 
 TIMEOUT_SECONDS = 60.0
-MAX_SHOWN = 300
+MAX_SHOWN_OUTPUT = 300
 """Characters of Git's own words that an error repeats."""
 
 _SETTINGS = {
@@ -48,7 +48,7 @@ _PATHS = re.compile(r"(?<![\w./:-])/[^\s'\":,;)]+|(?<=file://)/[^\s'\":,;)]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class GitResult:
     """What a git command did."""
 
     code: int
@@ -91,7 +91,7 @@ def try_git(
     settings: Mapping[str, Sequence[str]] | None = None,
     timeout: float = TIMEOUT_SECONDS,
     started: Callable[[subprocess.Popen[bytes]], None] | None = None,
-) -> Outcome:
+) -> GitResult:
     """As `run_git`, with a failure as a value.
 
     Args:
@@ -132,10 +132,10 @@ def try_git(
 def redacted(text: str) -> str:
     """Git's words without credentials and absolute paths, cut to a length that can be shown."""
     plain = _PATHS.sub("(path)", _CREDENTIALS.sub("", text))
-    return plain if len(plain) <= MAX_SHOWN else f"{plain[: MAX_SHOWN - 3]}..."
+    return plain if len(plain) <= MAX_SHOWN_OUTPUT else f"{plain[: MAX_SHOWN_OUTPUT - 3]}..."
 
 
-def _finished(process: subprocess.Popen[bytes], name: str, timeout: float) -> Outcome:
+def _finished(process: subprocess.Popen[bytes], name: str, timeout: float) -> GitResult:
     with process:
         try:
             output, errors = process.communicate(timeout=timeout)
@@ -148,7 +148,7 @@ def _finished(process: subprocess.Popen[bytes], name: str, timeout: float) -> Ou
             ) from error
         finally:
             end_group(process)
-    return Outcome(process.returncode, output.decode("utf-8", "replace"), errors.decode("utf-8", "replace"))
+    return GitResult(process.returncode, output.decode("utf-8", "replace"), errors.decode("utf-8", "replace"))
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:

@@ -11,7 +11,7 @@ from commonplace.domain.errors import GitError
 MAX_REF_BYTES = 1024
 MAX_COMPONENT_BYTES = 250
 """Bytes of one part of a ref's name; `.lock` is put behind it."""
-MAX_SHOWN = 60
+MAX_SHOWN_NAME = 60
 """Characters of a refused name that an error repeats."""
 BRANCHES = "refs/heads/"
 
@@ -72,7 +72,7 @@ def shown(name: str) -> str:
     """A refused name for a message: quoted, short, and without control characters."""
     if name.startswith(("/", "~")):
         return "that is an absolute path"
-    cut = name if len(name) <= MAX_SHOWN else f"{name[: MAX_SHOWN - 3]}..."
+    cut = name if len(name) <= MAX_SHOWN_NAME else f"{name[: MAX_SHOWN_NAME - 3]}..."
     return ascii(cut)
 
 

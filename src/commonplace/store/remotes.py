@@ -19,11 +19,11 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from commonplace.domain.errors import GitError
-from commonplace.store.disk.swapping import refusals
+from commonplace.store.disk.file_swap import storage_errors
 from commonplace.store.git.layout.inspection import read_small, repository_settings, require_plain_objects
 from commonplace.store.git.layout.ownership import is_named_safe
 from commonplace.store.git.repository import GitRepository
-from commonplace.store.git_command import Outcome, try_git
+from commonplace.store.git_command import GitResult, try_git
 from commonplace.store.names import is_object_id
 
 _HEADERS = re.compile(r"http\.(.+\.)?extraheader", re.DOTALL)
@@ -49,7 +49,7 @@ _HOOKS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class RemoteTransfer:
     """One repository of our own, with the objects of a served one and one remote."""
 
     folder: Path
@@ -60,7 +60,7 @@ class Exchange:
     started: Callable[[subprocess.Popen[bytes]], None] | None = None
     """As for `git_command.try_git`."""
 
-    def fetch(self, reference: str, *, settings: Mapping[str, Sequence[str]], timeout: float) -> Outcome:
+    def fetch(self, reference: str, *, settings: Mapping[str, Sequence[str]], timeout: float) -> GitResult:
         """Run git fetch; `tip` tells what came.
 
         Args:
@@ -76,7 +76,7 @@ class Exchange:
 
     def push(
         self, reference: str, options: Sequence[str] = (), *, settings: Mapping[str, Sequence[str]], timeout: float
-    ) -> Outcome:
+    ) -> GitResult:
         """Run git push.
 
         Args:
@@ -99,8 +99,8 @@ class Exchange:
 
     def _git(
         self, options: Sequence[str], reference: str, settings: Mapping[str, Sequence[str]], timeout: float
-    ) -> Outcome:
-        with refusals("the exchange with the remote"):
+    ) -> GitResult:
+        with storage_errors("the exchange with the remote"):
             require_plain_objects(self.objects)
         harmless = {name: [value] for name, _, value in (one.partition("=") for one in _HARMLESS)}
         return try_git(
@@ -138,7 +138,7 @@ def exchange(
     remote: str,
     tips: Iterable[str],
     started: Callable[[subprocess.Popen[bytes]], None] | None = None,
-) -> Generator[Exchange]:
+) -> Generator[RemoteTransfer]:
     """A repository of our own for one fetch or push, gone when the block ends.
 
     Args:
@@ -151,19 +151,19 @@ def exchange(
         GitError: the remote's address is none.
         StorageError: the folder cannot be made.
     """
-    with refusals("a temporary folder"):
+    with storage_errors("a temporary folder"):
         folder = Path(tempfile.mkdtemp(prefix="commonplace-"))
     try:
         told = repository_settings(repository.gitdir, repository.common)
         own = _own_settings(told, remote, repository.root)
-        with refusals("a temporary folder"):
+        with storage_errors("a temporary folder"):
             _make(folder, repository.objects, own, [tip for tip in tips if tip and repository.has_object(tip)])
             shallow = read_small(repository.common, "shallow")
             if shallow:
                 (folder / "shallow").write_text(shallow, encoding="utf-8")
         addresses = [value for name, value in own if name.endswith("url")]
         local = [path for url in addresses if (path := _local(url))]
-        yield Exchange(folder, repository.objects, remote, local, started)
+        yield RemoteTransfer(folder, repository.objects, remote, local, started)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -13,12 +13,12 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.changes import Kept, Loss, TrashItem, note_kept
+from commonplace.domain.changes import Loss, RetainedCopy, TrashItem, record_retained
 from commonplace.domain.errors import KnowledgeError, StorageError
 from commonplace.domain.revisions import revision_of
 from commonplace.store.disk.durable import Unsynced, sync_folders
+from commonplace.store.disk.file_swap import FileChange, changed_meanwhile
 from commonplace.store.disk.folder import Folder
-from commonplace.store.disk.swapping import Change, changed_meanwhile
 from commonplace.store.disk.trash import FolderTrash
 from commonplace.store.git.filters import stored_form
 from commonplace.store.git.objects import NewObjects
@@ -26,7 +26,7 @@ from commonplace.store.git.repository import GitRepository
 
 _BATCH = 32
 """Files that are kept, and in memory, at a time."""
-_Lost = tuple[Change, bytes]
+_Lost = tuple[FileChange, bytes]
 
 
 class Retention:
@@ -38,7 +38,7 @@ class Retention:
         self._repository = repository
 
     @contextmanager
-    def kept(self, changes: Sequence[Change]) -> Generator[Mapping[str, Kept]]:
+    def kept(self, changes: Sequence[FileChange]) -> Generator[Mapping[str, RetainedCopy]]:
         """Around a write, under the writer's lock: where the old bytes are of what is to be kept, by shown path.
 
         When the write fails, what was kept of a file that is as it was goes from the trash again.
@@ -48,14 +48,14 @@ class Retention:
             StorageError: the bytes cannot be kept; nothing was changed.
         """
         head = self._head()
-        kept: dict[str, Kept] = {}
+        kept: dict[str, RetainedCopy] = {}
         items: list[TrashItem] = []
-        lost: list[Change] = []
+        lost: list[FileChange] = []
         for change in changes:
             if not change.keep or change.before is None:
                 continue
             if head and self._holds(head, change):
-                kept[_shown(change)] = Kept(Address(_shown(change)), change.before.revision, "commit", head)
+                kept[_shown(change)] = RetainedCopy(Address(_shown(change)), change.before.revision, "commit", head)
             else:
                 lost.append(change)
         try:
@@ -67,7 +67,7 @@ class Retention:
                 if self._is_there(item):
                     self.trash.discard(item)
             raise
-        note_kept(kept.values())
+        record_retained(kept.values())
 
     def _is_there(self, item: TrashItem) -> bool:
         """Whether the file still has the bytes: a write that was reported as failed may have been made after all."""
@@ -82,7 +82,7 @@ class Retention:
         except KnowledgeError:  # a repository that cannot be read holds nothing for certain
             return ""
 
-    def _holds(self, head: str, change: Change) -> bool:
+    def _holds(self, head: str, change: FileChange) -> bool:
         """Whether a commit has these bytes at this path, line ends as Git stores them."""
         repository = self._repository
         if repository is None or change.before is None:
@@ -95,7 +95,7 @@ class Retention:
         except KnowledgeError:
             return False
 
-    def _content(self, change: Change) -> bytes:
+    def _content(self, change: FileChange) -> bytes:
         """The bytes that the writer saw.
 
         Raises:
@@ -106,7 +106,7 @@ class Retention:
             raise changed_meanwhile(_shown(change), revision_of(content))
         return content
 
-    def _save(self, changes: Sequence[Change], kept: dict[str, Kept], items: list[TrashItem]) -> None:
+    def _save(self, changes: Sequence[FileChange], kept: dict[str, RetainedCopy], items: list[TrashItem]) -> None:
         contents = [(change, self._content(change)) for change in changes]
         named = self._as_objects([content for _, content in contents])
         try:
@@ -115,11 +115,11 @@ class Retention:
             if not named:
                 raise _unkeepable(changes, error) from error
             for change, content in contents:
-                kept[_shown(change)] = Kept(Address(_shown(change)), revision_of(content), "object")
+                kept[_shown(change)] = RetainedCopy(Address(_shown(change)), revision_of(content), "object")
             return
         items.extend(new)
         for change, item in zip(changes, new, strict=True):
-            kept[_shown(change)] = Kept(Address(_shown(change)), item.revision, "trash", until=item.until)
+            kept[_shown(change)] = RetainedCopy(Address(_shown(change)), item.revision, "trash", until=item.until)
 
     def _as_objects(self, contents: Sequence[bytes]) -> bool:
         """Write blobs that no commit names; whether they are durable."""
@@ -141,15 +141,15 @@ class Retention:
         return True
 
 
-def _shown(change: Change) -> str:
+def _shown(change: FileChange) -> str:
     return change.shown or change.path
 
 
-def _loss(change: Change) -> Loss:
+def _loss(change: FileChange) -> Loss:
     return "deleted" if change.content is None else "replaced"
 
 
-def _unkeepable(changes: Sequence[Change], error: OSError) -> StorageError:
+def _unkeepable(changes: Sequence[FileChange], error: OSError) -> StorageError:
     names = ", ".join(_shown(change) for change in changes[:3])
     return StorageError(
         f"The last text of {names} is in no commit and could not be kept: {error.strerror or 'unknown reason'}. "

@@ -8,23 +8,23 @@ import stat
 from collections.abc import Mapping
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.changes import FileStat, Kept, Receipt
+from commonplace.domain.changes import FileStat, Receipt, RetainedCopy
 from commonplace.domain.errors import InvalidInputError, NotFoundError, ReadOnlyError
 from commonplace.domain.revisions import is_pointer, revision_of
+from commonplace.store.disk.file_swap import FileChange, SeenFile, changed_meanwhile
 from commonplace.store.disk.folder import Folder, opened_folder
-from commonplace.store.disk.swapping import Change, Seen, changed_meanwhile
 
 _IN_THE_WAY = {errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.EINVAL}
 """What another path would spare the writer; all else is the disk's fault."""
 
 
-class Draft:
+class TransactionDraft:
     """The reads and changes of one transaction: `domain.ports.Transaction`, held in memory until it is applied."""
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
         self._receipt: Receipt | None = None
-        self._seen: dict[Address, Seen] = {}
+        self._seen: dict[Address, SeenFile] = {}
         self._changes: dict[Address, bytes | None] = {}
         self._keep: set[Address] = set()
 
@@ -66,7 +66,7 @@ class Draft:
             raise RuntimeError("a transaction has no receipt before its block has ended without an error")
         return self._receipt
 
-    def changes(self, prefix: str, *, keep: bool = False) -> list[Change]:
+    def changes(self, prefix: str, *, keep: bool = False) -> list[FileChange]:
         """What is to be done, without what would change nothing.
 
         Args:
@@ -77,17 +77,17 @@ class Draft:
             ConflictError: another program has changed a file since this transaction read it.
             ReadOnlyError: text would take the place of a pointer of Git LFS, whose own text nobody has seen.
         """
-        changes: list[Change] = []
+        changes: list[FileChange] = []
         for address, content in self._changes.items():
             before = self._before(address, content)
             if content is None and before is None:
                 continue
             if content is None or before is None or revision_of(content) != before.revision:
                 kept = address in self._keep or (keep and content is not None)
-                changes.append(Change(f"{prefix}{address.path}", before, content, address.path, kept))
+                changes.append(FileChange(f"{prefix}{address.path}", before, content, address.path, kept))
         return changes
 
-    def acknowledge(self, commit: str, kept: Mapping[str, Kept]) -> None:
+    def acknowledge(self, commit: str, kept: Mapping[str, RetainedCopy]) -> None:
         """Say that all of it is durable, in this commit ("" for none), and where old bytes are, by shown path."""
         items = self._changes.items()
         self._receipt = Receipt(
@@ -102,7 +102,7 @@ class Draft:
         if keep:
             self._keep.add(address)
 
-    def _before(self, address: Address, content: bytes | None) -> Seen | None:
+    def _before(self, address: Address, content: bytes | None) -> SeenFile | None:
         now = self._folder.stat(address)
         seen = self._seen.get(address)
         if seen is not None and now != seen.stat:
@@ -116,7 +116,7 @@ class Draft:
 
     def _load(self, address: Address) -> bytes:
         status, content = self._folder.load(address)
-        first: FileStat = self._seen.setdefault(address, Seen(status, revision_of(content))).stat
+        first: FileStat = self._seen.setdefault(address, SeenFile(status, revision_of(content))).stat
         if first != status:
             raise changed_meanwhile(address.path, revision_of(content))
         return content

@@ -17,7 +17,7 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from commonplace.faces.access.keys import Keys
+from commonplace.faces.access.keys import KeyStore
 from commonplace.main import TOOLSETS
 from serving import Server, commonplace, create_key, served
 from support import GitRepo, MakeRepo, new_repo
@@ -52,7 +52,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
         patch.setenv("XDG_STATE_HOME", str(folder / "state"))
         scopes = {"all": None, "open": ("open",), "nowhere": ("other",)}
-        stored = Keys(folder / "state" / "commonplace")
+        stored = KeyStore(folder / "state" / "commonplace")
         keys = {
             (tier, name): stored.create(f"{name} {tier}", tier, collections)[0]
             for tier, (name, collections) in product(TIERS, scopes.items())

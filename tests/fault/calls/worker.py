@@ -32,13 +32,13 @@ import commonplace.index
 import commonplace.plugins
 import commonplace.services
 import commonplace.store
-from commonplace.bootstrap import Workplace
+from commonplace.bootstrap import Application
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import Code, KnowledgeError
 from commonplace.domain.revisions import revision_of
 from commonplace.index import open_index
-from commonplace.plugins import loading
-from commonplace.services import writing
+from commonplace.plugins import loader
+from commonplace.services import writes
 from commonplace.services.services import Services
 from commonplace.settings import load_settings
 from commonplace.store import open_store
@@ -123,7 +123,7 @@ class Case:
             flags |= {"toolset": "projects", "knowledge_home": str(self.folder)}
         elif write.folder == "git":
             flags["commit"] = "auto"
-        self._workplace = Workplace([self.folder], load_settings(flags=flags))
+        self._workplace = Application([self.folder], load_settings(flags=flags))
 
     @property
     def services(self) -> Services:
@@ -139,7 +139,7 @@ class Case:
         if self.write.folder == "projects":
             projects("update_project_main", content="# The next\n")(self.services)
         else:
-            writing.create(self.services.collections.members[0], Address("next.md"), NEXT)
+            writes.create(self.services.collections.members[0], Address("next.md"), NEXT)
 
     def unlike(self, fresh: Answers) -> str:
         """In what the index differs from one that was made afresh; "" for nothing."""
@@ -354,7 +354,7 @@ def warm() -> None:
     for package in (commonplace.index, commonplace.store, commonplace.services, commonplace.plugins):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
-    loading.entry_points = metadata.entry_points().select  # pyright: ignore[reportAttributeAccessIssue]
+    loader.entry_points = metadata.entry_points().select  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def main(write: Write, faults: Sequence[Fault], parts: str, base: Path, stride: int, seconds: float) -> None:

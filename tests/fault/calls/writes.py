@@ -10,11 +10,11 @@ from typing import Any
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.revisions import revision_of
-from commonplace.faces.mcp.dialect import Call, Dialect
+from commonplace.faces.mcp.toolset import Call, Toolset
 from commonplace.faces.mcp.toolsets.kb import KB
 from commonplace.faces.mcp.toolsets.projects import PROJECTS
 from commonplace.faces.mcp.toolsets.wiki import WIKI
-from commonplace.services import history, writing
+from commonplace.services import history, writes
 from commonplace.services.collections import Collection
 from commonplace.services.services import Services
 
@@ -49,12 +49,12 @@ class Write:
     """Texts that it takes away and no commit has: once it is done they are in the trash, or in a Git object."""
 
 
-def tool(dialect: Dialect, name: str, **arguments: Any) -> Act:
+def tool(toolset: Toolset, name: str, **arguments: Any) -> Act:
     """A call of a tool, all that happens between the protocol and the disk."""
-    (row,) = (one for one in dialect.tools if one.name == name)
+    (row,) = (one for one in toolset.tools if one.name == name)
 
     def act(services: Services) -> object:
-        return row.bound.run(Call(services=services, tier="admin", progress=lambda _done, _all: None), arguments)
+        return row.handler.run(Call(services=services, tier="admin", progress=lambda _done, _all: None), arguments)
 
     return act
 
@@ -91,21 +91,21 @@ CREATE_FILE = projects(
 TODO = projects("create_todo", description="Next", tasks=[{"title": "One"}])
 UPLOAD = {"path": "a", "filename": "new.bin", "content": base64.b64encode(bytes(range(256)) * 40).decode()}
 
-DELETE_B = on_collection(lambda one: writing.delete(one, Address("b.md")))
+DELETE_B = on_collection(lambda one: writes.delete(one, Address("b.md")))
 EDITED_B = {"b.md": "# B, edited by hand\n"}
 
 WRITES = (
-    Write("create", on_collection(lambda one: writing.create(one, Address("x/y/new.md"), b"# New\n\n[[a]]\n"))),
-    Write("replace", on_collection(lambda one: writing.replace(one, A, b"# Other\n\ntide " * 400))),
-    Write("edit section", on_collection(lambda one: writing.edit_section(one, A, "Usage", "New text.\n"))),
-    Write("append", on_collection(lambda one: writing.append(one, A, "At the end."))),
-    Write("replace once", on_collection(lambda one: writing.replace_once(one, A, "Old text", "New text"))),
-    Write("rename", on_collection(lambda one: writing.rename(one, A, Address("moved/e.md")))),
-    Write("delete", on_collection(lambda one: writing.delete(one, Address("gone/last.md")))),
+    Write("create", on_collection(lambda one: writes.create(one, Address("x/y/new.md"), b"# New\n\n[[a]]\n"))),
+    Write("replace", on_collection(lambda one: writes.replace(one, A, b"# Other\n\ntide " * 400))),
+    Write("edit section", on_collection(lambda one: writes.edit_section(one, A, "Usage", "New text.\n"))),
+    Write("append", on_collection(lambda one: writes.append(one, A, "At the end."))),
+    Write("replace once", on_collection(lambda one: writes.replace_once(one, A, "Old text", "New text"))),
+    Write("rename", on_collection(lambda one: writes.rename(one, A, Address("moved/e.md")))),
+    Write("delete", on_collection(lambda one: writes.delete(one, Address("gone/last.md")))),
     Write("delete an edit", DELETE_B, edits=EDITED_B, takes=tuple(EDITED_B.values())),
     Write("delete an edit, not committed", DELETE_B, "manual", edits=EDITED_B, takes=tuple(EDITED_B.values())),
     Write("delete without Git", DELETE_B, "plain", takes=(PAGES["b.md"],)),
-    Write("restore", on_collection(restored), before=on_collection(lambda one: writing.append(one, A, "More."))),
+    Write("restore", on_collection(restored), before=on_collection(lambda one: writes.append(one, A, "More."))),
     Write("kb_create", kb("kb_create", title="New entry", **ENTRY)),
     Write(
         "kb_bulk_create",
@@ -120,8 +120,8 @@ WRITES = (
         edits={"a.md": "# Changed\n", "n.md": "# N\n"},
     ),
     Write("kb_create, not committed", kb("kb_create", title="New entry", **ENTRY), folder="manual"),
-    Write("create without Git", on_collection(lambda one: writing.create(one, Address("x/n.md"), b"# N\n")), "plain"),
-    Write("rename without Git", on_collection(lambda one: writing.rename(one, A, Address("m/e.md"))), "plain"),
+    Write("create without Git", on_collection(lambda one: writes.create(one, Address("x/n.md"), b"# N\n")), "plain"),
+    Write("rename without Git", on_collection(lambda one: writes.rename(one, A, Address("m/e.md"))), "plain"),
     Write("upload_attachment", tool(WIKI, "upload_attachment", **UPLOAD)),
     Write("delete_attachment", tool(WIKI, "delete_attachment", path="a", filename="old.txt")),
     Write("rename_note", tool(WIKI, "rename_note", path="a", new_path="Moved")),

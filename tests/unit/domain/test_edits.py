@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from commonplace.domain import edits
+from commonplace.domain.document_reader import find_section
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import InvalidInputError
-from commonplace.domain.reading import find_section
 from pages import page
 
 TEXT = "---\nt: 1\n---\n\nintro\n\n# A\n\nold text\n\n## B\n\nb text\n\n# C\n\nend\n"

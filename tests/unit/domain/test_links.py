@@ -6,13 +6,13 @@ import pytest
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.documents import Link, LinkKind
-from commonplace.domain.links import RELATIONS, Named, inverse, link_key, name_keys, resolve, resolve_target
+from commonplace.domain.links import RELATIONS, NamedDocument, inverse, link_key, name_keys, resolve, resolve_target
 from linked import Collection
 
 
-def doc(path: str, identifier: str = "", title: str = "", *aliases: str) -> Named:
+def doc(path: str, identifier: str = "", title: str = "", *aliases: str) -> NamedDocument:
     address = Address(path)
-    return Named(address, identifier or address.id, title or address.stem, aliases)
+    return NamedDocument(address, identifier or address.id, title or address.stem, aliases)
 
 
 BASE = Collection(

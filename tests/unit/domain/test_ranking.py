@@ -13,8 +13,8 @@ from commonplace.domain.ranking import (
     bm25,
     near_words,
     phrase_bm25,
+    phrase_count,
     shared_beginning,
-    together,
     typos_between,
 )
 
@@ -47,7 +47,7 @@ def test_the_best_counts_whole_and_the_others_in_part() -> None:
     [("a b a b c", "a b", 2), ("a b", "b a", 0), ("a a a", "a a", 2), ("a", "a b", 0), ("", "a", 0)],
 )
 def test_runs_are_counted_where_all_words_stand_in_order(text: str, run: str, count: int) -> None:
-    assert together(text.split(), run.split()) == count
+    assert phrase_count(text.split(), run.split()) == count
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.domain.snippets import Wanted, plain_text, sentence_round, snippet
+from commonplace.domain.snippets import HighlightTerms, sentence_round, snippet, strip_markdown
 
 
-def wanted(*words: str, grams: tuple[str, ...] = ()) -> Wanted:
-    return Wanted({word: frozenset({word}) for word in words}, grams)
+def wanted(*words: str, grams: tuple[str, ...] = ()) -> HighlightTerms:
+    return HighlightTerms({word: frozenset({word}) for word in words}, grams)
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def wanted(*words: str, grams: tuple[str, ...] = ()) -> Wanted:
     ],
 )  # fmt: skip
 def test_plain_text_has_no_markup_and_all_of_the_words(markdown: str, plain: str) -> None:
-    assert plain_text(markdown) == plain
+    assert strip_markdown(markdown) == plain
 
 
 def test_a_short_text_is_shown_whole() -> None:
@@ -93,7 +93,7 @@ def test_a_snippet_contains_the_match_wherever_it_stands(before: str, behind: st
 def test_plain_text_takes_time_in_proportion_to_the_text(piece: str) -> None:
     text = piece * (200_000 // len(piece))
     began = time.process_time()
-    plain_text(text)
+    strip_markdown(text)
     assert time.process_time() - began < 5
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.embed import Choice, Embedding
-from commonplace.embed.local import LocalMeaning
+from commonplace.embed import EmbeddingService, ModelChoice
+from commonplace.embed.local import LocalSemanticIndex
 from embeddings import EmbeddingServer, embedding_server
 from indexed import Indexed
 
-Meant = tuple[Indexed, LocalMeaning]
+SemanticCase = tuple[Indexed, LocalSemanticIndex]
 
 
 @pytest.fixture
@@ -24,13 +24,13 @@ def server() -> Iterator[EmbeddingServer]:
 
 
 @pytest.fixture
-def meant(tmp_path: Path, server: EmbeddingServer) -> Iterator[Callable[..., Meant]]:
+def embedded_case(tmp_path: Path, server: EmbeddingServer) -> Iterator[Callable[..., SemanticCase]]:
     """`meant({"a.md": "# A"})`: a folder with these files and their meaning by that server; `model` names it."""
     with ExitStack() as stack:
 
-        def make(files: dict[str, str], model: str = "words") -> Meant:
+        def make(files: dict[str, str], model: str = "words") -> SemanticCase:
             base = stack.enter_context(Indexed(tmp_path, files))
-            embedding = Embedding(Choice(models=tmp_path / "models", url=server.url, model=model))
+            embedding = EmbeddingService(ModelChoice(models=tmp_path / "models", url=server.url, model=model))
             stack.callback(embedding.close)
             return base, embedding.of(base.index, base.cache / "vectors")
 

@@ -11,28 +11,28 @@ import pytest
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.ports import Progress
-from commonplace.embed import Choice, Embedding, background
-from commonplace.embed.background import Background
-from commonplace.embed.local import LocalMeaning
+from commonplace.embed import EmbeddingService, ModelChoice, background
+from commonplace.embed.background import BackgroundEmbedder
+from commonplace.embed.local import LocalSemanticIndex
 from embeddings import EmbeddingServer
 from indexed import Indexed, eventually
 
-Meant = tuple[Indexed, LocalMeaning]
+SemanticCase = tuple[Indexed, LocalSemanticIndex]
 
 
-def embedded(meaning: LocalMeaning) -> bool:
+def embedded(meaning: LocalSemanticIndex) -> bool:
     """Whether all documents come to be embedded."""
-    return eventually(lambda: meaning.state().status == "ready" and meaning.state().documents == 1)
+    return eventually(lambda: meaning.status().status == "ready" and meaning.status().documents == 1)
 
 
 def test_a_folder_that_comes_while_others_are_embedded_is_embedded_like_them(
     tmp_path: Path, server: EmbeddingServer
 ) -> None:
-    choice = Choice(models=tmp_path / "models", url=server.url, model="words")
+    choice = ModelChoice(models=tmp_path / "models", url=server.url, model="words")
     with (
         Indexed(tmp_path / "a", {"tides.md": "# Tides\n\nThe depth of the water.\n"}) as first,
         Indexed(tmp_path / "b", {"tea.md": "# Tea\n\nA kettle and five minutes.\n"}) as second,
-        closing(Embedding(choice)) as embedding,
+        closing(EmbeddingService(choice)) as embedding,
     ):
         early = embedding.of(first.index, first.cache / "vectors")
         embedding.serve()
@@ -45,10 +45,10 @@ def test_a_folder_that_comes_while_others_are_embedded_is_embedded_like_them(
 
 
 @contextmanager
-def followed(meant: Meant) -> Iterator[LocalMeaning]:
+def followed(embedded_case: SemanticCase) -> Iterator[LocalSemanticIndex]:
     """A meaning that is kept up to date in the background, up to date already."""
-    _, meaning = meant
-    thread = Background([meaning])
+    _, meaning = embedded_case
+    thread = BackgroundEmbedder([meaning])
     thread.start()
     try:
         assert embedded(meaning)
@@ -58,15 +58,15 @@ def followed(meant: Meant) -> Iterator[LocalMeaning]:
 
 
 def test_of_a_change_that_is_told_nothing_but_the_changed_documents_are_compared(
-    meant: Callable[..., Meant], monkeypatch: pytest.MonkeyPatch
+    embedded_case: Callable[..., SemanticCase], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    base, meaning = meant({"tides.md": "# Tides\n\nThe depth of the water.\n"})
+    base, meaning = embedded_case({"tides.md": "# Tides\n\nThe depth of the water.\n"})
     with followed((base, meaning)):
         asked: list[Collection[Address] | None] = []
-        embed = LocalMeaning.embed
+        embed = LocalSemanticIndex.embed
 
         def noted(
-            self: LocalMeaning,
+            self: LocalSemanticIndex,
             progress: Progress | None = None,
             stop: threading.Event | None = None,
             among: Collection[Address] | None = None,
@@ -74,34 +74,34 @@ def test_of_a_change_that_is_told_nothing_but_the_changed_documents_are_compared
             asked.append(among)
             embed(self, progress, stop, among)
 
-        monkeypatch.setattr(LocalMeaning, "embed", noted)
+        monkeypatch.setattr(LocalSemanticIndex, "embed", noted)
         base.update("tea.md", "# Tea\n\nA kettle and five minutes.\n")
-        assert eventually(lambda: meaning.state().documents == 2)
+        assert eventually(lambda: meaning.status().documents == 2)
         (base.folder / "tides.md").unlink()
         base.index.update([Address("tides.md")])
-        assert eventually(lambda: meaning.state().documents == 1)
+        assert eventually(lambda: meaning.status().documents == 1)
     assert [set(among or ()) for among in asked] == [{Address("tea.md")}, {Address("tides.md")}]
 
 
 def test_a_change_that_nobody_tells_of_is_found_by_comparing_all_now_and_then(
-    meant: Callable[..., Meant], monkeypatch: pytest.MonkeyPatch
+    embedded_case: Callable[..., SemanticCase], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(background, "WHOLE_SECONDS", 0.0)
-    base, meaning = meant({"tides.md": "# Tides\n\nThe depth of the water.\n"})
+    monkeypatch.setattr(background, "FULL_COMPARISON_SECONDS", 0.0)
+    base, meaning = embedded_case({"tides.md": "# Tides\n\nThe depth of the water.\n"})
     with followed((base, meaning)), closing(base.another()) as another:
         another.sync()
         another.update([base.write("tea.md", "# Tea\n\nA kettle and five minutes.\n")])
-        assert eventually(lambda: meaning.state().documents == 2)
+        assert eventually(lambda: meaning.status().documents == 2)
 
 
 def test_after_a_failure_all_is_compared(
-    meant: Callable[..., Meant], server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
+    embedded_case: Callable[..., SemanticCase], server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(background, "REST", 0.1)
-    base, meaning = meant({"tides.md": "# Tides\n\nThe depth of the water.\n"})
+    monkeypatch.setattr(background, "RETRY_SECONDS", 0.1)
+    base, meaning = embedded_case({"tides.md": "# Tides\n\nThe depth of the water.\n"})
     with followed((base, meaning)):
         server.status = 500
         base.update("tea.md", "# Tea\n\nA kettle and five minutes.\n")
-        assert eventually(lambda: meaning.state().status == "failing")
+        assert eventually(lambda: meaning.status().status == "failing")
         server.status = 200
-        assert eventually(lambda: (meaning.state().status, meaning.state().documents) == ("ready", 2))
+        assert eventually(lambda: (meaning.status().status, meaning.status().documents) == ("ready", 2))

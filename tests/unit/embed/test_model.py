@@ -14,10 +14,10 @@ import onnxruntime
 import pytest
 
 from commonplace.domain.errors import ConfigError, StorageError
-from commonplace.embed.model.converting import Shape, encoder_graph
+from commonplace.embed.model.converter import EncoderShape, encoder_graph
 from commonplace.embed.model.encoder import OnnxEncoder
-from commonplace.embed.model.folders import MODEL, find_model, installed, open_folder
-from commonplace.embed.model.installing import install_model
+from commonplace.embed.model.installer import install_model
+from commonplace.embed.model.model_folder import MODEL, find_model, installed, open_folder
 from commonplace.embed.model.weights import read_weights
 from support import MODELS
 
@@ -84,7 +84,7 @@ def in_floats(weights: Mapping[str, np.ndarray], tokens: list[int]) -> np.ndarra
 
 
 def test_the_converted_model_says_nearly_what_the_floats_say(weights: Weights) -> None:
-    graph = encoder_graph(weights, Shape(LAYERS, HEADS, 1e-12))
+    graph = encoder_graph(weights, EncoderShape(LAYERS, HEADS, 1e-12))
     session = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
     for tokens in ([1, 2], [5, 4, 3, 2, 1, 0, 39], list(range(3, 19))):
         ids = np.array([tokens], np.int64)
@@ -94,7 +94,7 @@ def test_the_converted_model_says_nearly_what_the_floats_say(weights: Weights) -
 
 def test_padding_changes_next_to_nothing(weights: Weights) -> None:
     session = onnxruntime.InferenceSession(
-        encoder_graph(weights, Shape(LAYERS, HEADS, 1e-12)), providers=["CPUExecutionProvider"]
+        encoder_graph(weights, EncoderShape(LAYERS, HEADS, 1e-12)), providers=["CPUExecutionProvider"]
     )
     ids = np.array([[5, 4, 3, 2, 0, 0, 0, 0]], np.int64)
     mask = np.array([[1, 1, 1, 1, 0, 0, 0, 0]], np.int64)

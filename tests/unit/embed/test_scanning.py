@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from commonplace.embed.vectors.scanning import FaissScan, NumpyScan, Scan
+from commonplace.embed.vectors.vector_scan import FaissScan, NumpyScan, VectorScan
 
 ROWS, DIMENSION = 3000, 48
 
@@ -16,7 +16,7 @@ def codes() -> np.ndarray:
 
 
 @pytest.fixture(params=[FaissScan, NumpyScan])
-def scan(request: pytest.FixtureRequest, codes: np.ndarray) -> Scan:
+def scan(request: pytest.FixtureRequest, codes: np.ndarray) -> VectorScan:
     made = request.param(DIMENSION)
     for part in np.array_split(codes, 3):
         made.add(part)
@@ -27,7 +27,7 @@ def question_of(codes: np.ndarray) -> np.ndarray:
     return codes[77].astype(np.float32) / 10_000
 
 
-def test_the_highest_products_come_first(scan: Scan, codes: np.ndarray) -> None:
+def test_the_highest_products_come_first(scan: VectorScan, codes: np.ndarray) -> None:
     question = question_of(codes)
     rows, products = scan.best(question, 20, None)
     exact = codes.astype(np.float32) @ question
@@ -37,7 +37,7 @@ def test_the_highest_products_come_first(scan: Scan, codes: np.ndarray) -> None:
     assert set(rows.tolist()) == set(np.argsort(-exact)[:20].tolist())
 
 
-def test_rows_that_are_not_meant_are_never_found(scan: Scan, codes: np.ndarray) -> None:
+def test_rows_that_are_not_meant_are_never_found(scan: VectorScan, codes: np.ndarray) -> None:
     among = np.zeros(ROWS, np.bool_)
     among[[5, 9, 2999]] = True
     rows, _ = scan.best(question_of(codes), 20, among)
@@ -45,11 +45,11 @@ def test_rows_that_are_not_meant_are_never_found(scan: Scan, codes: np.ndarray) 
     assert scan.best(question_of(codes), 20, np.zeros(ROWS, np.bool_))[0].tolist() == []
 
 
-def test_asking_for_more_than_there_are_gives_all(scan: Scan, codes: np.ndarray) -> None:
+def test_asking_for_more_than_there_are_gives_all(scan: VectorScan, codes: np.ndarray) -> None:
     assert len(scan.best(question_of(codes), 2 * ROWS, None)[0]) == ROWS
 
 
-def test_the_products_of_chosen_rows_are_exact(scan: Scan, codes: np.ndarray) -> None:
+def test_the_products_of_chosen_rows_are_exact(scan: VectorScan, codes: np.ndarray) -> None:
     rows = np.array([9, 3, 77], np.int64)
     assert np.allclose(
         scan.of(question_of(codes), rows), codes[rows].astype(np.float32) @ question_of(codes), rtol=1e-5

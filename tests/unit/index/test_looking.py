@@ -11,7 +11,7 @@ import pytest
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import StorageError, UnavailableError
 from commonplace.domain.query import ListQuery, SearchQuery
-from commonplace.index.halves import Halves
+from commonplace.index.index_files import IndexFiles
 from indexed import MakeBase
 from support import no_more_files
 
@@ -25,11 +25,11 @@ class Looking:
         self.asked = 0
         self.failing: range = range(0)
 
-    def __call__(self, halves: Halves) -> bool:
+    def __call__(self, files: IndexFiles) -> bool:
         self.asked += 1
         if self.asked in self.failing:
             raise StorageError("The index cannot be looked at: Input/output error.", kind="index")
-        return bool(halves.catalogue)
+        return bool(files.catalogue)
 
 
 @pytest.mark.parametrize("at", range(1, 8))
@@ -40,7 +40,7 @@ def test_a_write_is_taken_in_or_left_to_the_next_scan_and_never_refused(
     told: list[Sequence[Address]] = []
     made.index.listen(lambda documents, _: told.append(documents))
     look = Looking()
-    monkeypatch.setattr(Halves, "current", property(look))
+    monkeypatch.setattr(IndexFiles, "current", property(look))
     (made.folder / "a.md").write_text("# A\n\nmore\n")
     look.failing = range(at, at + 1)
     made.index.update([A])
@@ -58,13 +58,13 @@ def test_dates_are_found_out_after_a_moment_in_which_the_index_could_not_be_look
 ) -> None:
     made = base({"a.md": "# A\n"})
     look = Looking()
-    monkeypatch.setattr(Halves, "current", property(look))
+    monkeypatch.setattr(IndexFiles, "current", property(look))
     look.failing = range(1, 1000)
     made.index.update([A])
-    assert made.index._dating.wait(20)
+    assert made.index._date_updater.wait(20)
     look.failing = range(0)
     made.index.update([A])
-    assert made.index._dating.wait(20)
+    assert made.index._date_updater.wait(20)
     assert made.index.list(ListQuery(sort="updated")).total == 1
 
 

@@ -12,8 +12,8 @@ ROUNDS = 60
 SCRIPT = """
 import sys
 from pathlib import Path
-from commonplace.index.words.fulltext import FullText
-from commonplace.index.words.texts import DocumentText
+from commonplace.index.fulltext.tantivy_index import FullText
+from commonplace.index.fulltext.document_text import DocumentText
 
 def held():
     status = Path("/proc/self/status").read_text()

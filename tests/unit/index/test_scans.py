@@ -10,7 +10,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.changes import FileStat
 from commonplace.domain.errors import StorageError
 from commonplace.domain.ports import Store
-from commonplace.store.stores import FolderStore
+from commonplace.store.folder_store import FolderStore
 from indexed import Indexed, MakeBase
 
 

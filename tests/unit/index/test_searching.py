@@ -9,7 +9,7 @@ import pytest
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.query import Filter, SearchQuery
-from commonplace.index.words.ranking import ALIKE
+from commonplace.index.fulltext.ranking import MAX_TIED
 from indexed import MakeBase
 
 NOTES = {
@@ -275,7 +275,7 @@ def test_pages_of_an_answer_neither_overlap_nor_leave_anything_out(base: MakeBas
 def test_pages_of_more_alike_documents_than_are_put_in_order_neither_overlap_nor_leave_anything_out(
     base: MakeBase,
 ) -> None:
-    files = {f"n{number:03}.md": "# Same\n\nequal text\n" for number in range(2 * ALIKE + 25)}
+    files = {f"n{number:03}.md": "# Same\n\nequal text\n" for number in range(2 * MAX_TIED + 25)}
     made = base(files)
     made.write("n007.md", "# Same\n\nequal text\n\n")
     made.index.update([Address("n007.md")])

@@ -9,8 +9,8 @@ import pytest
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import NotFoundError
 from commonplace.domain.revisions import revision_of
-from commonplace.index.words import sources as module
-from commonplace.index.words.sources import Source, Sources
+from commonplace.index.fulltext import document_sources as module
+from commonplace.index.fulltext.document_sources import DocumentSource, DocumentSources
 from commonplace.store import open_store
 
 NOTE = Address("note.md")
@@ -26,25 +26,25 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def sources(folder: Path, tmp_path: Path) -> Sources:
+def sources(folder: Path, tmp_path: Path) -> DocumentSources:
     """Of the folder."""
-    return Sources(open_store(folder, commit="manual", state_dir=tmp_path / "state"))
+    return DocumentSources(open_store(folder, commit="manual", state_dir=tmp_path / "state"))
 
 
-def read(sources: Sources, address: Address, wanted: bytes) -> Source:
+def read(sources: DocumentSources, address: Address, wanted: bytes) -> DocumentSource:
     """A document whose index entry is that of certain bytes."""
     with sources.reading() as reader:
         return reader(address, revision_of(wanted))
 
 
-def test_a_document_is_read_once_for_as_long_as_the_index_knows_it_so(sources: Sources) -> None:
+def test_a_document_is_read_once_for_as_long_as_the_index_knows_it_so(sources: DocumentSources) -> None:
     first = read(sources, NOTE, b"first")
     assert first.raw == b"first"
     assert read(sources, NOTE, b"first") is first
 
 
 def test_a_document_that_the_index_knows_in_another_revision_is_read_as_it_is_now(
-    sources: Sources, folder: Path
+    sources: DocumentSources, folder: Path
 ) -> None:
     read(sources, NOTE, b"first")
     (folder / "note.md").write_text("second", encoding="utf-8")
@@ -56,7 +56,9 @@ def test_a_document_that_the_index_knows_in_another_revision_is_read_as_it_is_no
         read(sources, NOTE, b"third")
 
 
-def test_what_was_read_after_a_change_is_not_taken_for_what_the_index_knows(sources: Sources, folder: Path) -> None:
+def test_what_was_read_after_a_change_is_not_taken_for_what_the_index_knows(
+    sources: DocumentSources, folder: Path
+) -> None:
     (folder / "note.md").write_text("second", encoding="utf-8")
     assert read(sources, NOTE, b"first").raw == b"second"
     (folder / "note.md").write_text("first", encoding="utf-8")
@@ -64,7 +66,7 @@ def test_what_was_read_after_a_change_is_not_taken_for_what_the_index_knows(sour
 
 
 def test_a_file_put_in_place_by_a_link_out_of_the_folder_is_not_read(
-    sources: Sources, folder: Path, tmp_path: Path
+    sources: DocumentSources, folder: Path, tmp_path: Path
 ) -> None:
     (folder / "deep").mkdir()
     (folder / "deep" / "a.md").write_text("inside", encoding="utf-8")
@@ -79,13 +81,13 @@ def test_a_file_put_in_place_by_a_link_out_of_the_folder_is_not_read(
         read(sources, Address("deep/a.md"), b"secret")
 
 
-def test_what_is_kept_is_limited(sources: Sources, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "KEPT_BYTES", 8)
+def test_what_is_kept_is_limited(sources: DocumentSources, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "CACHE_BYTES", 8)
     kept = read(sources, NOTE, b"first")
     (folder / "second.md").write_text("other", encoding="utf-8")
     other = read(sources, Address("second.md"), b"other")
     assert read(sources, Address("second.md"), b"other") is other
     assert read(sources, NOTE, b"first") is not kept
-    large = b"x" * (module.LARGEST_KEPT + 1)
+    large = b"x" * (module.MAX_CACHED_SOURCE_BYTES + 1)
     (folder / "large.md").write_bytes(large)
     assert read(sources, Address("large.md"), large) is not read(sources, Address("large.md"), large)

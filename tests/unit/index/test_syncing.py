@@ -12,12 +12,12 @@ import pytest
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import IndexingError, NotFoundError
 from commonplace.domain.query import Filter, ListQuery, SearchQuery, SyncReport
-from commonplace.index import intake, open_index
-from commonplace.index.catalogue import pending
-from commonplace.index.catalogue.pending import UNSETTLED_NS
-from commonplace.index.intake import FEW_FILES
-from commonplace.index.words import ranking
-from commonplace.index.words.fulltext import FullTextWriter
+from commonplace.index import ingestion, open_index
+from commonplace.index.catalogue import pending_files
+from commonplace.index.catalogue.pending_files import UNSETTLED_NS
+from commonplace.index.fulltext import ranking
+from commonplace.index.fulltext.tantivy_index import FullTextWriter
+from commonplace.index.ingestion import MAX_SMALL_UPDATE
 from commonplace.store import open_store
 from indexed import PERMISSIONS, Indexed, MakeBase, eventually, permissions_hold
 from support import GitRepo
@@ -80,7 +80,7 @@ def test_a_sync_in_several_batches_takes_nothing_out_that_was_never_in(
     def remove(_: FullTextWriter, key: int) -> None:
         removed.append(key)
 
-    monkeypatch.setattr(intake, "BATCH_BYTES", 2_000)
+    monkeypatch.setattr(ingestion, "BATCH_BYTES", 2_000)
     monkeypatch.setattr(FullTextWriter, "remove", remove)
     files = {f"n{number:03}.md": f"# N{number}\n\nwombat {'x ' * 50}" for number in range(90)}
     with Indexed(tmp_path, files) as made:
@@ -101,10 +101,10 @@ def test_what_a_failed_batch_may_have_left_is_replaced_by_the_next(
             made.write(path, text)
         with monkeypatch.context() as patching:
             # Both halves of the full text are committed, and nothing of it comes into the catalogue.
-            patching.setattr(pending, "end_batch", fail)
+            patching.setattr(pending_files, "mark_batch_done", fail)
             with pytest.raises(ZeroDivisionError):
                 made.index.sync()
-        monkeypatch.setattr(intake, "BATCH_BYTES", 2_000)
+        monkeypatch.setattr(ingestion, "BATCH_BYTES", 2_000)
         made.index.sync()
         answer = made.index.search(SearchQuery(text="wombat", limit=100))
         assert answer.total == len({hit.record.address for hit in answer.hits}) == 90
@@ -163,7 +163,7 @@ def test_fresh_changes_move_into_the_full_text_without_a_trace(base: MakeBase) -
 
 
 def test_scores_of_fresh_documents_are_those_of_the_full_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranking, "RERANKED", 300)
+    monkeypatch.setattr(ranking, "MAX_RERANKED", 300)
     text = "# Page {0}\n\nalpha beta {1} some more words for length number {0}\n\n## Part\n\nalpha std::map 知识库\n"
     files = {f"n{number:03}.md": text.format(number, "gamma " * (number % 5)) for number in range(200)}
     with Indexed(tmp_path / "fresh", files) as fresh, Indexed(tmp_path / "whole", files) as whole:
@@ -222,7 +222,7 @@ def test_a_file_that_cannot_be_read_is_reported_and_the_rest_is_served(base: Mak
 
 
 @PERMISSIONS
-@pytest.mark.parametrize("count", [1, FEW_FILES + 1])
+@pytest.mark.parametrize("count", [1, MAX_SMALL_UPDATE + 1])
 def test_documents_of_a_folder_that_cannot_be_opened_stay_as_they_were(base: MakeBase, count: int) -> None:
     paths = [f"shut/n{number:03}.md" for number in range(count)]
     made = base({})

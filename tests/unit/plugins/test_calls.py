@@ -10,11 +10,11 @@ import pytest
 
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, Stopped
 from commonplace.domain.json import JsonObject
-from commonplace.faces.mcp.dialect import Call
-from commonplace.faces.mcp.peers import NOBODY, InputNeeded, Peer
-from commonplace.plugins.calls import ALL_SECONDS, LEAST_SECONDS, OverdueError, Patience, conversing
+from commonplace.faces.mcp.peers import NULL_CLIENT, InputNeeded, Peer
+from commonplace.faces.mcp.toolset import Call
+from commonplace.plugins.calls import ALL_SECONDS, MIN_SECONDS, OverdueError, StartBudget, call_with_client
 from commonplace.plugins.faults import Fault, Faults
-from commonplace.plugins.loading import Plugin
+from commonplace.plugins.loader import Plugin
 from commonplace.services.collections import Collections
 from commonplace.services.services import Services
 from indexed import WAIT_SECONDS, eventually
@@ -50,7 +50,7 @@ def gate() -> Iterator[threading.Event]:
 
 @pytest.fixture
 def odd() -> Plugin:
-    return Plugin("odd", object(), Faults(), Patience())
+    return Plugin("odd", object(), Faults(), StartBudget())
 
 
 def faults_of(plugin: Plugin) -> list[str]:
@@ -129,9 +129,9 @@ def test_a_client_is_asked_by_the_thread_that_serves_the_call() -> None:
     client = Client()
 
     def talk(ask: Callable[[Peer], object]) -> object:
-        return conversing(ask, client, WAIT_SECONDS).exception()  # type: ignore[arg-type]
+        return call_with_client(ask, client, WAIT_SECONDS).exception()  # type: ignore[arg-type]
 
-    assert conversing(lambda peer: peer.can("elicitation"), client, WAIT_SECONDS).result()  # type: ignore[arg-type]
+    assert call_with_client(lambda peer: peer.can("elicitation"), client, WAIT_SECONDS).result()  # type: ignore[arg-type]
     assert client.threads == [threading.get_ident()]
     assert isinstance(talk(lambda peer: peer.ask({"name": {}})), InputNeeded)
     assert str(talk(lambda peer: peer.progress(1, 2))) == "1 of 2"
@@ -139,25 +139,25 @@ def test_a_client_is_asked_by_the_thread_that_serves_the_call() -> None:
 
 def test_a_conversation_that_says_nothing_ends(gate: threading.Event) -> None:
     with pytest.raises(OverdueError):
-        conversing(lambda _: gate.wait(WAIT_SECONDS), NOBODY, 0.0)
+        call_with_client(lambda _: gate.wait(WAIT_SECONDS), NULL_CLIENT, 0.0)
 
 
 def test_a_start_waits_for_all_plugins_together_only_so_long() -> None:
-    patience = Patience()
+    patience = StartBudget()
     assert patience.of(5.0) == 5.0
-    patience.lost(ALL_SECONDS)
-    assert patience.of(5.0) == LEAST_SECONDS
+    patience.count_timeout(ALL_SECONDS)
+    assert patience.of(5.0) == MIN_SECONDS
 
 
 def test_what_calls_meet_is_kept_for_doctor_until_the_plugin_is_another(tmp_path: Path) -> None:
     server, doctor = Faults(), Faults()
     server.stamps["odd"] = doctor.stamps["odd"] = "1.0 17"
-    server.keep_in(tmp_path)
+    server.store_in(tmp_path)
     server.note("odd", "get_hooks", "found while loading")
     server.note("odd", "before_save", "found in a call", in_call=True)
-    assert doctor.kept_in(tmp_path) == [Fault("odd", "before_save", "found in a call")]
+    assert doctor.stored_in(tmp_path) == [Fault("odd", "before_save", "found in a call")]
     doctor.stamps["odd"] = "1.1 18"
-    assert doctor.kept_in(tmp_path) == []
+    assert doctor.stored_in(tmp_path) == []
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_a_damaged_file_of_faults_holds_none_and_is_written_again(tmp_path: Path
     (tmp_path / "plugin-faults.json").write_text(content)
     faults = Faults()
     faults.stamps["odd"] = ""
-    assert faults.kept_in(tmp_path) == []
-    faults.keep_in(tmp_path)
+    assert faults.stored_in(tmp_path) == []
+    faults.store_in(tmp_path)
     faults.note("odd", "tool", "late", in_call=True)
-    assert [fault.message for fault in faults.kept_in(tmp_path)] == ["late"]
+    assert [fault.message for fault in faults.stored_in(tmp_path)] == ["late"]

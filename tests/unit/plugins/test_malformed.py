@@ -12,12 +12,12 @@ import pytest
 
 from commonplace.domain.errors import InvalidInputError
 from commonplace.faces.mcp.toolsets.kb import KB
-from commonplace.plugins.calls import Patience
+from commonplace.plugins.calls import StartBudget
 from commonplace.plugins.faults import Faults
-from commonplace.plugins.gathering import MOMENTS, extensions_of
 from commonplace.plugins.hooks import HOOKS
-from commonplace.plugins.loading import Plugin, Plugins
-from commonplace.plugins.offers import extended
+from commonplace.plugins.loader import Plugin, Plugins
+from commonplace.plugins.service_extensions import HOOK_POINTS, extensions_of
+from commonplace.plugins.toolset_extension import with_plugins
 from commonplace.services.collections import Collections
 
 ENTRY = {"id": "a", "kb_name": "base", "entry_type": "note", "title": "A", "tags": list[str](), "body": "b"}
@@ -83,16 +83,16 @@ def plugin(**methods: object) -> Plugins:
     """The plugins of a process with one, which has these attributes."""
     faults = Faults()
     made = type("Odd", (), {"name": "odd", **methods})()
-    return Plugins((Plugin("odd", made, faults, Patience()),), faults)
+    return Plugins((Plugin("odd", made, faults, StartBudget()),), faults)
 
 
 def use(plugins: Plugins) -> None:
     """Ask for everything that a server and the command line ask for, and call all that was given."""
     extensions = extensions_of(plugins, {}, lambda: Collections(tuple))
-    extended(KB, plugins)
+    with_plugins(KB, plugins)
     plugins.commands()
-    for moment in MOMENTS:
-        extensions.at(moment, ENTRY)
+    for moment in HOOK_POINTS:
+        extensions.run_hooks(moment, ENTRY)
     extensions.violations("note", ENTRY, "base")
     extensions.supplement("base")
     plugins.finish()
@@ -140,7 +140,7 @@ def test_a_validator_that_gives_what_it_should_not_judges_nothing(value: str) ->
     assert {fault.hook for fault in plugins.faults.all} == {"get_validators"}
 
 
-@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("moment", HOOK_POINTS)
 @pytest.mark.parametrize("value", VALUES)
 def test_a_hook_that_returns_anything_refuses_nothing_and_one_that_raises_only_before_a_write(
     moment: str, value: str

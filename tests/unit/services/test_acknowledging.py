@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.json import JsonObject
-from commonplace.services import cataloguing
-from commonplace.services.cataloguing import NewEntry, Saved
+from commonplace.services import typed_entries
 from commonplace.services.collections import Collection
 from commonplace.services.deadline import Deadline, after_write
-from commonplace.services.extending import Extensions
+from commonplace.services.extensions import Extensions
+from commonplace.services.typed_entries import NewEntry, SavedEntry
 from indexed import WAIT_SECONDS, Indexed
 
 
@@ -36,9 +36,9 @@ def locked(base: Indexed) -> Generator[None]:
         other.execute("ROLLBACK")
 
 
-def create(collection: Collection, title: str) -> Saved:
+def create(collection: Collection, title: str) -> SavedEntry:
     entry = NewEntry(entry_type="note", title=title, body="A kangaroo.", fields={}, metadata={})
-    return cataloguing.create_entry(collection, entry)
+    return typed_entries.create_entry(collection, entry)
 
 
 def test_a_write_is_acknowledged_while_another_process_holds_the_index_and_the_next_search_finds_it(

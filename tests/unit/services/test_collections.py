@@ -9,7 +9,7 @@ import pytest
 
 from commonplace.domain.errors import NotFoundError, StorageError
 from commonplace.services.collections import Collection, Collections
-from commonplace.services.wiki import locating
+from commonplace.services.wiki import note_lookup
 from indexed import PERMISSIONS, Indexed, permissions_hold
 
 
@@ -35,7 +35,7 @@ def test_a_file_that_the_index_was_not_told_of_is_found_by_its_path(
 
 def test_a_wiki_page_that_the_index_was_not_told_of_is_found_by_its_path(base: Indexed, collection: Collection) -> None:
     base.write("in/new.md", "# Came just now\n")
-    assert locating.require(collection, "in/new").path == "in/new.md"
+    assert note_lookup.require_note(collection, "in/new").path == "in/new.md"
 
 
 @pytest.mark.parametrize("reference", ["in/new", ".hidden/new", "../new", "a.md\0"])

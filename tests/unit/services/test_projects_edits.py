@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.addresses import Address
+from commonplace.domain.document_reader import read_document
 from commonplace.domain.projects.chapters import Chapter, read_chapters
-from commonplace.domain.reading import read_document
 from commonplace.services.projects import chapters, knowledge, overview
-from commonplace.services.projects.home import IDENTITY, Home
-from commonplace.store.remote.opening import open_home
+from commonplace.services.projects.project_store import IDENTITY, ProjectStore
+from commonplace.store.remote.setup import open_project_store
 from support import Amount
 
 DOCUMENTS = {
@@ -42,7 +42,7 @@ UPDATED = re.compile(rb"^updated:[^\r\n]*", re.MULTILINE)
 
 
 @pytest.fixture
-def home(tmp_path: Path, cache_dir: Path) -> Iterator[Home]:
+def home(tmp_path: Path, cache_dir: Path) -> Iterator[ProjectStore]:
     assert cache_dir.is_dir()
     folder = tmp_path / "store"
     for path, text in DOCUMENTS.items():
@@ -52,12 +52,12 @@ def home(tmp_path: Path, cache_dir: Path) -> Iterator[Home]:
     who = ["-c", "user.name=h", "-c", "user.email=h@h"]
     for command in (["init", "-q", "-b", "trunk"], ["add", "-A"], [*who, "commit", "-qm", "Make by hand"]):
         subprocess.run(["git", "-C", str(folder), *command], check=True)
-    opened = open_home(folder, tmp_path / "state", IDENTITY)
-    yield Home(str(folder), opened.store, opened.folders, opened.origin, opened.activity)
+    opened = open_project_store(folder, tmp_path / "state", IDENTITY)
+    yield ProjectStore(str(folder), opened.store, opened.folders, opened.origin, opened.activity)
     opened.activity.close()
 
 
-def test_a_store_made_by_hand_opens_as_it_is(home: Home) -> None:
+def test_a_store_made_by_hand_opens_as_it_is(home: ProjectStore) -> None:
     assert [(p.id, p.documents) for p in overview.list_projects(home)] == [("The Shop", 4), ("blog", 1)]
     for path, text in DOCUMENTS.items():
         assert home.store.read(Address(path)) == text.encode()
@@ -65,16 +65,16 @@ def test_a_store_made_by_hand_opens_as_it_is(home: Home) -> None:
     assert home.upstream.status().uncommitted == ()
     _, listed = chapters.list_chapters(home, "The Shop", "plain")
     assert [chapter.title for chapter in listed] == ["One", "Deep", "Deeper", "Two", "Three"]
-    assert knowledge.read(home, "The Shop", "My Old File").address.name == "My Old File.md"
+    assert knowledge.get_document(home, "The Shop", "My Old File").address.name == "My Old File.md"
 
 
-def test_random_edits_change_only_what_they_name(home: Home, amount: Amount) -> None:
+def test_random_edits_change_only_what_they_name(home: ProjectStore, amount: Amount) -> None:
     chance = random.Random(20260701)
     places = [("The Shop", n) for n in ("plain", "windows", "My Old File", "broken")] + [("blog", "setext")]
     edits = amount(100, 1000)
     for number in range(edits):
         project_id, name = chance.choice(places)
-        document = knowledge.read(home, project_id, name)
+        document = knowledge.get_document(home, project_id, name)
         before, found = document.raw, read_chapters(document)
         first = {chapter.title: chapter for chapter in reversed(found)}
         kind = chance.choice(["update", "add", "remove"] if len(first) > 2 else ["update", "add"])
@@ -89,7 +89,7 @@ def test_random_edits_change_only_what_they_name(home: Home, amount: Amount) -> 
         else:
             chapters.add_chapter(home, where, f"Added {number}", "added text")
             start = end = len(before)
-        after = knowledge.read(home, project_id, name).raw
+        after = knowledge.get_document(home, project_id, name).raw
         _assert_only_between(before, after, start, end)
         _assert_line_ends(after)
     assert home.upstream.status().uncommitted == ()

@@ -9,8 +9,8 @@ import pytest
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import FileStat
 from commonplace.domain.errors import NotFoundError
-from commonplace.domain.projects.finding.texts import Texts
-from commonplace.services.projects.remembering import Remembered
+from commonplace.domain.projects.search.searchable import SearchableDocuments
+from commonplace.services.projects.search_text_cache import SearchTextCache
 
 LONG_AGO = 1_000_000_000
 
@@ -21,7 +21,7 @@ class Disk:
     def __init__(self) -> None:
         self.contents: dict[str, str] = {}
         self.reads: list[str] = []
-        self.remembered = Remembered()
+        self.cached = SearchTextCache()
 
     def read(self, address: Address) -> bytes:
         self.reads.append(address.name)
@@ -33,7 +33,7 @@ class Disk:
         """Titles of the documents, for files of these times."""
         self.reads.clear()
         files = {f"{name}.md": FileStat(5, when, when, 1) for name, when in written.items()}
-        texts: Texts = self.remembered.texts("projects/p/knowledge", files, self.read)
+        texts: SearchableDocuments = self.cached.texts("projects/p/knowledge", files, self.read)
         return sorted(text.metadata.title for text in texts.all)
 
 

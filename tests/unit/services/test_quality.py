@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from commonplace.bootstrap import Workplace
+from commonplace.bootstrap import Application
 from commonplace.services import quality
 from commonplace.services.quality import Issue
 from commonplace.settings import default_settings
@@ -70,11 +70,11 @@ def issues(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Issue]]:
     for name, text in ENTRIES.items():
         (folder / "base" / name).write_text(text)
     settings = replace(default_settings(), cache_dir=folder / "cache", state_dir=folder / "state")
-    workplace = Workplace([folder / "base"], settings)
-    workplace.sync()
-    (collection,) = workplace.services.collections
-    yield quality.check_collection(workplace.services.collections, collection)
-    workplace.close()
+    application = Application([folder / "base"], settings)
+    application.sync()
+    (collection,) = application.services.collections
+    yield quality.check_collection(application.services.collections, collection)
+    application.close()
 
 
 @pytest.mark.parametrize(("rule", "severity", "entry"), BROKEN)

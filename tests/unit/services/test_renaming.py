@@ -9,7 +9,7 @@ import pytest
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import StorageError
 from commonplace.index import open_index
-from commonplace.services import writing
+from commonplace.services import writes
 from commonplace.services.collections import Collection
 from commonplace.store import open_store
 from indexed import PERMISSIONS, permissions_hold
@@ -32,12 +32,12 @@ def test_a_rename_is_refused_where_pages_with_links_cannot_be_seen(tmp_path: Pat
     (folder / named).chmod(0)
     try:
         with permissions_hold(), pytest.raises(StorageError, match=r"shut/b\.md .*so nothing was changed"):
-            writing.rename(collection, Address("a.md"), Address("new.md"))
+            writes.rename(collection, Address("a.md"), Address("new.md"))
     finally:
         (folder / named).chmod(mode)
     assert (folder / "a.md").is_file()
     assert not (folder / "new.md").exists()
-    done = writing.rename(collection, Address("a.md"), Address("new.md"))
+    done = writes.rename(collection, Address("a.md"), Address("new.md"))
     assert done.updated == (Address("open/c.md"), Address("shut/b.md"))
     assert "[[new]]" in (folder / "shut/b.md").read_text()
     collection.index.close()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from commonplace.services.sessions import memory as sessions
-from commonplace.services.sessions.memory import Seen, Session, Sessions
+from commonplace.services.sessions.memory import SessionMemories, SessionMemory, ShownDocument
 
 OLD, NEW = "1" * 40, "2" * 40
 
 
 def test_each_session_and_each_scope_has_its_own_memory() -> None:
-    memories = Sessions()
+    memories = SessionMemories()
     memories.of("a").show("kb", "n.md", OLD, b"text\n")
     assert _revision(memories.of("a"), "n.md") == OLD
     assert memories.of("a").seen("other", "n.md") is None
@@ -19,7 +19,7 @@ def test_each_session_and_each_scope_has_its_own_memory() -> None:
 
 
 def test_parts_of_one_revision_that_cover_a_text_show_it_whole() -> None:
-    session = Session()
+    session = SessionMemory()
     session.show_part("kb", "n.md", OLD, b"0123456789", (0, 4, 10))
     session.show_part("kb", "n.md", OLD, b"0123456789", (6, 10, 10))
     assert session.seen("kb", "n.md") is None, "the middle was not shown"
@@ -32,14 +32,14 @@ def test_parts_of_one_revision_that_cover_a_text_show_it_whole() -> None:
 
 
 def test_an_older_revision_shown_in_part_does_not_hide_the_one_shown_whole() -> None:
-    session = Session()
+    session = SessionMemory()
     session.show("kb", "n.md", NEW, b"0123456789")
     session.show_part("kb", "n.md", OLD, b"0123456789", (0, 4, 10))
     assert _revision(session, "n.md") == NEW
 
 
 def test_the_lines_that_changed_are_told_without_keeping_the_text() -> None:
-    session = Session()
+    session = SessionMemory()
     session.show("kb", "n.md", OLD, b"one\ntwo\nthree\nfour\n")
     seen = session.seen("kb", "n.md")
     assert seen is not None
@@ -49,7 +49,7 @@ def test_the_lines_that_changed_are_told_without_keeping_the_text() -> None:
 
 
 def test_the_oldest_documents_are_forgotten_first_and_the_marks_of_lines_before_them() -> None:
-    session = Session()
+    session = SessionMemory()
     for number in range(sessions.MAX_DOCUMENTS + 1):
         session.show("kb", f"{number}.md", OLD, b"line\n" * 100)
     assert session.seen("kb", "0.md") is None
@@ -61,7 +61,7 @@ def test_the_oldest_documents_are_forgotten_first_and_the_marks_of_lines_before_
 
 
 def test_the_session_that_called_longest_ago_is_forgotten_first() -> None:
-    memories = Sessions()
+    memories = SessionMemories()
     for number in range(sessions.MAX_SESSIONS):
         memories.of(str(number)).show("kb", "n.md", OLD, b"text\n")
     memories.of("0")
@@ -70,11 +70,11 @@ def test_the_session_that_called_longest_ago_is_forgotten_first() -> None:
     assert memories.of("1").seen("kb", "n.md") is None
 
 
-def _of(session: Session, name: str) -> Seen:
+def _of(session: SessionMemory, name: str) -> ShownDocument:
     seen = session.seen("kb", name)
     assert seen is not None
     return seen
 
 
-def _revision(session: Session, name: str) -> str:
+def _revision(session: SessionMemory, name: str) -> str:
     return _of(session, name).revision

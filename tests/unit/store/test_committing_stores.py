@@ -114,14 +114,14 @@ def test_commits_from_outside_during_a_transaction_are_kept(repo: GitRepo) -> No
 
 def test_a_branch_that_moves_at_the_last_moment_is_built_upon(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
     store = committing(repo.path)
-    perform, moves = refs.Advance.perform, iter(["one", "two"])
+    perform, moves = refs.RefUpdate.perform, iter(["one", "two"])
 
-    def disturbed(advance: refs.Advance, *arguments: object) -> bool:
+    def disturbed(advance: refs.RefUpdate, *arguments: object) -> bool:
         if (name := next(moves, None)) is not None:
             repo.git("commit", "--quiet", "--allow-empty", "-m", name)
         return perform(advance, *arguments)
 
-    monkeypatch.setattr(refs.Advance, "perform", disturbed)
+    monkeypatch.setattr(refs.RefUpdate, "perform", disturbed)
     commit = write(store, "a.md", b"# ours\n", "ours")
     assert repo.git("log", "--format=%s").splitlines()[:3] == ["ours", "two", "one"]
     assert repo.git("rev-parse", "HEAD") == commit
@@ -132,13 +132,13 @@ def test_a_branch_that_moves_at_the_last_moment_is_built_upon(repo: GitRepo, mon
 def test_a_branch_that_never_rests_is_a_git_error_and_nothing_is_changed(
     repo: GitRepo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    perform = refs.Advance.perform
+    perform = refs.RefUpdate.perform
 
-    def disturbed(advance: refs.Advance, *arguments: object) -> bool:
+    def disturbed(advance: refs.RefUpdate, *arguments: object) -> bool:
         repo.git("commit", "--quiet", "--allow-empty", "-m", "again")
         return perform(advance, *arguments)
 
-    monkeypatch.setattr(refs.Advance, "perform", disturbed)
+    monkeypatch.setattr(refs.RefUpdate, "perform", disturbed)
     with pytest.raises(GitError, match="kept committing"):
         write(committing(repo.path), "new/a.md", b"x")
     assert not (repo.path / "new").exists()
@@ -146,13 +146,13 @@ def test_a_branch_that_never_rests_is_a_git_error_and_nothing_is_changed(
 
 
 def test_a_switch_of_branches_at_the_last_moment_is_a_git_error(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
-    place = refs.Advance.write
+    place = refs.RefUpdate.write
 
-    def switched(advance: refs.Advance, *arguments: object) -> None:
+    def switched(advance: refs.RefUpdate, *arguments: object) -> None:
         repo.git("switch", "--quiet", "--create", "other")
         place(advance, *arguments)
 
-    monkeypatch.setattr(refs.Advance, "write", switched)
+    monkeypatch.setattr(refs.RefUpdate, "write", switched)
     with pytest.raises(GitError, match="switched from refs/heads/main"):
         write(committing(repo.path), "a.md", b"x")
     assert repo.git("status", "--porcelain") == ""

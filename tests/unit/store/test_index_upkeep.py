@@ -10,7 +10,7 @@ from committing import committing, write
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import GitError
 from commonplace.domain.ports import Store
-from commonplace.store.git.writing import GitWriter
+from commonplace.store.git.commit_writer import GitWriter
 from support import GitRepo, MakeRepo
 
 A = Address("a.md")
@@ -107,7 +107,7 @@ def test_a_repair_that_fails_fails_no_look_and_is_not_tried_at_each(
         tries.append(token)
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(GitWriter, "mend_index", refuse)
+    monkeypatch.setattr(GitWriter, "repair_index", refuse)
     for _ in range(3):
         assert store.read(A) == b"# one\n"
     assert len(tries) == 1

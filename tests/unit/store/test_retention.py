@@ -9,14 +9,14 @@ from typing import Literal
 import pytest
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.changes import Kept
+from commonplace.domain.changes import RetainedCopy
 from commonplace.domain.errors import ConflictError, StorageError
 from commonplace.domain.ports import Store
 from commonplace.domain.revisions import revision_of
 from commonplace.store import open_store
-from commonplace.store.disk.swapping import Swap
-from commonplace.store.disk.trash import DAYS, FolderTrash
-from commonplace.store.stores import FolderStore
+from commonplace.store.disk.file_swap import FileSwap
+from commonplace.store.disk.trash import RETENTION_DAYS, FolderTrash
+from commonplace.store.folder_store import FolderStore
 from support import GitRepo, MakeRepo
 
 A = Address("sub/a.md")
@@ -29,18 +29,18 @@ def opened(folder: Path, commit: Literal["auto", "manual"] = "manual") -> Folder
     return store
 
 
-def delete(store: Store) -> Kept | None:
+def delete(store: Store) -> RetainedCopy | None:
     """Delete the page; where its bytes are."""
     with store.transaction("Delete") as transaction:
         transaction.remove(A)
-    return transaction.receipt.kept.get(A)
+    return transaction.receipt.retained.get(A)
 
 
-def replace(store: Store, content: bytes, *, keep: bool) -> Kept | None:
+def replace(store: Store, content: bytes, *, keep: bool) -> RetainedCopy | None:
     """Replace the page; where its old bytes are."""
     with store.transaction("Replace") as transaction:
         transaction.put(A, content, keep=keep)
-    return transaction.receipt.kept.get(A)
+    return transaction.receipt.retained.get(A)
 
 
 def in_trash(folder: Path) -> dict[str, bytes]:
@@ -56,7 +56,7 @@ def test_bytes_that_the_last_commit_has_are_there_and_nowhere_else(
 ) -> None:
     repo: GitRepo = git_repo("repo", {"sub/a.md": "# A\n"})
     head = repo.git("rev-parse", "HEAD")
-    assert delete(opened(repo.path, commit)) == Kept(A, revision_of(b"# A\n"), "commit", head)
+    assert delete(opened(repo.path, commit)) == RetainedCopy(A, revision_of(b"# A\n"), "commit", head)
     assert repo.git("show", f"{head}:sub/a.md") == "# A"
     assert in_trash(repo.path) == {}
 
@@ -76,7 +76,7 @@ def test_bytes_that_no_commit_has_go_to_the_trash_and_to_a_blob(
     kept = delete(store)
     assert kept is not None
     assert (kept.revision, kept.place, kept.commit) == (revision_of(b"# precious\n"), "trash", "")
-    assert before + DAYS * 86_400 <= kept.until <= int(time.time()) + DAYS * 86_400
+    assert before + RETENTION_DAYS * 86_400 <= kept.until <= int(time.time()) + RETENTION_DAYS * 86_400
     assert in_trash(repo.path) == {"sub/a.md": b"# precious\n"}
     assert repo.git("cat-file", "blob", kept.revision) == "# precious"
     repo.git("gc", "--prune=now", "--quiet")
@@ -131,7 +131,7 @@ def test_what_moves_is_not_kept(tmp_path: Path) -> None:
     with opened(tmp_path / "plain").transaction("Move") as transaction:
         transaction.put(Address("b.md"), transaction.read(A))
         transaction.remove(A, keep=False)
-    assert transaction.receipt.kept == {}
+    assert transaction.receipt.retained == {}
     assert in_trash(tmp_path / "plain") == {}
 
 
@@ -149,7 +149,7 @@ def test_a_trash_that_cannot_be_written_leaves_a_blob_or_else_refuses_the_write(
     monkeypatch.setattr(FolderTrash, "_make", refuse)
     if git:
         kept = delete(store)
-        assert kept == Kept(A, revision_of(b"# precious\n"), "object")
+        assert kept == RetainedCopy(A, revision_of(b"# precious\n"), "object")
         assert repo.git("cat-file", "blob", revision_of(b"# precious\n")) == "# precious"
         return
     with pytest.raises(StorageError, match="could not be kept: Permission denied"):
@@ -161,10 +161,10 @@ def test_a_failed_write_takes_its_item_from_the_trash_again(tmp_path: Path, monk
     GitRepo(tmp_path / "plain").write("sub/a.md", "# A\n")
     store = opened(tmp_path / "plain")
 
-    def fail(_: Swap) -> None:
+    def fail(_: FileSwap) -> None:
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(Swap, "perform", fail)
+    monkeypatch.setattr(FileSwap, "perform", fail)
     with pytest.raises(StorageError):
         delete(store)
     assert in_trash(tmp_path / "plain") == {}

@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator
 from posixpath import normpath
 
-from commonplace.domain.addresses import MAX_SHOWN, Address, parse_address
+from commonplace.domain.addresses import MAX_SHOWN_ADDRESS, Address, parse_address
 from commonplace.domain.cascade.headings import heading_attributes, heading_key, scan_lines
 from commonplace.domain.cascade.values import Attributes, Concept, ConceptSection
 from commonplace.domain.documents import Finding, Severity
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.frontmatter import read_frontmatter
 
-SUFFIX = ".md"
+CONCEPT_SUFFIX = ".md"
 RESERVED = frozenset({"index.md", "log.md"})
 """Names that OKF keeps for lists and histories, at every level."""
 
@@ -31,26 +31,26 @@ def concept_id(text: str) -> str:
     path = re.split(r"[#?]", text, maxsplit=1)[0].strip().replace("\\", "/")
     if path.startswith("/") or _DRIVE.match(path):
         raise _bad_id(text, "it is absolute")
-    normal = normpath(path).removesuffix(SUFFIX) if path else ""
+    normal = normpath(path).removesuffix(CONCEPT_SUFFIX) if path else ""
     if normal in {"", ".", ".."} or normal.startswith("../"):
         raise _bad_id(text, "it leads out of the layer" if normal.startswith("..") else "it is empty")
     try:
-        parse_address(normal + SUFFIX)
+        parse_address(normal + CONCEPT_SUFFIX)
     except InvalidInputError as error:
         raise _bad_id(text, str(error).rpartition(": ")[2].removesuffix(".")) from None
     return normal
 
 
-def address_of(identifier: str) -> Address:
+def concept_address(identifier: str) -> Address:
     """Where a layer keeps the concept of an id that `concept_id` gave."""
-    return Address(identifier + SUFFIX)
+    return Address(identifier + CONCEPT_SUFFIX)
 
 
 def id_at(address: Address) -> str | None:
     """The id of the concept at an address, None where it is none: another suffix or a reserved name."""
-    if not address.path.endswith(SUFFIX) or address.name in RESERVED or address.name == SUFFIX:
+    if not address.path.endswith(CONCEPT_SUFFIX) or address.name in RESERVED or address.name == CONCEPT_SUFFIX:
         return None
-    return address.path.removesuffix(SUFFIX)
+    return address.path.removesuffix(CONCEPT_SUFFIX)
 
 
 def read_concept(identifier: str, raw: bytes) -> Concept:
@@ -66,10 +66,10 @@ def read_concept(identifier: str, raw: bytes) -> Concept:
     frontmatter = read_frontmatter(source)
     body = _LINE_END.sub("\n", source[frontmatter.span.end :].decode())
     concept = Concept(identifier, frontmatter.values, (), (*findings, *frontmatter.findings))
-    return Concept(identifier, concept.frontmatter, read_sections(body, concept.updated), concept.findings)
+    return Concept(identifier, concept.frontmatter, flat_sections(body, concept.updated), concept.findings)
 
 
-def read_sections(body: str, updated: str | None) -> tuple[ConceptSection, ...]:
+def flat_sections(body: str, updated: str | None) -> tuple[ConceptSection, ...]:
     r"""The flat sections of a body whose line ends are `\n`.
 
     Args:
@@ -80,13 +80,13 @@ def read_sections(body: str, updated: str | None) -> tuple[ConceptSection, ...]:
     sections: list[ConceptSection] = []
     for line, heading, text in _pieces(body):
         attributes = heading_attributes(heading) if heading else Attributes()
-        key = free_key(heading_key(heading) if heading is not None else "", taken)
+        key = unique_key(heading_key(heading) if heading is not None else "", taken)
         override = attributes.override.lower() if attributes.override else None
         sections.append(ConceptSection(key, line, text, attributes.updated or updated, override))
     return tuple(sections)
 
 
-def free_key(key: str, taken: dict[str, int]) -> str:
+def unique_key(key: str, taken: dict[str, int]) -> str:
     """The key, or the first of `key-2`, `key-3`, … that is free; it is taken from then on."""
     found, number = key, taken.get(key, 1)
     while found in taken:
@@ -122,7 +122,7 @@ def _trimmed(lines: list[str]) -> str:
 
 
 def _bad_id(text: str, reason: str) -> InvalidInputError:
-    shown = text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 3]}..."
+    shown = text if len(text) <= MAX_SHOWN_ADDRESS else f"{text[: MAX_SHOWN_ADDRESS - 3]}..."
     return InvalidInputError(
         f"Invalid concept id {ascii(shown) if not shown.isprintable() else repr(shown)}: {reason}.",
         kind="concept",

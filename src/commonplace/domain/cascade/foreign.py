@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from commonplace.domain.cascade.concepts import free_key
-from commonplace.domain.cascade.values import Concept, ConceptSection, newness
+from commonplace.domain.cascade.concepts import unique_key
+from commonplace.domain.cascade.values import Concept, ConceptSection, date_sort_key
 from commonplace.domain.json import Json
 
 UNNAMED = "Note"
@@ -36,7 +36,7 @@ class ForeignNode:
 
 def concept_of(identifier: str, node: ForeignNode) -> Concept:
     """The node as a concept: facts become sections, and what it points to becomes the section `related`."""
-    updated = max((fact.touched for fact in node.facts if fact.touched), key=newness, default=None)
+    updated = max((fact.touched for fact in node.facts if fact.touched), key=date_sort_key, default=None)
     frontmatter: dict[str, Json] = {"type": node.kind or "concept", "title": node.title or identifier}
     if updated:
         frontmatter["updated"] = updated
@@ -47,11 +47,11 @@ def _sections(node: ForeignNode, updated: str | None) -> Iterator[ConceptSection
     taken: dict[str, int] = {}
     for fact in node.facts:
         topic = " ".join(fact.topic.split()) or UNNAMED
-        key = free_key(topic.lower(), taken)
+        key = unique_key(topic.lower(), taken)
         yield ConceptSection(key, f"## {topic} {{#{key}}}", fact.text.strip(), fact.touched or updated)
     if node.see_also:
         links = ", ".join(f"[[{target}]]" for target in node.see_also)
-        yield ConceptSection(free_key("related", taken), "## Related {#related}", links, updated)
+        yield ConceptSection(unique_key("related", taken), "## Related {#related}", links, updated)
 
 
 class ForeignGraph(Protocol):

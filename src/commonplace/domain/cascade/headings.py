@@ -44,7 +44,7 @@ class Fence:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ScannedLine:
     """A line, and what it is."""
 
     text: str
@@ -54,23 +54,23 @@ class Line:
     """What is open after it."""
 
 
-def scan_lines(text: str) -> Iterator[Line]:
+def scan_lines(text: str) -> Iterator[ScannedLine]:
     r"""The lines of a text whose line ends are `\n`, in order."""
     fence: Fence | None = None
     for line in text.split("\n"):
         if fence:
             fence, inside = fence.after(line)
             if inside:
-                yield Line(line, None, fence)
+                yield ScannedLine(line, None, fence)
                 continue
         opening = _FENCE.match(line)
         if opening:
             prefix = opening[1]
             fence = Fence(opening[2], len(prefix) if prefix.strip() else 0)
-            yield Line(line, None, fence)
+            yield ScannedLine(line, None, fence)
             continue
         found = _HEADING.fullmatch(line)
-        yield Line(line, _unclosed(found[2] or "") if found else None, None)
+        yield ScannedLine(line, _unclosed(found[2] or "") if found else None, None)
 
 
 def heading_key(heading: str) -> str:

@@ -12,7 +12,7 @@ from datetime import date
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.cascade.concepts import id_at, read_concept
-from commonplace.domain.cascade.values import Concept, written
+from commonplace.domain.cascade.values import Concept, scalar_as_text
 from commonplace.domain.documents import Finding, Severity
 from commonplace.domain.frontmatter import read_frontmatter
 
@@ -39,7 +39,7 @@ def _concept(concept: Concept, raw: bytes) -> Iterator[Finding]:
         return
     if not read_frontmatter(raw.removeprefix(b"\xef\xbb\xbf")).present:
         yield _error("okf_frontmatter", "A concept begins with frontmatter between two lines '---'.", 1)
-    elif not isinstance(concept.frontmatter.get("type"), str) or not written(concept.frontmatter["type"]):
+    elif not isinstance(concept.frontmatter.get("type"), str) or not scalar_as_text(concept.frontmatter["type"]):
         yield _error("okf_type", "A concept's frontmatter has a 'type' that is a text and not empty.", 1)
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from commonplace.domain.describing import normal_moment
 from commonplace.domain.documents import Finding
 from commonplace.domain.json import Json
+from commonplace.domain.records import normal_timestamp
 
-NONE = "none"
+OVERRIDE_NONE = "none"
 """The `override` of a section that takes it out."""
-FULL = "full"
+OVERRIDE_FULL = "full"
 """The `override` of a document that takes all lower layers out."""
 
 
@@ -45,7 +45,7 @@ class ConceptSection:
     @property
     def stated(self) -> str:
         """What the section says: nothing where it is a tombstone."""
-        return "" if self.override == NONE else self.content
+        return "" if self.override == OVERRIDE_NONE else self.content
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +60,11 @@ class Concept:
     @property
     def updated(self) -> str | None:
         """The frontmatter's `updated` as written."""
-        return written(self.frontmatter.get("updated"))
+        return scalar_as_text(self.frontmatter.get("updated"))
 
 
 @dataclass(frozen=True, slots=True)
-class Rank:
+class LayerRank:
     """A layer's name, and where it stands among the others."""
 
     name: str
@@ -77,7 +77,7 @@ class Rank:
 class Contribution:
     """What one layer says of a concept."""
 
-    layer: Rank
+    layer: LayerRank
     concept: Concept
 
 
@@ -113,13 +113,15 @@ class EffectiveSection:
     @property
     def suppressed(self) -> bool:
         """Whether the winner took the section out."""
-        return self.section.override == NONE
+        return self.section.override == OVERRIDE_NONE
 
     @property
     def fresher_dissent(self) -> bool:
         """Whether a dissent is dated later than what won."""
         ours = self.section.updated
-        return ours is not None and any(newness(d.updated) > newness(ours) for d in self.conflicts if d.updated)
+        return ours is not None and any(
+            date_sort_key(d.updated) > date_sort_key(ours) for d in self.conflicts if d.updated
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +134,7 @@ class ValueDissent:
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
+class ResolvedConcept:
     """A concept as it counts."""
 
     id: str
@@ -148,21 +150,21 @@ class Resolved:
     @property
     def title(self) -> str | None:
         """The effective title, None where there is none."""
-        return written(self.frontmatter.get("title"))
+        return scalar_as_text(self.frontmatter.get("title"))
 
     @property
     def type(self) -> str | None:
         """The effective type, None where there is none."""
-        return written(self.frontmatter.get("type"))
+        return scalar_as_text(self.frontmatter.get("type"))
 
 
-def written(value: Json) -> str | None:
+def scalar_as_text(value: Json) -> str | None:
     """A scalar as a person writes it; None for null, blank texts, lists and mappings."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value).strip() or None if isinstance(value, (str, int, float)) else None
 
 
-def newness(date: str | None) -> str:
+def date_sort_key(date: str | None) -> str:
     """What dates are compared by: later ones are greater, and every one is greater than none."""
-    return (normal_moment(date) or (date if date[:1].isdigit() else f"!{date}")) if date else ""
+    return (normal_timestamp(date) or (date if date[:1].isdigit() else f"!{date}")) if date else ""

@@ -10,12 +10,12 @@ from commonplace.domain.errors import InvalidInputError
 _LINE_END = re.compile(r"(\r\n|\r|\n)")
 
 
-def unix(text: str) -> str:
+def with_unix_line_ends(text: str) -> str:
     r"""The text with `\n` for every line end."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def encoded(text: str) -> bytes:
+def utf8(text: str) -> bytes:
     """The text as UTF-8.
 
     Raises:
@@ -46,12 +46,12 @@ def with_line_ends(text: str, newline: str, replaced: bytes = b"") -> bytes:
         InvalidInputError: it holds a lone surrogate.
     """
     if not replaced:
-        return encoded(text if newline == "\n" else text.replace("\n", newline))
+        return utf8(text if newline == "\n" else text.replace("\n", newline))
     pieces = _LINE_END.split(replaced.decode("utf-8", "replace"))
     old = list(zip(pieces[::2], [*pieces[1::2], ""], strict=True))
     new = text.split("\n")
     ends = _kept_ends(old, new, newline)
-    return encoded("".join([line + end for line, end in zip(new, ends, strict=True)]))
+    return utf8("".join([line + end for line, end in zip(new, ends, strict=True)]))
 
 
 def _kept_ends(old: list[tuple[str, str]], new: list[str], newline: str) -> list[str]:

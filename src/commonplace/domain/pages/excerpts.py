@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from commonplace.domain.pages.asking import SNIPPET_CHARS
 from commonplace.domain.pages.page import without_title
-from commonplace.domain.snippets import MAX_SOURCE_CHARS, Wanted, matching_snippet, snippet
+from commonplace.domain.pages.queries import SNIPPET_CHARS
+from commonplace.domain.snippets import MAX_SOURCE_CHARS, HighlightTerms, matching_snippet, snippet
 
-NOTHING = Wanted({})
-MARK = "..."
+NO_HIGHLIGHT = HighlightTerms({})
+ELLIPSIS = "..."
 
 
-def excerpt(content: str, wanted: Wanted) -> str:
+def page_excerpt(content: str, wanted: HighlightTerms) -> str:
     """Plain text round a wanted word wherever the body has one, else the body's beginning.
 
     Args:
@@ -21,16 +21,16 @@ def excerpt(content: str, wanted: Wanted) -> str:
         At most `SNIPPET_CHARS`, `...` at a cut end included.
     """
     body = without_title(content).strip()
-    room = SNIPPET_CHARS - 2 * (len(MARK) - 1)  # the cut ends come marked with one character each
+    room = SNIPPET_CHARS - 2 * (len(ELLIPSIS) - 1)  # the cut ends come marked with one character each
     # Overlapping, so that no word is cut in two.
     for start in range(0, max(len(body), 1), MAX_SOURCE_CHARS - SNIPPET_CHARS):
         found = matching_snippet(body[start : start + MAX_SOURCE_CHARS], wanted, room)
         if found:
             return _marked(found, more_before=start > 0)
-    return _marked(snippet(body, NOTHING, room), more_before=False)
+    return _marked(snippet(body, NO_HIGHLIGHT, room), more_before=False)
 
 
 def _marked(text: str, *, more_before: bool) -> str:
     begins, ends = text.startswith("…"), text.endswith("…")
     bare = text[1 if begins else 0 : len(text) - 1 if ends and len(text) > 1 else len(text)]
-    return f"{MARK if begins or more_before else ''}{bare}{MARK if ends else ''}"[:SNIPPET_CHARS]
+    return f"{ELLIPSIS if begins or more_before else ''}{bare}{ELLIPSIS if ends else ''}"[:SNIPPET_CHARS]

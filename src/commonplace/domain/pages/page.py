@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from commonplace.domain.addresses import SKIPPED_FOLDERS, Address
-from commonplace.domain.describing import seconds_of
 from commonplace.domain.frontmatter import block_end, read_frontmatter
 from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.records import unix_seconds
 
-NO_PAGES = SKIPPED_FOLDERS | {"dist", "build", "coverage"}
+EXCLUDED_FOLDERS = SKIPPED_FOLDERS | {"dist", "build", "coverage"}
 """Folders that hold no pages, at any depth."""
-MAX_SHOWN = 60
+MAX_SHOWN_VALUE = 60
 """Characters of a wrong id that a message repeats."""
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,511}")
@@ -46,7 +46,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Unusable:
+class UnusablePage:
     """A file that has a page id and can be no page."""
 
     address: Address
@@ -55,7 +55,7 @@ class Unusable:
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class PageText:
     """A page with its text."""
 
     page: Page
@@ -65,17 +65,17 @@ class Whole:
 
 def is_page_path(address: Address) -> bool:
     """Whether a page may lie there at all."""
-    return address.is_document and NO_PAGES.isdisjoint(address.path.split("/")[:-1])
+    return address.is_document and EXCLUDED_FOLDERS.isdisjoint(address.path.split("/")[:-1])
 
 
-def read_page(address: Address, raw: bytes) -> Whole | Unusable | None:
+def read_page(address: Address, raw: bytes) -> PageText | UnusablePage | None:
     """The page that a file's bytes hold, None where they hold none."""
     source = _decodable(raw)
     block = read_frontmatter(source)
     content = source[block.span.end :].decode().strip()
     heading = _TITLE_LINE.match(content)
     page = page_from(address, block.values, heading[1].strip() if heading else address.stem)
-    return Whole(page, content) if isinstance(page, Page) else page
+    return PageText(page, content) if isinstance(page, Page) else page
 
 
 def content_of(raw: bytes) -> str:
@@ -84,7 +84,7 @@ def content_of(raw: bytes) -> str:
     return source[block_end(source) :].decode().strip()
 
 
-def page_from(address: Address, values: JsonObject, heading: str) -> Page | Unusable | None:
+def page_from(address: Address, values: JsonObject, heading: str) -> Page | UnusablePage | None:
     """The page that a frontmatter describes, None where it has no page id.
 
     Args:
@@ -95,25 +95,25 @@ def page_from(address: Address, values: JsonObject, heading: str) -> Page | Unus
     given = values.get("page_id")
     if given is None or given == "" or not is_page_path(address):
         return None
-    identifier = "" if isinstance(given, bool | float) else text_of(given)
+    identifier = "" if isinstance(given, bool | float) else as_one_line(given)
     if not _ID.fullmatch(identifier):
-        return Unusable(address, f"its page_id {_shown(given)} is not 1 to 511 of A-Z, a-z, 0-9, - and _")
+        return UnusablePage(address, f"its page_id {_shown(given)} is not 1 to 511 of A-Z, a-z, 0-9, - and _")
     return Page(
         address=address,
         id=identifier,
-        title=text_of(values.get("title")) or heading,
+        title=as_one_line(values.get("title")) or heading,
         labels=_labels(values.get("labels")),
-        author_email=text_of(values.get("author_email")),
-        author_name=text_of(values.get("author_name")),
-        last_modifier_email=text_of(values.get("last_modifier_email")),
-        created=seconds_of(values.get("created_at")),
-        updated=seconds_of(values.get("updated_at")),
-        url=text_of(values.get("url")),
-        parent_title=text_of(values.get("parent_title")),
+        author_email=as_one_line(values.get("author_email")),
+        author_name=as_one_line(values.get("author_name")),
+        last_modifier_email=as_one_line(values.get("last_modifier_email")),
+        created=unix_seconds(values.get("created_at")),
+        updated=unix_seconds(values.get("updated_at")),
+        url=as_one_line(values.get("url")),
+        parent_title=as_one_line(values.get("parent_title")),
     )
 
 
-def settled(pages: Iterable[Page], paths: Mapping[str, str]) -> tuple[dict[str, Page], list[Unusable]]:
+def pages_by_id(pages: Iterable[Page], paths: Mapping[str, str]) -> tuple[dict[str, Page], list[UnusablePage]]:
     """Pages by id, in the order of their paths; of several with one id the one where the map has it, else the first.
 
     Args:
@@ -121,11 +121,11 @@ def settled(pages: Iterable[Page], paths: Mapping[str, str]) -> tuple[dict[str, 
         paths: Path by page id.
     """
     found: dict[str, Page] = {}
-    others: list[Unusable] = []
+    others: list[UnusablePage] = []
     for page in sorted(pages, key=lambda one: (paths.get(one.id) != one.address.path, one.address.path)):
         first = found.setdefault(page.id, page)
         if first is not page:
-            others.append(Unusable(page.address, f"its page_id {page.id} is that of {first.address} too"))
+            others.append(UnusablePage(page.address, f"its page_id {page.id} is that of {first.address} too"))
     ordered = sorted(found.values(), key=lambda one: one.address.path)
     return {page.id: page for page in ordered}, others
 
@@ -137,12 +137,12 @@ def without_title(content: str) -> str:
 
 
 @lru_cache(maxsize=65_536)
-def same(text: str) -> str:
+def fold_label(text: str) -> str:
     """The form in which labels and authors are compared: whole, but without regard to case and width."""
     return unicodedata.normalize("NFKC", text).strip().lower()
 
 
-def text_of(value: Json) -> str:
+def as_one_line(value: Json) -> str:
     """A scalar as text on one line, "" for everything else."""
     if isinstance(value, str):
         return " ".join(value.split())
@@ -158,9 +158,9 @@ def _decodable(raw: bytes) -> bytes:
 def _labels(value: Json) -> tuple[str, ...]:
     listed: Sequence[Json] = value if isinstance(value, Sequence) else [value]
     items = value.split(",") if isinstance(value, str) else listed
-    return tuple(dict.fromkeys(text for text in map(text_of, items) if text))
+    return tuple(dict.fromkeys(text for text in map(as_one_line, items) if text))
 
 
 def _shown(value: Json) -> str:
     text = repr(value)
-    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
+    return text if len(text) <= MAX_SHOWN_VALUE else f"{text[:MAX_SHOWN_VALUE]}..."

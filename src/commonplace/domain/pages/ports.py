@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from commonplace.domain.pages.asking import PageAnswer, PageQuery, Rebuilt
+from commonplace.domain.pages.queries import PageAnswer, PageQuery, RebuildReport
 
 
 class PageEngine(Protocol):
@@ -42,7 +42,7 @@ class PageEngine(Protocol):
         """
         ...
 
-    def rebuild(self, *, afresh: bool = False, dry_run: bool = False) -> Rebuilt:
+    def rebuild(self, *, afresh: bool = False, dry_run: bool = False) -> RebuildReport:
         """Bring the index up to date with the files; searches are answered all the while.
 
         Args:

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from commonplace.domain.addresses import Address
+from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document, Section
 from commonplace.domain.edits import remove_section, replace_section
 from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, NotFoundError
-from commonplace.domain.projects.headings import Edited, has_title, heading_line, title_of
-from commonplace.domain.reading import read_document
+from commonplace.domain.projects.headings import EditedDocument, has_title, heading_line, title_of
 from commonplace.domain.words.amounts import amount
 
 Position: TypeAlias = Literal["before", "after", "end"]
@@ -119,7 +119,7 @@ def chapter_at(document: Document, index: int) -> Chapter:
     )
 
 
-def replace_chapter(document: Document, title: str, text: str, summary: str = "") -> Edited:
+def replace_chapter(document: Document, title: str, text: str, summary: str = "") -> EditedDocument:
     """The document with another text in a chapter.
 
     What is replaced is what a reader of the chapter was shown: the text up to the next chapter. Only where the new text
@@ -144,7 +144,7 @@ def replace_chapter(document: Document, title: str, text: str, summary: str = ""
         end = max(end, section.tree_end)
     changed = replace_section(document, section._replace(tree_end=end), lines)
     behind = [s for s in document.sections if s.start >= end]
-    return Edited(_checked(document, changed, behind), _chapters_between(document, chapter.end, end))
+    return EditedDocument(_checked(document, changed, behind), _chapters_between(document, chapter.end, end))
 
 
 def add_chapter(document: Document, title: str, text: str, position: Position = "end", reference: str = "") -> bytes:
@@ -171,7 +171,7 @@ def add_chapter(document: Document, title: str, text: str, position: Position = 
     return _checked(document, changed, behind, added=1)
 
 
-def remove_chapter(document: Document, title: str) -> Edited:
+def remove_chapter(document: Document, title: str) -> EditedDocument:
     """The document without the first chapter of that title and what is below it.
 
     Raises:
@@ -179,7 +179,7 @@ def remove_chapter(document: Document, title: str) -> Edited:
     """
     chapter = find_chapter(document, title)
     gone = _chapters_between(document, chapter.end, chapter.section.tree_end)
-    return Edited(remove_section(document, chapter.section), gone)
+    return EditedDocument(remove_section(document, chapter.section), gone)
 
 
 def new_body(title_and_text: Sequence[tuple[str, str]], introduction: str) -> str:

@@ -14,7 +14,7 @@ _MARKED = re.compile(r"(#{1,6})[ \t]+(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Edited:
+class EditedDocument:
     """A document after an edit."""
 
     raw: bytes

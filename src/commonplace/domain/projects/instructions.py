@@ -7,7 +7,7 @@ from commonplace.domain.edits import remove_section as without_section
 from commonplace.domain.edits import replace_section
 from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, NotFoundError
 from commonplace.domain.projects.chapters import Position, inserted, require_text
-from commonplace.domain.projects.headings import Edited, has_title, heading_line, split_header, titles_between
+from commonplace.domain.projects.headings import EditedDocument, has_title, heading_line, split_header, titles_between
 from commonplace.domain.projects.limits import check_title
 
 MAX_LEVEL = 6
@@ -23,14 +23,14 @@ def check_header(header: str) -> tuple[int, str]:
     return level, check_title("Section header", title)
 
 
-def update_section(document: Document, header: str, text: str) -> Edited:
+def update_section(document: Document, header: str, text: str) -> EditedDocument:
     """Another text under a header, up to the next header of its level or a higher one.
 
     Raises:
         NotFoundError: kind "section".
     """
-    section = find_section(document, header)
-    return Edited(replace_section(document, section, _without_header(header, text)), _below(document, section))
+    section = find_instruction_section(document, header)
+    return EditedDocument(replace_section(document, section, _without_header(header, text)), _below(document, section))
 
 
 def add_section(document: Document, header: str, text: str, position: Position = "end", reference: str = "") -> bytes:
@@ -48,25 +48,25 @@ def add_section(document: Document, header: str, text: str, position: Position =
     if position == "end":
         at = len(document.raw)
     else:
-        beside = find_section(document, reference, "Reference section")
+        beside = find_instruction_section(document, reference, "Reference section")
         at = beside.start if position == "before" else beside.tree_end
     body = _without_header(header, text)
     line = heading_line(level, title)
     return inserted(document, at, f"{line}\n\n{body}" if body.strip() else line)
 
 
-def remove_section(document: Document, header: str) -> Edited:
+def remove_section(document: Document, header: str) -> EditedDocument:
     """The instructions without a section and what is below it.
 
     Raises:
         NotFoundError: kind "section".
     """
     require_text(document)
-    section = find_section(document, header)
-    return Edited(without_section(document, section), _below(document, section))
+    section = find_instruction_section(document, header)
+    return EditedDocument(without_section(document, section), _below(document, section))
 
 
-def find_section(document: Document, header: str, what: str = "Section") -> Section:
+def find_instruction_section(document: Document, header: str, what: str = "Section") -> Section:
     """The first section with this header.
 
     Raises:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from commonplace.domain.addresses import Address
+from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.frontmatter import set_fields
 from commonplace.domain.projects.chapters import new_body, read_chapters
-from commonplace.domain.reading import read_document
 
 _UPDATED_LINE = re.compile(
     rb"^(updated[ \t]*:[ \t]*)(?P<quote>[\"']?)[^\"'#\r\n\[{|>&*!]*?(?P=quote)([ \t]*(?:[ \t]#[^\r\n]*)?)(?=\r?$)",

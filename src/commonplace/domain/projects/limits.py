@@ -21,7 +21,7 @@ MAX_CHAPTERS = 50
 MAX_QUERY = 200
 MAX_QUERY_WORDS = 20
 MAX_SUMMARY = 500
-MAX_DESCRIPTION = 500
+MAX_TODO_DESCRIPTION = 500
 
 _NOT_IN_IDS = re.compile(r'[/\\:*?"<>|\x00-\x1f\x7f\u0085\u2028\u2029]')
 _NOT_IN_FILENAMES = re.compile(r"[/\\\x00-\x1f\x7f\u0085\u2028\u2029]")
@@ -146,7 +146,7 @@ def check_summary(summary: str) -> str:
 
 def check_description(description: str) -> str:
     """What a to-do list is for: 1 to 500 characters."""
-    _length("Description", description, MAX_DESCRIPTION, "description")
+    _length("Description", description, MAX_TODO_DESCRIPTION, "description")
     if not description.strip():
         raise _invalid("Description cannot be empty", "description")
     return description

@@ -48,10 +48,10 @@ class SyncOutcome:
         return f"{amount(self.files, 'file')} committed; not pushed: {self.error}"
 
 
-class Folders(Protocol):
+class ProjectFolders(Protocol):
     """The folders of the store, read without following links."""
 
-    def below(self, path: str) -> list[str]:
+    def subfolders(self, path: str) -> list[str]:
         """Names of the folders directly in a folder, sorted, hidden ones left out; none where there is no such one."""
         ...
 
@@ -99,7 +99,7 @@ class Upstream(Protocol):
         ...
 
 
-class Activity(Protocol):
+class ActivityLog(Protocol):
     """Where calls are noted."""
 
     def record(self, entry: JsonObject) -> None:

@@ -11,7 +11,7 @@ from typing import cast
 from commonplace.domain.json import Json
 
 INDEX_FILE = "index.json"
-PROJECTS = "projects"
+PROJECTS_KEY = "projects"
 IGNORE_FILE = ".gitignore"
 ACTIVITY_FILE = "activity.log"
 """The log of calls; never committed."""
@@ -37,11 +37,11 @@ class Registry:
     @property
     def content(self) -> bytes:
         """The file's bytes."""
-        shown = {**self.others, PROJECTS: dict(self.folders)}
+        shown = {**self.others, PROJECTS_KEY: dict(self.folders)}
         return (json.dumps(shown, ensure_ascii=False, indent=2) + "\n").encode()
 
 
-EMPTY = Registry({}, {})
+EMPTY_REGISTRY = Registry({}, {})
 
 
 def is_stored(path: str) -> bool:
@@ -50,7 +50,7 @@ def is_stored(path: str) -> bool:
     Args:
         path: From the root of the store, with `/`.
     """
-    return path == INDEX_FILE or path.startswith(f"{PROJECTS}/")
+    return path == INDEX_FILE or path.startswith(f"{PROJECTS_KEY}/")
 
 
 def ignores_log(ignore_file: bytes) -> bool:
@@ -67,16 +67,16 @@ def read_registry(raw: bytes) -> Registry | None:
     if not isinstance(value, dict):
         return None
     told = cast("dict[str, Json]", value)
-    projects = told.get(PROJECTS)
+    projects = told.get(PROJECTS_KEY)
     if not isinstance(projects, dict) or not all(_is_folder(folder) for folder in projects.values()):
         return None
     folders = {key: str(folder) for key, folder in projects.items()}
-    return Registry(folders, {key: one for key, one in told.items() if key != PROJECTS})
+    return Registry(folders, {key: one for key, one in told.items() if key != PROJECTS_KEY})
 
 
 def merge_registries(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
     """Both sides' projects; None where they give one id or one folder to different things, or a side is damaged."""
-    before, mine, other = read_registry(base) or EMPTY, read_registry(ours), read_registry(theirs)
+    before, mine, other = read_registry(base) or EMPTY_REGISTRY, read_registry(ours), read_registry(theirs)
     if mine is None or other is None:
         return None
     merged = dict(mine.folders)

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import cast
 
 from commonplace.domain.addresses import Address
+from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.frontmatter import set_fields
 from commonplace.domain.projects.chapters import first_paragraph
+from commonplace.domain.projects.file_names import task_slug
 from commonplace.domain.projects.headings import heading_line, title_of
 from commonplace.domain.projects.knowledge import with_updated
-from commonplace.domain.projects.naming import task_slug
-from commonplace.domain.reading import read_document
 
 LIST_FILE = "index.json"
 _TASK_FILE = re.compile(r"TASK-(\d{1,9})(?:-.*)?\.md", re.DOTALL)
@@ -23,7 +23,7 @@ _DIGITS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class TodoInfo:
     """What a list is for, and since when there has been one."""
 
     description: str
@@ -46,14 +46,14 @@ def list_bytes(description: str, now: str) -> bytes:
     return (json.dumps({"created": now, "description": description}, ensure_ascii=False, indent=2) + "\n").encode()
 
 
-def read_list(raw: bytes) -> About:
+def read_list(raw: bytes) -> TodoInfo:
     """What `index.json` says; of a damaged one, nothing."""
     try:
         value = cast("object", json.loads(raw.decode("utf-8-sig")))
     except (ValueError, RecursionError):
-        return About("", "")
+        return TodoInfo("", "")
     told = cast("dict[str, object]", value) if isinstance(value, dict) else {}
-    return About(str(told.get("description") or ""), str(told.get("created") or ""))
+    return TodoInfo(str(told.get("description") or ""), str(told.get("created") or ""))
 
 
 def task_number(name: str) -> int:

@@ -13,9 +13,9 @@ _ANY = re.compile(f"[{''.join(_LETTERS)}\u0600-\u06ff]")
 _ARABIC = re.compile("[\u0620-\u064a\u0671-\u06d3]{4,}")
 _ARTICLES = ("وال", "بال", "كال", "فال", "ال", "لل")
 _ENDINGS = ("ها", "ان", "ات", "ون", "ين", "يه", "ه", "ي")
-SHORTEST_AND = 3
+MIN_AND_LETTERS = 3
 """Letters that must remain of an Arabic word without the `and` that is written as its first."""
-SHORTEST_WORD = 2
+MIN_WORD_LETTERS = 2
 """Letters that must remain without an article or an ending."""
 
 _SCRIPTS = (
@@ -42,13 +42,13 @@ def language_of_script(word: str) -> str:
 
 def _light(found: re.Match[str]) -> str:
     word = found[0]
-    if word[0] == "و" and len(word) > SHORTEST_AND:
+    if word[0] == "و" and len(word) > MIN_AND_LETTERS:
         word = word[1:]
     for article in _ARTICLES:
-        if word.startswith(article) and len(word) >= len(article) + SHORTEST_WORD:
+        if word.startswith(article) and len(word) >= len(article) + MIN_WORD_LETTERS:
             word = word[len(article) :]
             break
     for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) >= len(ending) + SHORTEST_WORD:
+        if word.endswith(ending) and len(word) >= len(ending) + MIN_WORD_LETTERS:
             word = word[: -len(ending)]
     return word

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-SHORTEST = 5
+MIN_LETTERS = 5
 """Letters of a word that has another spelling."""
 
-Rule = tuple[re.Pattern[str], str]
+SpellingRule = tuple[re.Pattern[str], str]
 
 _ENGLISH = (
     # colour, organise, analyse, centre, catalogue, defence, programme, cancelled, ageing, judgement, sulphur
@@ -35,7 +35,7 @@ _GERMAN = tuple((f"{vowel}e", vowel, f"{vowel}(?!e)", f"{vowel}e") for vowel in 
 """Umlauts, of which the index has the bare vowels, written as two letters."""
 
 
-def _rules(pairs: Sequence[tuple[str, str, str, str]]) -> tuple[Rule, ...]:
+def _rules(pairs: Sequence[tuple[str, str, str, str]]) -> tuple[SpellingRule, ...]:
     return tuple(
         (re.compile(pattern), other)
         for one, two, three, four in pairs
@@ -43,7 +43,7 @@ def _rules(pairs: Sequence[tuple[str, str, str, str]]) -> tuple[Rule, ...]:
     )
 
 
-_RULES: Mapping[str, tuple[Rule, ...]] = {"english": _rules(_ENGLISH), "german": _rules(_GERMAN)}
+_RULES: Mapping[str, tuple[SpellingRule, ...]] = {"english": _rules(_ENGLISH), "german": _rules(_GERMAN)}
 
 
 def spellings(word: str, language: str) -> Iterator[str]:
@@ -53,7 +53,7 @@ def spellings(word: str, language: str) -> Iterator[str]:
         word: In the folded form of the index.
         language: As the Snowball stemmers call it.
     """
-    if len(word) < SHORTEST or not (word.isascii() and word.isalpha()):
+    if len(word) < MIN_LETTERS or not (word.isascii() and word.isalpha()):
         return
     seen = {word}
     for pattern, other in _RULES.get(language, ()):

@@ -16,11 +16,11 @@ from yaml.events import (
     ScalarEvent,
 )
 
-from commonplace.domain.yamlblock.loading import events
+from commonplace.domain.yamlblock.loader import events
 
 
 @dataclass(slots=True)
-class Place:
+class YamlNode:
     """A value as it is written. Offsets count characters of the text."""
 
     kind: Literal["scalar", "alias", "list", "mapping"]
@@ -34,32 +34,32 @@ class Place:
     flow: bool = False
     """Whether a list or mapping is written with brackets."""
     anchored: bool = False
-    children: list[Place] = field(default_factory=list["Place"])
+    children: list[YamlNode] = field(default_factory=list["YamlNode"])
     """The items of a list; the keys and values of a mapping in turn."""
 
     @property
-    def entries(self) -> list[tuple[Place, Place]]:
+    def entries(self) -> list[tuple[YamlNode, YamlNode]]:
         """The keys and values of a mapping."""
         return list(zip(self.children[::2], self.children[1::2], strict=True))
 
-    def walk(self) -> Iterator[Place]:
+    def walk(self) -> Iterator[YamlNode]:
         """This place and all within it, in the text's order."""
-        waiting: list[Place] = [self]
+        waiting: list[YamlNode] = [self]
         while waiting:
             place = waiting.pop()
             yield place
             waiting.extend(reversed(place.children))
 
 
-def layout(text: str) -> Place | None:
+def layout(text: str) -> YamlNode | None:
     """Where everything in a text is that `load` read without failing; None for a text without a value."""
-    root: Place | None = None
-    open_places: list[Place] = []
+    root: YamlNode | None = None
+    open_places: list[YamlNode] = []
     for event in events(text):
         if isinstance(event, CollectionEndEvent):
             open_places.pop().end = _offset(event, end=True)
         elif isinstance(event, NodeEvent):
-            place = _place(event)
+            place = _node(event)
             if open_places:
                 open_places[-1].children.append(place)
             else:
@@ -69,15 +69,15 @@ def layout(text: str) -> Place | None:
     return root
 
 
-def _place(event: NodeEvent) -> Place:
+def _node(event: NodeEvent) -> YamlNode:
     start, end = _offset(event), _offset(event, end=True)
     anchored = event.anchor is not None and not isinstance(event, AliasEvent)
     if isinstance(event, ScalarEvent):
-        return Place("scalar", start, end, event.value, event.style or "", anchored=anchored)
+        return YamlNode("scalar", start, end, event.value, event.style or "", anchored=anchored)
     if isinstance(event, CollectionStartEvent):
         kind = "mapping" if isinstance(event, MappingStartEvent) else "list"
-        return Place(kind, start, end, flow=bool(event.flow_style), anchored=anchored)
-    return Place("alias", start, end)
+        return YamlNode(kind, start, end, flow=bool(event.flow_style), anchored=anchored)
+    return YamlNode("alias", start, end)
 
 
 def _offset(event: Event, *, end: bool = False) -> int:

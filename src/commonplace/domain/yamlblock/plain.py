@@ -38,7 +38,7 @@ def read_plain(text: str) -> dict[str, Json] | None:
 
 @cache
 def _line() -> re.Pattern[str]:
-    """A line that is understood; made when the first is read, as it takes as long as a start may not.
+    """Pattern of a supported line. Compiled lazily to keep start-up fast.
 
     Atomic groups, here and elsewhere: Python before 3.11.5 matches wrongly where `*+` stands behind alternatives.
     """

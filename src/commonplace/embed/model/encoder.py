@@ -12,13 +12,13 @@ import onnxruntime  # pyright: ignore[reportMissingTypeStubs]
 from tokenizers import Tokenizer
 
 from commonplace.domain.errors import StorageError
-from commonplace.embed.model.folders import ModelFolder
-from commonplace.embed.normal import of_length_one
+from commonplace.embed.model.model_folder import ModelFolder
+from commonplace.embed.unit_vectors import normalized
 
 if TYPE_CHECKING:
     from commonplace.embed.encoders import Vectors
 
-MOST_CHARS = 8000
+MAX_ENCODED_CHARS = 8000
 """Characters of a text that the tokenizer is given: the model reads no more tokens than these have."""
 INSTALL = "Run: commonplace model install"
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
@@ -74,10 +74,10 @@ class OnnxEncoder:
     def encode(self, texts: Sequence[str], *, question: bool = False) -> Vectors:
         """Vectors of length 1."""
         prompt = self._prompts[0 if question else 1]
-        encoded = self._tokenizer.encode_batch([prompt + text[:MOST_CHARS] for text in texts])
+        encoded = self._tokenizer.encode_batch([prompt + text[:MAX_ENCODED_CHARS] for text in texts])
         # One by one: no slower than together, nothing is padded, and no text's vector depends on its neighbours, with
         # which it would share one scale.
-        return of_length_one(np.stack([self._run(one.ids) for one in encoded]))
+        return normalized(np.stack([self._run(one.ids) for one in encoded]))
 
     def _run(self, tokens: Sequence[int]) -> Vectors:
         """The vector of one text."""

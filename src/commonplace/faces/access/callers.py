@@ -23,7 +23,7 @@ class Caller:
     tier: Tier
     collections: frozenset[str] | None = None
     """Names of the collections that exist for this caller; None for all."""
-    is_usual: bool = False
+    is_default: bool = False
     """Whether nobody chose the tier, so that a toolset's own usual one holds."""
     address: str = ""
     """Where the request came from, as `client_address` gives it."""

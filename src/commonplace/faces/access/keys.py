@@ -20,15 +20,15 @@ from commonplace.domain.errors import ConfigError, InvalidInputError, NotFoundEr
 from commonplace.faces.access.callers import TIERS, Caller
 from commonplace.settings import Tier
 
-PREFIX = "cpk_"
+KEY_PREFIX = "cpk_"
 """Every key begins so, for scanners that look for leaked secrets."""
 RANDOM_BYTES = 32
-FILE = "keys.json"
+KEY_FILE = "keys.json"
 _NAME = re.compile(r"[\w .@-]{1,60}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Key:
+class AccessKey:
     """What is known of a key; never the key itself."""
 
     id: str
@@ -47,18 +47,18 @@ class Key:
         return Caller(f"key:{self.id}", self.tier, None if self.collections is None else frozenset(self.collections))
 
 
-class Keys:
+class KeyStore:
     """The keys of one machine, in one file that only its owner can read.
 
     A change by another process is seen by the next request: a revoked key ends at once.
     """
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / FILE
-        self._read: tuple[tuple[int, int, int] | None, tuple[Key, ...]] = (None, ())
+        self._path = folder / KEY_FILE
+        self._read: tuple[tuple[int, int, int] | None, tuple[AccessKey, ...]] = (None, ())
         self._any = False
 
-    def create(self, name: str, tier: Tier, collections: Sequence[str] | None = None) -> tuple[str, Key]:
+    def create(self, name: str, tier: Tier, collections: Sequence[str] | None = None) -> tuple[str, AccessKey]:
         """A new key, which nobody can be told again, and what is known of it.
 
         Raises:
@@ -70,8 +70,8 @@ class Keys:
                 kind="name",
                 hint="Name the key after who will use it.",
             )
-        token = PREFIX + secrets.token_urlsafe(RANDOM_BYTES)
-        key = Key(
+        token = KEY_PREFIX + secrets.token_urlsafe(RANDOM_BYTES)
+        key = AccessKey(
             id=secrets.token_hex(4),
             name=name,
             sha256=digest(token),
@@ -83,7 +83,7 @@ class Keys:
             self._write((*self.all(), key))
         return token, key
 
-    def revoke(self, id_or_name: str) -> Key:
+    def revoke(self, id_or_name: str) -> AccessKey:
         """Take a key out of use, now and for running servers.
 
         Raises:
@@ -106,7 +106,7 @@ class Keys:
             self._write([key for key in keys if key != found[0]])
         return found[0]
 
-    def all(self) -> tuple[Key, ...]:
+    def all(self) -> tuple[AccessKey, ...]:
         """Every key in order of creation.
 
         Raises:
@@ -126,10 +126,10 @@ class Keys:
         """Whether there is a key, or was one since this began."""
         return bool(self.all()) or self._any
 
-    def find(self, token: str) -> Key | None:
+    def find(self, token: str) -> AccessKey | None:
         """The key that this is, found without telling by time how much of it is right."""
         given = digest(token)
-        found: Key | None = None
+        found: AccessKey | None = None
         for key in self.all():
             if hmac.compare_digest(key.sha256, given):
                 found = key
@@ -142,7 +142,7 @@ class Keys:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
-    def _write(self, keys: Sequence[Key]) -> None:
+    def _write(self, keys: Sequence[AccessKey]) -> None:
         beside = self._path.with_suffix(".part")
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -157,7 +157,7 @@ def digest(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _keys_in(path: Path) -> tuple[Key, ...]:
+def _keys_in(path: Path) -> tuple[AccessKey, ...]:
     try:
         rows = json.loads(path.read_text(encoding="utf-8"))["keys"]
         return tuple(_key(cast("dict[str, object]", row)) for row in rows)
@@ -169,12 +169,12 @@ def _keys_in(path: Path) -> tuple[Key, ...]:
         ) from error
 
 
-def _key(row: dict[str, object]) -> Key:
+def _key(row: dict[str, object]) -> AccessKey:
     tier, collections = row["tier"], row["collections"]
     if tier not in TIERS:
         raise ValueError
     names = None if collections is None else tuple(str(name) for name in cast("list[object]", collections))
-    return Key(
+    return AccessKey(
         id=str(row["id"]),
         name=str(row["name"]),
         sha256=str(row["sha256"]),

@@ -25,7 +25,7 @@ DISCOVERY = ("/.well-known/openid-configuration", "/.well-known/oauth-authorizat
 
 
 @dataclass(frozen=True)
-class Tokens:
+class TokenVerifier:
     """What one provider issues for one resource."""
 
     issuer: str
@@ -33,7 +33,7 @@ class Tokens:
     audience: str
     """What tokens must name in `aud`: this server's URL, or what the provider calls it."""
 
-    def check(self, token: str) -> Caller:
+    def verify_token(self, token: str) -> Caller:
         """Who comes with a token. Its scopes `commonplace:read|write|admin` give the tier.
 
         Raises:

@@ -18,12 +18,12 @@ from typer.main import get_command
 
 from commonplace import __version__
 from commonplace.domain.errors import ConfigError
-from commonplace.faces.cli.binding import Bound, Command, read_plainly
+from commonplace.faces.cli.binding import BoundCommand, Command, read_plainly
 from commonplace.faces.cli.failures import EXIT_CODES, FAILED, USAGE, error_json
 from commonplace.faces.cli.output import Output, json_text, terminal
-from commonplace.faces.cli.session import Parts
+from commonplace.faces.cli.session import CliDependencies
 
-COMMANDS = (
+COMMAND_NAMES = (
     "mcp",
     "serve",
     "keys",
@@ -50,7 +50,7 @@ COMMANDS = (
 """In the order in which the help names them; each is a module of `commands`."""
 
 NAME = "commonplace"
-SHORT = 63
+MAX_SUMMARY_CHARS = 63
 """Characters that the list of commands has room for behind a name."""
 
 log = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ one JSON document under --json. Data is on standard output, everything else on s
 """
 
 
-def run(argv: Sequence[str], parts: Parts) -> int:
+def run(argv: Sequence[str], parts: CliDependencies) -> int:
     """Run one command line.
 
     Args:
@@ -80,7 +80,7 @@ def run(argv: Sequence[str], parts: Parts) -> int:
         The exit code, as `failures.EXIT_CODES` lists them.
     """
     # Only the command that is asked for is loaded; help, completion and mistakes need all of them.
-    names = (argv[0],) if argv and argv[0] in COMMANDS else COMMANDS
+    names = (argv[0],) if argv and argv[0] in COMMAND_NAMES else COMMAND_NAMES
     app = _app(names, parts)
     if len(names) > 1:
         _add_plugins(app, parts)
@@ -93,7 +93,7 @@ def run(argv: Sequence[str], parts: Parts) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _app(names: Sequence[str], parts: Parts) -> typer.Typer:
+def _app(names: Sequence[str], parts: CliDependencies) -> typer.Typer:
     app = typer.Typer(name=NAME, help=_help(SUMMARY), epilog=_epilog(), rich_markup_mode=None, add_completion=False)
     app.callback()(_main)
     for name in names:
@@ -102,12 +102,12 @@ def _app(names: Sequence[str], parts: Parts) -> typer.Typer:
         _, _, shape = (module.__doc__ or "").partition("\n\n")
         text = inspect.getdoc(command) or ""
         app.command(name, help=_help(text), short_help=_short(text), epilog=shape.replace("`", ""))(
-            Bound(name, command, parts)
+            BoundCommand(name, command, parts)
         )
     return app
 
 
-def _add_plugins(app: typer.Typer, parts: Parts) -> None:
+def _add_plugins(app: typer.Typer, parts: CliDependencies) -> None:
     for name, function in usable_commands(parts).items():
         _add(app, name, function)
 
@@ -119,11 +119,11 @@ def _add(app: typer.Typer, name: str, function: Callable[..., object]) -> None:
         app.command(name)(_ended(name, function))
 
 
-def usable_commands(parts: Parts) -> dict[str, Callable[..., object]]:
+def usable_commands(parts: CliDependencies) -> dict[str, Callable[..., object]]:
     """The commands of plugins; one that is no command is left out, and its plugin is told why."""
     usable: dict[str, Callable[..., object]] = {}
     for name, added in parts.commands().items():
-        if name in COMMANDS:
+        if name in COMMAND_NAMES:
             added.refuse(f"the command {name} is skipped: there already is one")
             continue
         alone = typer.Typer()
@@ -168,16 +168,16 @@ def _help(text: str) -> str:
 def _short(text: str) -> str:
     """What a command does on one line of the list of commands, at 80 columns."""
     sentence = text.partition("\n")[0].partition(": ")[0].partition("; ")[0].rstrip(".").replace("`", "")
-    return sentence if len(sentence) <= SHORT else sentence.partition(", ")[0].partition(", in ")[0]
+    return sentence if len(sentence) <= MAX_SUMMARY_CHARS else sentence.partition(", ")[0].partition(", in ")[0]
 
 
 def _epilog() -> str:
     return "Exit codes: " + "; ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES) + "."
 
 
-def parsed_commands(parts: Parts) -> dict[str, object]:
+def parsed_commands(parts: CliDependencies) -> dict[str, object]:
     """Every command of the product as the parser knows it, for the documentation and for completion."""
-    return dict(getattr(get_command(_app(COMMANDS, parts)), "commands"))  # noqa: B009 - it has no type
+    return dict(getattr(get_command(_app(COMMAND_NAMES, parts)), "commands"))  # noqa: B009 - it has no type
 
 
 def _said(error: typer.TyperException, hint: str) -> tuple[str, str]:
@@ -191,13 +191,13 @@ def _said(error: typer.TyperException, hint: str) -> tuple[str, str]:
 
 
 def _misused(argv: Sequence[str], error: typer.TyperException) -> int:
-    command = f"{NAME} {argv[0]}" if argv and argv[0] in COMMANDS else NAME
+    command = f"{NAME} {argv[0]}" if argv and argv[0] in COMMAND_NAMES else NAME
     hint = f"See {command} --help."
     out = Output(terminal(sys.stdout, sys.stderr, os.environ, no_color="--no-color" in argv), as_json="--json" in argv)
     message, hint = _said(error, hint)
     if out.as_json:
-        out.talk(json_text({"error": error_json(ConfigError(message, hint=hint))}))
+        out.message(json_text({"error": error_json(ConfigError(message, hint=hint))}))
     else:
         out.warn("Error:", message)
-        out.talk(f"Hint: {hint}")
+        out.message(f"Hint: {hint}")
     return USAGE

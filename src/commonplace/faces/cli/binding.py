@@ -1,7 +1,7 @@
 """Turns a command written as a plain function into what typer calls.
 
-A parameter whose type is a group of options (a dataclass of `options`) stands for all of them; `Common` is added to
-every command. What a command raises ends here, as a line on standard error and an exit code.
+A parameter whose type is a group of options (a dataclass of `options`) stands for all of them; `CommonOptions` is added
+to every command. What a command raises ends here, as a line on standard error and an exit code.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args, get_ori
 import typer
 
 from commonplace.domain.errors import KnowledgeError
+from commonplace.faces.call_log import traced_call
 from commonplace.faces.cli.failures import INTERRUPTED, PIPE_CLOSED, report
-from commonplace.faces.cli.options import Common
+from commonplace.faces.cli.options import CommonOptions
 from commonplace.faces.cli.output import Output, terminal
-from commonplace.faces.cli.session import Parts, Session
-from commonplace.faces.observe import observed
+from commonplace.faces.cli.session import CliDependencies, Session
 from commonplace.settings import load_settings
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ Command = Callable[..., int | None]
 _DIGITS = re.compile(r"[0-9]{1,15}")
 
 
-class Bound:
+class BoundCommand:
     """A command as typer calls it: one keyword for each argument and option.
 
     Args:
@@ -46,14 +46,14 @@ class Bound:
         parts: What it does it with.
     """
 
-    def __init__(self, name: str, command: Command, parts: Parts) -> None:
+    def __init__(self, name: str, command: Command, parts: CliDependencies) -> None:
         self.__name__ = name
         self.__doc__ = command.__doc__
         self.__annotations__ = {}  # typer looks here too; the signature says everything
         self._command = command
         self._parts = parts
         parameters, self._taken = expanded(command, "session")
-        self.__signature__ = inspect.Signature([*parameters, *_parameters(Common)])
+        self.__signature__ = inspect.Signature([*parameters, *_parameters(CommonOptions)])
 
     def __call__(self, **values: object) -> None:
         """Run the command and end with its exit code.
@@ -61,10 +61,10 @@ class Bound:
         Raises:
             typer.Exit: always.
         """
-        common = _taken(Common, values)
+        common = _taken(CommonOptions, values)
         raise typer.Exit(self._run(common, self._taken(values)))
 
-    def _run(self, common: Common, arguments: dict[str, object]) -> int:
+    def _run(self, common: CommonOptions, arguments: dict[str, object]) -> int:
         where = terminal(sys.stdout, sys.stderr, os.environ, no_color=common.no_color)
         out = Output(where, as_json=common.as_json)
         try:
@@ -73,7 +73,7 @@ class Bound:
             least = "ERROR" if settings.log_level == "error" else "WARNING"
             logging.basicConfig(level=least, format="%(levelname)s %(name)s: %(message)s")
             logging.getLogger("commonplace").setLevel(settings.log_level.upper())
-            with observed(self.__name__):
+            with traced_call(self.__name__):
                 return self._answer(Session(self._parts, settings, common.flags(), out), arguments)
         except KnowledgeError as error:
             return report(out, error)
@@ -102,11 +102,11 @@ def read_plainly(command: Any) -> None:  # noqa: ANN401 - typer's type is its ow
     """
     for one in (command, *getattr(command, "commands", {}).values()):
         for parameter in one.get_params(typer.Context(one)):
-            parameter.get_runtime_param = partial(_Plainly, parameter.get_runtime_param)
+            parameter.get_runtime_param = partial(_PlainType, parameter.get_runtime_param)
 
 
 @dataclass(frozen=True, slots=True)
-class _Plainly:
+class _PlainType:
     """Reads values in the place of typer's own reader, and leaves to that one what may be wrong."""
 
     usual: Callable[[], Any]
@@ -148,7 +148,7 @@ def expanded(
     """A command's own parameters with every group as its options, and what makes groups of their values again.
 
     Args:
-        command: Whose parameters.
+        command: The command function.
         lent: The one that does not come from the command line.
     """
     hints = {n: t for n, t in get_type_hints(command, include_extras=True).items() if n not in {lent, "return"}}

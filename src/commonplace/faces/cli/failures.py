@@ -9,7 +9,7 @@ from __future__ import annotations
 from commonplace.domain.errors import Code, ConflictError, KnowledgeError
 from commonplace.domain.json import Json
 from commonplace.faces.cli.output import Output, json_text
-from commonplace.faces.errors import form_of
+from commonplace.faces.errors import error_mapping
 
 FINDINGS = 1
 """Exit code of `check` and `doctor` when something is wrong."""
@@ -36,24 +36,24 @@ EXIT_CODES = (
     (FAILED, "an error of this program"),
     (INTERRUPTED, "interrupted"),
 )
-"""What the command line can end with, for the help; the numbers of errors are those of `faces.errors.FORMS`."""
+"""Exit codes of the command line, for the help; those of errors are in `faces.errors.ERROR_MAPPINGS`."""
 
 
 def report(out: Output, error: KnowledgeError) -> int:
     """Say what went wrong on standard error; the exit code."""
-    form = form_of(error)
+    form = error_mapping(error)
     if out.as_json:
-        out.talk(json_text({"error": error_json(error)}))
+        out.message(json_text({"error": error_json(error)}))
         return form.exit
     label = "ConfigError" if error.code is Code.CONFIG else "Error"
     out.warn(f"{label}:", str(error))
     nearest = error.context.get("nearest")
     if isinstance(nearest, list) and nearest:
-        out.talk(f"Nearest: {', '.join(nearest)}")
+        out.message(f"Nearest: {', '.join(nearest)}")
     for change in error.changes if isinstance(error, ConflictError) else ():
-        out.talk(f"Changed: {change}")
+        out.message(f"Changed: {change}")
     if error.hint:
-        out.talk(f"Hint: {error.hint}")
+        out.message(f"Hint: {error.hint}")
     return form.exit
 
 
@@ -64,7 +64,7 @@ def error_json(error: KnowledgeError) -> dict[str, Json]:
         "code": error.code.value,
         "message": str(error),
         "hint": error.hint,
-        "retryable": form_of(error).retryable,
+        "retryable": error_mapping(error).retryable,
         **known,
         **({"changes": list(error.changes)} if isinstance(error, ConflictError) and error.changes else {}),
     }

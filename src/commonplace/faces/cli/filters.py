@@ -19,7 +19,7 @@ NEWEST_FIRST: frozenset[SortKey] = frozenset({"created", "updated", "date", "sco
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filters:
+class FilterOptions:
     """Which pages are meant."""
 
     type_: Annotated[
@@ -52,7 +52,7 @@ class Filters:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Paging:
+class PagingOptions:
     """Which part of a long answer is wanted."""
 
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=MAX_LIMIT, metavar="N", help="At most so many.")] = (

@@ -19,12 +19,12 @@ MAX_LIMIT = 10_000
 ADOPT = "Make a store of project knowledge in a folder that holds other files; these are never committed."
 """What `--adopt` does."""
 
-Page: TypeAlias = Annotated[str, typer.Argument(metavar="PAGE", hidden=True)]
-MaybePage: TypeAlias = Annotated[str | None, typer.Argument(metavar="PAGE", hidden=True)]
+PageArgument: TypeAlias = Annotated[str, typer.Argument(metavar="PAGE", hidden=True)]
+OptionalPageArgument: TypeAlias = Annotated[str | None, typer.Argument(metavar="PAGE", hidden=True)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Common:
+class CommonOptions:
     """What every command takes."""
 
     kb: Annotated[
@@ -56,7 +56,7 @@ def pair(option: str, text: str) -> tuple[str, str]:
     return key.strip(), value
 
 
-def alone(**given: object) -> None:
+def exclusive(**given: object) -> None:
     """Refuse options that exclude each other.
 
     Raises:
@@ -68,7 +68,7 @@ def alone(**given: object) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layered:
+class LayerOptions:
     """Which layers are meant, for commands on layers."""
 
     manifest: Annotated[str | None, typer.Option(metavar="FILE", help=about("manifest"))] = None

@@ -73,7 +73,7 @@ class Output:
         """The one JSON document of this answer, on one line."""
         self._write(json_text(value) + "\n")
 
-    def talk(self, text: str) -> None:
+    def message(self, text: str) -> None:
         """One line for the person, not part of the data; an empty text is no line."""
         if text:
             self.terminal.stderr.write(f"{shown(text)}\n")

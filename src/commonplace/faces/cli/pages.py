@@ -7,10 +7,10 @@ from commonplace.domain.errors import NotFoundError, StorageError
 from commonplace.domain.json import Json
 from commonplace.domain.query import Record
 from commonplace.faces.cli.output import BOLD, FAINT, Output, one_line
-from commonplace.services.collections import Collection, Collections, Found
+from commonplace.services.collections import Collection, Collections, FoundDocument
 
 
-def located(collections: Collections, reference: str) -> Found:
+def located(collections: Collections, reference: str) -> FoundDocument:
     """The page that a person means: an exact path or id, else a title or alias that only one page has.
 
     With several folders `NAME:PAGE` names the folder too.
@@ -22,10 +22,10 @@ def located(collections: Collections, reference: str) -> Found:
     try:
         return collections.locate(page, name)
     except NotFoundError:
-        for collection in collections.chosen(name):
+        for collection in collections.select(name):
             record = collection.index.find(page)
             if record is not None:
-                return Found(collection, record)
+                return FoundDocument(collection, record)
         raise
 
 
@@ -35,7 +35,7 @@ def addressed(collections: Collections, reference: str) -> tuple[Collection, Add
         found = located(collections, reference)
     except (NotFoundError, StorageError):
         name, page = _split(collections, reference)
-        return collections.chosen(name)[0], parse_document_address(page)
+        return collections.select(name)[0], parse_document_address(page)
     return found.collection, found.record.address
 
 
@@ -57,7 +57,7 @@ def place_json(collection: Collection, record: Record) -> dict[str, Json]:
     }
 
 
-def record_json(found: Found) -> dict[str, Json]:
+def record_json(found: FoundDocument) -> dict[str, Json]:
     """What the catalogue knows of a page."""
     record = found.record
     return {

@@ -14,15 +14,15 @@ from commonplace.faces.cli.progress import progress_bar
 from commonplace.settings import CommitMode, Flags, Settings, load_settings
 
 if TYPE_CHECKING:  # a server starts through here, and answers before it loads them
+    from commonplace.domain.diagnostics import Diagnostic
     from commonplace.domain.ports import Progress
-    from commonplace.domain.troubles import Trouble
+    from commonplace.services.cascade.cascade import Cascade
     from commonplace.services.collections import Collection, Collections
-    from commonplace.services.layering.cascade import Cascade
-    from commonplace.services.projects.home import Home
+    from commonplace.services.projects.project_store import ProjectStore
     from commonplace.services.services import Services
 
 
-class Workplace(Protocol):
+class ApplicationHandle(Protocol):
     """The folders of one process, as the composition root opens them."""
 
     @property
@@ -40,7 +40,7 @@ class Workplace(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hosting:
+class HttpOptions:
     """What is served over HTTP."""
 
     mcp_only: bool = False
@@ -52,21 +52,21 @@ class Hosting:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class CliDependencies:
     """What the composition root lends to the command line."""
 
-    open: Callable[[Sequence[Path], Settings], Workplace]
+    open: Callable[[Sequence[Path], Settings], ApplicationHandle]
     commit_mode: Callable[[Path], CommitMode]
     """`auto` for a folder in a Git repository, else `manual`."""
     serve: Callable[[Settings], None]
     """Serve `Settings.kb` over MCP until the client goes."""
-    host: Callable[[Settings, Hosting], None]
+    serve_http: Callable[[Settings, HttpOptions], None]
     """Serve `Settings.kb` over HTTP until a signal ends the process."""
     install_model: Callable[[Settings, Path | None, bool, Callable[[str], None]], str]
     """Install the model for searching by meaning, from a file, or anew even where it is; its name."""
-    git_command: Callable[[], Trouble]
+    git_command: Callable[[], Diagnostic]
     """What there is to say of the git command."""
-    examine: Callable[[Path, Settings], Iterable[Trouble]]
+    diagnose: Callable[[Path, Settings], Iterable[Diagnostic]]
     """What there is to say of one folder's repository and locks."""
     commands: Callable[[], Mapping[str, AddedCommand]] = dict
     """Loads the plugins and gives the subcommands that they add, by name."""
@@ -88,7 +88,7 @@ class AddedCommand:
 class Session:
     """One run of one command."""
 
-    parts: Parts
+    dependencies: CliDependencies
     settings: Settings
     flags: Flags
     """The settings that the command line gave, by name."""
@@ -101,15 +101,15 @@ class Session:
     @contextmanager
     def opened(self) -> Generator[Collections]:
         """The folders with what changed in them since the last time taken in."""
-        with self._workplace(self.settings) as workplace:
-            self._sync(workplace)
-            yield workplace.services.collections
+        with self._workplace(self.settings) as application:
+            self._sync(application)
+            yield application.services.collections
 
     @contextmanager
     def opened_as_is(self) -> Generator[Collections]:
         """The folders as they were last indexed."""
-        with self._workplace(self.settings) as workplace:
-            yield workplace.services.collections
+        with self._workplace(self.settings) as application:
+            yield application.services.collections
 
     @contextmanager
     def opened_for_writing(self, *, commit: bool) -> Generator[Collections]:
@@ -123,10 +123,10 @@ class Session:
             raise ConfigError(
                 "Several folders are open, and a page is written in one.", kind="kb", hint="Name it: --kb PATH."
             )
-        mode = self.parts.commit_mode(folder) if commit else "manual"
-        with self._workplace(replace(self.settings, commit=mode)) as workplace:
-            self._sync(workplace)
-            yield workplace.services.collections
+        mode = self.dependencies.commit_mode(folder) if commit else "manual"
+        with self._workplace(replace(self.settings, commit=mode)) as application:
+            self._sync(application)
+            yield application.services.collections
 
     @contextmanager
     def opened_layers(self, flags: Flags, *, sync: bool) -> Generator[Cascade]:
@@ -139,22 +139,22 @@ class Session:
         Raises:
             ConfigError: they name none, or the manifest is not valid.
         """
-        with self._workplace(self.configured(flags)) as workplace:
-            if workplace.services.cascade is None:
+        with self._workplace(self.configured(flags)) as application:
+            if application.services.cascade is None:
                 raise ConfigError("No layers are named: give --manifest FILE, or --personal DIR and --shared DIR.")
             if sync:
-                self._sync(workplace)
-            yield workplace.services.cascade
+                self._sync(application)
+            yield application.services.cascade
 
     @contextmanager
     def opened_bundle(self, folder: str) -> Generator[Collection]:
         """One folder, whatever the settings name; its index is not needed."""
         settings = replace(self.configured({"kb": [folder]}), manifest=None, personal=None, shared=None)
-        with self._workplace(settings) as workplace:
-            yield workplace.services.collections.members[0]
+        with self._workplace(settings) as application:
+            yield application.services.collections.members[0]
 
     @contextmanager
-    def opened_projects(self, *, adopt: bool = False) -> Generator[Home]:
+    def opened_projects(self, *, adopt: bool = False) -> Generator[ProjectStore]:
         """The one store of projects, made at the first start.
 
         Args:
@@ -164,18 +164,18 @@ class Session:
             ConfigError: the folder is no store.
         """
         settings = replace(self.settings, toolset="projects", adopt=adopt or self.settings.adopt)
-        with self._workplace(settings) as workplace:
-            yield workplace.services.projects
+        with self._workplace(settings) as application:
+            yield application.services.projects
 
     @contextmanager
-    def _workplace(self, settings: Settings) -> Generator[Workplace]:
+    def _workplace(self, settings: Settings) -> Generator[ApplicationHandle]:
         # Reading needs no commits: asking for them must not refuse a folder without Git.
-        workplace = self.parts.open(settings.kb, settings)
+        application = self.dependencies.open(settings.kb, settings)
         try:
-            yield workplace
+            yield application
         finally:
-            workplace.close()
+            application.close()
 
-    def _sync(self, workplace: Workplace) -> None:
+    def _sync(self, application: ApplicationHandle) -> None:
         with progress_bar("Indexing", self.out.terminal) as progress:
-            workplace.sync(progress)
+            application.sync(progress)

@@ -11,8 +11,8 @@ from starlette.applications import Starlette
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
-from commonplace.faces.http.guard import Guard, Rules
-from commonplace.faces.replies import send_json, send_refusal
+from commonplace.faces.http.guard import Guard, RouteRules
+from commonplace.faces.responses import send_error, send_json
 
 log = logging.getLogger(__name__)
 
@@ -22,19 +22,19 @@ Lifespan = Callable[[], AbstractAsyncContextManager[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class MountedApp:
     """An application under a prefix."""
 
     prefix: str
     """Without a slash at its end; "" for everything that no other part takes."""
     app: ASGIApp
-    rules: Rules
+    rules: RouteRules
     lifespan: Lifespan | None = None
     is_document: bool = False
     """Whether there is one thing to get at the prefix, and nothing below it."""
 
 
-def takes(part: Part, path: str) -> bool:
+def takes(part: MountedApp, path: str) -> bool:
     """Whether a path is the part's."""
     return not part.prefix or path == part.prefix or path.startswith(f"{part.prefix}/")
 
@@ -47,7 +47,7 @@ class App:
         guard: Before all of them.
     """
 
-    def __init__(self, parts: Sequence[Part], guard: Guard) -> None:
+    def __init__(self, parts: Sequence[MountedApp], guard: Guard) -> None:
         self._parts = (*parts, _HEALTH)
         self._guard = guard
         self._lifespan = Starlette(lifespan=self._running)
@@ -63,7 +63,7 @@ class App:
             app = _no_method if part.is_document and scope["method"] not in {"GET", "HEAD"} else part.app
             await self._serve(app, part, scope, receive, send)
 
-    async def _serve(self, app: ASGIApp, part: Part, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _serve(self, app: ASGIApp, part: MountedApp, scope: Scope, receive: Receive, send: Send) -> None:
         begun = False
 
         async def noted(message: Message) -> None:
@@ -72,12 +72,12 @@ class App:
             await send(message)
 
         try:
-            await self._guard.pass_on(app, part.rules, scope, receive, noted)
+            await self._guard.handle(app, part.rules, scope, receive, noted)
         except Exception:
             if begun:
                 raise
             log.exception("a request failed before it was answered")
-            await send_refusal(send, KnowledgeError("Internal error; the server's log has the details."))
+            await send_error(send, KnowledgeError("Internal error; the server's log has the details."))
 
     @asynccontextmanager
     async def _running(self, _: Starlette) -> AsyncGenerator[None]:
@@ -101,14 +101,14 @@ async def _health(scope: Scope, receive: Receive, send: Send) -> None:
 async def _nothing(scope: Scope, receive: Receive, send: Send) -> None:
     del scope, receive
     error = NotFoundError("There is nothing at this URL.", kind="url", hint="The REST API is at /api/v1, MCP at /mcp.")
-    await send_refusal(send, error)
+    await send_error(send, error)
 
 
 async def _no_method(scope: Scope, receive: Receive, send: Send) -> None:
     del scope, receive
     error = InvalidInputError("This URL does not take this method.", kind="method", hint="It takes GET and HEAD.")
-    await send_refusal(send, error, status=405, headers=(("allow", "GET, HEAD"),))
+    await send_error(send, error, status=405, headers=(("allow", "GET, HEAD"),))
 
 
-_HEALTH = Part("/health", _health, Rules(small_body, lambda _: True), is_document=True)
-_NOTHING = Part("", _nothing, Rules(small_body, lambda _: False))
+_HEALTH = MountedApp("/health", _health, RouteRules(small_body, lambda _: True), is_document=True)
+_NOTHING = MountedApp("", _nothing, RouteRules(small_body, lambda _: False))

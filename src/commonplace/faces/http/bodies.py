@@ -11,15 +11,15 @@ BODY_TIMEOUT = 30.0
 """Seconds for a whole body to arrive."""
 
 
-class GoneError(Exception):
+class ClientDisconnectError(Exception):
     """The client went away before its request was whole: nothing is done and nobody answered."""
 
 
-class SlowError(UnavailableError):
+class RequestTimeoutError(UnavailableError):
     """The body did not arrive in time: status 408."""
 
 
-async def taken_in(receive: Receive, limit: int, declared: str) -> bytes:
+async def buffered_body(receive: Receive, limit: int, declared: str) -> bytes:
     """The body of a request.
 
     Args:
@@ -29,8 +29,8 @@ async def taken_in(receive: Receive, limit: int, declared: str) -> bytes:
 
     Raises:
         TooLargeError: it is, or says that it is, over the limit.
-        SlowError: it takes too long.
-        GoneError: the client went away.
+        RequestTimeoutError: it takes too long.
+        ClientDisconnectError: the client went away.
     """
     if declared.isascii() and declared.isdigit() and int(declared[:18]) > limit:
         raise _too_large(limit)
@@ -39,14 +39,14 @@ async def taken_in(receive: Receive, limit: int, declared: str) -> bytes:
         while True:
             message = await receive()
             if message["type"] == "http.disconnect":
-                raise GoneError
+                raise ClientDisconnectError
             body += message.get("body", b"")
             if len(body) > limit:
                 raise _too_large(limit)
             if not message.get("more_body"):
                 break
     if scope.cancelled_caught:
-        raise SlowError("The request took too long to arrive.", kind="body", hint="Send it at once.")
+        raise RequestTimeoutError("The request took too long to arrive.", kind="body", hint="Send it at once.")
     return bytes(body)
 
 

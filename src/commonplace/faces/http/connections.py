@@ -15,8 +15,8 @@ from uvicorn.server import ServerState
 
 from commonplace.domain.errors import InvalidInputError
 from commonplace.faces.http.framing import StrictConnection
-from commonplace.faces.http.writing import JoinedWrites
-from commonplace.faces.replies import error_json, json_bytes
+from commonplace.faces.http.joined_writes import JoinedWrites
+from commonplace.faces.responses import error_json, json_bytes
 
 HEADER_TIMEOUT = 10.0
 """Seconds for a request's line and headers to arrive, on a new connection and on one that is kept."""
@@ -24,7 +24,7 @@ WRITE_TIMEOUT = 30.0
 """Seconds for a client to take some 48 kB of its answer."""
 MAX_CONNECTIONS = 4_000
 """Open connections, where the system lets a process have so many; over it the newest is closed at once."""
-OTHER_FILES = 124
+RESERVED_FILES = 124
 """Files that the process needs besides its connections."""
 FULL_SECONDS = 60.0
 """Between two lines that say that no connection can be taken in."""
@@ -36,14 +36,14 @@ BAD_REQUEST_HINT = (
 def allowed_connections() -> int:
     """How many connections may be open at once: the process asks the system for as many files as it will need."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MAX_CONNECTIONS + OTHER_FILES
+    wanted = MAX_CONNECTIONS + RESERVED_FILES
     allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
     if soft != resource.RLIM_INFINITY and soft < allowed:
         resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
-    return max(allowed - OTHER_FILES, 1)
+    return max(allowed - RESERVED_FILES, 1)
 
 
-class Full(logging.Filter):
+class FileLimitFilter(logging.Filter):
     """Says in one line, and not often, that the system gives no more files for connections.
 
     The event loop tries again each second as many times as connections may wait, and would log a traceback each time.
@@ -67,10 +67,10 @@ class Full(logging.Filter):
         return True
 
 
-class PatientProtocol(H11Protocol):
+class TimeoutProtocol(H11Protocol):
     """uvicorn's HTTP/1.1, with limits on connections, on the time before a request and on the time of an answer."""
 
-    most = MAX_CONNECTIONS
+    max_connections = MAX_CONNECTIONS
     """Open connections."""
     _deadline: asyncio.TimerHandle | None = None
     """For the head of a request."""
@@ -93,7 +93,7 @@ class PatientProtocol(H11Protocol):
         self.transport = JoinedWrites(transport, self.loop)
         # asyncio does this only for sockets of IPPROTO_TCP; `socket.create_server` makes them of protocol 0.
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if len(self.connections) > self.most:
+        if len(self.connections) > self.max_connections:
             transport.abort()
             return
         self._deadline = self.loop.call_later(HEADER_TIMEOUT, self._abort)

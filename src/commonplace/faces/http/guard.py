@@ -11,21 +11,21 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from commonplace.domain.errors import ForbiddenError, InvalidInputError, KnowledgeError, UnauthenticatedError
+from commonplace.faces.access.authentication import Authenticator
 from commonplace.faces.access.callers import SCOPE_KEY, Caller, client_address
-from commonplace.faces.access.gate import Gate
-from commonplace.faces.access.rates import WRONG_KEY, Rates
+from commonplace.faces.access.rate_limits import WRONG_KEY, RateLimiter
 from commonplace.faces.access.tokens import LEAST_SCOPE
-from commonplace.faces.http.bodies import GoneError, SlowError, replayed, taken_in
+from commonplace.faces.http.allowed_hosts import AllowedHosts, is_loopback
+from commonplace.faces.http.bodies import ClientDisconnectError, RequestTimeoutError, buffered_body, replayed
 from commonplace.faces.http.cors import is_preflight, send_preflight, shared
-from commonplace.faces.http.names import Names, is_loopback
-from commonplace.faces.replies import send_refusal
+from commonplace.faces.responses import send_error
 
 JSON = "application/json"
 REQUEST_TIMEOUT = 408
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class RouteRules:
     """What the guard asks of one part of the application."""
 
     max_body: Callable[[Scope], int]
@@ -38,15 +38,15 @@ class Rules:
 class Guard:
     """Lets requests through to an application, or answers them itself."""
 
-    names: Names
-    gate: Gate
-    rates: Rates
+    names: AllowedHosts
+    authenticator: Authenticator
+    limiter: RateLimiter
     challenge: str = "Bearer"
     """What `WWW-Authenticate` says to whoever comes without a key."""
     spares_loopback: bool = False
     """Whether calls from this machine that need no key are not counted."""
 
-    async def pass_on(self, app: ASGIApp, rules: Rules, scope: Scope, receive: Receive, send: Send) -> None:
+    async def handle(self, app: ASGIApp, rules: RouteRules, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         headers = Headers(scope=scope)
         origin = headers.get("origin", "")
@@ -59,17 +59,17 @@ class Guard:
                 return
             if not rules.is_open(scope):
                 scope[SCOPE_KEY] = await self._admitted(scope, headers)
-            body = await taken_in(receive, rules.max_body(scope), headers.get("content-length", ""))
+            body = await buffered_body(receive, rules.max_body(scope), headers.get("content-length", ""))
             if body:
                 _check_type(headers)
-        except GoneError:
+        except ClientDisconnectError:
             return
         except _StatusError as error:
-            await send_refusal(send, error, status=error.status, headers=error.headers)
-        except SlowError as error:
-            await send_refusal(send, error, status=REQUEST_TIMEOUT, headers=(("connection", "close"),))
+            await send_error(send, error, status=error.status, headers=error.headers)
+        except RequestTimeoutError as error:
+            await send_error(send, error, status=REQUEST_TIMEOUT, headers=(("connection", "close"),))
         except KnowledgeError as error:
-            await send_refusal(send, error, headers=self._challenges(error))
+            await send_error(send, error, headers=self._challenges(error))
         else:
             await app(scope, replayed(body, receive), send)
 
@@ -104,14 +104,14 @@ class Guard:
         address = client_address(peer, headers.get("x-forwarded-for", "") if self.names.public_host else "")
         try:
             # In a thread: keys are read from a file, tokens checked with an identity provider's keys.
-            found = await anyio.to_thread.run_sync(self.gate.admit, headers.get("authorization"))
+            found = await anyio.to_thread.run_sync(self.authenticator.authenticate, headers.get("authorization"))
         except KnowledgeError as error:
             is_wrong = isinstance(error, UnauthenticatedError) and error.kind == "token"
-            self.rates.take(f"address:{address}", WRONG_KEY if is_wrong else 1)
+            self.limiter.take(f"address:{address}", WRONG_KEY if is_wrong else 1)
             raise
         caller = replace(found, address=address)
         if caller.id or not (self.spares_loopback and is_loopback(address)):
-            self.rates.take(caller.counted_as)
+            self.limiter.take(caller.counted_as)
         return caller
 
 

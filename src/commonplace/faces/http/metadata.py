@@ -8,7 +8,7 @@ from starlette.types import Receive, Scope, Send
 
 from commonplace.faces.access.callers import TIERS
 from commonplace.faces.access.tokens import SCOPE_PREFIX
-from commonplace.faces.replies import send_json
+from commonplace.faces.responses import send_json
 
 METADATA = "/.well-known/oauth-protected-resource"
 

@@ -13,9 +13,9 @@ from prometheus_client import (
 from starlette.types import Receive, Scope, Send
 
 from commonplace import __version__
-from commonplace.faces import observe
-from commonplace.faces.http.app import Part, small_body
-from commonplace.faces.http.guard import Rules
+from commonplace.faces import call_log
+from commonplace.faces.http.app import MountedApp, small_body
+from commonplace.faces.http.guard import RouteRules
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 45.0)
@@ -39,11 +39,11 @@ class Metrics:
 
     def listen(self) -> None:
         """Count every call from now on."""
-        observe.listen(self._count)
+        call_log.listen(self._count)
 
-    def part(self) -> Part:
+    def part(self) -> MountedApp:
         """The route."""
-        return Part("/metrics", self._serve, Rules(small_body, lambda _: False), is_document=True)
+        return MountedApp("/metrics", self._serve, RouteRules(small_body, lambda _: False), is_document=True)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         del receive

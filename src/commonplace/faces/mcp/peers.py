@@ -44,7 +44,7 @@ class Peer(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Nobody:
+class NullClient:
     """Where there is no client that could be asked."""
 
     def can(self, capability: str) -> bool:
@@ -66,7 +66,7 @@ class Nobody:
         del done, total
 
 
-NOBODY = Nobody()
+NULL_CLIENT = NullClient()
 
 
 class UnableError(InvalidInputError):

@@ -70,7 +70,7 @@ class Quota:
             _lower(self._resources, client, resources)
 
 
-def check_followed(uris: list[str], more: int = 0) -> None:
+def check_subscriptions(uris: list[str], more: int = 0) -> None:
     """Refuse resources that no stream may follow.
 
     Args:

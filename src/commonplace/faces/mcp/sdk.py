@@ -13,7 +13,7 @@ Context: TypeAlias = ServerRequestContext[State]
 McpServer: TypeAlias = Server[State]
 
 
-def scope_of(context: Context) -> Mapping[str, Any]:
+def asgi_scope(context: Context) -> Mapping[str, Any]:
     """The HTTP request's ASGI scope; empty on standard input and output."""
     request: object = context.request
     return cast("HTTPConnection[Any]", request).scope if isinstance(request, HTTPConnection) else {}
@@ -35,7 +35,7 @@ def client_name(context: Context) -> str:
 
 def session_of(context: Context) -> str:
     """The session of the older era that a request belongs to, "" for none."""
-    scope = scope_of(context)
+    scope = asgi_scope(context)
     if not scope:
         return ""
     request = HTTPConnection(dict(scope))

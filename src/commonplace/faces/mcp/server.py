@@ -1,4 +1,4 @@
-"""Serves any dialect over the official SDK."""
+"""Serves any toolset over the official SDK."""
 
 from __future__ import annotations
 
@@ -14,18 +14,25 @@ from mcp.server.context import CallNext, HandlerResult, ServerMiddleware
 
 from commonplace import __version__
 from commonplace.faces.access.callers import caller_of
-from commonplace.faces.mcp.briefing import briefing
-from commonplace.faces.mcp.dialect import Call, Content, Dialect, Followed, Resources, Tier
-from commonplace.faces.mcp.following import Following
-from commonplace.faces.mcp.offers.prompts import Completions, PromptOffer
-from commonplace.faces.mcp.offers.resources import ResourceOffer
-from commonplace.faces.mcp.offers.skills import EXTENSION, SCHEME, SETTINGS, DirectoryParams, SkillOffer, SkillParams
+from commonplace.faces.mcp.handlers.prompts import CompletionHandlers, PromptHandlers
+from commonplace.faces.mcp.handlers.resources import ResourceHandlers
+from commonplace.faces.mcp.handlers.skills import (
+    EXTENSION,
+    SETTINGS,
+    SKILL_SCHEME,
+    DirectoryParams,
+    SkillHandlers,
+    SkillParams,
+)
 from commonplace.faces.mcp.quotas import Quota
-from commonplace.faces.mcp.running import Runner
-from commonplace.faces.mcp.sdk import Context, McpServer, State, scope_of
-from commonplace.faces.mcp.tools import Tools
+from commonplace.faces.mcp.runner import Runner
+from commonplace.faces.mcp.sdk import Context, McpServer, State, asgi_scope
+from commonplace.faces.mcp.server_instructions import server_instructions
+from commonplace.faces.mcp.subscriptions import SubscriptionManager
+from commonplace.faces.mcp.tools import ToolHandlers
+from commonplace.faces.mcp.toolset import Call, ResourceContents, Resources, ResourceSource, Tier, Toolset
 from commonplace.services.services import Services
-from commonplace.services.skills.finding import Skills
+from commonplace.services.skills.discovery import Skills
 
 LIST_FRESH_MS = 60_000
 """How long a client may take for current what changes with a restart only."""
@@ -33,29 +40,29 @@ LASTING: tuple[CacheableMethod, ...] = ("server/discover", "tools/list", "prompt
 """What that is; all else that a client may keep is stale at once."""
 
 
-def build_server(dialect: Dialect, services: Services, tier: Tier, quota: Quota | None = None) -> McpServer:
-    """An SDK server that speaks a dialect over the services at one tier, within a quota that servers may share.
+def build_server(toolset: Toolset, services: Services, tier: Tier, quota: Quota | None = None) -> McpServer:
+    """An SDK server that serves a toolset over the services at one tier, within a quota that servers may share.
 
     Raises:
         ConfigError: there is no such tier.
     """
     runner = Runner(services, tier)
-    skills = SkillOffer(runner, Skills()) if dialect.skills else None
-    if skills and dialect.resources:
-        dialect = replace(dialect, resources=_with_skills(dialect.resources, skills))
-    tools = Tools(dialect, runner)
-    resources = ResourceOffer(dialect.resources, runner) if dialect.resources else None
-    prompts = PromptOffer(dialect.prompts, runner) if dialect.prompts else None
-    completions = Completions(resources, prompts, runner) if resources or prompts else None
+    skills = SkillHandlers(runner, Skills()) if toolset.skills else None
+    if skills and toolset.resources:
+        toolset = replace(toolset, resources=_with_skills(toolset.resources, skills))
+    tools = ToolHandlers(toolset, runner)
+    resources = ResourceHandlers(toolset.resources, runner) if toolset.resources else None
+    prompts = PromptHandlers(toolset.prompts, runner) if toolset.prompts else None
+    completions = CompletionHandlers(resources, prompts, runner) if resources or prompts else None
     following = (
-        Following(dialect.resources, runner, quota or Quota())
-        if dialect.resources and dialect.resources.can_be_followed
+        SubscriptionManager(toolset.resources, runner, quota or Quota())
+        if toolset.resources and toolset.resources.can_subscribe
         else None
     )
     server = _Server(
-        dialect.server_name,
+        toolset.server_name,
         version=__version__,
-        instructions=briefing(dialect, tools.names) or None,
+        instructions=server_instructions(toolset, tools.names) or None,
         cache_hints=dict.fromkeys(LASTING, CacheHint(LIST_FRESH_MS, "private")),
         get_tool_input_schema=tools.input_schema,
         on_list_tools=tools.list,
@@ -71,7 +78,7 @@ def build_server(dialect: Dialect, services: Services, tier: Tier, quota: Quota 
         on_completion=completions.complete if completions else None,
     )
     if find_spec("opentelemetry.sdk") is None:
-        server.middleware[:] = map(_InTrace, server.middleware)
+        server.middleware[:] = map(_TracingMiddleware, server.middleware)
     if following:
         server.add_notification_handler("notifications/initialized", types.NotificationParams, following.begin)
     if skills:
@@ -79,24 +86,24 @@ def build_server(dialect: Dialect, services: Services, tier: Tier, quota: Quota 
         server.add_request_handler("skills/list", types.PaginatedRequestParams, skills.list)
         server.add_request_handler("skills/get", SkillParams, skills.get)
         server.add_request_handler("resources/directory/read", DirectoryParams, skills.directory)
-    if dialect.asks:
+    if toolset.asks:
         _let_ask(server, runner)
     return server
 
 
-def _with_skills(own: Resources, skills: SkillOffer) -> Resources:
-    """A dialect's resources, and the files of skills."""
-    look = own.stands_for
+def _with_skills(own: Resources, skills: SkillHandlers) -> Resources:
+    """A toolset's resources, and the files of skills."""
+    look = own.source_of
 
-    def read(call: Call, uri: str) -> Content:
-        return skills.read(call, uri) if uri.startswith(SCHEME) else own.read(call, uri)
+    def read(call: Call, uri: str) -> ResourceContents:
+        return skills.read(call, uri) if uri.startswith(SKILL_SCHEME) else own.read(call, uri)
 
-    def stands_for(call: Call, uri: str) -> Followed | None:
-        if uri.startswith(SCHEME):
-            return skills.stands_for(call, uri)
+    def stands_for(call: Call, uri: str) -> ResourceSource | None:
+        if uri.startswith(SKILL_SCHEME):
+            return skills.source_of(call, uri)
         return look(call, uri) if look else None
 
-    return replace(own, read=read, stands_for=stands_for)
+    return replace(own, read=read, source_of=stands_for)
 
 
 class _Server(Server[State]):
@@ -115,7 +122,7 @@ class _Server(Server[State]):
         return super().create_initialization_options(told, experimental_capabilities, extensions)
 
 
-class _InTrace:
+class _TracingMiddleware:
     """The SDK's middleware for tracing, left out where nobody can record a span: of a request that is in no trace."""
 
     def __init__(self, inner: ServerMiddleware[State]) -> None:
@@ -138,5 +145,5 @@ def _let_ask(server: McpServer, runner: Runner) -> None:
 
 def _principal(context: Context) -> str | None:
     """Whose round it is: nobody else can go on with it."""
-    scope = scope_of(context)
+    scope = asgi_scope(context)
     return caller_of(scope).id if scope else None

@@ -12,43 +12,53 @@ from mcp import MCPError
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 
-from commonplace.domain.changes import Kept, noting_kept
+from commonplace.domain.changes import RetainedCopy, recording_retained
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.json import Json, JsonObject
-from commonplace.faces.errors import FORMS
-from commonplace.faces.kept import in_no_commit, kept_lines, kept_list
-from commonplace.faces.late import Late
-from commonplace.faces.mcp.asking import input_required, is_modern, unable
-from commonplace.faces.mcp.dialect import Blob, Blocks, Call, Dialect, Linked, Said, Shown, Tool, within
+from commonplace.faces.errors import ERROR_MAPPINGS
+from commonplace.faces.lazy_module import LazyModule
+from commonplace.faces.mcp.connected_peer import input_required, is_modern, unable
 from commonplace.faces.mcp.peers import InputNeeded, UnableError
-from commonplace.faces.mcp.running import Runner
+from commonplace.faces.mcp.runner import Runner
 from commonplace.faces.mcp.sdk import Context
+from commonplace.faces.mcp.toolset import (
+    Blob,
+    Call,
+    ContentBlocks,
+    LinkedContent,
+    Tool,
+    ToolContent,
+    ToolResult,
+    Toolset,
+    allowed_tools,
+)
+from commonplace.faces.retained import in_no_commit, retained_lines, retained_list
 
 if TYPE_CHECKING:
     from commonplace.services import history
     from commonplace.services.services import Services
 else:
-    history = Late("commonplace.services.history")
+    history = LazyModule("commonplace.services.history")
 
-SOURCES = "commonplace/sources"
+SOURCES_META_KEY = "commonplace/sources"
 """Key in `_meta`: what an answer came from."""
-Result = types.CallToolResult | types.InputRequiredResult
+CallOutcome = types.CallToolResult | types.InputRequiredResult
 Wire = dict[str, Json]
 """A result as it stands on the wire: the SDK checks it once more, and a model between would be made and taken apart."""
 _BLOCK: TypeAdapter[types.ContentBlock] = TypeAdapter(types.ContentBlock)
 
 
-class Tools:
+class ToolHandlers:
     """The tools that a tier allows, and no others.
 
     Raises:
         ConfigError: there is no such tier.
     """
 
-    def __init__(self, dialect: Dialect, runner: Runner) -> None:
-        self._dialect = dialect
+    def __init__(self, toolset: Toolset, runner: Runner) -> None:
+        self._dialect = toolset
         self._runner = runner
-        self._rows = {row.name: row for row in within(dialect.tools, runner.tier)}
+        self._rows = {row.name: row for row in allowed_tools(toolset.tools, runner.tier)}
 
     async def list(self, _: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         """All of them, in the dialect's order."""
@@ -56,10 +66,10 @@ class Tools:
             raise MCPError(code=types.INVALID_PARAMS, message="Invalid cursor: the list of tools has one page.")
         return types.ListToolsResult(tools=[_wire(row) for row in self._rows.values()])
 
-    async def call(self, context: Context, params: types.CallToolRequestParams) -> Result:
+    async def call(self, context: Context, params: types.CallToolRequestParams) -> CallOutcome:
         """Run one and show what it returned, what it needs to know first, or why it did not."""
         # The SDK takes either from a handler, and names only the models.
-        return cast("Result", await self._called(context, params))
+        return cast("CallOutcome", await self._called(context, params))
 
     async def _called(self, context: Context, params: types.CallToolRequestParams) -> Wire | types.InputRequiredResult:
         row = self._rows.get(params.name)
@@ -85,11 +95,11 @@ class Tools:
     def _answered(self, row: Tool, call: Call, arguments: JsonObject) -> Wire:
         """What a tool returned, with the state that it came from: a write's own is in it, a read's is at least that."""
         before = _sources(call.services) if row.read_only else None
-        with noting_kept() as kept:
-            shown = row.bound.run(call, arguments)
+        with recording_retained() as kept:
+            shown = row.handler.run(call, arguments)
         result = _answered(self._dialect, _with_kept(shown, in_no_commit(kept)))
         sources = _sources(call.services) if before is None else before
-        return {**result, "_meta": {SOURCES: sources}} if sources else result
+        return {**result, "_meta": {SOURCES_META_KEY: sources}} if sources else result
 
     @property
     def names(self) -> frozenset[str]:
@@ -99,7 +109,7 @@ class Tools:
     def input_schema(self, name: str) -> Mapping[str, object] | None:
         """What one takes; None for one that is not there."""
         row = self._rows.get(name)
-        return row.bound.input_schema() if row else None
+        return row.handler.input_schema() if row else None
 
 
 def content_block(block: JsonObject) -> types.ContentBlock:
@@ -116,7 +126,7 @@ def _wire(row: Tool) -> types.Tool:
         name=row.name,
         title=row.title,
         description=row.description,
-        input_schema=row.bound.input_schema(),
+        input_schema=row.handler.input_schema(),
         output_schema=row.output_schema,
         annotations=types.ToolAnnotations(
             read_only_hint=row.read_only,
@@ -130,40 +140,40 @@ def _wire(row: Tool) -> types.Tool:
 def _sources(services: Services) -> list[Json]:
     """The commit and the generation of the index of every open collection; none where that cannot be told now."""
     try:
-        found = [history.standing(collection) for collection in services.collections.opened]
+        found = [history.collection_state(collection) for collection in services.collections.opened]
     except KnowledgeError:
         return []
     return [{"collection": one.collection, "commit": one.commit, "generation": one.generation} for one in found]
 
 
-def _with_kept(shown: Shown, kept: Sequence[Kept]) -> Shown:
+def _with_kept(shown: ToolResult, kept: Sequence[RetainedCopy]) -> ToolResult:
     """An answer that names what the call took away and no commit has, unless it does so itself."""
-    if not kept or isinstance(shown, Blob | Blocks | Linked | list):
+    if not kept or isinstance(shown, Blob | ContentBlocks | LinkedContent | list):
         return shown
     if isinstance(shown, str):
-        return "\n".join([shown, "", *kept_lines(kept)])
-    return {"kept": kept_list(kept), **shown}
+        return "\n".join([shown, "", *retained_lines(kept)])
+    return {"kept": retained_list(kept), **shown}
 
 
-def _answered(dialect: Dialect, shown: Shown) -> Wire:
+def _answered(toolset: Toolset, shown: ToolResult) -> Wire:
     if isinstance(shown, Blob):
         blob = base64.b64encode(shown.content).decode()
         contents: Json = {"uri": shown.uri, "mimeType": shown.mime_type, "blob": blob}
         return _wired([{"type": "resource", "resource": contents}])
-    if isinstance(shown, Blocks):
+    if isinstance(shown, ContentBlocks):
         return _wired([_dumped(content_block(block)) for block in shown.content])
-    if isinstance(shown, Linked):
+    if isinstance(shown, LinkedContent):
         links: list[Json] = [
             {"type": "resource_link", "uri": one.uri, "name": one.name, "mimeType": one.mime_type}
             for one in shown.links
         ]
-        return _said(dialect, shown.said, links)
-    return _said(dialect, shown, [])
+        return _said(toolset, shown.content, links)
+    return _said(toolset, shown, [])
 
 
-def _said(dialect: Dialect, said: Said, links: list[Json]) -> Wire:
+def _said(toolset: Toolset, said: ToolContent, links: list[Json]) -> Wire:
     structured: Json = {"result": said} if isinstance(said, list) else None if isinstance(said, str) else dict(said)
-    content: list[Json] = [{"type": "text", "text": _text(dialect, said)}, *links]
+    content: list[Json] = [{"type": "text", "text": _text(toolset, said)}, *links]
     answer = _wired(content)
     return answer if structured is None else {**answer, "structuredContent": structured}
 
@@ -176,16 +186,16 @@ def _dumped(block: types.ContentBlock) -> Json:
     return block.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
-def _refused(dialect: Dialect, error: KnowledgeError) -> Wire:
-    shown = dialect.show_error(error)
-    if dialect.errors_as == "protocol":
-        raise MCPError(code=FORMS[error.code].jsonrpc, message=_text(dialect, shown)) from error
-    return _wired([{"type": "text", "text": _text(dialect, shown)}], is_error=True)
+def _refused(toolset: Toolset, error: KnowledgeError) -> Wire:
+    shown = toolset.show_error(error)
+    if toolset.errors_as == "protocol":
+        raise MCPError(code=ERROR_MAPPINGS[error.code].jsonrpc, message=_text(toolset, shown)) from error
+    return _wired([{"type": "text", "text": _text(toolset, shown)}], is_error=True)
 
 
-def _text(dialect: Dialect, shown: Said) -> str:
+def _text(toolset: Toolset, shown: ToolContent) -> str:
     if isinstance(shown, str):
         return shown
-    if dialect.indent is None:
+    if toolset.indent is None:
         return to_json(shown, inf_nan_mode="null").decode()
-    return json.dumps(shown, ensure_ascii=False, indent=dialect.indent, allow_nan=False)
+    return json.dumps(shown, ensure_ascii=False, indent=toolset.indent, allow_nan=False)

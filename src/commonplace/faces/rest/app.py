@@ -11,22 +11,22 @@ from pydantic import BaseModel
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
-from commonplace.domain.changes import Kept, noting_kept
+from commonplace.domain.changes import RetainedCopy, recording_retained
 from commonplace.domain.errors import ForbiddenError, InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.json import Json
 from commonplace.faces.access.callers import Caller, allows, caller_of
-from commonplace.faces.kept import in_no_commit, kept_list
-from commonplace.faces.observe import observed
-from commonplace.faces.replies import send_empty, send_json, send_refusal
-from commonplace.faces.rest.checking import MalformedError, body_of, conditions_of, query_of
-from commonplace.faces.rest.endpoint import MAX_BODY, MAX_UPLOAD, Asked, Endpoint, Reply
+from commonplace.faces.call_log import traced_call
+from commonplace.faces.responses import send_empty, send_error, send_json
+from commonplace.faces.rest.endpoint import MAX_BODY_BYTES, MAX_UPLOAD, Endpoint, RestRequest, RestResponse
 from commonplace.faces.rest.openapi import document
-from commonplace.faces.rest.routing import MethodError, Option, meant, places
+from commonplace.faces.rest.routing import MethodError, Option, route_matches, select_match
 from commonplace.faces.rest.table import endpoints
-from commonplace.faces.working import in_thread
+from commonplace.faces.rest.validation import MalformedError, conditions_of, request_body, request_query
+from commonplace.faces.retained import in_no_commit, retained_list
+from commonplace.faces.worker_threads import run_in_worker
 from commonplace.services.services import Services
 
-PREFIX = "/api/v1"
+API_PREFIX = "/api/v1"
 DOCUMENT = "/openapi.json"
 READY_TIMEOUT = 45.0
 """Seconds that a request waits for the first index."""
@@ -51,17 +51,17 @@ class RestApi:
             body = await _read(receive)
             reads = all(one.tier != "write" for _, one in options if one.method == method)
             answer = partial(self._answer, scope, method, options, body)
-            reply = await _unless_gone(receive, in_thread(answer, reads=reads))
+            reply = await _unless_gone(receive, run_in_worker(answer, reads=reads))
             if reply is None:
                 return
         except MethodError as error:
-            await send_refusal(send, error, status=405, headers=(("allow", error.allowed),))
+            await send_error(send, error, status=405, headers=(("allow", error.allowed),))
         except MalformedError as error:
-            await send_refusal(send, error, status=400)
+            await send_error(send, error, status=400)
         except KnowledgeError as error:
-            await send_refusal(send, error)
+            await send_error(send, error)
         except Exception:  # noqa: BLE001 - the face is where the unforeseen ends; `observed` has logged it
-            await send_refusal(send, KnowledgeError("Internal error; the server's log has the details."))
+            await send_error(send, KnowledgeError("Internal error; the server's log has the details."))
         else:
             if reply.value is None:
                 await send_empty(send, reply.status, reply.headers)
@@ -70,7 +70,7 @@ class RestApi:
 
     def max_body(self, scope: Scope) -> int:
         """How many bytes a request's body may have."""
-        return MAX_UPLOAD if scope["method"] == "POST" and scope["path"].endswith("/attachments") else MAX_BODY
+        return MAX_UPLOAD if scope["method"] == "POST" and scope["path"].endswith("/attachments") else MAX_BODY_BYTES
 
     def is_open(self, scope: Scope) -> bool:
         """Whether a request needs no key."""
@@ -81,34 +81,34 @@ class RestApi:
         return document(list(self._endpoints.values()))
 
     def _options(self, raw_path: bytes) -> list[Option]:
-        found = places(raw_path)
+        found = route_matches(raw_path)
         return [(place, one) for place in found for one in self._endpoints.values() if one.template == place.template]
 
     async def _answer_document(self, send: Send, scope: Scope, *, with_body: bool) -> None:
         if _below(scope) != DOCUMENT.encode():
             raise NotFoundError(
-                "There is nothing at this URL.", kind="url", hint=f"{PREFIX}{DOCUMENT} lists what there is."
+                "There is nothing at this URL.", kind="url", hint=f"{API_PREFIX}{DOCUMENT} lists what there is."
             )
         if scope["method"] not in {"GET", "HEAD"}:
             raise MethodError(["GET"])
         await send_json(send, 200, self._document, with_body=with_body)
 
-    def _answer(self, scope: Scope, method: str, options: Sequence[Option], body: bytes) -> Reply:
+    def _answer(self, scope: Scope, method: str, options: Sequence[Option], body: bytes) -> RestResponse:
         caller = caller_of(scope)
         services = self._services.only(caller.collections)
         if options[0][1].tier is not None:
             services.collections.wait_ready(READY_TIMEOUT, _untold)
-        place, endpoint = meant(options, method, partial(_is_page, services))
-        with observed(f"{endpoint.method} {endpoint.template}"), noting_kept() as kept:
+        place, endpoint = select_match(options, method, partial(_is_page, services))
+        with traced_call(f"{endpoint.method} {endpoint.template}"), recording_retained() as kept:
             _require_tier(endpoint, caller)
             reply = endpoint.run(
-                Asked(
+                RestRequest(
                     services=services,
                     caller=caller,
                     path=place.path,
                     filename=place.filename,
-                    query=query_of(endpoint, scope["query_string"]),
-                    body=body_of(endpoint, body),
+                    query=request_query(endpoint, scope["query_string"]),
+                    body=request_body(endpoint, body),
                     conditions=conditions_of(Headers(scope=scope)),
                 )
             )
@@ -123,9 +123,9 @@ def _is_page(services: Services, path: str) -> bool:
     return True
 
 
-async def _unless_gone(receive: Receive, work: Awaitable[Reply]) -> Reply | None:
+async def _unless_gone(receive: Receive, work: Awaitable[RestResponse]) -> RestResponse | None:
     """What the work gives; None when the client goes away first, for whom what reads is not done to its end."""
-    replies: list[Reply] = []
+    replies: list[RestResponse] = []
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_until_gone, receive, tasks.cancel_scope)
@@ -150,7 +150,7 @@ def _untold(done: int, total: int) -> None:
 def _below(scope: Scope) -> bytes:
     """The path behind the API's prefix, as it came."""
     raw: bytes = scope.get("raw_path") or scope["path"].encode()
-    return raw.partition(b"?")[0].removeprefix(PREFIX.encode())
+    return raw.partition(b"?")[0].removeprefix(API_PREFIX.encode())
 
 
 async def _read(receive: Receive) -> bytes:
@@ -171,6 +171,6 @@ def _require_tier(endpoint: Endpoint, caller: Caller) -> None:
         )
 
 
-def _json(value: BaseModel, kept: Sequence[Kept]) -> Json:
+def _json(value: BaseModel, kept: Sequence[RetainedCopy]) -> Json:
     shown: dict[str, Json] = value.model_dump(mode="python")
-    return {**shown, "kept": kept_list(kept)} if kept else shown
+    return {**shown, "kept": retained_list(kept)} if kept else shown

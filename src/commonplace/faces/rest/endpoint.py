@@ -7,20 +7,20 @@ from dataclasses import dataclass, field
 
 from pydantic import BaseModel
 
-from commonplace.domain.changes import Kept
+from commonplace.domain.changes import RetainedCopy
 from commonplace.domain.revisions import Conditions
 from commonplace.faces.access.callers import Caller
-from commonplace.faces.rest.models import Given, NoQuery, Query
+from commonplace.faces.rest.models import NoQueryParameters, QueryParameters, RequestBody
 from commonplace.services.services import Services
 from commonplace.settings import Tier
 
-MAX_BODY = 4 * 1024 * 1024
+MAX_BODY_BYTES = 4 * 1024 * 1024
 MAX_UPLOAD = 14 * 1024 * 1024
 """Bytes of a body: base64 makes 14 MB of 10."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class RestRequest:
     """A request, checked."""
 
     services: Services
@@ -28,21 +28,21 @@ class Asked:
     path: str
     """Of the page; "" where the endpoint takes none."""
     filename: str
-    query: Query
+    query: QueryParameters
     body: BaseModel | None
     conditions: Conditions
     """What the request's `If-Match` and `If-None-Match` demand."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class RestResponse:
     """An answer."""
 
     value: BaseModel | None
     """None for an answer without a body."""
     status: int = 200
     headers: tuple[tuple[str, str], ...] = ()
-    kept: tuple[Kept, ...] = ()
+    kept: tuple[RetainedCopy, ...] = ()
     """What the request took away and no commit has."""
 
 
@@ -54,16 +54,16 @@ class Endpoint:
     template: str
     """Such as `/pages/{path}/history`; a path may hold slashes."""
     summary: str
-    run: Callable[[Asked], Reply]
+    run: Callable[[RestRequest], RestResponse]
     answers: dict[int, type[BaseModel]]
     """By status, when all is well."""
     tier: Tier | None = "read"
     """The least tier that may call it; None for everybody, without a key."""
-    query: type[Query] = NoQuery
-    body: type[Given] | None = None
+    query: type[QueryParameters] = NoQueryParameters
+    body: type[RequestBody] | None = None
     body_needed: bool = True
-    max_body: int = MAX_BODY
+    max_body: int = MAX_BODY_BYTES
     conditional: bool = False
     """Whether it heeds `If-Match` and `If-None-Match`."""
-    refusals: frozenset[int] = field(default_factory=frozenset[int])
+    error_statuses: frozenset[int] = field(default_factory=frozenset[int])
     """Statuses beyond those that any endpoint can answer with."""

@@ -13,30 +13,30 @@ from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.revisions import revision_of
 from commonplace.domain.wiki import name_of
 from commonplace.faces.rest import models
-from commonplace.faces.rest.endpoint import Asked, Reply
+from commonplace.faces.rest.endpoint import RestRequest, RestResponse
 
 M = TypeVar("M", bound=BaseModel)
 
 
-def health(_: Asked) -> Reply:
+def health(_: RestRequest) -> RestResponse:
     """The server is there."""
-    return Reply(models.Health())
+    return RestResponse(models.Health())
 
 
-def list_pages(asked: Asked) -> Reply:
+def list_pages(request: RestRequest) -> RestResponse:
     """Pages by filter, newest first."""
-    query = cast("models.ListQuery", asked.query)
-    page = asked.services.wiki.notes.list(wiki.Wanted(**query.model_dump()))
-    return Reply(models.Pages(pages=[_summary(note) for note in page.notes], total=page.total))
+    query = cast("models.ListParameters", request.query)
+    page = request.services.wiki.notes.list(wiki.NoteFilter(**query.model_dump()))
+    return RestResponse(models.Pages(pages=[_summary(note) for note in page.notes], total=page.total))
 
 
-def get_page(asked: Asked) -> Reply:
+def get_page(request: RestRequest) -> RestResponse:
     """A page, now or at a revision."""
-    query = cast("models.RevisionQuery", asked.query)
-    note = asked.services.wiki.notes.read(asked.path, query.revision)
+    query = cast("models.RevisionParameters", request.query)
+    note = request.services.wiki.notes.read(request.path, query.revision)
     etag = (("etag", f'"{note.revision}"'),)
-    if _is_known(asked, note.revision, note.content.encode("utf-8", "replace")):
-        return Reply(None, 304, etag)
+    if _is_known(request, note.revision, note.content.encode("utf-8", "replace")):
+        return RestResponse(None, 304, etag)
     page = models.Page(
         name=name_of(note.path),
         path=note.path,
@@ -47,16 +47,16 @@ def get_page(asked: Asked) -> Reply:
         revision=note.revision,
         last_commit=_commit(note.last_commit) if note.last_commit else None,
     )
-    return Reply(page, headers=etag)
+    return RestResponse(page, headers=etag)
 
 
-def put_page(asked: Asked) -> Reply:
+def put_page(request: RestRequest) -> RestResponse:
     """Create a page, or replace it at its revision."""
-    body = _body(asked, models.Put)
-    named = body.revision or asked.conditions.match
-    message = body.commit_message or f"[api] {'Update' if named else 'Create'}: {asked.path}"
-    saved = asked.services.wiki.notes.write(
-        asked.path, body.content, revision=body.revision or "", message=message, conditions=asked.conditions
+    body = _body(request, models.Put)
+    named = body.revision or request.conditions.match
+    message = body.commit_message or f"[api] {'Update' if named else 'Create'}: {request.path}"
+    saved = request.services.wiki.notes.write(
+        request.path, body.content, revision=body.revision or "", message=message, conditions=request.conditions
     )
     value = models.Saved(
         name=name_of(saved.path),
@@ -65,155 +65,159 @@ def put_page(asked: Asked) -> Reply:
         created=saved.created,
         unchanged=saved.unchanged,
     )
-    return Reply(value, 201 if saved.created else 200, (("etag", f'"{saved.revision}"'),))
+    return RestResponse(value, 201 if saved.created else 200, (("etag", f'"{saved.revision}"'),))
 
 
-def patch_page(asked: Asked) -> Reply:
+def patch_page(request: RestRequest) -> RestResponse:
     """Replace the one occurrence of a text."""
-    body = _body(asked, models.Patch)
-    saved = asked.services.wiki.notes.edit(
-        asked.path,
+    body = _body(request, models.Patch)
+    saved = request.services.wiki.notes.edit(
+        request.path,
         (body.old_string, body.new_string),
         revision=body.revision,
-        message=body.commit_message or f"[api] Edit: {asked.path}",
-        conditions=asked.conditions,
+        message=body.commit_message or f"[api] Edit: {request.path}",
+        conditions=request.conditions,
     )
     value = models.Edited(name=name_of(saved.path), path=saved.path, revision=saved.revision)
-    return Reply(value, headers=(("etag", f'"{saved.revision}"'),))
+    return RestResponse(value, headers=(("etag", f'"{saved.revision}"'),))
 
 
-def delete_page(asked: Asked) -> Reply:
+def delete_page(request: RestRequest) -> RestResponse:
     """Delete a page."""
-    body = asked.body if isinstance(asked.body, models.Delete) else models.Delete()
-    path = asked.services.wiki.notes.delete(
-        asked.path,
+    body = request.body if isinstance(request.body, models.Delete) else models.Delete()
+    path = request.services.wiki.notes.delete(
+        request.path,
         revision=body.revision or "",
-        message=body.commit_message or f"[api] Delete: {asked.path}",
-        conditions=asked.conditions,
+        message=body.commit_message or f"[api] Delete: {request.path}",
+        conditions=request.conditions,
     )
-    return Reply(models.Deleted(path=path))
+    return RestResponse(models.Deleted(path=path))
 
 
-def rename_page(asked: Asked) -> Reply:
+def rename_page(request: RestRequest) -> RestResponse:
     """Move a page; links to it follow."""
-    body = _body(asked, models.Rename)
-    message = body.commit_message or f"[api] Rename: {asked.path} -> {body.new_path}"
-    renamed = asked.services.wiki.notes.rename(asked.path, body.new_path, message=message, conditions=asked.conditions)
+    body = _body(request, models.Rename)
+    message = body.commit_message or f"[api] Rename: {request.path} -> {body.new_path}"
+    renamed = request.services.wiki.notes.rename(
+        request.path, body.new_path, message=message, conditions=request.conditions
+    )
     value = models.Renamed(
         old_path=renamed.old_path,
         new_path=renamed.new_path,
         revision=renamed.revision,
         updated_pages=list(renamed.updated_pages),
     )
-    return Reply(value, headers=(("etag", f'"{renamed.revision}"'),))
+    return RestResponse(value, headers=(("etag", f'"{renamed.revision}"'),))
 
 
-def page_history(asked: Asked) -> Reply:
+def page_history(request: RestRequest) -> RestResponse:
     """The commits that touched a page."""
-    query = cast("models.HistoryQuery", asked.query)
-    path, changes = asked.services.wiki.notes.history(asked.path, query.limit)
-    return Reply(models.History(path=path, history=[_commit(change) for change in changes]))
+    query = cast("models.HistoryParameters", request.query)
+    path, changes = request.services.wiki.notes.history(request.path, query.limit)
+    return RestResponse(models.History(path=path, history=[_commit(change) for change in changes]))
 
 
-def search(asked: Asked) -> Reply:
+def search(request: RestRequest) -> RestResponse:
     """Pages by words, or by the mode that is asked for."""
-    query = cast("models.SearchQuery", asked.query)
-    found = asked.services.wiki.finding.search(query.q, query.limit, query.mode)
+    query = cast("models.SearchParameters", request.query)
+    found = request.services.wiki.queries.search(query.q, query.limit, query.mode)
     rows = [
         models.Hit(name=name_of(hit.path), path=hit.path, snippet=hit.snippet, score=hit.score) for hit in found.hits
     ]
-    return Reply(models.Hits(query=query.q, results=rows, total=found.total))
+    return RestResponse(models.Hits(query=query.q, results=rows, total=found.total))
 
 
-def semantic_search(asked: Asked) -> Reply:
+def semantic_search(request: RestRequest) -> RestResponse:
     """Pieces of pages by meaning."""
-    query = cast("models.SemanticQuery", asked.query)
-    chunks = asked.services.wiki.finding.semantic_search(query.q, query.n, query.max_chunks_per_page)
+    query = cast("models.SemanticSearchParameters", request.query)
+    chunks = request.services.wiki.queries.semantic_search(query.q, query.n, query.max_chunks_per_page)
     rows = [_chunk(chunk) for chunk in chunks]
-    return Reply(models.Chunks(query=query.q, results=rows, total=len(rows)))
+    return RestResponse(models.Chunks(query=query.q, results=rows, total=len(rows)))
 
 
-def page_links(asked: Asked) -> Reply:
+def page_links(request: RestRequest) -> RestResponse:
     """The links of a page, both ways."""
-    links = asked.services.wiki.finding.links(asked.path)
-    return Reply(models.Links(path=links.path, links_to=list(links.links_to), linked_from=list(links.linked_from)))
+    links = request.services.wiki.queries.links(request.path)
+    return RestResponse(
+        models.Links(path=links.path, links_to=list(links.links_to), linked_from=list(links.linked_from))
+    )
 
 
-def all_links(asked: Asked) -> Reply:
+def all_links(request: RestRequest) -> RestResponse:
     """All links."""
-    graph = asked.services.wiki.finding.graph()
+    graph = request.services.wiki.queries.graph()
     edges = [models.Edge(source=source, target=target) for source, target in graph.edges]
-    return Reply(models.Graph(nodes=list(graph.nodes), edges=edges))
+    return RestResponse(models.Graph(nodes=list(graph.nodes), edges=edges))
 
 
-def changelog(asked: Asked) -> Reply:
+def changelog(request: RestRequest) -> RestResponse:
     """The latest commits."""
-    query = cast("models.ChangelogQuery", asked.query)
+    query = cast("models.ChangelogParameters", request.query)
     entries = [
         models.ChangeEntry(**_commit(change).model_dump(), pages_affected=list(change.pages))
-        for change in asked.services.wiki.finding.changes(query.limit)
+        for change in request.services.wiki.queries.changes(query.limit)
     ]
-    return Reply(models.Changelog(entries=entries, total=len(entries)))
+    return RestResponse(models.Changelog(entries=entries, total=len(entries)))
 
 
-def list_attachments(asked: Asked) -> Reply:
+def list_attachments(request: RestRequest) -> RestResponse:
     """The files of a page."""
-    path, attachments = asked.services.wiki.attachments.list(asked.path)
+    path, attachments = request.services.wiki.attachments.list(request.path)
     rows = [_attachment(one) for one in attachments]
-    return Reply(models.Attachments(attachments=rows, total=len(rows), path=path))
+    return RestResponse(models.Attachments(attachments=rows, total=len(rows), path=path))
 
 
-def upload_attachment(asked: Asked) -> Reply:
+def upload_attachment(request: RestRequest) -> RestResponse:
     """Add a file to a page."""
-    body = _body(asked, models.Upload)
-    message = body.commit_message or f"[api] Attach: {asked.path}/{body.filename}"
+    body = _body(request, models.Upload)
+    message = body.commit_message or f"[api] Attach: {request.path}/{body.filename}"
     content = _decoded(body.content)
-    path, one = asked.services.wiki.attachments.upload(
-        asked.path, body.filename, content, message=message, conditions=asked.conditions
+    path, one = request.services.wiki.attachments.upload(
+        request.path, body.filename, content, message=message, conditions=request.conditions
     )
     value = models.Uploaded(filename=one.filename, path=path, size=one.size, mime_type=one.mime_type)
-    return Reply(value, 201, (("etag", f'"{revision_of(content)}"'),))
+    return RestResponse(value, 201, (("etag", f'"{revision_of(content)}"'),))
 
 
-def download_attachment(asked: Asked) -> Reply:
+def download_attachment(request: RestRequest) -> RestResponse:
     """A file of a page."""
-    download = asked.services.wiki.attachments.download(asked.path, asked.filename)
+    download = request.services.wiki.attachments.download(request.path, request.filename)
     one, revision = download.attachment, revision_of(download.content)
     etag = (("etag", f'"{revision}"'),)
-    if _is_known(asked, revision, download.content):
-        return Reply(None, 304, etag)
+    if _is_known(request, revision, download.content):
+        return RestResponse(None, 304, etag)
     content = base64.b64encode(download.content).decode()
     value = models.Downloaded(filename=one.filename, content=content, size=one.size, mime_type=one.mime_type)
-    return Reply(value, headers=etag)
+    return RestResponse(value, headers=etag)
 
 
-def delete_attachment(asked: Asked) -> Reply:
+def delete_attachment(request: RestRequest) -> RestResponse:
     """Delete a file of a page."""
-    body = asked.body if isinstance(asked.body, models.Delete) else models.Delete()
-    message = body.commit_message or f"[api] Detach: {asked.path}/{asked.filename}"
-    path, name = asked.services.wiki.attachments.delete(
-        asked.path, asked.filename, message=message, conditions=asked.conditions
+    body = request.body if isinstance(request.body, models.Delete) else models.Delete()
+    message = body.commit_message or f"[api] Detach: {request.path}/{request.filename}"
+    path, name = request.services.wiki.attachments.delete(
+        request.path, request.filename, message=message, conditions=request.conditions
     )
-    return Reply(models.Detached(filename=name, path=path))
+    return RestResponse(models.Detached(filename=name, path=path))
 
 
-def _is_known(asked: Asked, revision: str, content: bytes) -> bool:
+def _is_known(request: RestRequest, revision: str, content: bytes) -> bool:
     """Whether the client has what is asked for, by its `If-None-Match`.
 
     Raises:
         PreconditionError: `If-Match` is false.
     """
     names = (revision, revision_of(content))
-    asked.conditions.require_match(names)
-    return asked.conditions.is_known(names)
+    request.conditions.require_match(names)
+    return request.conditions.is_known(names)
 
 
-def _body(asked: Asked, model: type[M]) -> M:
-    assert isinstance(asked.body, model)  # noqa: S101 - the dispatcher has checked it against the endpoint's row
-    return asked.body
+def _body(request: RestRequest, model: type[M]) -> M:
+    assert isinstance(request.body, model)  # noqa: S101 - the dispatcher has checked it against the endpoint's row
+    return request.body
 
 
-def _summary(note: wiki.Summary) -> models.Summary:
+def _summary(note: wiki.NoteSummary) -> models.Summary:
     return models.Summary(
         name=name_of(note.path),
         path=note.path,
@@ -224,11 +228,11 @@ def _summary(note: wiki.Summary) -> models.Summary:
     )
 
 
-def _commit(change: wiki.Change) -> models.Commit:
+def _commit(change: wiki.NoteCommit) -> models.Commit:
     return models.Commit(revision=change.revision, author=change.author, date=change.date, message=change.message)
 
 
-def _chunk(chunk: wiki.Chunk) -> models.Chunk:
+def _chunk(chunk: wiki.NoteChunk) -> models.Chunk:
     return models.Chunk(
         name=name_of(chunk.path),
         path=chunk.path,
@@ -243,7 +247,7 @@ def _chunk(chunk: wiki.Chunk) -> models.Chunk:
     )
 
 
-def _attachment(one: wiki.Attachment) -> models.Attachment:
+def _attachment(one: wiki.NoteAttachment) -> models.Attachment:
     return models.Attachment(
         filename=one.filename, size=one.size, mime_type=one.mime_type, last_modified=one.last_modified or None
     )

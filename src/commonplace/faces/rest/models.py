@@ -6,31 +6,31 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from commonplace.domain.nearness import Mode
+from commonplace.domain.similarity import SearchMode
 from commonplace.domain.wiki import MAX_SEARCH
 
-Message = Annotated[str | None, Field(max_length=2000, description="One line that says why")]
-Revision = Annotated[str, Field(description="40 hex digits, or the first 7 or more of them")]
+CommitMessageField = Annotated[str | None, Field(max_length=2000, description="One line that says why")]
+RevisionField = Annotated[str, Field(description="40 hex digits, or the first 7 or more of them")]
 MAX_ROWS = 10_000
 
 
-class Given(BaseModel):
+class RequestBody(BaseModel):
     """Base of what is sent in a body: types are taken literally, unknown keys ignored."""
 
     model_config = ConfigDict(strict=True, frozen=True)
 
 
-class Query(BaseModel):
+class QueryParameters(BaseModel):
     """Base of what stands behind the `?`, where everything is text."""
 
     model_config = ConfigDict(frozen=True)
 
 
-class NoQuery(Query):
+class NoQueryParameters(QueryParameters):
     """Nothing."""
 
 
-class ListQuery(Query):
+class ListParameters(QueryParameters):
     """Of GET /pages."""
 
     prefix: str = ""
@@ -41,27 +41,27 @@ class ListQuery(Query):
     offset: Annotated[int, Field(ge=0, le=10_000_000)] = 0
 
 
-class RevisionQuery(Query):
+class RevisionParameters(QueryParameters):
     """Of GET /pages/{path}."""
 
     revision: str = ""
 
 
-class HistoryQuery(Query):
+class HistoryParameters(QueryParameters):
     """Of GET /pages/{path}/history."""
 
     limit: Annotated[int, Field(ge=1, le=1000)] = 10
 
 
-class SearchQuery(Query):
+class SearchParameters(QueryParameters):
     """Of GET /search."""
 
     q: Annotated[str, Field(min_length=1, max_length=10_000)]
     limit: Annotated[int, Field(ge=1, le=MAX_SEARCH)] = 20
-    mode: Mode = "keyword"
+    mode: SearchMode = "keyword"
 
 
-class SemanticQuery(Query):
+class SemanticSearchParameters(QueryParameters):
     """Of GET /semantic-search."""
 
     q: Annotated[str, Field(min_length=1, max_length=10_000)]
@@ -69,49 +69,49 @@ class SemanticQuery(Query):
     max_chunks_per_page: Annotated[int, Field(ge=1, le=5)] = 2
 
 
-class ChangelogQuery(Query):
+class ChangelogParameters(QueryParameters):
     """Of GET /changelog."""
 
     limit: Annotated[int, Field(ge=1, le=1000)] = 50
 
 
-class Put(Given):
+class Put(RequestBody):
     """Body of PUT /pages/{path}."""
 
     content: str
-    commit_message: Message = None
-    revision: Revision | None = None
+    commit_message: CommitMessageField = None
+    revision: RevisionField | None = None
 
 
-class Patch(Given):
+class Patch(RequestBody):
     """Body of PATCH /pages/{path}."""
 
-    revision: Revision
+    revision: RevisionField
     old_string: str
     new_string: str
-    commit_message: Message = None
+    commit_message: CommitMessageField = None
 
 
-class Delete(Given):
+class Delete(RequestBody):
     """Body of DELETE; it may be left out."""
 
-    commit_message: Message = None
-    revision: Revision | None = None
+    commit_message: CommitMessageField = None
+    revision: RevisionField | None = None
 
 
-class Rename(Given):
+class Rename(RequestBody):
     """Body of POST /pages/{path}/rename."""
 
     new_path: str
-    commit_message: Message = None
+    commit_message: CommitMessageField = None
 
 
-class Upload(Given):
+class Upload(RequestBody):
     """Body of POST /pages/{path}/attachments."""
 
     filename: Annotated[str, Field(min_length=1)]
     content: Annotated[str, Field(description="base64 of at most 10 MB")]
-    commit_message: Message = None
+    commit_message: CommitMessageField = None
 
 
 class Health(BaseModel):

@@ -15,19 +15,19 @@ from commonplace.domain.json import Json
 from commonplace.faces.rest.endpoint import Endpoint
 from commonplace.faces.rest.models import Problem
 
-Node: TypeAlias = "dict[str, Json]"
+SchemaNode: TypeAlias = "dict[str, Json]"
 
 REF = "#/components/schemas/{model}"
-ANYWHERE = (401, 403, 408, 421, 422, 429, 500, 503)
+COMMON_STATUSES = (401, 403, 408, 421, 422, 429, 500, 503)
 """What any endpoint can answer with."""
-WITH_BODY = (400, 413)
+BODY_STATUSES = (400, 413)
 
 
-def document(endpoints: Sequence[Endpoint]) -> Node:
+def document(endpoints: Sequence[Endpoint]) -> SchemaNode:
     """The document."""
     paths: dict[str, Json] = {}
     for endpoint in endpoints:
-        operations = cast("Node", paths.setdefault(endpoint.template, _path_item(endpoint)))
+        operations = cast("SchemaNode", paths.setdefault(endpoint.template, _path_item(endpoint)))
         operations[endpoint.method.lower()] = _operation(endpoint)
     return {
         "openapi": "3.1.0",
@@ -46,7 +46,7 @@ def document(endpoints: Sequence[Endpoint]) -> Node:
     }
 
 
-def _path_item(endpoint: Endpoint) -> Node:
+def _path_item(endpoint: Endpoint) -> SchemaNode:
     names = re.findall(r"\{(\w+)\}", endpoint.template)
     parameters = [
         {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}} for name in names
@@ -54,9 +54,9 @@ def _path_item(endpoint: Endpoint) -> Node:
     return {"parameters": parameters} if parameters else {}
 
 
-def _operation(endpoint: Endpoint) -> Node:
+def _operation(endpoint: Endpoint) -> SchemaNode:
     named = re.sub(r"\W+", "_", endpoint.template).strip("_")
-    operation: Node = {
+    operation: SchemaNode = {
         "operationId": f"{endpoint.method.lower()}_{named}",
         "summary": endpoint.summary,
         "parameters": [*_query_parameters(endpoint), *_header_parameters(endpoint)],
@@ -75,19 +75,19 @@ def _operation(endpoint: Endpoint) -> Node:
 def _query_parameters(endpoint: Endpoint) -> list[Json]:
     schema = endpoint.query.model_json_schema()
     required = cast("list[str]", schema.get("required", []))
-    properties = cast("dict[str, Node]", schema.get("properties", {}))
+    properties = cast("dict[str, SchemaNode]", schema.get("properties", {}))
     return [
         {"name": name, "in": "query", "required": name in required, "schema": _one_type(of)}
         for name, of in properties.items()
     ]
 
 
-def _one_type(schema: Node) -> Node:
+def _one_type(schema: SchemaNode) -> SchemaNode:
     """Without `null`, which no URL can say."""
     options = schema.get("anyOf")
     if not isinstance(options, list):
         return schema
-    kept = cast("Node", next(option for option in options if option != {"type": "null"}))
+    kept = cast("SchemaNode", next(option for option in options if option != {"type": "null"}))
     return {**kept, **{key: value for key, value in schema.items() if key not in {"anyOf", "default"}}}
 
 
@@ -105,32 +105,32 @@ def _header_parameters(endpoint: Endpoint) -> list[Json]:
     ]
 
 
-def _answers(endpoint: Endpoint) -> Node:
-    answers: Node = {str(status): _response(status, model) for status, model in endpoint.answers.items()}
+def _answers(endpoint: Endpoint) -> SchemaNode:
+    answers: SchemaNode = {str(status): _response(status, model) for status, model in endpoint.answers.items()}
     if endpoint.conditional and endpoint.method == "GET":
         answers["304"] = {"description": HTTPStatus.NOT_MODIFIED.phrase}
     return answers
 
 
-def _refusals(endpoint: Endpoint) -> Node:
-    statuses = {*ANYWHERE, *endpoint.refusals, *(WITH_BODY if endpoint.body else ())}
+def _refusals(endpoint: Endpoint) -> SchemaNode:
+    statuses = {*COMMON_STATUSES, *endpoint.error_statuses, *(BODY_STATUSES if endpoint.body else ())}
     statuses |= {400, 412} if endpoint.conditional else set()
     return {str(status): _response(status, Problem) for status in sorted(statuses)}
 
 
-def _response(status: int, model: type[BaseModel]) -> Node:
+def _response(status: int, model: type[BaseModel]) -> SchemaNode:
     return {"description": HTTPStatus(status).phrase, "content": {"application/json": {"schema": _ref(model)}}}
 
 
-def _ref(model: type[BaseModel]) -> Node:
+def _ref(model: type[BaseModel]) -> SchemaNode:
     return {"$ref": REF.format(model=model.__name__)}
 
 
-def _schemas(endpoints: Iterable[Endpoint]) -> Node:
+def _schemas(endpoints: Iterable[Endpoint]) -> SchemaNode:
     models: dict[type[BaseModel], JsonSchemaMode] = {Problem: "serialization"}
     for endpoint in endpoints:
         models |= dict.fromkeys(endpoint.answers.values(), "serialization")
         if endpoint.body is not None:
             models[endpoint.body] = "validation"
     _, definitions = models_json_schema(list(models.items()), ref_template=REF)
-    return cast("Node", definitions["$defs"])
+    return cast("SchemaNode", definitions["$defs"])

@@ -14,14 +14,14 @@ from urllib.parse import unquote_to_bytes
 
 from commonplace.domain.errors import InvalidInputError
 from commonplace.faces.rest.endpoint import Endpoint
-from commonplace.faces.rest.table import ATTACHMENT, ATTACHMENTS, PAGE
+from commonplace.faces.rest.table import ATTACHMENT, ATTACHMENTS, PAGE_TEMPLATE
 
-Option: TypeAlias = "tuple[Place, Endpoint]"
-OPERATIONS = {"history": "/pages/{path}/history", "rename": "/pages/{path}/rename", "attachments": ATTACHMENTS}
+Option: TypeAlias = "tuple[RouteMatch, Endpoint]"
+OPERATION_TEMPLATES = {"history": "/pages/{path}/history", "rename": "/pages/{path}/rename", "attachments": ATTACHMENTS}
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RouteMatch:
     """What a URL can mean."""
 
     template: str
@@ -41,7 +41,7 @@ class MethodError(InvalidInputError):
         super().__init__("This URL does not take this method.", kind="method", hint=f"It takes {self.allowed}.{more}")
 
 
-def meant(options: Sequence[Option], method: str, is_page: Callable[[str], bool]) -> Option:
+def select_match(options: Sequence[Option], method: str, is_page: Callable[[str], bool]) -> Option:
     """Which of everything that a URL can mean is meant.
 
     Args:
@@ -53,7 +53,7 @@ def meant(options: Sequence[Option], method: str, is_page: Callable[[str], bool]
         MethodError: nothing that is meant takes the method.
     """
     fitting = [option for option in options if option[1].method == method]
-    operations = [option for option in options if option[0].template != PAGE]
+    operations = [option for option in options if option[0].template != PAGE_TEMPLATE]
     is_open = len(operations) < len(options) and bool(operations)
     if is_open and (not fitting or fitting[0] not in operations) and not is_page(options[0][0].path):
         fitting = [option for option in fitting if option in operations]
@@ -64,7 +64,7 @@ def meant(options: Sequence[Option], method: str, is_page: Callable[[str], bool]
     return fitting[0] if fitting[0] not in operations else fitting[-1]
 
 
-def places(raw_path: bytes) -> list[Place]:
+def route_matches(raw_path: bytes) -> list[RouteMatch]:
     """Everything that a URL below the API's prefix can mean, a page first.
 
     Raises:
@@ -74,19 +74,19 @@ def places(raw_path: bytes) -> list[Place]:
     return list(_places(parts))
 
 
-def _places(parts: Sequence[str]) -> Iterator[Place]:
+def _places(parts: Sequence[str]) -> Iterator[RouteMatch]:
     first, *rest = parts
     if first == "pages" and rest:
-        yield Place(PAGE, "/".join(rest))
+        yield RouteMatch(PAGE_TEMPLATE, "/".join(rest))
         *outer, last = rest
-        if outer and last in OPERATIONS:
-            yield Place(OPERATIONS[last], "/".join(outer))
+        if outer and last in OPERATION_TEMPLATES:
+            yield RouteMatch(OPERATION_TEMPLATES[last], "/".join(outer))
         if len(outer) > 1 and outer[-1] == "attachments":
-            yield Place(ATTACHMENT, "/".join(outer[:-1]), last)
+            yield RouteMatch(ATTACHMENT, "/".join(outer[:-1]), last)
     elif first == "links" and rest:
-        yield Place("/links/{path}", "/".join(rest))
+        yield RouteMatch("/links/{path}", "/".join(rest))
     else:
-        yield Place("/" + "/".join(parts))
+        yield RouteMatch("/" + "/".join(parts))
 
 
 def _decoded(part: bytes) -> str:

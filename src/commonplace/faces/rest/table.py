@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from commonplace.faces.rest import handlers, models
 from commonplace.faces.rest.endpoint import MAX_UPLOAD, Endpoint
-from commonplace.faces.rest.reindexing import Reindexing
+from commonplace.faces.rest.reindex_job import ReindexJob
 
-PAGE = "/pages/{path}"
+PAGE_TEMPLATE = "/pages/{path}"
 ATTACHMENTS = "/pages/{path}/attachments"
 ATTACHMENT = "/pages/{path}/attachments/{filename}"
 
 
 def endpoints() -> tuple[Endpoint, ...]:
     """The rows, in the order of the document."""
-    reindexing = Reindexing()
+    reindexing = ReindexJob()
     return (
         Endpoint(
             method="GET",
@@ -29,7 +29,7 @@ def endpoints() -> tuple[Endpoint, ...]:
             summary="List pages",
             run=handlers.list_pages,
             answers={200: models.Pages},
-            query=models.ListQuery,
+            query=models.ListParameters,
         ),
         *_of_pages(),
         *_of_moves(),
@@ -58,39 +58,39 @@ def _of_pages() -> tuple[Endpoint, ...]:
     return (
         Endpoint(
             method="GET",
-            template=PAGE,
+            template=PAGE_TEMPLATE,
             summary="Read a page",
             run=handlers.get_page,
             conditional=True,
             answers={200: models.Page},
-            query=models.RevisionQuery,
-            refusals=missing,
+            query=models.RevisionParameters,
+            error_statuses=missing,
         ),
         Endpoint(
             method="PUT",
-            template=PAGE,
+            template=PAGE_TEMPLATE,
             summary="Create a page, or replace it at its revision",
             run=handlers.put_page,
             conditional=True,
             answers={200: models.Saved, 201: models.Saved},
             tier="write",
             body=models.Put,
-            refusals=conflict,
+            error_statuses=conflict,
         ),
         Endpoint(
             method="PATCH",
-            template=PAGE,
+            template=PAGE_TEMPLATE,
             summary="Replace the one occurrence of a text",
             run=handlers.patch_page,
             conditional=True,
             answers={200: models.Edited},
             tier="write",
             body=models.Patch,
-            refusals=conflict,
+            error_statuses=conflict,
         ),
         Endpoint(
             method="DELETE",
-            template=PAGE,
+            template=PAGE_TEMPLATE,
             summary="Delete a page",
             run=handlers.delete_page,
             conditional=True,
@@ -98,7 +98,7 @@ def _of_pages() -> tuple[Endpoint, ...]:
             tier="write",
             body=models.Delete,
             body_needed=False,
-            refusals=conflict,
+            error_statuses=conflict,
         ),
     )
 
@@ -115,7 +115,7 @@ def _of_moves() -> tuple[Endpoint, ...]:
             answers={200: models.Renamed},
             tier="write",
             body=models.Rename,
-            refusals=conflict,
+            error_statuses=conflict,
         ),
         Endpoint(
             method="GET",
@@ -123,8 +123,8 @@ def _of_moves() -> tuple[Endpoint, ...]:
             summary="The commits that touched a page",
             run=handlers.page_history,
             answers={200: models.History},
-            query=models.HistoryQuery,
-            refusals=missing,
+            query=models.HistoryParameters,
+            error_statuses=missing,
         ),
     )
 
@@ -137,7 +137,7 @@ def _of_finding() -> tuple[Endpoint, ...]:
             summary="Pages by words",
             run=handlers.search,
             answers={200: models.Hits},
-            query=models.SearchQuery,
+            query=models.SearchParameters,
         ),
         Endpoint(
             method="GET",
@@ -145,7 +145,7 @@ def _of_finding() -> tuple[Endpoint, ...]:
             summary="Pieces of pages by meaning",
             run=handlers.semantic_search,
             answers={200: models.Chunks},
-            query=models.SemanticQuery,
+            query=models.SemanticSearchParameters,
         ),
         Endpoint(
             method="GET",
@@ -153,7 +153,7 @@ def _of_finding() -> tuple[Endpoint, ...]:
             summary="The links of a page",
             run=handlers.page_links,
             answers={200: models.Links},
-            refusals=frozenset({404}),
+            error_statuses=frozenset({404}),
         ),
         Endpoint(
             method="GET",
@@ -168,7 +168,7 @@ def _of_finding() -> tuple[Endpoint, ...]:
             summary="The latest commits",
             run=handlers.changelog,
             answers={200: models.Changelog},
-            query=models.ChangelogQuery,
+            query=models.ChangelogParameters,
         ),
     )
 
@@ -182,7 +182,7 @@ def _of_attachments() -> tuple[Endpoint, ...]:
             summary="The files of a page",
             run=handlers.list_attachments,
             answers={200: models.Attachments},
-            refusals=missing,
+            error_statuses=missing,
         ),
         Endpoint(
             method="POST",
@@ -194,7 +194,7 @@ def _of_attachments() -> tuple[Endpoint, ...]:
             tier="write",
             body=models.Upload,
             max_body=MAX_UPLOAD,
-            refusals=frozenset({404, 409}),
+            error_statuses=frozenset({404, 409}),
         ),
         Endpoint(
             method="GET",
@@ -203,7 +203,7 @@ def _of_attachments() -> tuple[Endpoint, ...]:
             run=handlers.download_attachment,
             conditional=True,
             answers={200: models.Downloaded},
-            refusals=missing,
+            error_statuses=missing,
         ),
         Endpoint(
             method="DELETE",
@@ -215,6 +215,6 @@ def _of_attachments() -> tuple[Endpoint, ...]:
             tier="write",
             body=models.Delete,
             body_needed=False,
-            refusals=frozenset({404, 409}),
+            error_statuses=frozenset({404, 409}),
         ),
     )

@@ -17,18 +17,17 @@ SCHEMA_VERSION = 11
 
 BUSY_SECONDS = 30.0
 """How long a connection waits for another process's write."""
-OWN_SECONDS = 1.0
+WRITER_WAIT_SECONDS = 1.0
 """After so long a wait, connections of this process are opened anew: one of them may hold what it gave back.
 
-Where the system call fails by which SQLite gives a lock back, its other connections in this process find it held from
-then on, and nobody is told.
+If SQLite's unlock fails, this process's other connections see the lock as held, and no error is reported.
 """
 
 CACHE_KIB = 2_000
 BATCH_CACHE_KIB = 16_000
 """What a connection keeps of the file, and while it takes in a batch. The system keeps the file in memory, too, for all
 of them; what each keeps by itself fills up in the course of hours."""
-KEPT_IDLE = 4
+MAX_IDLE_CONNECTIONS = 4
 """Connections that stay open for who comes next; so many work at once that more are seldom wanted."""
 
 _SCHEMA = """
@@ -148,12 +147,12 @@ class Catalogue:
     def _begun(self) -> sqlite3.Connection:
         """A connection that has begun to write."""
         try:
-            return self._beginning(OWN_SECONDS)
+            return self._beginning(WRITER_WAIT_SECONDS)
         except sqlite3.OperationalError as error:
             if getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_BUSY:
                 raise
         self._renew()
-        return self._beginning(BUSY_SECONDS - OWN_SECONDS)
+        return self._beginning(BUSY_SECONDS - WRITER_WAIT_SECONDS)
 
     def _beginning(self, seconds: float) -> sqlite3.Connection:
         connection = self._taken()
@@ -185,7 +184,7 @@ class Catalogue:
                 _keep(connection, CACHE_KIB)
             sound = True
         with self._lock:
-            if sound and connection in self._lent and not self._closed and len(self._idle) < KEPT_IDLE:
+            if sound and connection in self._lent and not self._closed and len(self._idle) < MAX_IDLE_CONNECTIONS:
                 self._idle.append(connection)
             else:
                 connection.close()

@@ -7,12 +7,12 @@ from collections.abc import Collection, Sequence
 from typing import cast
 
 from commonplace.domain.addresses import Address, fold
-from commonplace.domain.describing import LAST_DAY, day_number
 from commonplace.domain.documents import Finding, Severity
 from commonplace.domain.query import Counts, Filter, ListQuery, Record, RecordPage, SortKey
+from commonplace.domain.records import LAST_DAY, day_number
 from commonplace.index.catalogue.database import sql
-from commonplace.index.catalogue.entries import encode, records_where
-from commonplace.index.catalogue.keeping import Kept
+from commonplace.index.catalogue.document_rows import encode, records_where
+from commonplace.index.catalogue.generation_cache import GenerationCache
 
 _SORTS: dict[SortKey, str] = {
     "path": "f.path",
@@ -29,7 +29,7 @@ MANY_SHARE = 4
 """Where a filter keeps more than one document in so many, reading them all costs less than looking each up."""
 LARGE_VALUES = 1000
 """Characters of a filter's values from which on its total is not kept."""
-HIGHEST = "\U0010ffff"
+MAX_CODE_POINT = "\U0010ffff"
 """Sorts behind every character that a path or tag may hold."""
 
 
@@ -49,7 +49,7 @@ class Condition:
         self._parts: list[str] = []
         self.values: list[str | int] = []
         if filter_.prefix:
-            self._add("f.path >= ? AND f.path < ?", filter_.prefix, filter_.prefix + HIGHEST)
+            self._add("f.path >= ? AND f.path < ?", filter_.prefix, filter_.prefix + MAX_CODE_POINT)
         if filter_.types:
             self._add(f"f.type_folded IN ({_marks(filter_.types)})", *map(fold, filter_.types))
         for tag in map(_bare_tag, filter_.tags):
@@ -89,7 +89,7 @@ class Condition:
 
 
 def list_records(
-    connection: sqlite3.Connection, kept: Kept, query: ListQuery, keys: Collection[int] | None = None
+    connection: sqlite3.Connection, kept: GenerationCache, query: ListQuery, keys: Collection[int] | None = None
 ) -> RecordPage:
     """A page of the records that a filter keeps, sorted, ties broken by path.
 
@@ -122,7 +122,7 @@ def list_records(
     return RecordPage(records=tuple(records), total=total)
 
 
-def _count(connection: sqlite3.Connection, kept: Kept, where: Condition) -> int:
+def _count(connection: sqlite3.Connection, kept: GenerationCache, where: Condition) -> int:
     """How many documents a condition keeps."""
 
     def count() -> int:
@@ -171,7 +171,7 @@ def count_tags(
             where.sql,
             "GROUP BY t.tag, t.shown",
         ),
-        (folded, folded + HIGHEST, *where.values),
+        (folded, folded + MAX_CODE_POINT, *where.values),
     )
     totals: dict[str, int] = {}
     spellings: dict[str, tuple[int, str]] = {}

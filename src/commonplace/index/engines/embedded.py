@@ -13,43 +13,45 @@ from dataclasses import dataclass, field, replace
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Revision
 from commonplace.domain.errors import NotFoundError, StorageError
-from commonplace.domain.pages.asking import ANY_TIME, PageAnswer, PageFilter, PageHit, PageQuery, Rebuilt
-from commonplace.domain.pages.choosing import Chooser
-from commonplace.domain.pages.excerpts import NOTHING, excerpt
-from commonplace.domain.pages.page import Page, Unusable, content_of, page_from, settled
+from commonplace.domain.pages.excerpts import NO_HIGHLIGHT, page_excerpt
+from commonplace.domain.pages.page import Page, UnusablePage, content_of, page_from, pages_by_id
+from commonplace.domain.pages.page_filter import PageFilterIndex
+from commonplace.domain.pages.queries import ANY_TIME, PageAnswer, PageFilter, PageHit, PageQuery, RebuildReport
 from commonplace.domain.pages.space import Space
 from commonplace.domain.ports import Index, Store
 from commonplace.domain.query import Filter, ListQuery, Record, SearchQuery, SearchResult
-from commonplace.domain.snippets import Wanted
-from commonplace.index.engines.gathering import Gathering
-from commonplace.index.process.collecting import keep_what_is_there
-from commonplace.index.words.sources import Sources
+from commonplace.domain.snippets import HighlightTerms
+from commonplace.index.engines.page_reader import PageReader
+from commonplace.index.fulltext.document_sources import DocumentSources
+from commonplace.index.process.garbage_collector import freeze_objects
 
 READY_SECONDS = 45.0
 """How long a search waits for the first index."""
-TRIES = 3
+MAX_TRIES = 3
 """How often a search is made again because the index changed under it."""
 EARLIEST = -62_135_596_800
 """The first second of the year 1: every moment is later."""
-MANY = 500
+ADDRESS_THRESHOLD = 500
 """Changed documents from which all of them are asked for at once."""
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PageTable:
     """The pages as one state of the index has them."""
 
     generation: int = -1
     revisions: dict[Address, Revision] = field(default_factory=dict[Address, Revision])
-    entries: dict[Address, Page | Unusable | None] = field(default_factory=dict[Address, Page | Unusable | None])
+    entries: dict[Address, Page | UnusablePage | None] = field(
+        default_factory=dict[Address, Page | UnusablePage | None]
+    )
     """What every document of the index is."""
     pages: dict[str, Page] = field(default_factory=dict[str, Page])
     """By id."""
     others: tuple[Address, ...] = ()
     """Documents that are no pages."""
-    chooser: Chooser = field(default_factory=lambda: Chooser(()))
+    chooser: PageFilterIndex = field(default_factory=lambda: PageFilterIndex(()))
     by_address: dict[Address, Page] = field(default_factory=dict[Address, Page])
-    unusable: tuple[Unusable, ...] = ()
+    unusable: tuple[UnusablePage, ...] = ()
 
 
 class EmbeddedEngine:
@@ -64,10 +66,10 @@ class EmbeddedEngine:
     def __init__(self, index: Index, store: Store, space: Callable[[], Space]) -> None:
         self._index = index
         self._store = store
-        self._sources = Sources(store)
+        self._sources = DocumentSources(store)
         self._space = space
         self._refreshing = threading.Lock()
-        self._table = Table()
+        self._table = PageTable()
 
     @property
     def name(self) -> str:
@@ -88,15 +90,15 @@ class EmbeddedEngine:
         self._index.wait_ready(timeout)
         return len(self._current().pages)
 
-    def rebuild(self, *, afresh: bool = False, dry_run: bool = False) -> Rebuilt:
+    def rebuild(self, *, afresh: bool = False, dry_run: bool = False) -> RebuildReport:
         """Take in what changed, or everything anew."""
         if dry_run:
-            gathered = Gathering(self._store, self._space())
-            return Rebuilt(len(gathered.pages), gathered.unusable)
+            gathered = PageReader(self._store, self._space())
+            return RebuildReport(len(gathered.pages), gathered.unusable)
         report = self._index.sync(afresh=afresh)
         table = self._current()
-        unread = [Unusable(Address(path), reason) for path, reason in report.unreadable if path.endswith(".md")]
-        return Rebuilt(len(table.pages), (*table.unusable, *unread))
+        unread = [UnusablePage(Address(path), reason) for path, reason in report.unreadable if path.endswith(".md")]
+        return RebuildReport(len(table.pages), (*table.unusable, *unread))
 
     def search(self, query: PageQuery) -> PageAnswer:
         """The best pages."""
@@ -104,12 +106,12 @@ class EmbeddedEngine:
         if not query.text.strip():
             table = self._current()
             best, total = table.chooser.first(query.filter, query.sort, query.limit)
-            return PageAnswer(tuple(self._shown(best, NOTHING, table)), total)
+            return PageAnswer(tuple(self._shown(best, NO_HIGHLIGHT, table)), total)
         if not any(letter.isalnum() for letter in query.text):
             return PageAnswer()
         table = self._table
         found: Sequence[SearchResult] = ()
-        for _ in range(TRIES):
+        for _ in range(MAX_TRIES):
             found = self._by_words(query, table)
             # What an index that has changed since the table was made has found could be no page.
             if all(one.generation == table.generation for one in found):
@@ -118,10 +120,10 @@ class EmbeddedEngine:
         hits = [hit for one in found for hit in self._hits(one, table)]
         return PageAnswer(tuple(hits), sum(one.total for one in found))
 
-    def _by_words(self, query: PageQuery, table: Table) -> Sequence[SearchResult]:
+    def _by_words(self, query: PageQuery, table: PageTable) -> Sequence[SearchResult]:
         """What a search finds; one that is sorted by a date finds pages without it apart, behind the others."""
-        kept = table.chooser.chosen(PageFilter(labels=query.filter.labels, author=query.filter.author))
-        within = replace(self._within(table, kept), stated=_stated(query.filter))
+        kept = table.chooser.matching(PageFilter(labels=query.filter.labels, author=query.filter.author))
+        within = replace(self._within(table, kept), dates=_stated(query.filter))
         asked = SearchQuery(text=query.text, filter=within, limit=query.limit, sections=0, records=False)
         if query.sort is None:
             return [self._index.search(asked)]
@@ -129,7 +131,7 @@ class EmbeddedEngine:
         first = self._index.search(
             replace(
                 asked,
-                filter=replace(within, stated=(*within.stated, (key, EARLIEST, None))),
+                filter=replace(within, dates=(*within.dates, (key, EARLIEST, None))),
                 sort="created" if key == "created_at" else "updated",
                 descending=query.sort.startswith("-"),
             )
@@ -138,7 +140,7 @@ class EmbeddedEngine:
         undated = [page for page in kept if page.id in without_date] if without_date else []
         if not undated:
             return [first]
-        rest = replace(self._within(table, undated), stated=within.stated)
+        rest = replace(self._within(table, undated), dates=within.dates)
         left = query.limit - len(first.addresses)
         return [first, self._index.search(replace(asked, filter=rest, sort="path", descending=False, limit=left))]
 
@@ -150,11 +152,11 @@ class EmbeddedEngine:
     def close(self) -> None:
         """Nothing here is its own."""
 
-    def _hits(self, found: SearchResult, table: Table) -> list[PageHit]:
+    def _hits(self, found: SearchResult, table: PageTable) -> list[PageHit]:
         pages = [page for address in found.addresses if (page := table.by_address.get(address))]
-        return self._shown(pages, found.wanted or NOTHING, table)
+        return self._shown(pages, found.highlight or NO_HIGHLIGHT, table)
 
-    def _shown(self, pages: Sequence[Page], wanted: Wanted, table: Table) -> list[PageHit]:
+    def _shown(self, pages: Sequence[Page], wanted: HighlightTerms, table: PageTable) -> list[PageHit]:
         def content(page: Page) -> str:
             try:
                 return content_of(read(page.address, table.revisions[page.address]).raw)
@@ -162,9 +164,9 @@ class EmbeddedEngine:
                 return ""
 
         with self._sources.reading() as read:
-            return [PageHit(page, excerpt(content(page), wanted)) for page in pages]
+            return [PageHit(page, page_excerpt(content(page), wanted)) for page in pages]
 
-    def _within(self, table: Table, kept: Sequence[Page]) -> Filter:
+    def _within(self, table: PageTable, kept: Sequence[Page]) -> Filter:
         """A filter that keeps these pages, by naming them or the others: whichever are fewer."""
         if len(kept) == len(table.pages):
             return Filter(without=table.others)
@@ -173,7 +175,7 @@ class EmbeddedEngine:
         ids = {page.id for page in kept}
         return Filter(without=(*table.others, *(page.address for page in table.pages.values() if page.id not in ids)))
 
-    def _current(self) -> Table:
+    def _current(self) -> PageTable:
         """The table of the index as it is now."""
         generation = self._index.generation
         if self._table.generation == generation:
@@ -183,37 +185,37 @@ class EmbeddedEngine:
                 self._table = self._refreshed(generation)
             return self._table
 
-    def _refreshed(self, generation: int) -> Table:
+    def _refreshed(self, generation: int) -> PageTable:
         known = self._table
         revisions = self._index.revisions()
         changed = [address for address, revision in revisions.items() if known.revisions.get(address) != revision]
         entries = {address: known.entries[address] for address in revisions if address in known.entries}
         for record in self._records(changed, len(revisions)):
             entries[record.address] = page_from(record.address, record.frontmatter, record.title)
-        if len(changed) > MANY and not known.revisions:
-            keep_what_is_there()
+        if len(changed) > ADDRESS_THRESHOLD and not known.revisions:
+            freeze_objects()
         found = [entry for entry in entries.values() if isinstance(entry, Page)]
-        pages, repeated = settled(found, self._space().paths)
-        unusable = [*(entry for entry in entries.values() if isinstance(entry, Unusable)), *repeated]
+        pages, repeated = pages_by_id(found, self._space().paths)
+        unusable = [*(entry for entry in entries.values() if isinstance(entry, UnusablePage)), *repeated]
         by_address = {page.address: page for page in pages.values()}
-        return Table(
+        return PageTable(
             generation=generation,
             revisions=revisions,
             entries=entries,
             pages=pages,
             others=tuple(address for address in entries if address not in by_address),
-            chooser=Chooser(pages.values()),
+            chooser=PageFilterIndex(pages.values()),
             by_address=by_address,
             unusable=tuple(sorted(unusable, key=lambda one: one.address)),
         )
 
     def _records(self, changed: Sequence[Address], documents: int) -> Iterator[Record]:
         """The records of changed documents, or of all of them where many have changed."""
-        if len(changed) <= MANY:
+        if len(changed) <= ADDRESS_THRESHOLD:
             yield from (record for address in changed if (record := self._index.record(address)))
             return
-        for offset in range(0, documents + MANY, MANY):
-            yield from self._index.list(ListQuery(offset=offset, limit=MANY)).records
+        for offset in range(0, documents + ADDRESS_THRESHOLD, ADDRESS_THRESHOLD):
+            yield from self._index.list(ListQuery(offset=offset, limit=ADDRESS_THRESHOLD)).records
 
 
 def _stated(filter_: PageFilter) -> tuple[tuple[str, int | None, int | None], ...]:

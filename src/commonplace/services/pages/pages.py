@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 from commonplace.domain.addresses import Address, parse_address
 from commonplace.domain.errors import InvalidInputError, NotFoundError
-from commonplace.domain.pages.asking import PageAnswer, PageQuery, asked
-from commonplace.domain.pages.page import Whole, is_page_path, read_page
+from commonplace.domain.pages.page import PageText, is_page_path, read_page
 from commonplace.domain.pages.ports import PageEngine
+from commonplace.domain.pages.queries import PageAnswer, PageQuery, checked
 from commonplace.domain.pages.space import Space
 from commonplace.domain.ports import Store
 
 
 @dataclass(frozen=True, slots=True)
-class Pages:
+class SpacePages:
     """One space: its files, what its space file says now, and what searches it."""
 
     store: Store
@@ -29,9 +29,9 @@ class Pages:
             InvalidInputError: the query says nothing at all.
             NotFoundError, UnavailableError, UnauthenticatedError: as `PageEngine.search` says.
         """
-        return self.engine.search(asked(query))
+        return self.engine.search(checked(query))
 
-    def at(self, path: str) -> Whole:
+    def at(self, path: str) -> PageText:
         """The page at a path relative to the space.
 
         Raises:
@@ -50,11 +50,11 @@ class Pages:
             if self._is_left_out(address):
                 raise _no_page_path() from None
             raise _missing(path) from None
-        if not isinstance(found, Whole):
+        if not isinstance(found, PageText):
             raise _no_page_path()
         return found
 
-    def of_id(self, identifier: str) -> Whole:
+    def by_id(self, identifier: str) -> PageText:
         """The page of an id: where the map has it, else where a frontmatter has it.
 
         Raises:
@@ -69,14 +69,14 @@ class Pages:
             raise _missing(identifier)
         return found
 
-    def _page_at(self, path: str) -> Whole | None:
+    def _page_at(self, path: str) -> PageText | None:
         """The page at a path that somebody wrote down, None where there is none now."""
         try:
             return self.at(path)
         except (InvalidInputError, NotFoundError):
             return None
 
-    def _looked_up(self, identifier: str) -> Whole | None:
+    def _looked_up(self, identifier: str) -> PageText | None:
         """The page whose frontmatter has the id, from the files themselves: for an index that may be behind them."""
         wanted = identifier.encode()
         for address, _ in self.store.scan():
@@ -87,7 +87,7 @@ class Pages:
             except NotFoundError:
                 continue
             found = read_page(address, raw) if wanted in raw else None
-            if isinstance(found, Whole) and found.page.id == identifier:
+            if isinstance(found, PageText) and found.page.id == identifier:
                 return found
         return None
 

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.ports import Transaction
 from commonplace.domain.projects import chapters as rules
 from commonplace.domain.projects import limits
 from commonplace.domain.projects.chapters import Chapter
-from commonplace.domain.projects.headings import Edited
+from commonplace.domain.projects.headings import EditedDocument
 from commonplace.domain.projects.instructions import check_reference
 from commonplace.domain.projects.knowledge import now_text, with_updated
-from commonplace.domain.reading import read_document
-from commonplace.services.projects.home import Home
-from commonplace.services.projects.instructions import END, Place
-from commonplace.services.projects.knowledge import locate, read
+from commonplace.services.projects.instructions import AT_END, InsertPosition
+from commonplace.services.projects.knowledge import get_document, locate
+from commonplace.services.projects.project_store import ProjectStore
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ChapterResult:
     """A chapter and where it stands; None where the last one was the last."""
 
     chapter: Chapter | None
@@ -29,49 +29,51 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Which:
+class ChapterReference:
     """A chapter as a caller names it: by title, or by index from 0."""
 
     title: str | None = None
     index: int | None = None
 
 
-def list_chapters(home: Home, project_id: str, filename: str) -> tuple[str, list[Chapter]]:
+def list_chapters(projects: ProjectStore, project_id: str, filename: str) -> tuple[str, list[Chapter]]:
     """The document's stored name and its chapters of levels 2 to 4 in order.
 
     Raises:
         NotFoundError: kind "project" or "document".
     """
-    document = read(home, project_id, filename)
+    document = get_document(projects, project_id, filename)
     return document.address.name, rules.read_chapters(document)
 
 
-def get_chapter(home: Home, project_id: str, filename: str, which: Which) -> Reading:
+def get_chapter(projects: ProjectStore, project_id: str, filename: str, which: ChapterReference) -> ChapterResult:
     """One chapter.
 
     Raises:
         NotFoundError: kind "project", "document" or "chapter".
         InvalidInputError: kind "chapter": neither title nor index.
     """
-    document = read(home, project_id, filename)
-    return Reading(_found(document, which), len(rules.read_chapters(document)))
+    document = get_document(projects, project_id, filename)
+    return ChapterResult(_found(document, which), len(rules.read_chapters(document)))
 
 
-def get_next_chapter(home: Home, project_id: str, filename: str, current: Which) -> Reading:
+def get_next_chapter(
+    projects: ProjectStore, project_id: str, filename: str, current: ChapterReference
+) -> ChapterResult:
     """The chapter behind one; raises as `get_chapter` does."""
-    document = read(home, project_id, filename)
+    document = get_document(projects, project_id, filename)
     found = rules.read_chapters(document)
     index = _found(document, current).index + 1
-    return Reading(found[index] if index < len(found) else None, len(found))
+    return ChapterResult(found[index] if index < len(found) else None, len(found))
 
 
 def update_chapter(
-    home: Home, where: tuple[str, str], title: str, content: str, summary: str | None
+    projects: ProjectStore, where: tuple[str, str], title: str, content: str, summary: str | None
 ) -> tuple[str, ...]:
     """Another text for a chapter; the titles of the chapters below it that were replaced with it.
 
     Args:
-        home: Where.
+        projects: Where.
         where: Project id and filename.
         title: The chapter's.
         content: The new text.
@@ -85,11 +87,16 @@ def update_chapter(
     limits.check_chapter(content)
     first = limits.check_summary(summary) if summary is not None else ""
     return _change(
-        home, where, f"Updated chapter '{title.strip()}' in", lambda d: rules.replace_chapter(d, title, content, first)
+        projects,
+        where,
+        f"Updated chapter '{title.strip()}' in",
+        lambda d: rules.replace_chapter(d, title, content, first),
     )
 
 
-def add_chapter(home: Home, where: tuple[str, str], title: str, content: str, place: Place = END) -> None:
+def add_chapter(
+    projects: ProjectStore, where: tuple[str, str], title: str, content: str, place: InsertPosition = AT_END
+) -> None:
     """One more chapter.
 
     Raises:
@@ -100,36 +107,41 @@ def add_chapter(home: Home, where: tuple[str, str], title: str, content: str, pl
     limits.check_chapter(content)
     check_reference(place.position, place.reference, "Reference chapter")
     _change(
-        home,
+        projects,
         where,
         f"Added chapter '{heading}' to",
-        lambda document: Edited(rules.add_chapter(document, heading, content, place.position, place.reference)),
+        lambda document: EditedDocument(rules.add_chapter(document, heading, content, place.position, place.reference)),
     )
 
 
-def remove_chapter(home: Home, where: tuple[str, str], title: str) -> tuple[str, ...]:
+def remove_chapter(projects: ProjectStore, where: tuple[str, str], title: str) -> tuple[str, ...]:
     """One chapter less; the titles of those below it, which go with it. Raises as `update_chapter` does."""
     limits.check_title("Chapter title", title)
     return _change(
-        home, where, f"Removed chapter '{title.strip()}' from", lambda document: rules.remove_chapter(document, title)
+        projects,
+        where,
+        f"Removed chapter '{title.strip()}' from",
+        lambda document: rules.remove_chapter(document, title),
     )
 
 
-def _change(home: Home, where: tuple[str, str], doing: str, edit: Callable[[Document], Edited]) -> tuple[str, ...]:
+def _change(
+    projects: ProjectStore, where: tuple[str, str], doing: str, edit: Callable[[Document], EditedDocument]
+) -> tuple[str, ...]:
     project_id, filename = where
-    name = read(home, project_id, filename).address.name
+    name = get_document(projects, project_id, filename).address.name
 
     def act(transaction: Transaction) -> tuple[str, ...]:
-        address = locate(home.folder_for_writing(transaction, project_id), name, transaction.exists)
+        address = locate(projects.folder_for_writing(transaction, project_id), name, transaction.exists)
         document = read_document(address, transaction.read(address))
         edited = edit(document)
         transaction.put(address, with_updated(document, edited.raw, now_text()), keep=True)
         return edited.gone
 
-    return home.write(project_id, f"{doing} {name}", act)
+    return projects.write(project_id, f"{doing} {name}", act)
 
 
-def _found(document: Document, which: Which) -> Chapter:
+def _found(document: Document, which: ChapterReference) -> Chapter:
     if which.title is not None:
         limits.check_title("Chapter title", which.title)
         return rules.find_chapter(document, which.title)

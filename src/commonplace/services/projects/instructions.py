@@ -6,20 +6,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from commonplace.domain.addresses import Address, parse_address
+from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import AlreadyExistsError, NotFoundError
 from commonplace.domain.ports import Transaction
 from commonplace.domain.projects import instructions, limits
 from commonplace.domain.projects.chapters import Position
-from commonplace.domain.projects.headings import Edited, split_header
-from commonplace.domain.reading import read_document
-from commonplace.services.projects.home import Home
+from commonplace.domain.projects.headings import EditedDocument, split_header
+from commonplace.services.projects.project_store import ProjectStore
 
-MAIN = "main.md"
+INSTRUCTIONS_FILE = "main.md"
 
 
 @dataclass(frozen=True, slots=True)
-class Main:
+class Instructions:
     """A project's instructions; `exists` is false, and the text empty, where there are none."""
 
     content: str
@@ -27,7 +27,7 @@ class Main:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class InsertPosition:
     """Where something new goes."""
 
     position: Position = "end"
@@ -35,36 +35,36 @@ class Place:
     """What it goes before or after."""
 
 
-END = Place()
+AT_END = InsertPosition()
 
 
-def get_main(home: Home, project_id: str) -> Main:
+def get_main(projects: ProjectStore, project_id: str) -> Instructions:
     """The instructions of a project; none for an unknown one."""
     limits.check_project_id(project_id)
     try:
-        raw = home.store.read(parse_address(f"{home.folder(project_id)}/{MAIN}"))
+        raw = projects.store.read(parse_address(f"{projects.folder(project_id)}/{INSTRUCTIONS_FILE}"))
     except NotFoundError:
-        return Main("", exists=False)
-    return Main(raw.decode("utf-8", "replace"), exists=True)
+        return Instructions("", exists=False)
+    return Instructions(raw.decode("utf-8", "replace"), exists=True)
 
 
-def update_main(home: Home, project_id: str, content: str) -> None:
+def update_main(projects: ProjectStore, project_id: str, content: str) -> None:
     """Replace the instructions; creates the project."""
     limits.check_project_id(project_id)
     limits.check_main(content)
 
     def act(transaction: Transaction) -> None:
-        folder = home.folder_for_writing(transaction, project_id, create=True)
-        transaction.put(parse_address(f"{folder}/{MAIN}"), content.encode(), keep=True)
+        folder = projects.folder_for_writing(transaction, project_id, create=True)
+        transaction.put(parse_address(f"{folder}/{INSTRUCTIONS_FILE}"), content.encode(), keep=True)
 
-    home.write(project_id, f"Updated {MAIN}", act)
+    projects.write(project_id, f"Updated {INSTRUCTIONS_FILE}", act)
 
 
-def import_main(home: Home, project_id: str, texts: Sequence[tuple[str, str]], *, replace: bool) -> None:
+def import_main(projects: ProjectStore, project_id: str, texts: Sequence[tuple[str, str]], *, replace: bool) -> None:
     """Bring existing instruction files in, one behind the other.
 
     Args:
-        home: Where.
+        projects: Where.
         project_id: Of the project, which is created.
         texts: Name and text of each file.
         replace: Whether instructions that are there already give way.
@@ -77,8 +77,8 @@ def import_main(home: Home, project_id: str, texts: Sequence[tuple[str, str]], *
     limits.check_main(content)
 
     def act(transaction: Transaction) -> None:
-        folder = home.folder_for_writing(transaction, project_id, create=True)
-        address = parse_address(f"{folder}/{MAIN}")
+        folder = projects.folder_for_writing(transaction, project_id, create=True)
+        address = parse_address(f"{folder}/{INSTRUCTIONS_FILE}")
         if not replace and transaction.exists(address) and transaction.read(address).strip():
             raise AlreadyExistsError(
                 f"Project '{project_id}' already has instructions",
@@ -87,10 +87,10 @@ def import_main(home: Home, project_id: str, texts: Sequence[tuple[str, str]], *
             )
         transaction.put(address, content.encode(), keep=True)
 
-    home.write(project_id, f"Imported {', '.join(name for name, _ in texts)} as {MAIN}", act)
+    projects.write(project_id, f"Imported {', '.join(name for name, _ in texts)} as {INSTRUCTIONS_FILE}", act)
 
 
-def update_section(home: Home, project_id: str, header: str, content: str) -> tuple[str, ...]:
+def update_section(projects: ProjectStore, project_id: str, header: str, content: str) -> tuple[str, ...]:
     """Another text for one section; the titles of those below it, which are replaced with it.
 
     Raises:
@@ -98,11 +98,13 @@ def update_section(home: Home, project_id: str, header: str, content: str) -> tu
     """
     limits.check_section(content)
     return _change(
-        home, project_id, "Updated", header, lambda document: instructions.update_section(document, header, content)
+        projects, project_id, "Updated", header, lambda document: instructions.update_section(document, header, content)
     )
 
 
-def add_section(home: Home, project_id: str, header: str, content: str, place: Place = END) -> None:
+def add_section(
+    projects: ProjectStore, project_id: str, header: str, content: str, place: InsertPosition = AT_END
+) -> None:
     """One more section.
 
     Raises:
@@ -112,34 +114,40 @@ def add_section(home: Home, project_id: str, header: str, content: str, place: P
     limits.check_section(content)
     instructions.check_reference(place.position, place.reference, "Reference header")
     _change(
-        home,
+        projects,
         project_id,
         "Added",
         header,
-        lambda document: Edited(instructions.add_section(document, header, content, place.position, place.reference)),
+        lambda document: EditedDocument(
+            instructions.add_section(document, header, content, place.position, place.reference)
+        ),
     )
 
 
-def remove_section(home: Home, project_id: str, header: str) -> tuple[str, ...]:
+def remove_section(projects: ProjectStore, project_id: str, header: str) -> tuple[str, ...]:
     """One section less; the titles of those below it, which go with it.
 
     Raises:
         NotFoundError: kind "project" or "section".
     """
-    return _change(home, project_id, "Removed", header, lambda document: instructions.remove_section(document, header))
+    return _change(
+        projects, project_id, "Removed", header, lambda document: instructions.remove_section(document, header)
+    )
 
 
-def _change(home: Home, project_id: str, verb: str, header: str, edit: Callable[[Document], Edited]) -> tuple[str, ...]:
+def _change(
+    projects: ProjectStore, project_id: str, verb: str, header: str, edit: Callable[[Document], EditedDocument]
+) -> tuple[str, ...]:
     limits.check_project_id(project_id)
     instructions.check_header(header)
 
     def act(transaction: Transaction) -> tuple[str, ...]:
-        address = parse_address(f"{home.folder_for_writing(transaction, project_id)}/{MAIN}")
+        address = parse_address(f"{projects.folder_for_writing(transaction, project_id)}/{INSTRUCTIONS_FILE}")
         edited = edit(_read(transaction, address))
         transaction.put(address, edited.raw, keep=True)
         return edited.gone
 
-    return home.write(project_id, f"{verb} section '{split_header(header)[1]}' in {MAIN}", act)
+    return projects.write(project_id, f"{verb} section '{split_header(header)[1]}' in {INSTRUCTIONS_FILE}", act)
 
 
 def _read(transaction: Transaction, address: Address) -> Document:

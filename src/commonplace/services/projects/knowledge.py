@@ -6,18 +6,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from commonplace.domain.addresses import Address, parse_address
+from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, NotFoundError
 from commonplace.domain.ports import Transaction
 from commonplace.domain.projects import limits
-from commonplace.domain.projects.finding.matching import Answer, find
+from commonplace.domain.projects.file_names import DOCUMENT_SUFFIX, file_slug
 from commonplace.domain.projects.knowledge import Metadata, metadata_of, new_document, now_text
-from commonplace.domain.projects.naming import SUFFIX, file_slug
-from commonplace.domain.reading import read_document
-from commonplace.services.projects.home import Home
+from commonplace.domain.projects.search.matcher import Matches, find_documents
+from commonplace.services.projects.project_store import ProjectStore
 
 KNOWLEDGE = "knowledge"
-DEFAULT_LIMIT, MAX_LIMIT = 20, 100
+DEFAULT_SEARCH_LIMIT, MAX_SEARCH_LIMIT = 20, 100
 """Results of a search."""
 
 
@@ -34,14 +34,14 @@ class NewDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedDocument:
     """A document of a project's list."""
 
     filename: str
     metadata: Metadata
 
 
-def create(home: Home, project_id: str, new: NewDocument) -> str:
+def create_document(projects: ProjectStore, project_id: str, new: NewDocument) -> str:
     """Write a new document, in a new project where there is none; its stored name.
 
     Raises:
@@ -61,7 +61,7 @@ def create(home: Home, project_id: str, new: NewDocument) -> str:
     )
 
     def act(transaction: Transaction) -> None:
-        folder = home.folder_for_writing(transaction, project_id, create=True)
+        folder = projects.folder_for_writing(transaction, project_id, create=True)
         address = parse_address(f"{folder}/{KNOWLEDGE}/{name}")
         if transaction.exists(address):
             raise AlreadyExistsError(
@@ -71,11 +71,11 @@ def create(home: Home, project_id: str, new: NewDocument) -> str:
             )
         transaction.put(address, raw)
 
-    home.write(project_id, f"Created {name}", act)
+    projects.write(project_id, f"Created {name}", act)
     return name
 
 
-def read(home: Home, project_id: str, filename: str) -> Document:
+def get_document(projects: ProjectStore, project_id: str, filename: str) -> Document:
     """A document by its stored name or the name that it was created with.
 
     Raises:
@@ -83,29 +83,29 @@ def read(home: Home, project_id: str, filename: str) -> Document:
     """
     limits.check_project_id(project_id)
     limits.check_filename(filename)
-    address = locate(home.folder(project_id), filename, lambda one: home.store.stat(one) is not None)
+    address = locate(projects.folder(project_id), filename, lambda one: projects.store.stat(one) is not None)
     try:
-        return read_document(address, home.store.read(address))
+        return read_document(address, projects.store.read(address))
     except NotFoundError as error:
         raise _unknown(filename) from error
 
 
-def delete(home: Home, project_id: str, filename: str) -> str:
+def delete_document(projects: ProjectStore, project_id: str, filename: str) -> str:
     """Take a document away; its stored name.
 
     Raises:
         NotFoundError: kind "project" or "document".
     """
-    name = read(home, project_id, filename).address.name
+    name = get_document(projects, project_id, filename).address.name
 
     def act(transaction: Transaction) -> None:
-        transaction.remove(locate(home.folder_for_writing(transaction, project_id), name, transaction.exists))
+        transaction.remove(locate(projects.folder_for_writing(transaction, project_id), name, transaction.exists))
 
-    home.write(project_id, f"Deleted {name}", act)
+    projects.write(project_id, f"Deleted {name}", act)
     return name
 
 
-def search(home: Home, project_id: str, query: str, limit: int = DEFAULT_LIMIT) -> Answer:
+def search_documents(projects: ProjectStore, project_id: str, query: str, limit: int = DEFAULT_SEARCH_LIMIT) -> Matches:
     """The documents of a project in which any word of the query occurs, best first.
 
     Raises:
@@ -114,20 +114,20 @@ def search(home: Home, project_id: str, query: str, limit: int = DEFAULT_LIMIT) 
     """
     limits.check_project_id(project_id)
     words = limits.check_query(query)
-    folder = f"{home.folder(project_id)}/{KNOWLEDGE}"
-    texts = home.remembered.texts(folder, home.folders.documents(folder), home.store.read)
-    return find(texts, words, limit)
+    folder = f"{projects.folder(project_id)}/{KNOWLEDGE}"
+    texts = projects.search_texts.texts(folder, projects.folders.documents(folder), projects.store.read)
+    return find_documents(texts, words, limit)
 
 
-def list_documents(home: Home, project_id: str) -> list[Listed]:
+def list_documents(projects: ProjectStore, project_id: str) -> list[ListedDocument]:
     """The documents of a project by name.
 
     Raises:
         NotFoundError: kind "project".
     """
-    folder = f"{home.folder(project_id)}/{KNOWLEDGE}"
-    texts = home.remembered.texts(folder, home.folders.documents(folder), home.store.read)
-    return sorted((Listed(text.filename, text.metadata) for text in texts.all), key=lambda one: one.filename)
+    folder = f"{projects.folder(project_id)}/{KNOWLEDGE}"
+    texts = projects.search_texts.texts(folder, projects.folders.documents(folder), projects.store.read)
+    return sorted((ListedDocument(text.filename, text.metadata) for text in texts.all), key=lambda one: one.filename)
 
 
 def locate(folder: str, filename: str, exists: Callable[[Address], bool]) -> Address:
@@ -141,7 +141,7 @@ def locate(folder: str, filename: str, exists: Callable[[Address], bool]) -> Add
     Raises:
         NotFoundError: kind "document".
     """
-    for name in (filename, f"{filename}{SUFFIX}", file_slug(filename)):
+    for name in (filename, f"{filename}{DOCUMENT_SUFFIX}", file_slug(filename)):
         try:
             address = parse_address(f"{folder}/{KNOWLEDGE}/{name}")
         except InvalidInputError:

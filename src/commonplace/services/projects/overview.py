@@ -11,10 +11,10 @@ from commonplace.domain.errors import InvalidInputError, StorageError
 from commonplace.domain.ports import Transaction
 from commonplace.domain.projects.knowledge import iso_text
 from commonplace.domain.projects.limits import check_project_id
-from commonplace.domain.projects.registry import PROJECTS
-from commonplace.services.projects.home import Home
-from commonplace.services.projects.instructions import MAIN
+from commonplace.domain.projects.registry import PROJECTS_KEY
+from commonplace.services.projects.instructions import INSTRUCTIONS_FILE
 from commonplace.services.projects.knowledge import KNOWLEDGE
+from commonplace.services.projects.project_store import ProjectStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +29,13 @@ class Project:
     """When one of these files was last written: ISO 8601, "" without files."""
 
 
-def list_projects(home: Home) -> list[Project]:
+def list_projects(projects: ProjectStore) -> list[Project]:
     """Every project by id; one whose folder was removed by hand, or cannot be served, has no files."""
     found: list[Project] = []
-    for project_id, folder in sorted(home.registry().folders.items()):
+    for project_id, folder in sorted(projects.registry().folders.items()):
         try:
-            main = home.store.stat(parse_address(f"{PROJECTS}/{folder}/{MAIN}"))
-            stats = list(home.folders.documents(f"{PROJECTS}/{folder}/{KNOWLEDGE}").values())
+            main = projects.store.stat(parse_address(f"{PROJECTS_KEY}/{folder}/{INSTRUCTIONS_FILE}"))
+            stats = list(projects.folders.documents(f"{PROJECTS_KEY}/{folder}/{KNOWLEDGE}").values())
         except (InvalidInputError, StorageError):
             main, stats = None, []
         newest = max((stat.mtime_ns for stat in [*stats, *([main] if main else [])]), default=0)
@@ -44,7 +44,7 @@ def list_projects(home: Home) -> list[Project]:
     return found
 
 
-def delete_project(home: Home, project_id: str) -> None:
+def delete_project(projects: ProjectStore, project_id: str) -> None:
     """Take a project away with all of its files.
 
     Raises:
@@ -53,6 +53,6 @@ def delete_project(home: Home, project_id: str) -> None:
     check_project_id(project_id)
 
     def act(transaction: Transaction) -> None:
-        home.remove(transaction, project_id)
+        projects.remove(transaction, project_id)
 
-    home.write(project_id, "Deleted project", act)
+    projects.write(project_id, "Deleted project", act)

@@ -11,8 +11,8 @@ from commonplace.domain.ports import Transaction
 from commonplace.domain.projects import limits
 from commonplace.domain.projects import todos as rules
 from commonplace.domain.projects.knowledge import now_text
-from commonplace.domain.projects.todos import About, Task
-from commonplace.services.projects.home import Home
+from commonplace.domain.projects.todos import Task, TodoInfo
+from commonplace.services.projects.project_store import ProjectStore
 
 TODO = "TODO"
 
@@ -22,7 +22,7 @@ class Todo:
     """A list with its tasks in order."""
 
     number: int
-    about: About
+    about: TodoInfo
     tasks: tuple[Task, ...]
 
     @property
@@ -36,15 +36,15 @@ class Todo:
         return bool(self.tasks) and self.done == len(self.tasks)
 
 
-def create(home: Home, project_id: str, description: str, tasks: Sequence[tuple[str, str]]) -> int:
+def create_todo(projects: ProjectStore, project_id: str, description: str, tasks: Sequence[tuple[str, str]]) -> int:
     """A new list, in a new project where there is none; its number."""
     limits.check_project_id(project_id)
     limits.check_description(description)
     checked = [_checked(title, content) for title, content in tasks]
 
     def act(transaction: Transaction) -> int:
-        folder = home.folder_for_writing(transaction, project_id, create=True)
-        number = max(_numbers(home, folder), default=0) + 1
+        folder = projects.folder_for_writing(transaction, project_id, create=True)
+        number = max(_numbers(projects, folder), default=0) + 1
         now = now_text()
         transaction.put(
             parse_address(f"{folder}/{TODO}/{number}/{rules.LIST_FILE}"), rules.list_bytes(description, now)
@@ -54,49 +54,49 @@ def create(home: Home, project_id: str, description: str, tasks: Sequence[tuple[
             transaction.put(parse_address(file), rules.task_bytes(title, content, now))
         return number
 
-    return home.write(project_id, f"Created TODO '{' '.join(description.split())[:80]}'", act)
+    return projects.write(project_id, f"Created TODO '{' '.join(description.split())[:80]}'", act)
 
 
-def list_todos(home: Home, project_id: str) -> list[Todo]:
+def list_todos(projects: ProjectStore, project_id: str) -> list[Todo]:
     """All lists of a project by number; none for an unknown project.
 
     Raises:
         InvalidInputError: kind "project_id": it is no id.
     """
     try:
-        folder = home.folder(project_id)
+        folder = projects.folder(project_id)
     except NotFoundError:
         return []
-    return [_read(home, folder, number, home.store.read) for number in _numbers(home, folder)]
+    return [_read(projects, folder, number, projects.store.read) for number in _numbers(projects, folder)]
 
 
-def get(home: Home, project_id: str, number: int) -> Todo:
+def get_todo(projects: ProjectStore, project_id: str, number: int) -> Todo:
     """One list.
 
     Raises:
         NotFoundError: kind "project" or "todo".
     """
-    folder = home.folder(project_id)
-    _require(home, folder, number)
-    return _read(home, folder, number, home.store.read)
+    folder = projects.folder(project_id)
+    _require(projects, folder, number)
+    return _read(projects, folder, number, projects.store.read)
 
 
-def add_task(home: Home, project_id: str, number: int, title: str, content: str) -> int:
+def add_task(projects: ProjectStore, project_id: str, number: int, title: str, content: str) -> int:
     """One more task; its number."""
     heading, text = _checked(title, content)
 
     def act(transaction: Transaction) -> int:
-        folder = _folder(home, transaction, project_id, number)
-        at = max((rules.task_number(address.name) for address in _files(home, folder)), default=0) + 1
+        folder = _folder(projects, transaction, project_id, number)
+        at = max((rules.task_number(address.name) for address in _files(projects, folder)), default=0) + 1
         transaction.put(
             parse_address(f"{folder}/{rules.task_file(at, heading)}"), rules.task_bytes(heading, text, now_text())
         )
         return at
 
-    return _write(home, project_id, f"Added task '{heading}' to TODO #{number}", act)
+    return _write(projects, project_id, f"Added task '{heading}' to TODO #{number}", act)
 
 
-def complete_task(home: Home, project_id: str, number: int, task: int) -> None:
+def complete_task(projects: ProjectStore, project_id: str, number: int, task: int) -> None:
     """Mark a task as completed; one that is stays as it is.
 
     Raises:
@@ -104,69 +104,69 @@ def complete_task(home: Home, project_id: str, number: int, task: int) -> None:
     """
 
     def act(transaction: Transaction) -> None:
-        address = _task(home, _folder(home, transaction, project_id, number), task)
+        address = _task(projects, _folder(projects, transaction, project_id, number), task)
         transaction.put(address, rules.completed_bytes(address, transaction.read(address), now_text()), keep=True)
 
-    _write(home, project_id, f"Completed task #{task} in TODO #{number}", act)
+    _write(projects, project_id, f"Completed task #{task} in TODO #{number}", act)
 
 
-def remove_task(home: Home, project_id: str, number: int, task: int) -> None:
+def remove_task(projects: ProjectStore, project_id: str, number: int, task: int) -> None:
     """Take a task away; the others keep their numbers. Raises as `complete_task` does."""
 
     def act(transaction: Transaction) -> None:
-        transaction.remove(_task(home, _folder(home, transaction, project_id, number), task))
+        transaction.remove(_task(projects, _folder(projects, transaction, project_id, number), task))
 
-    _write(home, project_id, f"Removed task #{task} from TODO #{number}", act)
+    _write(projects, project_id, f"Removed task #{task} from TODO #{number}", act)
 
 
-def delete(home: Home, project_id: str, number: int) -> None:
+def delete_todo(projects: ProjectStore, project_id: str, number: int) -> None:
     """Take a list away with its tasks. Raises as `get` does."""
 
     def act(transaction: Transaction) -> None:
-        for path in home.folders.files(_folder(home, transaction, project_id, number)):
+        for path in projects.folders.files(_folder(projects, transaction, project_id, number)):
             transaction.remove(Address(path))
 
-    _write(home, project_id, f"Deleted TODO #{number}", act)
+    _write(projects, project_id, f"Deleted TODO #{number}", act)
 
 
-def _write(home: Home, project_id: str, operation: str, act: Callable[[Transaction], int | None]) -> int:
+def _write(projects: ProjectStore, project_id: str, operation: str, act: Callable[[Transaction], int | None]) -> int:
     limits.check_project_id(project_id)
-    return home.write(project_id, operation, act) or 0
+    return projects.write(project_id, operation, act) or 0
 
 
-def _folder(home: Home, transaction: Transaction, project_id: str, number: int) -> str:
-    folder = home.folder_for_writing(transaction, project_id)
-    _require(home, folder, number)
+def _folder(projects: ProjectStore, transaction: Transaction, project_id: str, number: int) -> str:
+    folder = projects.folder_for_writing(transaction, project_id)
+    _require(projects, folder, number)
     return f"{folder}/{TODO}/{number}"
 
 
-def _require(home: Home, folder: str, number: int) -> None:
-    if number not in _numbers(home, folder):
+def _require(projects: ProjectStore, folder: str, number: int) -> None:
+    if number not in _numbers(projects, folder):
         raise NotFoundError(f"TODO #{number} not found", kind="todo", hint="See list_todos.")
 
 
-def _numbers(home: Home, folder: str) -> list[int]:
-    names = home.folders.below(f"{folder}/{TODO}")
+def _numbers(projects: ProjectStore, folder: str) -> list[int]:
+    names = projects.folders.subfolders(f"{folder}/{TODO}")
     return sorted(int(name) for name in names if name.isascii() and name.isdigit() and str(int(name)) == name)
 
 
-def _files(home: Home, folder: str) -> list[Address]:
-    return [address for address, _ in home.store.files(folder) if rules.task_number(address.name)]
+def _files(projects: ProjectStore, folder: str) -> list[Address]:
+    return [address for address, _ in projects.store.files(folder) if rules.task_number(address.name)]
 
 
-def _task(home: Home, folder: str, number: int) -> Address:
-    for address in sorted(_files(home, folder)):
+def _task(projects: ProjectStore, folder: str, number: int) -> Address:
+    for address in sorted(_files(projects, folder)):
         if rules.task_number(address.name) == number:
             return address
     raise NotFoundError(f"Task #{number} not found", kind="task", hint="See get_todo_tasks.")
 
 
-def _read(home: Home, folder: str, number: int, read: Callable[[Address], bytes]) -> Todo:
-    tasks = [rules.read_task(address, read(address)) for address in _files(home, f"{folder}/{TODO}/{number}")]
+def _read(projects: ProjectStore, folder: str, number: int, read: Callable[[Address], bytes]) -> Todo:
+    tasks = [rules.read_task(address, read(address)) for address in _files(projects, f"{folder}/{TODO}/{number}")]
     try:
         about = rules.read_list(read(parse_address(f"{folder}/{TODO}/{number}/{rules.LIST_FILE}")))
     except NotFoundError:
-        about = About("", "")
+        about = TodoInfo("", "")
     return Todo(number, about, tuple(sorted(tasks, key=lambda task: (task.number, task.address))))
 
 

@@ -18,7 +18,7 @@ MAX_MARKED = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ShownDocument:
     """What a session was shown of a document."""
 
     revision: str
@@ -38,11 +38,11 @@ class _Part:
     reached: int = 0
 
 
-class Session:
+class SessionMemory:
     """One client's memory of what it was shown, by scope (a collection's name) and name. Safe from several threads."""
 
     def __init__(self) -> None:
-        self._seen: OrderedDict[tuple[str, str], Seen] = OrderedDict()
+        self._seen: OrderedDict[tuple[str, str], ShownDocument] = OrderedDict()
         self._parts: OrderedDict[tuple[str, str], _Part] = OrderedDict()
         self._marked = 0
         self._lock = Lock()
@@ -61,7 +61,7 @@ class Session:
             marks = None
         with self._lock:
             self._drop(scope, name)
-            self._seen[scope, name] = Seen(revision, marks)
+            self._seen[scope, name] = ShownDocument(revision, marks)
             self._marked += len(marks or ())
             self._shrink()
 
@@ -93,7 +93,7 @@ class Session:
         with self._lock:
             self._drop(scope, name)
 
-    def seen(self, scope: str, name: str) -> Seen | None:
+    def seen(self, scope: str, name: str) -> ShownDocument | None:
         """What it was last shown of a document; None when that was nothing, or is forgotten."""
         with self._lock:
             return self._seen.get((scope, name))
@@ -112,22 +112,22 @@ class Session:
         for key, known in list(self._seen.items()):
             if known.marks is not None:
                 self._marked -= len(known.marks)
-                self._seen[key] = Seen(known.revision)
+                self._seen[key] = ShownDocument(known.revision)
                 if self._marked <= MAX_MARKED:
                     return
 
 
-class Sessions:
+class SessionMemories:
     """The memories of all sessions of a process, by the session's id."""
 
     def __init__(self) -> None:
-        self._sessions: OrderedDict[str, Session] = OrderedDict()
+        self._sessions: OrderedDict[str, SessionMemory] = OrderedDict()
         self._lock = Lock()
 
-    def of(self, identifier: str) -> Session:
+    def of(self, identifier: str) -> SessionMemory:
         """The memory of a session, empty for a new one."""
         with self._lock:
-            session = self._sessions.setdefault(identifier, Session())
+            session = self._sessions.setdefault(identifier, SessionMemory())
             self._sessions.move_to_end(identifier)
             while len(self._sessions) > MAX_SESSIONS:
                 self._sessions.popitem(last=False)

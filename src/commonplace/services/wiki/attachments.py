@@ -15,29 +15,29 @@ from commonplace.domain.errors import (
     TooLargeError,
 )
 from commonplace.domain.revisions import UNCONDITIONAL, Conditions, revision_of
-from commonplace.domain.wiki import MAX_ATTACHMENT_BYTES, Attachment, Download
+from commonplace.domain.wiki import MAX_ATTACHMENT_BYTES, AttachmentContent, NoteAttachment
 from commonplace.services.collections import Collection
-from commonplace.services.wiki import locating
-from commonplace.services.wiki.notes import Customs
+from commonplace.services.wiki import note_lookup
+from commonplace.services.wiki.notes import WikiOptions
 
 
 class LocalAttachments:
     """The attachments of one collection."""
 
-    def __init__(self, collection: Collection, customs: Customs) -> None:
+    def __init__(self, collection: Collection, options: WikiOptions) -> None:
         self._collection = collection
-        self._customs = customs
+        self._options = options
 
-    def list(self, path: str) -> tuple[str, list[Attachment]]:
+    def list(self, path: str) -> tuple[str, list[NoteAttachment]]:
         """The note's path and its attachments by name."""
-        note = locating.require(self._collection, path)
-        return note.id, [_attachment(address, stat) for address, stat in locating.attached(self._collection, note)]
+        note = note_lookup.require_note(self._collection, path)
+        return note.id, [_attachment(address, stat) for address, stat in note_lookup.attached(self._collection, note)]
 
     def upload(
         self, path: str, filename: str, content: bytes, *, message: str, conditions: Conditions = UNCONDITIONAL
-    ) -> tuple[str, Attachment]:
+    ) -> tuple[str, NoteAttachment]:
         """Add a file; never overwrites."""
-        note = locating.require(self._collection, path)
+        note = note_lookup.require_note(self._collection, path)
         address = _address(note, filename)
         if len(content) > MAX_ATTACHMENT_BYTES:
             raise TooLargeError(
@@ -45,7 +45,7 @@ class LocalAttachments:
                 kind="attachment",
                 hint="Attach a smaller file.",
             )
-        with self._collection.store.transaction(message, self._customs.author) as transaction:
+        with self._collection.store.transaction(message, self._options.author) as transaction:
             if transaction.exists(address):
                 there = transaction.read(address)
                 conditions.require([revision_of(there)])
@@ -63,21 +63,21 @@ class LocalAttachments:
             stat = None
         return note.id, _attachment(address, stat) if stat else _unseen(address, content)
 
-    def download(self, path: str, filename: str) -> Download:
+    def download(self, path: str, filename: str) -> AttachmentContent:
         """A file."""
-        note = locating.require(self._collection, path)
+        note = note_lookup.require_note(self._collection, path)
         address = self._existing(note, filename)
         content = self._collection.store.read(address)
         stat = self._collection.store.stat(address)
-        return Download(_attachment(address, stat) if stat else _unseen(address, content), content)
+        return AttachmentContent(_attachment(address, stat) if stat else _unseen(address, content), content)
 
     def delete(
         self, path: str, filename: str, *, message: str, conditions: Conditions = UNCONDITIONAL
     ) -> tuple[str, str]:
         """Delete a file."""
-        note = locating.require(self._collection, path)
+        note = note_lookup.require_note(self._collection, path)
         address = self._existing(note, filename)
-        with self._collection.store.transaction(message, self._customs.author) as transaction:
+        with self._collection.store.transaction(message, self._options.author) as transaction:
             if not conditions.is_empty and transaction.exists(address):
                 conditions.require([revision_of(transaction.read(address))])
             transaction.remove(address)
@@ -112,13 +112,13 @@ def _address(note: Address, filename: str) -> Address:
     return address
 
 
-def _attachment(address: Address, stat: FileStat) -> Attachment:
-    return Attachment(address.name, stat.size, _mime_type(address), locating.moment(stat.mtime_ns / 1e9))
+def _attachment(address: Address, stat: FileStat) -> NoteAttachment:
+    return NoteAttachment(address.name, stat.size, _mime_type(address), note_lookup.moment(stat.mtime_ns / 1e9))
 
 
-def _unseen(address: Address, content: bytes) -> Attachment:
+def _unseen(address: Address, content: bytes) -> NoteAttachment:
     """An attachment that somebody removed or replaced at this moment."""
-    return Attachment(address.name, len(content), _mime_type(address), "")
+    return NoteAttachment(address.name, len(content), _mime_type(address), "")
 
 
 def _mime_type(address: Address) -> str:

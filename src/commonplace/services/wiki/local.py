@@ -7,11 +7,11 @@ from dataclasses import replace
 from commonplace.domain.wiki import Wiki
 from commonplace.services.collections import Collection
 from commonplace.services.wiki.attachments import LocalAttachments
-from commonplace.services.wiki.finding import LocalFinding
-from commonplace.services.wiki.notes import Customs, LocalNotes
+from commonplace.services.wiki.note_queries import LocalNoteQueries
+from commonplace.services.wiki.notes import LocalNotes, WikiOptions
 
 
-def local_wiki(collection: Collection, customs: Customs) -> Wiki:
+def local_wiki(collection: Collection, options: WikiOptions) -> Wiki:
     """The notes of a collection; each write is one commit where there is Git."""
     collection = replace(collection, store=collection.store.committing())
-    return Wiki(LocalNotes(collection, customs), LocalFinding(collection), LocalAttachments(collection, customs))
+    return Wiki(LocalNotes(collection, options), LocalNoteQueries(collection), LocalAttachments(collection, options))

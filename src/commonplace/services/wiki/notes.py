@@ -9,6 +9,7 @@ from functools import partial
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Author
+from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import (
     ALREADY_EDITED,
     ALREADY_WRITTEN,
@@ -20,31 +21,30 @@ from commonplace.domain.errors import (
     PreconditionError,
 )
 from commonplace.domain.query import Filter, ListQuery, Record
-from commonplace.domain.reading import read_document
 from commonplace.domain.revisions import UNCONDITIONAL, Conditions, revision_of
 from commonplace.domain.wiki import (
-    Change,
     Note,
-    Renamed,
-    Saved,
-    Summaries,
-    Summary,
-    Wanted,
+    NoteCommit,
+    NoteFilter,
+    NoteList,
+    NoteSummary,
+    RenamedNote,
+    SavedNote,
     as_text,
     as_texts,
 )
-from commonplace.services import writing
+from commonplace.services import writes
 from commonplace.services.collections import Collection
 from commonplace.services.listing import every_document
-from commonplace.services.wiki import linking, locating
-from commonplace.services.writing import Intent, Written
+from commonplace.services.wiki import note_links, note_lookup
+from commonplace.services.writes import WriteReceipt, WriteRequest
 
 MAX_LOOKED_THROUGH = 1_000
 """Commits of a note among which a short revision is looked up."""
 
 
 @dataclass(frozen=True, slots=True)
-class Customs:
+class WikiOptions:
     """How this wiki writes."""
 
     author: Author | None = None
@@ -53,7 +53,7 @@ class Customs:
     """Whether a new page keeps the case of its name; otherwise its file's name is lower case."""
 
 
-USUAL = Customs()
+DEFAULT_OPTIONS = WikiOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +68,13 @@ class _Demand:
     def is_empty(self) -> bool:
         return not self.revision and self.conditions.is_empty
 
-    def intent(self, usual: Intent, blob: str) -> Intent:
+    def intent(self, usual: WriteRequest, blob: str) -> WriteRequest:
         """The intent of a write to a note that is at this blob, as the demand was found to hold for it."""
         match = self.conditions.match
         has_seen = self.revision or (match is not None and "*" not in match)
         return replace(usual, expected=blob if has_seen else "", pinned=blob)
 
-    def may_be_repeated(self, state: locating.State) -> bool:
+    def may_be_repeated(self, state: note_lookup.NoteState) -> bool:
         """Whether a refused write can be one that was made already: all that it names is what was before it."""
         names_revision = any(name.startswith(self.revision.lower()) for name in state.names) if self.revision else False
         names_tag = self.conditions.match is not None and self.conditions.is_matched(state.names)
@@ -84,54 +84,54 @@ class _Demand:
 class LocalNotes:
     """The notes of one collection."""
 
-    def __init__(self, collection: Collection, customs: Customs) -> None:
+    def __init__(self, collection: Collection, options: WikiOptions) -> None:
         self._collection = collection
-        self._customs = customs
+        self._options = options
 
-    def list(self, wanted: Wanted) -> Summaries:
+    def list(self, wanted: NoteFilter) -> NoteList:
         """Notes, newest first, then by path."""
         query = ListQuery(filter=_filter(wanted), sort="updated_day", descending=True, offset=wanted.offset)
         if wanted.limit is None:
             records = tuple(every_document(self._collection, query))
-            return Summaries(tuple(map(_summary, records[wanted.offset :])), len(records))
+            return NoteList(tuple(map(_summary, records[wanted.offset :])), len(records))
         page = self._collection.index.list(
             ListQuery(filter=query.filter, sort=query.sort, descending=True, offset=wanted.offset, limit=wanted.limit)
         )
-        return Summaries(tuple(map(_summary, page.records)), page.total)
+        return NoteList(tuple(map(_summary, page.records)), page.total)
 
     def read(self, path: str, revision: str = "") -> Note:
         """A note, now or at a revision."""
         if revision:
             return self._at(path, revision)
-        address = locating.require(self._collection, path)
-        state = locating.state_of(self._collection, address)
+        address = note_lookup.require_note(self._collection, path)
+        state = note_lookup.state_of(self._collection, address)
         return self._note(
-            address, state.raw, state.revision, locating.change_of(state.commit) if state.commit else None
+            address, state.raw, state.revision, note_lookup.note_commit(state.commit) if state.commit else None
         )
 
     def write(
         self, path: str, content: str, *, revision: str = "", message: str, conditions: Conditions = UNCONDITIONAL
-    ) -> Saved:
+    ) -> SavedNote:
         """Create a note, or replace the one at this revision, or that the conditions name."""
         raw = _encoded(content)
-        address = locating.locate(self._collection, path)
+        address = note_lookup.find_note(self._collection, path)
         if address is None:
             conditions.require(())
             if revision:
-                raise locating.conflict(path, "")
+                raise note_lookup.conflict(path, "")
             return self._create(path, raw, message)
         if not revision and conditions.match is None:
             raise self._revision_required(address, raw, conditions)
         demand = _Demand(revision, conditions)
         try:
             return self._saved(
-                address, lambda intent: writing.replace(self._collection, address, raw, intent), demand, message
+                address, lambda intent: writes.replace(self._collection, address, raw, intent), demand, message
             )
         except (ConflictError, PreconditionError):
             state = self._state(address)
             if state is None or state.raw != raw or not demand.may_be_repeated(state):
                 raise
-            return Saved(address.id, state.revision, unchanged=True)
+            return SavedNote(address.id, state.revision, unchanged=True)
 
     def edit(
         self,
@@ -141,15 +141,15 @@ class LocalNotes:
         revision: str,
         message: str,
         conditions: Conditions = UNCONDITIONAL,
-    ) -> Saved:
+    ) -> SavedNote:
         """Replace the one occurrence of the first text by the second."""
-        address = locating.require(self._collection, path)
+        address = note_lookup.require_note(self._collection, path)
         old, new = change
         demand = _Demand(revision, conditions)
         try:
             return self._saved(
                 address,
-                lambda intent: writing.replace_once(self._collection, address, old, new, intent),
+                lambda intent: writes.replace_once(self._collection, address, old, new, intent),
                 demand,
                 message,
             )
@@ -162,46 +162,46 @@ class LocalNotes:
 
     def delete(self, path: str, *, revision: str = "", message: str, conditions: Conditions = UNCONDITIONAL) -> str:
         """Delete a note; its path as it was."""
-        address = locating.require(self._collection, path)
+        address = note_lookup.require_note(self._collection, path)
         self._written(
             address,
-            lambda intent: writing.delete(self._collection, address, intent),
+            lambda intent: writes.delete(self._collection, address, intent),
             _Demand(revision, conditions),
             message,
         )
         return address.id
 
-    def rename(self, path: str, new_path: str, *, message: str, conditions: Conditions = UNCONDITIONAL) -> Renamed:
+    def rename(self, path: str, new_path: str, *, message: str, conditions: Conditions = UNCONDITIONAL) -> RenamedNote:
         """Move a note with its attachments and rewrite the links that lead to them, in one commit."""
-        address = locating.require(self._collection, path)
+        address = note_lookup.require_note(self._collection, path)
         new_address = self._new_address(new_path)
 
-        def move(intent: Intent) -> Written:
-            attached = [one for one, _ in locating.attached(self._collection, address)]
+        def move(intent: WriteRequest) -> WriteReceipt:
+            attached = [one for one, _ in note_lookup.attached(self._collection, address)]
             files = {one: Address(f"{new_address.id}/{one.name}") for one in attached}
-            return writing.rename(self._collection, address, new_address, intent, files)
+            return writes.rename(self._collection, address, new_address, intent, files)
 
         written = self._written(address, move, _Demand("", conditions), message)
-        return Renamed(
+        return RenamedNote(
             address.id, new_address.id, self._revision(written), tuple(other.id for other in written.updated)
         )
 
-    def history(self, path: str, limit: int) -> tuple[str, list[Change]]:
+    def history(self, path: str, limit: int) -> tuple[str, list[NoteCommit]]:
         """The note's path and the commits that touched it, newest first."""
-        address = locating.locate(self._collection, path)
-        commits = self._collection.store.history.log(address or locating.page_address(path), limit=limit)
+        address = note_lookup.find_note(self._collection, path)
+        commits = self._collection.store.history.log(address or note_lookup.page_address(path), limit=limit)
         if address is None and not commits:
-            address = locating.require(self._collection, path)
-        shown = address.id if address else locating.page_address(path).id
-        return shown, [locating.change_of(commit) for commit in commits]
+            address = note_lookup.require_note(self._collection, path)
+        shown = address.id if address else note_lookup.page_address(path).id
+        return shown, [note_lookup.note_commit(commit) for commit in commits]
 
     def _at(self, path: str, revision: str) -> Note:
-        address = locating.locate(self._collection, path) or locating.page_address(path)
+        address = note_lookup.find_note(self._collection, path) or note_lookup.page_address(path)
         history = self._collection.store.history
         try:
             raw = history.read(address, revision)
         except NotFoundError as error:
-            locating.require(self._collection, path)
+            note_lookup.require_note(self._collection, path)
             raise NotFoundError(
                 f"Revision not found: {revision} of {address.id}.",
                 kind="revision",
@@ -211,39 +211,43 @@ class LocalNotes:
         commits = history.log(address, limit=MAX_LOOKED_THROUGH)
         of_commit = next((one for one in commits if one.id.startswith(revision.lower())), None)
         known = of_commit.id if of_commit else revision_of(raw)
-        return self._note(address, raw, known, locating.change_of(of_commit) if of_commit else None)
+        return self._note(address, raw, known, note_lookup.note_commit(of_commit) if of_commit else None)
 
-    def _note(self, address: Address, raw: bytes, revision: str, last: Change | None) -> Note:
+    def _note(self, address: Address, raw: bytes, revision: str, last: NoteCommit | None) -> Note:
         document = read_document(address, raw)
         return Note(
             path=address.id,
             content=document.text,
             frontmatter=document.frontmatter.values,
-            links_to=linking.outgoing(address, self._collection.index.resolve(document)),
-            linked_from=linking.incoming(self._collection, address),
+            links_to=note_links.outgoing(address, self._collection.index.resolve(document)),
+            linked_from=note_links.incoming(self._collection, address),
             revision=revision,
             last_commit=last,
         )
 
-    def _create(self, path: str, raw: bytes, message: str) -> Saved:
+    def _create(self, path: str, raw: bytes, message: str) -> SavedNote:
         address = self._new_address(path)
         try:
-            written = writing.create(self._collection, address, raw, self._intent(message))
+            written = writes.create(self._collection, address, raw, self._intent(message))
         except AlreadyExistsError as error:
-            raise self._told_again(locating.locate(self._collection, path) or address) from error
-        return Saved(address.id, self._revision(written), created=True)
+            raise self._reread(note_lookup.find_note(self._collection, path) or address) from error
+        return SavedNote(address.id, self._revision(written), created=True)
 
     def _new_address(self, path: str) -> Address:
-        return locating.page_address(path if self._customs.retain_case else path.lower())
+        return note_lookup.page_address(path if self._options.retain_case else path.lower())
 
-    def _saved(self, address: Address, write: Callable[[Intent], Written], demand: _Demand, message: str) -> Saved:
+    def _saved(
+        self, address: Address, write: Callable[[WriteRequest], WriteReceipt], demand: _Demand, message: str
+    ) -> SavedNote:
         try:
             written = self._written(address, write, demand, message)
         except NotFoundError as error:
-            raise locating.conflict(address.id, "") from error
-        return Saved(address.id, self._revision(written), unchanged=written.unchanged)
+            raise note_lookup.conflict(address.id, "") from error
+        return SavedNote(address.id, self._revision(written), unchanged=written.unchanged)
 
-    def _written(self, address: Address, write: Callable[[Intent], Written], demand: _Demand, message: str) -> Written:
+    def _written(
+        self, address: Address, write: Callable[[WriteRequest], WriteReceipt], demand: _Demand, message: str
+    ) -> WriteReceipt:
         """What a write did that is made only while the note is as the writer demands.
 
         Raises:
@@ -253,19 +257,19 @@ class LocalNotes:
         if demand.is_empty:
             return write(self._intent(message))
         refused: ConflictError | None = None
-        for _ in range(locating.ATTEMPTS):
-            state = locating.state_of(self._collection, address)
+        for _ in range(note_lookup.MAX_READ_ATTEMPTS):
+            state = note_lookup.state_of(self._collection, address)
             demand.conditions.require(state.names)
             if demand.revision:
-                locating.require_current(self._collection, address, state, demand.revision)
+                note_lookup.require_current(self._collection, address, state, demand.revision)
             try:
                 return write(demand.intent(self._intent(message), state.blob))
             except ConflictError as error:
                 refused = error  # somebody wrote since; what was demanded is looked at again
-        raise self._told_again(address) from refused
+        raise self._reread(address) from refused
 
     def _revision_required(self, address: Address, raw: bytes, conditions: Conditions) -> ConflictError:
-        state = locating.state_of(self._collection, address)
+        state = note_lookup.state_of(self._collection, address)
         conditions.require(state.names)
         return ConflictError(
             f"The page {address.id} exists, so a revision is required to write it.",
@@ -274,30 +278,30 @@ class LocalNotes:
             current_revision=state.revision,
         )
 
-    def _state(self, address: Address) -> locating.State | None:
+    def _state(self, address: Address) -> note_lookup.NoteState | None:
         try:
-            return locating.state_of(self._collection, address)
+            return note_lookup.state_of(self._collection, address)
         except NotFoundError:
             return None
 
-    def _told_again(self, address: Address) -> KnowledgeError:
+    def _reread(self, address: Address) -> KnowledgeError:
         """A conflict met under the lock, with the wiki's word for the revision that won."""
         state = self._state(address)
-        return locating.conflict(address.id, state.revision if state else "")
+        return note_lookup.conflict(address.id, state.revision if state else "")
 
-    def _intent(self, message: str) -> Intent:
-        return Intent(message=message, author=self._customs.author)
+    def _intent(self, message: str) -> WriteRequest:
+        return WriteRequest(message=message, author=self._options.author)
 
-    def _revision(self, written: Written) -> str:
+    def _revision(self, written: WriteReceipt) -> str:
         """The wiki's word for what was written, which another writer may have replaced since."""
         if written.commit:
             return written.commit
-        look = partial(locating.state_of, self._collection, written.address)
+        look = partial(note_lookup.state_of, self._collection, written.address)
         state = written.answer_by.within(look, f"{written.address}: looking up its commit")
         return state.revision if state and state.blob == written.revision else written.revision
 
 
-def _filter(wanted: Wanted) -> Filter:
+def _filter(wanted: NoteFilter) -> Filter:
     fields = [(key, value) for key, value in (("category", wanted.category), ("tags", wanted.tag)) if value]
     since = _day(wanted.updated_since) if wanted.updated_since else ""
     return Filter(prefix=wanted.prefix, fields=tuple(fields), updated_from=since)
@@ -316,9 +320,9 @@ def _day(text: str) -> str:
     return f"{day:%Y-%m-%d}".rjust(10, "0")
 
 
-def _summary(record: Record) -> Summary:
+def _summary(record: Record) -> NoteSummary:
     values = record.frontmatter
-    return Summary(
+    return NoteSummary(
         path=record.address.id,
         category=as_text(values.get("category")),
         tags=as_texts(values.get("tags")),

@@ -54,7 +54,7 @@ def closed(descriptor: int) -> None:
         return
 
 
-class _Descent:
+class _FolderDescriptors:
     """Descriptors of the folders on the way to the last one that was asked for; those on the way to the next stay."""
 
     def __init__(self, root: Path) -> None:
@@ -152,7 +152,7 @@ class Folder:
         Folders on the way are kept open: one that is put in another's place meanwhile is seen by the next `with`.
         """
         try:
-            descent = _Descent(self.path)
+            descent = _FolderDescriptors(self.path)
         except OSError:  # as it is not there now, each read says so
             yield self.read
             return

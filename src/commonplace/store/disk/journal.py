@@ -20,7 +20,7 @@ from commonplace.domain.changes import Revision
 from commonplace.store.disk.durable import Unsynced, write_all
 from commonplace.store.names import is_object_id, is_ref, is_tree_path
 
-MAX_BYTES = 256_000_000
+MAX_JOURNAL_BYTES = 256_000_000
 """Bytes of a journal that are read."""
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _TOKEN = re.compile(r"[0-9A-Za-z]{1,64}")
@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class JournalStep:
     """One file's change; its path is relative to the root (the work tree's, or the folder's without Git)."""
 
     path: str
@@ -40,12 +40,12 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Intent:
+class JournalIntent:
     """One transaction, from before its first trace on the disk until after its last."""
 
     token: str
     """Random; part of the name of every temporary file of this transaction."""
-    steps: tuple[Step, ...] = ()
+    steps: tuple[JournalStep, ...] = ()
     made: tuple[str, ...] = ()
     """Folders that it makes, outermost first."""
     reference: str = ""
@@ -57,10 +57,10 @@ class Intent:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class JournalRecord:
     """All that the journal says."""
 
-    intent: Intent | None = None
+    intent: JournalIntent | None = None
     pending: dict[str, str] = field(default_factory=dict[str, str])
     """Index entries that could not be brought up to date (path to the blob id they had, "" for none)."""
 
@@ -68,7 +68,7 @@ class Record:
         return self.intent is not None or bool(self.pending)
 
 
-NOTHING = Record()
+EMPTY_RECORD = JournalRecord()
 
 
 class Journal:
@@ -85,24 +85,24 @@ class Journal:
         except FileNotFoundError:
             return True
 
-    def read(self) -> Record:
-        """What the last writer left; `NOTHING` after an orderly end or a torn record."""
+    def read(self) -> JournalRecord:
+        """What the last writer left; `EMPTY_RECORD` after an orderly end or a torn record."""
         try:
             raw = self._content()
         except FileNotFoundError:
-            return NOTHING
+            return EMPTY_RECORD
         digest, _, rest = raw.partition(b" ")
         length, _, rest = rest.partition(b" ")
         text = rest[: int(length)] if length.isdigit() else b""
         if sha256(text).hexdigest().encode() != digest:
-            return NOTHING
+            return EMPTY_RECORD
         try:
             return _decoded(text)
         except (ValueError, TypeError):  # the checksum is right and the rest is not: no writer of ours wrote it
             _log.warning("the journal of interrupted writes was not written by commonplace and is not used")
-            return NOTHING
+            return EMPTY_RECORD
 
-    def write(self, record: Record, unsynced: Unsynced | None = None) -> None:
+    def write(self, record: JournalRecord, unsynced: Unsynced | None = None) -> None:
         """Replace the record; durable when `unsynced` has been synced.
 
         Raises:
@@ -126,7 +126,7 @@ class Journal:
         descriptor = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as file:
             status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
+            if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_JOURNAL_BYTES:
                 raise OSError(errno.EINVAL, "the journal is no regular file, or too large")
             return file.read()
 
@@ -146,7 +146,7 @@ def _framed(text: bytes) -> bytes:
     return b"%s %d %s" % (sha256(text).hexdigest().encode(), len(text), text)
 
 
-def _encoded(record: Record) -> bytes:
+def _encoded(record: JournalRecord) -> bytes:
     intent = record.intent
     told = None if intent is None else [
         intent.token,
@@ -159,7 +159,7 @@ def _encoded(record: Record) -> bytes:
     return json.dumps([told, record.pending]).encode()
 
 
-def _decoded(text: bytes) -> Record:
+def _decoded(text: bytes) -> JournalRecord:
     """A record from its text, which may come with a repository from anywhere.
 
     Raises:
@@ -169,13 +169,13 @@ def _decoded(text: bytes) -> Record:
     for path, identifier in dict(pending).items():
         _require(is_tree_path(path) and _is_revision(identifier))
     if told is None:
-        return Record(None, pending)
+        return JournalRecord(None, pending)
     token, steps, made, reference, commit, paths = told
     _require(bool(_TOKEN.fullmatch(token)) and _is_revision(commit) and (not reference or is_ref(reference)))
     _require(all(is_tree_path(path) for path in (*made, *paths)))
-    found = tuple(Step(*step) for step in steps)
+    found = tuple(JournalStep(*step) for step in steps)
     _require(all(is_tree_path(one.path) and _is_revision(one.old) and _is_revision(one.new) for one in found))
-    return Record(Intent(token, found, tuple(made), reference, commit, tuple(paths)), pending)
+    return JournalRecord(JournalIntent(token, found, tuple(made), reference, commit, tuple(paths)), pending)
 
 
 def _is_revision(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""The trash: bytes of files that were deleted or replaced and that no commit holds, kept for `DAYS`.
+"""The trash: bytes of files that were deleted or replaced and that no commit holds, kept for `RETENTION_DAYS`.
 
 `<state folder>/trash/<key of the folder>/<revision>-<key of the path>` holds one item: a line of JSON that says what it
 is, then the bytes as they were. The same bytes of the same path are one item, with the later date.
@@ -25,11 +25,11 @@ from commonplace.domain.errors import InvalidInputError, NotFoundError, StorageE
 from commonplace.domain.revisions import revision_of
 from commonplace.store.disk.durable import Unsynced, sync_folders
 
-DAYS = 30
+RETENTION_DAYS = 30
 """How long an item is kept."""
-MAX_BYTES = 1 << 30
+MAX_TRASH_BYTES = 1 << 30
 """Of one folder's items together. The oldest go first; the newest stays whatever its size."""
-_SECONDS = DAYS * 86_400
+_SECONDS = RETENTION_DAYS * 86_400
 _PRUNE_EVERY = 3_600.0
 """Seconds between two looks for items that are too old, in one process."""
 _NAME = re.compile(r"([0-9a-f]{40})-[0-9a-f]{16}")
@@ -40,7 +40,7 @@ _MAX_HEADER = 64 * 1024
 class FolderTrash:
     """The items of one folder. Reading is safe at any time; `put` is called under the folder's writer lock."""
 
-    def __init__(self, base: Path, key: str, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(self, base: Path, key: str, max_bytes: int = MAX_TRASH_BYTES) -> None:
         """Nothing is made before the first `put`.
 
         Args:
@@ -151,7 +151,7 @@ class FolderTrash:
         self._bytes, self._pruned = kept, time.monotonic() if due else self._pruned
 
 
-class TrashBelow:
+class SubfolderTrash:
     """The items of a part of a folder: `domain.ports.Trash`."""
 
     def __init__(self, trash: FolderTrash, prefix: str) -> None:

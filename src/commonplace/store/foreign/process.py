@@ -21,9 +21,9 @@ from commonplace.domain.json import Json
 
 MAX_ANSWER_BYTES = 16_000_000
 """What a server may write until it has answered; what writes more is ended."""
-GRACE = 1.0
+SHUTDOWN_SECONDS = 1.0
 """Seconds that a server has to end by itself when its input is closed."""
-OWN_SETTINGS = "COMMONPLACE_"
+OWN_VARIABLES = "COMMONPLACE_"
 
 _PIECE = 65_536
 
@@ -39,7 +39,7 @@ class ServerProcess:
     """
 
     def __init__(self, command: Sequence[str]) -> None:
-        environment = {name: value for name, value in os.environ.items() if not name.startswith(OWN_SETTINGS)}
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(OWN_VARIABLES)}
         try:
             self._process = subprocess.Popen(  # noqa: S603 - the manifest, which the user vouches for, names it
                 list(command),
@@ -81,7 +81,7 @@ class ServerProcess:
         """Tell something that has no answer."""
         self._send({"jsonrpc": "2.0", "method": method}, time.monotonic() + seconds)
 
-    def close(self, grace: float = GRACE) -> None:
+    def close(self, grace: float = SHUTDOWN_SECONDS) -> None:
         """End the server and everything in its process group, and wait until it has ended.
 
         Args:

@@ -9,7 +9,7 @@ from commonplace.domain.addresses import SKIPPED_FOLDERS, Address, parse_address
 from commonplace.domain.changes import Author, FileStat
 from commonplace.domain.errors import InvalidInputError, NotFoundError, ReadOnlyError
 from commonplace.domain.ports import History, Transaction
-from commonplace.store.git.objects import EXECUTABLE, FILE, FOLDER, Entry
+from commonplace.store.git.objects import MODE_EXECUTABLE, MODE_FILE, MODE_FOLDER, TreeEntry
 from commonplace.store.git.past.history import GitHistory
 from commonplace.store.git.repository import GitRepository
 
@@ -55,7 +55,7 @@ class BareStore:
                 address = _address(prefix + name, entry, skipped)
                 if address is None:
                     continue
-                if entry.mode == FOLDER:
+                if entry.mode == MODE_FOLDER:
                     pending.append((f"{prefix}{name}/", entry.id))
                 else:
                     yield address, self._facts(entry)
@@ -85,20 +85,24 @@ class BareStore:
     def files(self, folder: str) -> list[tuple[Address, FileStat]]:
         """Regular files directly in a folder of the current commit, hidden ones left out."""
         entries = self._servable_in(folder)
-        return [(address, self._facts(inner)) for address, inner in entries if inner.mode in {FILE, EXECUTABLE}]
+        return [
+            (address, self._facts(inner)) for address, inner in entries if inner.mode in {MODE_FILE, MODE_EXECUTABLE}
+        ]
 
     def folders(self, folder: str) -> list[str]:
         """Paths of the folders directly in a folder of the current commit, hidden ones left out."""
         entries = self._servable_in(folder)
         return [
-            address.path for address, inner in entries if inner.mode == FOLDER and address.name not in SKIPPED_FOLDERS
+            address.path
+            for address, inner in entries
+            if inner.mode == MODE_FOLDER and address.name not in SKIPPED_FOLDERS
         ]
 
-    def _servable_in(self, folder: str) -> list[tuple[Address, Entry]]:
+    def _servable_in(self, folder: str) -> list[tuple[Address, TreeEntry]]:
         repository = self._repository
         root = repository.entry(repository.head, folder)
-        found: list[tuple[Address, Entry]] = []
-        for name, inner in repository.entries(root.id) if root and root.mode == FOLDER else ():
+        found: list[tuple[Address, TreeEntry]] = []
+        for name, inner in repository.entries(root.id) if root and root.mode == MODE_FOLDER else ():
             address = _servable(f"{folder}/{name}".removeprefix("/"))
             if address:
                 found.append((address, inner))
@@ -127,15 +131,15 @@ class BareStore:
         """Nothing: nothing is ever written."""
         return []
 
-    def _entry(self, address: Address) -> Entry | None:
+    def _entry(self, address: Address) -> TreeEntry | None:
         entry = self._repository.entry(self._repository.head, address.path)
-        return entry if entry and entry.mode in {FILE, EXECUTABLE} else None
+        return entry if entry and entry.mode in {MODE_FILE, MODE_EXECUTABLE} else None
 
-    def _facts(self, entry: Entry) -> FileStat:
+    def _facts(self, entry: TreeEntry) -> FileStat:
         return FileStat(self._repository.size(entry.id), 0, 0, int(entry.id[:15], 16))
 
 
-def _address(path: str, entry: Entry, skipped: list[tuple[str, str]]) -> Address | None:
+def _address(path: str, entry: TreeEntry, skipped: list[tuple[str, str]]) -> Address | None:
     """The address of a file that is served or a folder that is gone into; otherwise None, told where it matters."""
     name = path.rpartition("/")[2]
     if name.startswith(".") or name in SKIPPED_FOLDERS:
@@ -145,11 +149,11 @@ def _address(path: str, entry: Entry, skipped: list[tuple[str, str]]) -> Address
     except InvalidInputError as error:
         skipped.append((path.encode("utf-8", "backslashreplace").decode(), str(error).partition(": ")[2].rstrip(".")))
         return None
-    if entry.mode == FOLDER:
+    if entry.mode == MODE_FOLDER:
         return address
     if not address.is_document:
         return None
-    if entry.mode in {FILE, EXECUTABLE}:
+    if entry.mode in {MODE_FILE, MODE_EXECUTABLE}:
         return address
     skipped.append((path, "a link or a submodule"))
     return None

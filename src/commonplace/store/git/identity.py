@@ -11,8 +11,8 @@ from datetime import datetime
 
 from commonplace.domain.changes import Author
 
-DEFAULT = Author("commonplace", "commonplace@localhost")
-Setting = Callable[[str], str]
+DEFAULT_AUTHOR = Author("commonplace", "commonplace@localhost")
+ConfigReader = Callable[[str], str]
 """A value of Git's configuration, "" when it is not set."""
 
 MAX_PROGRAM = 100
@@ -40,7 +40,7 @@ class Signature:
         return text.encode("utf-8", "replace")
 
 
-def signature(role: str, setting: Setting, given: Author | None = None) -> Signature:
+def signature(role: str, setting: ConfigReader, given: Author | None = None) -> Signature:
     """The signature of a role.
 
     Args:
@@ -52,14 +52,18 @@ def signature(role: str, setting: Setting, given: Author | None = None) -> Signa
     environment = f"GIT_{role.upper()}"
     person = Author(
         _first(
-            name, os.environ.get(f"{environment}_NAME"), setting(f"{role}.name"), setting("user.name"), DEFAULT.name
+            name,
+            os.environ.get(f"{environment}_NAME"),
+            setting(f"{role}.name"),
+            setting("user.name"),
+            DEFAULT_AUTHOR.name,
         ),
         _first(
             email,
             os.environ.get(f"{environment}_EMAIL"),
             setting(f"{role}.email"),
             setting("user.email"),
-            DEFAULT.email,
+            DEFAULT_AUTHOR.email,
         ),
     )
     when, offset = _date(os.environ.get(f"{environment}_DATE", "")) or _now()

@@ -19,22 +19,22 @@ from typing import Protocol
 
 from commonplace.store.disk.durable import Unsynced
 from commonplace.store.disk.folder import opened_folder
-from commonplace.store.git.layout import below
+from commonplace.store.git.layout import gitdir_files
 
-FILE = 0o100644
-EXECUTABLE = 0o100755
-LINK = 0o120000
-FOLDER = 0o040000
-REPOSITORY = 0o160000
+MODE_FILE = 0o100644
+MODE_EXECUTABLE = 0o100755
+MODE_LINK = 0o120000
+MODE_FOLDER = 0o040000
+MODE_GITLINK = 0o160000
 """The modes that a tree's entry can have."""
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 FOLDER_MODE = b"40000"
-"""How a tree object spells `FOLDER`."""
+"""How a tree object spells `MODE_FOLDER`."""
 _TREE_ENTRY = re.compile(rb"(\d+) ([^\0]+)\0(.{20})", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TreeEntry:
     """What a tree says of one name."""
 
     mode: int
@@ -42,9 +42,9 @@ class Entry:
     """40 hex digits."""
 
 
-def is_file(entry: Entry) -> bool:
+def is_file(entry: TreeEntry) -> bool:
     """Whether an entry is a file or a link: no folder and no submodule."""
-    return entry.mode not in {FOLDER, REPOSITORY}
+    return entry.mode not in {MODE_FOLDER, MODE_GITLINK}
 
 
 RawTree = dict[bytes, tuple[bytes, bytes]]
@@ -114,7 +114,7 @@ class NewObjects:
     def discard(self) -> None:
         """Remove what was written and not placed."""
         for beside in self._written.values():
-            below.unlink(self._folder.parent, f"{self._folder.name}/{beside}")
+            gitdir_files.unlink(self._folder.parent, f"{self._folder.name}/{beside}")
         self._written.clear()
 
     def _opened(self, *names: str) -> AbstractContextManager[int]:
@@ -133,10 +133,10 @@ def discard_unplaced(folder: Path, token: str) -> None:
     with suppress(FileNotFoundError):
         for name in os.listdir(folder):  # noqa: PTH208 - names are enough
             if name.startswith(prefix):
-                below.unlink(folder.parent, f"{folder.name}/{name}")
+                gitdir_files.unlink(folder.parent, f"{folder.name}/{name}")
 
 
-def changed_tree(objects: NewObjects, trees: KnownTrees, base: str, changes: Mapping[str, Entry | None]) -> str:
+def changed_tree(objects: NewObjects, trees: KnownTrees, base: str, changes: Mapping[str, TreeEntry | None]) -> str:
     """The id of a tree that differs from another one in these paths only.
 
     Args:
@@ -158,7 +158,7 @@ def changed_tree(objects: NewObjects, trees: KnownTrees, base: str, changes: Map
             if changed == EMPTY_TREE:
                 entries.setdefault(name, None)  # unless a file takes the emptied folder's name
             else:
-                entries[name] = Entry(FOLDER, changed)
+                entries[name] = TreeEntry(MODE_FOLDER, changed)
     ordered = True
     for name, entry in entries.items():
         ordered &= _set(tree, name, entry)
@@ -183,7 +183,7 @@ def format_tree(tree: RawTree) -> bytes:
     return b"".join([b"%s %s\0%s" % (mode, name, identifier) for name, (mode, identifier) in tree.items()])
 
 
-def _set(tree: RawTree, name: bytes, entry: Entry | None) -> bool:
+def _set(tree: RawTree, name: bytes, entry: TreeEntry | None) -> bool:
     """Put an entry in, or take it out; whether the others' order still holds with it."""
     old = tree.pop(name, None) if entry is None else tree.get(name)
     if entry is None:
@@ -193,12 +193,12 @@ def _set(tree: RawTree, name: bytes, entry: Entry | None) -> bool:
     return old is not None and (old[0] == FOLDER_MODE) == (mode == FOLDER_MODE)
 
 
-def _direct(changes: Mapping[str, Entry | None]) -> list[tuple[bytes, Entry | None]]:
+def _direct(changes: Mapping[str, TreeEntry | None]) -> list[tuple[bytes, TreeEntry | None]]:
     return [(os.fsencode(path), entry) for path, entry in changes.items() if "/" not in path]
 
 
-def _nested(changes: Mapping[str, Entry | None]) -> list[tuple[bytes, dict[str, Entry | None]]]:
-    below: dict[str, dict[str, Entry | None]] = {}
+def _nested(changes: Mapping[str, TreeEntry | None]) -> list[tuple[bytes, dict[str, TreeEntry | None]]]:
+    below: dict[str, dict[str, TreeEntry | None]] = {}
     for path, entry in changes.items():
         name, slash, rest = path.partition("/")
         if slash:

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from commonplace.domain.errors import UnavailableError
 from commonplace.store.disk.durable import Unsynced
-from commonplace.store.disk.swapping import refusals
-from commonplace.store.git.layout import below
+from commonplace.store.disk.file_swap import storage_errors
+from commonplace.store.git.layout import gitdir_files
 from commonplace.store.names import checked_ref
 
 WAIT_SECONDS = 2.0
@@ -26,7 +26,7 @@ _PAUSE = 0.005
 _log = logging.getLogger(__name__)
 
 
-class Advance:
+class RefUpdate:
     """One move of one branch: `write`, make durable, `perform`."""
 
     def __init__(self, common: Path, token: str, reference: str) -> None:
@@ -52,8 +52,8 @@ class Advance:
 
     def write(self, target: str, unsynced: Unsynced) -> None:
         """Write what the branch shall say beside it."""
-        below.unlink(self._common, self._beside)
-        with below.opened_parent(self._common, self._beside) as (folder, name):
+        gitdir_files.unlink(self._common, self._beside)
+        with gitdir_files.opened_parent(self._common, self._beside) as (folder, name):
             unsynced.create(name, f"{target}\n".encode(), dir_fd=folder)
 
     def perform(self, expected: str, current: Callable[[str], str]) -> bool:
@@ -73,17 +73,17 @@ class Advance:
         try:
             there = current(self._reference) == expected
             if there:
-                below.rename(self._common, self._lock, self._reference)
+                gitdir_files.rename(self._common, self._lock, self._reference)
             else:
-                below.unlink(self._common, self._lock)
+                gitdir_files.unlink(self._common, self._lock)
         except BaseException:
-            below.unlink(self._common, self._lock)
+            gitdir_files.unlink(self._common, self._lock)
             raise
         finally:
             self.discard()
         return there
 
-    def retreat(self, target: str, expected: str, current: Callable[[str], str]) -> bool:
+    def roll_back(self, target: str, expected: str, current: Callable[[str], str]) -> bool:
         """Move the branch back from `expected`, to no commit for ""; whether it was there.
 
         Raises:
@@ -98,21 +98,21 @@ class Advance:
         try:
             there = current(self._reference) == expected
             if there:
-                below.unlink(self._common, self._reference)
+                gitdir_files.unlink(self._common, self._reference)
         finally:
-            below.unlink(self._common, self._lock)
+            gitdir_files.unlink(self._common, self._lock)
             self.discard()
         return there
 
     def discard(self) -> None:
         """Remove what `write` left when the branch is not to be moved."""
-        below.unlink(self._common, self._beside)
+        gitdir_files.unlink(self._common, self._beside)
 
     def _take_lock(self) -> None:
         deadline = time.monotonic() + WAIT_SECONDS
         while True:
             try:
-                below.link_or_copy(self._common, self._beside, self._lock)
+                gitdir_files.link_or_copy(self._common, self._beside, self._lock)
             except FileExistsError:
                 if time.monotonic() > deadline:
                     raise _locked(self._reference) from None
@@ -136,8 +136,8 @@ def set_ref(common: Path, reference: str, target: str) -> None:
         UnavailableError: another program holds its lock.
         StorageError: it cannot be written.
     """
-    move = Advance(common, secrets.token_hex(6), reference)
-    with refusals(f"to write {reference}"):
+    move = RefUpdate(common, secrets.token_hex(6), reference)
+    with storage_errors(f"to write {reference}"):
         with Unsynced() as unsynced:
             move.write(target, unsynced)
             unsynced.sync()
@@ -151,8 +151,8 @@ def remove_ref(common: Path, reference: str) -> None:
         GitError: that is no name of a ref.
         StorageError: it cannot be removed.
     """
-    with refusals(f"to remove {reference}"):
-        below.unlink(common, checked_ref(reference))
+    with storage_errors(f"to remove {reference}"):
+        gitdir_files.unlink(common, checked_ref(reference))
 
 
 def temporary_name(token: str) -> str:
@@ -174,12 +174,12 @@ def discard_left_over(base: Path, beside: str, lock: str) -> bool:
         OSError: they cannot be read or removed.
     """
     try:
-        ours = below.read(base, lock) == below.read(base, beside)
+        ours = gitdir_files.read(base, lock) == gitdir_files.read(base, beside)
     except (FileNotFoundError, NotADirectoryError):
         ours = False
     if ours:
-        below.unlink(base, lock)
-    below.unlink(base, beside)
+        gitdir_files.unlink(base, lock)
+    gitdir_files.unlink(base, beside)
     return ours
 
 
@@ -203,6 +203,6 @@ def append_to_logs(gitdir: Path, common: Path, reference: str, line: bytes, *, c
     """
     for place, name in ((common, checked_ref(reference)), (gitdir, "HEAD")):
         try:
-            below.append(place, f"logs/{name}", line, create=create)
+            gitdir_files.append(place, f"logs/{name}", line, create=create)
         except OSError as error:
             _log.warning("the reflog of %s could not be written: %s", name, error.strerror)

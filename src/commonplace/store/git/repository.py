@@ -20,8 +20,8 @@ from commonplace.domain.errors import GitError
 from commonplace.store.git.layout.discovery import common_folder
 from commonplace.store.git.layout.inspection import inspect_repository
 from commonplace.store.git.layout.ownership import require_owned
-from commonplace.store.git.objects import REPOSITORY, Entry
-from commonplace.store.git.staging.skipped import skipped_paths
+from commonplace.store.git.objects import MODE_GITLINK, TreeEntry
+from commonplace.store.git.staging.skip_worktree import skipped_paths
 from commonplace.store.git_command import redacted
 from commonplace.store.names import checked_ref, checked_tree_path, is_ref
 
@@ -152,7 +152,7 @@ class GitRepository:
         """A commit."""
         return guarded(lambda: self.handle[self._sized(identifier)].peel(pygit2.Commit))
 
-    def entry(self, commit: str, path: str) -> Entry | None:
+    def entry(self, commit: str, path: str) -> TreeEntry | None:
         """What a commit's tree has at a path."""
         if not commit:
             return None
@@ -160,14 +160,14 @@ class GitRepository:
             found = self.commit(commit).tree[path]
         except KeyError:
             return None
-        return Entry(int(found.filemode), str(found.id))
+        return TreeEntry(int(found.filemode), str(found.id))
 
-    def entries(self, tree: str) -> list[tuple[str, Entry]]:
+    def entries(self, tree: str) -> list[tuple[str, TreeEntry]]:
         """What a tree holds, by name; nothing for ""."""
         found = guarded(lambda: self.handle[self._sized(tree)]) if tree else None
         if not isinstance(found, pygit2.Tree):
             return []
-        return [(os.fsdecode(entry.raw_name or b""), Entry(int(entry.filemode), str(entry.id))) for entry in found]
+        return [(os.fsdecode(entry.raw_name or b""), TreeEntry(int(entry.filemode), str(entry.id))) for entry in found]
 
     def size(self, identifier: str) -> int:
         """Bytes of an object's content."""
@@ -183,7 +183,7 @@ class GitRepository:
             entry = found[_lasting(name)] if isinstance(found, pygit2.Tree) else None
         except KeyError:
             return ""
-        return str(entry.id) if entry and entry.filemode != REPOSITORY else ""
+        return str(entry.id) if entry and entry.filemode != MODE_GITLINK else ""
 
     def find(self, prefix: str) -> pygit2.Commit | pygit2.Blob | None:
         """The commit or blob whose id begins so, None for none.
@@ -243,10 +243,10 @@ class GitRepository:
         for path in found:
             checked_tree_path(path.rstrip("/"))
         gone = FileStatus.WT_DELETED
-        left_out = self.left_out([path for path, flags in found.items() if flags & gone])
+        left_out = self.sparse_paths([path for path, flags in found.items() if flags & gone])
         return {path: flags & ~gone for path, flags in found.items() if flags & ~gone or path not in left_out}
 
-    def left_out(self, paths: Iterable[str]) -> set[str]:
+    def sparse_paths(self, paths: Iterable[str]) -> set[str]:
         """Those of the paths that are in the repository and not in the work tree, because the checkout is sparse."""
         asked = [path for path in paths if not os.path.lexists(self.root / path)]
         if not asked or not self.is_set("core.sparsecheckout", otherwise=False):

@@ -20,11 +20,11 @@ from commonplace.domain.ports import Progress
 from commonplace.domain.projects.ports import StorageStatus, SyncOutcome
 from commonplace.store.git.refs import remove_ref, set_ref
 from commonplace.store.git.repository import GitRepository, guarded
-from commonplace.store.git_command import Outcome, end_group
-from commonplace.store.locking import WAIT_SECONDS
-from commonplace.store.remote.replaying import only_here, replay
+from commonplace.store.git_command import GitResult, end_group
+from commonplace.store.remote.rebase import local_commits, rebase
 from commonplace.store.remote.worktree import WorkTree
 from commonplace.store.remotes import exchange
+from commonplace.store.writer_lock import WAIT_SECONDS
 
 REMOTE, BRANCH = "origin", "main"
 FIRST_ANSWER_SECONDS = 3.0
@@ -178,7 +178,7 @@ class Origin:
             return "No remote configured"
         name, remote = f"{REMOTE}/{BRANCH}", self._repository.tip(_TRACKING)
         if not remote:
-            return f"{name} ({len(only_here(self._repository, head, []))} ahead, 0 behind)"
+            return f"{name} ({len(local_commits(self._repository, head, []))} ahead, 0 behind)"
         ahead, behind = guarded(lambda: self._repository.handle.ahead_behind(head, remote)) if head else (0, 0)
         return f"{name} ({ahead} ahead, {behind} behind)" if ahead or behind else f"{name} (up to date)"
 
@@ -212,10 +212,10 @@ class Origin:
         repository = self._repository
         self._tree.commit_all()
         head = repository.head
-        dropped = any(only_here(repository, tip, [remote]) for tip in known if repository.holds(head, tip))
+        dropped = any(local_commits(repository, tip, [remote]) for tip in known if repository.holds(head, tip))
         if dropped or not repository.holds(head, remote):
-            local = only_here(repository, head, [remote, *known])
-            result = guarded(lambda: replay(repository, local, remote))
+            local = local_commits(repository, head, [remote, *known])
+            result = guarded(lambda: rebase(repository, local, remote))
             rescue = self._rescue(head, result.conflicts) if dropped or result.conflicts else ""
             try:
                 self._tree.move(result.tip)
@@ -258,7 +258,7 @@ class Origin:
                 return problem
         return "push failed: others keep pushing to it"
 
-    def _fetch(self, seconds: float) -> tuple[Outcome, str]:
+    def _fetch(self, seconds: float) -> tuple[GitResult, str]:
         """Fetch the remote's branch; the commit that it is at."""
         repository = self._repository
         known = [repository.head, repository.tip(_SYNCED), repository.tip(_TRACKING)]
@@ -270,9 +270,9 @@ class Origin:
                 )
                 return outcome, own.tip(_FETCHED)
         except KnowledgeError as error:
-            return Outcome(1, "", str(error)), ""
+            return GitResult(1, "", str(error)), ""
 
-    def _sent(self, head: str, expected: str, seconds: float) -> Outcome:
+    def _sent(self, head: str, expected: str, seconds: float) -> GitResult:
         """Push a commit to the remote's branch if that is at the expected one; "" where there is to be none."""
         reference = f"refs/heads/{BRANCH}"
         lease = f"--force-with-lease={reference}:{expected}"
@@ -281,7 +281,7 @@ class Origin:
                 timeout = self._within(seconds)
                 return own.push(f"{head}:{reference}", [lease], settings=self._programs(), timeout=timeout)
         except KnowledgeError as error:
-            return Outcome(1, "", str(error))
+            return GitResult(1, "", str(error))
 
     def _within(self, seconds: float) -> float:
         """The seconds that a command may take: no longer than the process may still last."""

@@ -18,24 +18,24 @@ from commonplace.domain.changes import Author, FileStat
 from commonplace.domain.errors import ConflictError, NotFoundError, ReadOnlyError
 from commonplace.domain.projects.registry import ACTIVITY_FILE, IGNORE_FILE, ignores_log, is_stored
 from commonplace.domain.revisions import revision_of
+from commonplace.store.disk.file_swap import FileChange, SeenFile, storage_errors
 from commonplace.store.disk.folder import Folder
-from commonplace.store.disk.swapping import Change, Seen, refusals
-from commonplace.store.git.committing import wording
+from commonplace.store.git.branch_move import BranchMove
+from commonplace.store.git.commit_writer import GitWriter
+from commonplace.store.git.commits import commit_message
 from commonplace.store.git.filters import is_ignored, stored_form
-from commonplace.store.git.moving import Move
-from commonplace.store.git.objects import EXECUTABLE, FILE, Entry
-from commonplace.store.git.past.trees import Trees
+from commonplace.store.git.objects import MODE_EXECUTABLE, MODE_FILE, TreeEntry
+from commonplace.store.git.past.tree_diff import TreeDiff
 from commonplace.store.git.repository import GitRepository
-from commonplace.store.git.writing import GitWriter
 from commonplace.store.names import checked_tree_path
 from commonplace.store.retention import Retention
-from commonplace.store.writing import Writer
+from commonplace.store.transaction_writer import TransactionWriter
 
 _MAX_NAMED = 3
 """Files that a refusal names."""
 log = logging.getLogger(__name__)
 
-_REGULAR = {FILE, EXECUTABLE}
+_REGULAR = {MODE_FILE, MODE_EXECUTABLE}
 _LETTERS = (
     (FileStatus.INDEX_NEW, "A"),
     (FileStatus.INDEX_MODIFIED, "M"),
@@ -57,7 +57,7 @@ class WorkTree:
 
     folder: Folder
     git: GitWriter
-    writer: Writer
+    writer: TransactionWriter
     retention: Retention
     who: Author
 
@@ -93,13 +93,13 @@ class WorkTree:
             StorageError: a file cannot be looked at.
         """
         self.require_committable()
-        with refusals("the commit"):
+        with storage_errors("the commit"):
             contents = dict(self._edited())
         if not contents:
             return 0, ""
         files = f"{len(contents)} files"
         message = f"Sync storage: {files} updated"
-        words = wording(self.repository, message, self.who)
+        words = commit_message(self.repository, message, self.who)
         plain = {path: None if found is None else found[1] for path, found in contents.items()}
         read = {path: found[0] for path, found in contents.items() if found is not None}
         self.writer.apply([], lambda token: self.git.plan(token, plain, words), read)
@@ -119,14 +119,14 @@ class WorkTree:
         """
         repository = self.repository
         old = repository.head
-        trees = Trees(repository)
+        trees = TreeDiff(repository)
         before = repository.tree_of(old)
         paths = [checked_tree_path(os.fsdecode(path)) for path in trees.differing(before, repository.tree_of(commit))]
         self._refuse_uncommitted(old, paths)
         changed = {path: repository.entry(commit, path) for path in paths}
         changes = [change for path in paths if (change := self._change(path, old, changed[path]))]
         with self.retention.kept(changes) as kept:
-            self.writer.apply(changes, lambda token: Move(repository, token, commit, changed))
+            self.writer.apply(changes, lambda token: BranchMove(repository, token, commit, changed))
         for path, one in kept.items():
             if one.place != "commit":
                 log.warning(
@@ -147,18 +147,18 @@ class WorkTree:
                 hint="Commit or discard them with git.",
             )
 
-    def _change(self, path: str, old: str, entry: Entry | None) -> Change | None:
+    def _change(self, path: str, old: str, entry: TreeEntry | None) -> FileChange | None:
         """What becomes of one file; None where it stays: it is not tracked, is a link, or says so already."""
         if entry is not None and entry.mode not in _REGULAR:
             return None
         content = None if entry is None else self.repository.content(entry.id)
         found = self._found(path)
         if found is None:
-            return None if content is None else Change(path, None, content)
+            return None if content is None else FileChange(path, None, content)
         status, now = found
         if self.repository.entry(old, path) is None or now == content:
             return None
-        return Change(path, Seen(status, revision_of(now)), content, keep=True)
+        return FileChange(path, SeenFile(status, revision_of(now)), content, keep=True)
 
     def _edited(self) -> Iterator[tuple[str, tuple[FileStat, bytes] | None]]:
         """Path, facts and bytes of each of the store's files that differs from the last commit, None for no file."""
@@ -182,7 +182,7 @@ class WorkTree:
                 yield path, found
 
     def _newly_ignored(self, head: str) -> Iterator[str]:
-        for path in Trees(self.repository).differing("", self.repository.tree_of(head)):
+        for path in TreeDiff(self.repository).differing("", self.repository.tree_of(head)):
             name = os.fsdecode(path)
             if (name == ACTIVITY_FILE or self._is_own(name)) and is_ignored(self.repository, name):
                 yield name

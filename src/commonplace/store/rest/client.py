@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import httpx2
 
-from commonplace.domain.changes import note_kept
+from commonplace.domain.changes import record_retained
 from commonplace.domain.errors import (
     AlreadyExistsError,
     ConfigError,
@@ -29,16 +29,16 @@ from commonplace.domain.errors import (
 )
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.revisions import UNCONDITIONAL, Conditions
-from commonplace.store.rest import answers
+from commonplace.store.rest import json_values
 
 TIMEOUT = 30.0
 """Seconds for connecting, and for each pause of an answer."""
-OPERATIONS = frozenset({"history", "rename", "attachments"})
+OPERATION_NAMES = frozenset({"history", "rename", "attachments"})
 """Last parts of a URL that could be taken for an operation on the page before them."""
 
 
 @dataclass(frozen=True)
-class Client:
+class RestClient:
     """A server and the key for it."""
 
     url: str
@@ -73,7 +73,7 @@ class Client:
         except httpx2.HTTPError as error:
             raise _no_answer() from error
         if response.is_success and answer is not None:
-            note_kept(answers.kept(answer))
+            record_retained(json_values.kept(answer))
             return answer
         raise _refusal(response.status_code, answer or {})
 
@@ -90,7 +90,7 @@ class Client:
 
 def quoted(path: str) -> str:
     """A page's path as it stands in a URL; its slashes are encoded where they could mean something else."""
-    ambiguous = not OPERATIONS.isdisjoint(path.split("/"))
+    ambiguous = not OPERATION_NAMES.isdisjoint(path.split("/"))
     return quote(path, safe="" if ambiguous else "/")
 
 

@@ -10,25 +10,25 @@ from urllib.parse import quote
 
 from commonplace.domain.errors import NotFoundError
 from commonplace.domain.json import JsonObject
-from commonplace.domain.nearness import Mode
 from commonplace.domain.revisions import UNCONDITIONAL, Conditions
+from commonplace.domain.similarity import SearchMode
 from commonplace.domain.wiki import (
-    Attachment,
-    Change,
-    Chunk,
-    Download,
-    Graph,
+    AttachmentContent,
     Note,
+    NoteAttachment,
+    NoteChunk,
+    NoteCommit,
+    NoteFilter,
+    NoteGraph,
     NoteHits,
     NoteLinks,
-    Renamed,
-    Saved,
-    Summaries,
-    Wanted,
+    NoteList,
+    RenamedNote,
+    SavedNote,
     Wiki,
 )
-from commonplace.store.rest import answers
-from commonplace.store.rest.client import Client, quoted
+from commonplace.store.rest import json_values
+from commonplace.store.rest.client import RestClient, quoted
 
 
 def remote_wiki(url: str, key: str = "") -> Wiki:
@@ -38,17 +38,17 @@ def remote_wiki(url: str, key: str = "") -> Wiki:
         url: Of the server, such as `https://wiki.example.org`.
         key: Its bearer key, or "".
     """
-    client = Client(url, key)
-    return Wiki(RemoteNotes(client), RemoteFinding(client), RemoteAttachments(client))
+    client = RestClient(url, key)
+    return Wiki(RemoteNotes(client), RemoteNoteQueries(client), RemoteAttachments(client))
 
 
 class RemoteNotes:
     """The notes of a server."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: RestClient) -> None:
         self._client = client
 
-    def list(self, wanted: Wanted) -> Summaries:
+    def list(self, wanted: NoteFilter) -> NoteList:
         """Notes, newest first, then by path."""
         answer = self._client.get(
             "/pages",
@@ -59,17 +59,17 @@ class RemoteNotes:
             limit=wanted.limit,
             offset=wanted.offset or None,
         )
-        notes = tuple(map(answers.summary, answers.objects(answer, "pages")))
-        return Summaries(notes, answers.number(answer, "total"))
+        notes = tuple(map(json_values.summary, json_values.objects(answer, "pages")))
+        return NoteList(notes, json_values.number(answer, "total"))
 
     def read(self, path: str, revision: str = "") -> Note:
         """A note, now or at a revision."""
         with _about(path):
-            return answers.note(self._client.get(f"/pages/{quoted(path)}", revision=revision))
+            return json_values.note(self._client.get(f"/pages/{quoted(path)}", revision=revision))
 
     def write(
         self, path: str, content: str, *, revision: str = "", message: str, conditions: Conditions = UNCONDITIONAL
-    ) -> Saved:
+    ) -> SavedNote:
         """Create a note, or replace the one at this revision."""
         body: JsonObject = {"content": content, "commit_message": message}
         return self._saved("PUT", path, {**body, "revision": revision} if revision else body, conditions)
@@ -82,7 +82,7 @@ class RemoteNotes:
         revision: str,
         message: str,
         conditions: Conditions = UNCONDITIONAL,
-    ) -> Saved:
+    ) -> SavedNote:
         """Replace the one occurrence of the first text by the second."""
         old, new = change
         body = {"revision": revision, "old_string": old, "new_string": new, "commit_message": message}
@@ -93,101 +93,110 @@ class RemoteNotes:
         body = {"commit_message": message} | ({"revision": revision} if revision else {})
         with _about(path):
             answer = self._client.send("DELETE", f"/pages/{quoted(path)}", body, conditions=conditions)
-        return answers.text(answer, "path") or path
+        return json_values.text(answer, "path") or path
 
-    def rename(self, path: str, new_path: str, *, message: str, conditions: Conditions = UNCONDITIONAL) -> Renamed:
+    def rename(self, path: str, new_path: str, *, message: str, conditions: Conditions = UNCONDITIONAL) -> RenamedNote:
         """Move a note and rewrite the links that lead to it."""
         with _about(path):
             body = {"new_path": new_path, "commit_message": message}
             answer = self._client.send("POST", f"/pages/{quoted(path)}/rename", body, conditions=conditions)
-        return Renamed(
-            answers.text(answer, "old_path") or path,
-            answers.text(answer, "new_path") or new_path,
-            answers.text(answer, "revision"),
-            answers.texts(answer, "updated_pages"),
+        return RenamedNote(
+            json_values.text(answer, "old_path") or path,
+            json_values.text(answer, "new_path") or new_path,
+            json_values.text(answer, "revision"),
+            json_values.texts(answer, "updated_pages"),
         )
 
-    def history(self, path: str, limit: int) -> tuple[str, list[Change]]:
+    def history(self, path: str, limit: int) -> tuple[str, list[NoteCommit]]:
         """The note's path and the commits that touched it, newest first."""
         with _about(path):
             answer = self._client.get(f"/pages/{quoted(path)}/history", limit=limit)
-        return answers.text(answer, "path") or path, list(map(answers.change, answers.objects(answer, "history")))
+        return json_values.text(answer, "path") or path, list(
+            map(json_values.change, json_values.objects(answer, "history"))
+        )
 
-    def _saved(self, method: str, path: str, body: JsonObject, conditions: Conditions) -> Saved:
+    def _saved(self, method: str, path: str, body: JsonObject, conditions: Conditions) -> SavedNote:
         with _about(path):
             answer = self._client.send(method, f"/pages/{quoted(path)}", body, conditions=conditions)
-        return Saved(
-            answers.text(answer, "path") or path,
-            answers.text(answer, "revision"),
+        return SavedNote(
+            json_values.text(answer, "path") or path,
+            json_values.text(answer, "revision"),
             created=answer.get("created") is True,
             unchanged=answer.get("unchanged") is True,
         )
 
 
-class RemoteFinding:
+class RemoteNoteQueries:
     """The notes of a server, found."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: RestClient) -> None:
         self._client = client
 
-    def search(self, query: str, limit: int, mode: Mode = "keyword") -> NoteHits:
+    def search(self, query: str, limit: int, mode: SearchMode = "keyword") -> NoteHits:
         """Notes by words, meaning or both, best first."""
         answer = self._client.get("/search", q=query, limit=limit, mode=None if mode == "keyword" else mode)
-        return NoteHits(tuple(map(answers.hit, answers.objects(answer, "results"))), answers.number(answer, "total"))
+        return NoteHits(
+            tuple(map(json_values.hit, json_values.objects(answer, "results"))), json_values.number(answer, "total")
+        )
 
-    def semantic_search(self, query: str, n: int, per_page: int) -> tuple[Chunk, ...]:
+    def semantic_search(self, query: str, n: int, per_page: int) -> tuple[NoteChunk, ...]:
         """Pieces of notes by meaning, nearest first."""
         answer = self._client.get("/semantic-search", q=query, n=n, max_chunks_per_page=per_page)
-        return tuple(map(answers.chunk, answers.objects(answer, "results")))
+        return tuple(map(json_values.chunk, json_values.objects(answer, "results")))
 
     def links(self, path: str) -> NoteLinks:
         """What a note links to and what links to it."""
         with _about(path):
             answer = self._client.get(f"/links/{quoted(path)}")
-        links_to, linked_from = answers.texts(answer, "links_to"), answers.texts(answer, "linked_from")
-        return NoteLinks(answers.text(answer, "path") or path, links_to, linked_from)
+        links_to, linked_from = json_values.texts(answer, "links_to"), json_values.texts(answer, "linked_from")
+        return NoteLinks(json_values.text(answer, "path") or path, links_to, linked_from)
 
-    def graph(self) -> Graph:
+    def graph(self) -> NoteGraph:
         """All links between two notes."""
         answer = self._client.get("/links")
-        edges = [(answers.text(row, "source"), answers.text(row, "target")) for row in answers.objects(answer, "edges")]
-        return Graph(answers.texts(answer, "nodes"), tuple(edges))
+        edges = [
+            (json_values.text(row, "source"), json_values.text(row, "target"))
+            for row in json_values.objects(answer, "edges")
+        ]
+        return NoteGraph(json_values.texts(answer, "nodes"), tuple(edges))
 
-    def led_to(self, paths: AbstractSet[str]) -> AbstractSet[str]:
+    def linked_from_any(self, paths: AbstractSet[str]) -> AbstractSet[str]:
         """Paths of the notes that at least one of these notes links to."""
         return {target for source, target in self.graph().edges if source in paths}
 
-    def changes(self, limit: int) -> list[Change]:
+    def changes(self, limit: int) -> list[NoteCommit]:
         """The latest commits with the notes that they touched."""
-        return list(map(answers.change, answers.objects(self._client.get("/changelog", limit=limit), "entries")))
+        return list(
+            map(json_values.change, json_values.objects(self._client.get("/changelog", limit=limit), "entries"))
+        )
 
 
 class RemoteAttachments:
     """The attachments of a server."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: RestClient) -> None:
         self._client = client
 
-    def list(self, path: str) -> tuple[str, list[Attachment]]:
+    def list(self, path: str) -> tuple[str, list[NoteAttachment]]:
         """The note's path and its attachments."""
         with _about(path):
             answer = self._client.get(f"/pages/{quoted(path)}/attachments")
-        shown = map(answers.attachment, answers.objects(answer, "attachments"))
-        return answers.text(answer, "path") or path, list(shown)
+        shown = map(json_values.attachment, json_values.objects(answer, "attachments"))
+        return json_values.text(answer, "path") or path, list(shown)
 
     def upload(
         self, path: str, filename: str, content: bytes, *, message: str, conditions: Conditions = UNCONDITIONAL
-    ) -> tuple[str, Attachment]:
+    ) -> tuple[str, NoteAttachment]:
         """Add a file."""
         body = {"filename": filename, "content": base64.b64encode(content).decode(), "commit_message": message}
         with _about(path):
             answer = self._client.send("POST", f"/pages/{quoted(path)}/attachments", body, conditions=conditions)
-        return answers.text(answer, "path") or path, answers.attachment(answer)
+        return json_values.text(answer, "path") or path, json_values.attachment(answer)
 
-    def download(self, path: str, filename: str) -> Download:
+    def download(self, path: str, filename: str) -> AttachmentContent:
         """A file."""
         with _about(path):
-            return answers.download(self._client.get(_attachment_url(path, filename)))
+            return json_values.download(self._client.get(_attachment_url(path, filename)))
 
     def delete(
         self, path: str, filename: str, *, message: str, conditions: Conditions = UNCONDITIONAL
@@ -196,7 +205,7 @@ class RemoteAttachments:
         with _about(path):
             url, body = _attachment_url(path, filename), {"commit_message": message}
             answer = self._client.send("DELETE", url, body, conditions=conditions)
-        return answers.text(answer, "path") or path, answers.text(answer, "filename") or filename
+        return json_values.text(answer, "path") or path, json_values.text(answer, "filename") or filename
 
 
 def _attachment_url(path: str, filename: str) -> str:

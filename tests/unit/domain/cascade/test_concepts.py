@@ -6,8 +6,8 @@ import pytest
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.cascade.concepts import concept_id, id_at, read_concept
-from commonplace.domain.cascade.linking import meant_ids
-from commonplace.domain.cascade.values import newness
+from commonplace.domain.cascade.link_targets import candidate_ids
+from commonplace.domain.cascade.values import date_sort_key
 
 
 def keys(body: str) -> list[str]:
@@ -88,14 +88,14 @@ def test_ids_are_normal_paths_without_suffix() -> None:
 
 
 def test_a_target_is_looked_for_from_the_root_then_from_the_folder() -> None:
-    assert meant_ids("x.md", "a/b") == ["x", "a/b/x"]
-    assert meant_ids("../x", "a/b") == ["a/x"]
-    assert meant_ids("/x", "a/b") == ["x"]
-    assert meant_ids("../../../x", "a/b") == []
-    assert meant_ids("", "a") == []
+    assert candidate_ids("x.md", "a/b") == ["x", "a/b/x"]
+    assert candidate_ids("../x", "a/b") == ["a/x"]
+    assert candidate_ids("/x", "a/b") == ["x"]
+    assert candidate_ids("../../../x", "a/b") == []
+    assert candidate_ids("", "a") == []
 
 
 def test_dates_are_compared_as_moments_and_every_date_is_newer_than_none() -> None:
     ordered = [None, "soon", "2025-12-31", "2026-01-01", "2026-01-01T12:00:00Z", "2026-02"]
     backwards = list(reversed(ordered))
-    assert sorted(backwards, key=newness) == ordered
+    assert sorted(backwards, key=date_sort_key) == ordered

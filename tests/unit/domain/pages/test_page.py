@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 import pytest
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.pages.page import Page, Unusable, Whole, content_of, read_page, same, settled
+from commonplace.domain.pages.page import Page, PageText, UnusablePage, content_of, fold_label, pages_by_id, read_page
 
 PLACE = Address("a/b.md")
 
 
 def page(front: str, body: str = "# Title\n\ntext\n") -> Page:
     found = read_page(PLACE, f"---\npage_id: 1\n{front}\n---\n\n{body}".encode())
-    assert isinstance(found, Whole)
+    assert isinstance(found, PageText)
     return found.page
 
 
@@ -23,7 +23,7 @@ def page(front: str, body: str = "# Title\n\ntext\n") -> Page:
 )
 def test_an_id_may_be_a_number_or_a_text(written: str, read: str) -> None:
     found = read_page(PLACE, f"---\npage_id: {written}\n---\n".encode())
-    assert isinstance(found, Whole)
+    assert isinstance(found, PageText)
     assert found.page.id == read
 
 
@@ -31,7 +31,7 @@ def test_an_id_may_be_a_number_or_a_text(written: str, read: str) -> None:
     "written", ["a/b", "'a b'", "1.5", "true", "[1]", "{a: 1}", "é", "x" * 512, "'../x'", "'1\\n'"]
 )
 def test_an_id_of_other_characters_is_no_page(written: str) -> None:
-    assert isinstance(read_page(PLACE, f"---\npage_id: {written}\n---\n".encode()), Unusable)
+    assert isinstance(read_page(PLACE, f"---\npage_id: {written}\n---\n".encode()), UnusablePage)
 
 
 @pytest.mark.parametrize(
@@ -95,19 +95,19 @@ def test_the_title_is_that_of_the_frontmatter_or_the_heading_or_the_file() -> No
 def test_bytes_that_are_no_text_are_shown_as_far_as_they_are() -> None:
     raw = b"\xef\xbb\xbf---\npage_id: 1\n---\n\n# T\xff\n\nbody\n"
     found = read_page(PLACE, raw)
-    assert isinstance(found, Whole)
+    assert isinstance(found, PageText)
     assert found.content == content_of(raw) == "# T\ufffd\n\nbody"
 
 
 def test_of_pages_with_one_id_the_mapped_one_counts_else_the_first() -> None:
     one, two = (Page(address=Address(path), id="1", title="") for path in ("a.md", "b.md"))
     for paths, winner in (({}, one), ({"1": "b.md"}, two), ({"1": "gone.md"}, one)):
-        pages, others = settled([two, one], paths)
+        pages, others = pages_by_id([two, one], paths)
         assert pages == {"1": winner}
         assert [other.address for other in others] == [({one.address, two.address} - {winner.address}).pop()]
 
 
 def test_labels_are_compared_without_case_and_width() -> None:
-    assert same(" Über-Uns ") == same("ÜBER-UNS")
-    assert same("\uff32\uff26\uff23") == same("rfc")
-    assert same("e") != same("é")
+    assert fold_label(" Über-Uns ") == fold_label("ÜBER-UNS")
+    assert fold_label("\uff32\uff26\uff23") == fold_label("rfc")
+    assert fold_label("e") != fold_label("é")

@@ -8,10 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.domain.addresses import Address, fold
-from commonplace.domain.projects.finding.haystack import Haystack
-from commonplace.domain.projects.finding.matching import find
-from commonplace.domain.projects.finding.texts import NO_TEXTS, Shelf, Text, Texts, searchable
-from commonplace.domain.reading import read_document
+from commonplace.domain.document_reader import read_document
+from commonplace.domain.projects.search.matcher import find_documents
+from commonplace.domain.projects.search.searchable import (
+    NO_DOCUMENTS,
+    SearchableDocument,
+    SearchableDocuments,
+    Segment,
+    searchable,
+)
+from commonplace.domain.projects.search.substring_index import SubstringIndex
 
 PIECES = st.sampled_from(
     ["c++", "c#", "node.js", "a", "ab", "abc", "中文", "中", "++", ".", "_", "x_y", " ", "\n", "éa", "ß"]
@@ -22,18 +28,18 @@ WANTED = st.lists(PIECES, min_size=1, max_size=3).map("".join)
 
 @given(TEXTS, WANTED)
 def test_a_haystack_holds_what_looking_through_every_text_finds(texts: list[str], wanted: str) -> None:
-    found = list(Haystack(texts).holding(wanted))
+    found = list(SubstringIndex(texts).holding(wanted))
     assert sorted(found) == [number for number, text in enumerate(texts) if wanted in text]
 
 
 def test_a_string_in_very_many_tokens_is_found_in_each_text() -> None:
     texts = [f"word{number} common{number} {'rare' if number == 7 else ''}" for number in range(200)]
-    haystack = Haystack(texts)
+    haystack = SubstringIndex(texts)
     for wanted in ("o", "mm", "common", "common1", "rar", "d1"):
         assert sorted(haystack.holding(wanted)) == [n for n, text in enumerate(texts) if wanted in text]
 
 
-def document(name: str, words: Sequence[str]) -> Text:
+def document(name: str, words: Sequence[str]) -> SearchableDocument:
     body = "\n\n".join(f"## {word}\n\n{word} and more" for word in words if word.strip())
     raw = f"---\ntitle: Of {name}\nkeywords: [k-{name}]\n---\n\nIntroduction {name}.\n\n{body}\n".encode()
     return searchable(f"{name}.md", read_document(Address(f"{name}.md"), raw))
@@ -49,22 +55,24 @@ CHANGES = st.lists(st.tuples(NAMES, st.none() | st.lists(PIECES, max_size=4)), m
 def test_documents_that_change_one_by_one_are_found_as_if_all_were_new(
     changes: list[tuple[str, list[str] | None]], words: list[str]
 ) -> None:
-    texts, now = NO_TEXTS, dict[str, Text]()
+    texts, now = NO_DOCUMENTS, dict[str, SearchableDocument]()
     for name, content in changes:
         made = [] if content is None else [document(name, content)]
         texts = texts.updated({f"{name}.md"}, made)
         now.pop(name, None)
         now.update((name, one) for one in made)
     assert sorted(text.filename for text in texts.all) == sorted(text.filename for text in now.values())
-    assert find(texts, words, 20) == find(Texts(Shelf(tuple(now.values()))), words, 20)
+    assert find_documents(texts, words, 20) == find_documents(
+        SearchableDocuments(Segment(tuple(now.values()))), words, 20
+    )
 
 
 def test_many_changes_become_one_shelf_again() -> None:
-    texts = Texts(Shelf([document(f"d{number}", ["x"]) for number in range(40)]))
+    texts = SearchableDocuments(Segment([document(f"d{number}", ["x"]) for number in range(40)]))
     for number in range(40):
         texts = texts.updated({f"d{number}.md"}, [document(f"d{number}", ["y"])])
-    assert find(texts, ["x"], 100).total_documents == 0
-    assert find(texts, ["y"], 100).total_documents == 40
+    assert find_documents(texts, ["x"], 100).total_documents == 0
+    assert find_documents(texts, ["y"], 100).total_documents == 40
     assert len(texts.shelves[0][0].texts) + len(texts.shelves[0][1]) <= 80
 
 
@@ -74,7 +82,7 @@ def test_every_document_with_a_word_is_an_answer_and_its_chapters_are_counted(
 ) -> None:
     all_of = [document(f"d{number}", content) for number, content in enumerate(contents)]
     asked = [word for text in words for word in text.split()]
-    answer = find(Texts(Shelf(all_of)), asked, 20)
+    answer = find_documents(SearchableDocuments(Segment(all_of)), asked, 20)
     wanted = [fold(word) for word in asked]
     with_any = [
         one

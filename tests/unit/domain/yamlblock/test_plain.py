@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.domain.yamlblock.loading import load, parse
+from commonplace.domain.yamlblock.loader import load, parse
 from commonplace.domain.yamlblock.plain import read_plain
 
 PIECES = st.sampled_from(

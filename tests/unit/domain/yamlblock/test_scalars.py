@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from commonplace.domain.json import Json
-from commonplace.domain.yamlblock.loading import load
+from commonplace.domain.yamlblock.loader import load
 from commonplace.domain.yamlblock.scalars import Scalar, is_plain, plain_value, scalar_text
 
 

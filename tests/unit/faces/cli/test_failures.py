@@ -8,7 +8,7 @@ import json
 from commonplace.domain.errors import ConfigError, ConflictError, KnowledgeError, NotFoundError, UnavailableError
 from commonplace.faces.cli.failures import EXIT_CODES, FINDINGS, INTERRUPTED, report
 from commonplace.faces.cli.output import Output, terminal
-from commonplace.faces.errors import FORMS
+from commonplace.faces.errors import ERROR_MAPPINGS
 
 MISSING = NotFoundError("There is no 'x'.", kind="document", hint="Search.", reference="x", nearest=["y", "z"])
 
@@ -58,4 +58,4 @@ def test_every_exit_code_of_an_error_is_in_the_help_and_no_other() -> None:
     remote = {7, 8}
     """Of callers with keys and rates, which the command line has none of."""
     listed = {code for code, _ in EXIT_CODES} - {0, FINDINGS, INTERRUPTED}
-    assert listed == {form.exit for form in FORMS.values()} - remote
+    assert listed == {form.exit for form in ERROR_MAPPINGS.values()} - remote

@@ -91,7 +91,7 @@ def test_styles_are_for_screens_that_want_them(
 
 def test_talk_goes_to_the_other_stream_and_nothing_is_no_line() -> None:
     out = output(screen=True)
-    out.talk("Showing 1 of 2\x1b[0m")
-    out.talk("")
+    out.message("Showing 1 of 2\x1b[0m")
+    out.message("")
     assert written(out) == b""
     assert said(out) == "Showing 1 of 2\\x1b[0m\n"

@@ -9,12 +9,12 @@ import anyio
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from commonplace.faces.access.gate import Gate
-from commonplace.faces.access.keys import Keys
-from commonplace.faces.access.rates import Rates
-from commonplace.faces.http.app import App, Part, small_body
-from commonplace.faces.http.guard import Guard, Rules
-from commonplace.faces.http.names import names_of
+from commonplace.faces.access.authentication import Authenticator
+from commonplace.faces.access.keys import KeyStore
+from commonplace.faces.access.rate_limits import RateLimiter
+from commonplace.faces.http.allowed_hosts import allowed_hosts_of
+from commonplace.faces.http.app import App, MountedApp, small_body
+from commonplace.faces.http.guard import Guard, RouteRules
 
 
 def asked(folder: Path, path: str) -> list[Message]:
@@ -34,9 +34,11 @@ def asked(folder: Path, path: str) -> list[Message]:
         sent.append(message)
 
     sent: list[Message] = []
-    rules = Rules(small_body, lambda _: False)
-    guard = Guard(names_of("127.0.0.1", None), Gate(Keys(folder), always_closed=False), Rates(0))
-    app = App([Part("/early", early, rules), Part("/late", late, rules)], guard)
+    rules = RouteRules(small_body, lambda _: False)
+    guard = Guard(
+        allowed_hosts_of("127.0.0.1", None), Authenticator(KeyStore(folder), always_closed=False), RateLimiter(0)
+    )
+    app = App([MountedApp("/early", early, rules), MountedApp("/late", late, rules)], guard)
     scope = {"type": "http", "method": "GET", "path": path, "headers": [(b"host", b"localhost")], "client": None}
     anyio.run(app, scope, receive, send)
     return sent

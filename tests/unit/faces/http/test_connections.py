@@ -9,9 +9,9 @@ import uvicorn
 from starlette.types import Receive, Scope, Send
 from uvicorn.server import ServerState
 
-from commonplace.faces.http.connections import PatientProtocol
-from commonplace.faces.http.serving import Address, listening
-from commonplace.faces.http.writing import MAX_JOINED, JoinedWrites
+from commonplace.faces.http.connections import TimeoutProtocol
+from commonplace.faces.http.joined_writes import MAX_JOINED, JoinedWrites
+from commonplace.faces.http.server import BindAddress, listening
 
 WAIT = 20.0
 """Seconds."""
@@ -25,9 +25,9 @@ async def _accepted() -> int:
 
     loop = asyncio.get_running_loop()
     state = ServerState()
-    config = uvicorn.Config(app, http=PatientProtocol, ws="none", log_config=None)
-    listener = listening(Address("127.0.0.1", 0))
-    async with await loop.create_server(lambda: PatientProtocol(config, state, {}), sock=listener):
+    config = uvicorn.Config(app, http=TimeoutProtocol, ws="none", log_config=None)
+    listener = listening(BindAddress("127.0.0.1", 0))
+    async with await loop.create_server(lambda: TimeoutProtocol(config, state, {}), sock=listener):
         with socket.create_connection(listener.getsockname()):
             async with asyncio.timeout(WAIT):
                 while not state.connections:  # noqa: ASYNC110 - it tells nobody when they come

@@ -8,14 +8,14 @@ import anyio
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
+from commonplace.faces.access.authentication import Authenticator
 from commonplace.faces.access.callers import client_address
-from commonplace.faces.access.gate import Gate
-from commonplace.faces.access.keys import Keys
-from commonplace.faces.access.rates import Rates
-from commonplace.faces.http.guard import Guard, Rules
-from commonplace.faces.http.names import names_of
+from commonplace.faces.access.keys import KeyStore
+from commonplace.faces.access.rate_limits import RateLimiter
+from commonplace.faces.http.allowed_hosts import allowed_hosts_of
+from commonplace.faces.http.guard import Guard, RouteRules
 
-RULES = Rules(lambda _: 100, lambda _: False)
+RULES = RouteRules(lambda _: 100, lambda _: False)
 
 
 async def _app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -36,15 +36,15 @@ def _asked(guard: Guard, peer: str) -> int:
             statuses.append(message["status"])
 
     scope = {"type": "http", "method": "GET", "path": "/", "headers": [(b"host", b"127.0.0.1")], "client": (peer, 1)}
-    anyio.run(guard.pass_on, _app, RULES, scope, receive, send)
+    anyio.run(guard.handle, _app, RULES, scope, receive, send)
     (status,) = statuses
     return status
 
 
 def test_only_this_machine_is_not_counted_and_only_where_no_limit_was_chosen(tmp_path: Path) -> None:
-    gate = Gate(Keys(tmp_path), always_closed=False)
+    gate = Authenticator(KeyStore(tmp_path), always_closed=False)
     for spares, expected in ((True, [200, 200, 200]), (False, [200, 200, 429])):
-        guard = Guard(names_of("127.0.0.1", None), gate, Rates(2), spares_loopback=spares)
+        guard = Guard(allowed_hosts_of("127.0.0.1", None), gate, RateLimiter(2), spares_loopback=spares)
         assert [_asked(guard, "127.0.0.1") for _ in range(3)] == expected
         assert [_asked(guard, "203.0.113.7") for _ in range(3)] == [200, 200, 429]
         assert _asked(guard, "203.0.113.8") == 200

@@ -13,7 +13,7 @@ from commonplace.faces.mcp.quotas import (
     MAX_STREAMS,
     MAX_URI,
     Quota,
-    check_followed,
+    check_subscriptions,
 )
 
 
@@ -49,8 +49,8 @@ def test_resources_are_bounded_for_each_client_and_in_all() -> None:
 
 
 def test_one_stream_follows_so_many_and_no_longer_names() -> None:
-    check_followed(["x" * MAX_URI] * MAX_STREAM_RESOURCES)
+    check_subscriptions(["x" * MAX_URI] * MAX_STREAM_RESOURCES)
     with pytest.raises(MCPError, match="At most 1000 resources"):
-        check_followed(["x"], MAX_STREAM_RESOURCES)
+        check_subscriptions(["x"], MAX_STREAM_RESOURCES)
     with pytest.raises(MCPError, match="at most 4096 characters"):
-        check_followed(["x" * (MAX_URI + 1)])
+        check_subscriptions(["x" * (MAX_URI + 1)])

@@ -10,8 +10,8 @@ from mcp import Client
 from mcp_types import TextContent
 from opentelemetry.trace import format_trace_id, get_current_span
 
-from commonplace.faces.mcp.dialect import Call, Dialect, Parameters, Tool, bind
 from commonplace.faces.mcp.server import build_server
+from commonplace.faces.mcp.toolset import Call, Parameters, Tool, Toolset, bind
 from commonplace.services.collections import Collections
 from commonplace.services.services import Services
 
@@ -30,9 +30,9 @@ def trace_of(_call: Call, _given: Nothing) -> str:
     ("meta", "trace"), [({"traceparent": f"00-{TRACE}-b7ad6b7169203331-01"}, TRACE), (None, "0" * 32)]
 )
 def test_a_call_is_at_work_in_the_trace_that_it_names(meta: dict[str, Any] | None, trace: str) -> None:
-    tool = Tool(name="trace", title="Trace", description="The trace.", bound=bind(Nothing, trace_of))
-    dialect = Dialect(name="one", server_name="one", instructions="", tools=(tool,), show_error=str)
-    server = build_server(dialect, Services(collections=Collections(list)), "read")
+    tool = Tool(name="trace", title="Trace", description="The trace.", handler=bind(Nothing, trace_of))
+    toolset = Toolset(name="one", server_name="one", instructions="", tools=(tool,), show_error=str)
+    server = build_server(toolset, Services(collections=Collections(list)), "read")
 
     async def said() -> str:
         with anyio.fail_after(20):

@@ -11,7 +11,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from commonplace.faces.mcp.transports.stdio import Lines, write_bytes
+from commonplace.faces.mcp.transports.stdio import LineReader, write_bytes
 
 LARGE = b"x" * 1_000_000
 """Many times what a pipe holds."""
@@ -20,7 +20,7 @@ LARGE = b"x" * 1_000_000
 def lines_of(descriptor: int) -> list[bytes]:
     async def collected() -> list[bytes]:
         with anyio.fail_after(20):
-            return [line async for line in Lines(descriptor)]
+            return [line async for line in LineReader(descriptor)]
 
     return anyio.run(collected)
 

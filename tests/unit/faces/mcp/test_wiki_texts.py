@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from commonplace.domain.wiki import Change, Chunk
-from commonplace.faces.mcp.toolsets.wiki import texts
+from commonplace.domain.wiki import NoteChunk, NoteCommit
+from commonplace.faces.mcp.toolsets.wiki import text_output
 
 
 @pytest.mark.parametrize(
@@ -20,11 +20,11 @@ from commonplace.faces.mcp.toolsets.wiki import texts
     ],
 )
 def test_an_excerpt_is_one_line_of_at_most_150_characters(text: str, shown: str) -> None:
-    assert texts.excerpt(text) == shown
+    assert text_output.short_excerpt(text) == shown
 
 
 def test_answers_by_meaning_are_numbered_with_their_distance() -> None:
-    chunk = Chunk(
+    chunk = NoteChunk(
         path="Trends/Iran Attrition Strategy",
         snippet="Iran is executing a multi-phase attrition campaign designed to degrade…",
         text="",
@@ -35,11 +35,11 @@ def test_answers_by_meaning_are_numbered_with_their_distance() -> None:
         total_chunks=1,
         page_word_count=1,
     )
-    assert texts.chunks_text("strategy", [chunk]) == (
+    assert text_output.chunks_text("strategy", [chunk]) == (
         '1 results for "strategy":\n\n1. Trends/Iran Attrition Strategy (distance: 0.34)\n'
         "   Iran is executing a multi-phase attrition campaign designed to degrade..."
     )
-    assert texts.chunks_text("q", []) == '0 results for "q":'
+    assert text_output.chunks_text("q", []) == '0 results for "q":'
 
 
 @pytest.mark.parametrize(
@@ -51,9 +51,9 @@ def test_answers_by_meaning_are_numbered_with_their_distance() -> None:
     ],
 )
 def test_dates_are_minutes_in_utc(date: str, shown: str) -> None:
-    assert texts.minute(date) == shown
+    assert text_output.minute_text(date) == shown
 
 
 def test_a_commit_without_pages_has_no_empty_column() -> None:
-    shown = texts.changes_text([Change("a" * 40, "Me", "2026-03-08T00:00:00Z", "One\n\nTwo")])
+    shown = text_output.changes_text([NoteCommit("a" * 40, "Me", "2026-03-08T00:00:00Z", "One\n\nTwo")])
     assert shown == "1 recent changes:\n\n- 2026-03-08 00:00 | Me\n  One"

@@ -5,45 +5,45 @@ from __future__ import annotations
 import pytest
 
 from commonplace.domain.errors import InvalidInputError
-from commonplace.faces.rest.routing import MethodError, Option, Place, meant, places
+from commonplace.faces.rest.routing import MethodError, Option, RouteMatch, route_matches, select_match
 from commonplace.faces.rest.table import endpoints
 
 
 @pytest.mark.parametrize(
     ("raw", "expected"),
     [
-        (b"/pages", [Place("/pages")]),
-        (b"/pages/a/b", [Place("/pages/{path}", "a/b")]),
-        (b"/pages/A%252FB", [Place("/pages/{path}", "A%2FB")]),
-        (b"/pages/notes%2Fhistory", [Place("/pages/{path}", "notes/history")]),
-        (b"/pages/history", [Place("/pages/{path}", "history")]),
+        (b"/pages", [RouteMatch("/pages")]),
+        (b"/pages/a/b", [RouteMatch("/pages/{path}", "a/b")]),
+        (b"/pages/A%252FB", [RouteMatch("/pages/{path}", "A%2FB")]),
+        (b"/pages/notes%2Fhistory", [RouteMatch("/pages/{path}", "notes/history")]),
+        (b"/pages/history", [RouteMatch("/pages/{path}", "history")]),
         (
             b"/pages/notes/history",
-            [Place("/pages/{path}", "notes/history"), Place("/pages/{path}/history", "notes")],
+            [RouteMatch("/pages/{path}", "notes/history"), RouteMatch("/pages/{path}/history", "notes")],
         ),
         (
             b"/pages/a/attachments/b.png",
             [
-                Place("/pages/{path}", "a/attachments/b.png"),
-                Place("/pages/{path}/attachments/{filename}", "a", "b.png"),
+                RouteMatch("/pages/{path}", "a/attachments/b.png"),
+                RouteMatch("/pages/{path}/attachments/{filename}", "a", "b.png"),
             ],
         ),
-        (b"/links/a%0Ab", [Place("/links/{path}", "a\nb")]),
-        (b"/reindex/status", [Place("/reindex/status")]),
+        (b"/links/a%0Ab", [RouteMatch("/links/{path}", "a\nb")]),
+        (b"/reindex/status", [RouteMatch("/reindex/status")]),
     ],
 )
-def test_a_url_can_be_a_page_and_an_operation(raw: bytes, expected: list[Place]) -> None:
-    assert places(raw) == expected
+def test_a_url_can_be_a_page_and_an_operation(raw: bytes, expected: list[RouteMatch]) -> None:
+    assert route_matches(raw) == expected
 
 
 def test_what_is_no_utf8_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="no UTF-8"):
-        places(b"/pages/%ff")
+        route_matches(b"/pages/%ff")
 
 
 def options(raw: bytes) -> list[Option]:
     """Everything that a URL can mean, with its endpoints."""
-    return [(place, one) for place in places(raw) for one in endpoints() if one.template == place.template]
+    return [(place, one) for place in route_matches(raw) for one in endpoints() if one.template == place.template]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_a_page_that_is_there_is_meant_and_otherwise_the_operation(
 ) -> None:
     for is_there, expected in ((True, page), (False, otherwise)):
         try:
-            found = meant(options(raw), method, lambda _, there=is_there: there)[0].template
+            found = select_match(options(raw), method, lambda _, there=is_there: there)[0].template
         except MethodError as error:
             found = error.allowed
         assert found == expected, is_there

@@ -16,7 +16,7 @@ from support import open_files
 @pytest.fixture
 def catalogue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Catalogue]:
     """An empty one, which does not wait long for what it holds itself."""
-    monkeypatch.setattr(database, "OWN_SECONDS", 0.05)
+    monkeypatch.setattr(database, "WRITER_WAIT_SECONDS", 0.05)
     create_catalogue(tmp_path / "catalogue.sqlite3")
     catalogue = Catalogue(tmp_path / "catalogue.sqlite3")
     yield catalogue

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from commonplace.store.disk.durable import Unsynced
-from commonplace.store.disk.journal import NOTHING, Intent, Journal, Record, Step
+from commonplace.store.disk.journal import EMPTY_RECORD, Journal, JournalIntent, JournalRecord, JournalStep
 
-RECORD = Record(
-    Intent(
+RECORD = JournalRecord(
+    JournalIntent(
         "token",
-        (Step("a.md", "1" * 40, ""), Step('odd "名\\前.md', "", "2" * 40)),
+        (JournalStep("a.md", "1" * 40, ""), JournalStep('odd "名\\前.md', "", "2" * 40)),
         ("x", "x/y"),
         "refs/heads/main",
         "3" * 40,
@@ -30,7 +30,7 @@ def journal(tmp_path: Path) -> Journal:
 
 def test_a_record_is_read_as_it_was_written(journal: Journal) -> None:
     assert journal.is_empty
-    assert journal.read() is NOTHING
+    assert journal.read() is EMPTY_RECORD
     with Unsynced() as unsynced:
         journal.write(RECORD, unsynced)
         unsynced.sync()
@@ -40,11 +40,11 @@ def test_a_record_is_read_as_it_was_written(journal: Journal) -> None:
 
 def test_a_shorter_record_takes_the_place_of_a_longer_one(journal: Journal) -> None:
     journal.write(RECORD)
-    journal.write(Record(None, {"a": ""}))
-    assert journal.read() == Record(None, {"a": ""})
-    journal.write(NOTHING)
+    journal.write(JournalRecord(None, {"a": ""}))
+    assert journal.read() == JournalRecord(None, {"a": ""})
+    journal.write(EMPTY_RECORD)
     assert journal.is_empty
-    assert journal.read() == NOTHING
+    assert journal.read() == EMPTY_RECORD
 
 
 def test_a_record_cut_off_anywhere_counts_as_none(journal: Journal, tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_a_record_cut_off_anywhere_counts_as_none(journal: Journal, tmp_path: Pa
     whole = (tmp_path / "journal").read_bytes()
     for length in range(len(whole)):
         (tmp_path / "journal").write_bytes(whole[:length])
-        assert journal.read() == NOTHING
+        assert journal.read() == EMPTY_RECORD
 
 
 def test_a_record_with_a_wrong_byte_anywhere_counts_as_none(journal: Journal, tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_a_record_with_a_wrong_byte_anywhere_counts_as_none(journal: Journal, tm
     whole = (tmp_path / "journal").read_bytes()
     for at in range(0, len(whole), 3):
         (tmp_path / "journal").write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
-        assert journal.read() == NOTHING
+        assert journal.read() == EMPTY_RECORD
 
 
 def test_a_journal_is_never_written_through_a_link(journal: Journal, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from commonplace.domain.changes import TrashItem
 from commonplace.domain.errors import NotFoundError, StorageError
 from commonplace.domain.revisions import revision_of
-from commonplace.store.disk.trash import DAYS, FolderTrash
+from commonplace.store.disk.trash import RETENTION_DAYS, FolderTrash
 
 
 def kept(trash: FolderTrash, path: str, content: bytes) -> TrashItem:
@@ -71,8 +71,8 @@ def test_what_is_older_than_thirty_days_goes_in_every_folder_at_the_next_use(tmp
     elsewhere = kept(FolderTrash(tmp_path, "two"), "a.md", b"elsewhere")
     old, young = kept(trash, "old.md", b"old"), kept(trash, "young.md", b"young")
     for item in (elsewhere, old):
-        age(tmp_path, item, DAYS + 0.1)
-    age(tmp_path, young, DAYS - 0.1)
+        age(tmp_path, item, RETENTION_DAYS + 0.1)
+    age(tmp_path, young, RETENTION_DAYS - 0.1)
     assert [item.address.path for item in trash.items()] == ["young.md"]
     kept(FolderTrash(tmp_path, "three"), "new.md", b"new")
     left = {file.name for file in tmp_path.glob("*/*")}

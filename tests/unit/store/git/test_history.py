@@ -15,8 +15,8 @@ from commonplace.domain.errors import GitError, InvalidInputError, NotFoundError
 from commonplace.domain.ports import History
 from commonplace.domain.revisions import revision_of
 from commonplace.store import open_store
-from commonplace.store.git.past import walking
-from commonplace.store.git.past.trees import Trees
+from commonplace.store.git.past import revision_walk
+from commonplace.store.git.past.tree_diff import TreeDiff
 from support import GitRepo, MakeRepo, new_repo
 
 A, B = Address("a.md"), Address("b.md")
@@ -271,7 +271,7 @@ def test_the_walk_ends_at_a_document_s_first_commit_once_that_is_known(
 
     assert past.touched()[Address("late.md")][0].id == made
     newer = repo.commit("Newer", **{str(Path(below) / "late.md"): "2\n"})
-    monkeypatch.setattr(walking, "parents_of", counted)
+    monkeypatch.setattr(revision_walk, "parents_of", counted)
     for one, length in ((past, 2), (history(repo.path / below), 8)):
         walked.clear()
         assert [commit.id for commit in one.log(Address("late.md"), limit=9)] == [newer, made]
@@ -293,7 +293,7 @@ def test_what_later_commits_touched_is_told(repo: GitRepo, below: str) -> None:
 
 
 def test_what_was_touched_long_ago_is_not_looked_for(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(walking, "MOST_BETWEEN", 2)
+    monkeypatch.setattr(revision_walk, "MAX_COMMITS_BETWEEN", 2)
     past = history(repo.path)
     begun = past.head()
     for number in range(2):
@@ -312,13 +312,13 @@ def test_two_branches_that_went_apart_are_read_once_and_one_that_goes_away_is_fo
     repo.git("switch", "--quiet", "main")
     repo.commit("Main", **{"a.md": "2\n"})
     past, read = history(repo.path), list[pygit2.Commit]()
-    real = walking.changed_paths
+    real = revision_walk.changed_paths
 
-    def noted(trees: Trees, commit: pygit2.Commit, folder: bytes) -> set[bytes]:
+    def noted(trees: TreeDiff, commit: pygit2.Commit, folder: bytes) -> set[bytes]:
         read.append(commit)
         return real(trees, commit, folder)
 
-    monkeypatch.setattr(walking, "changed_paths", noted)
+    monkeypatch.setattr(revision_walk, "changed_paths", noted)
     for branch, commits in (("main", 2), ("side", 2), ("main", 0), ("side", 0)):
         repo.git("switch", "--quiet", branch)
         read.clear()

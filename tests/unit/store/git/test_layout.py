@@ -14,7 +14,7 @@ from committing import committing, write
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import Code, KnowledgeError, ReadOnlyError
 from commonplace.store import open_store
-from commonplace.store.examining import examine
+from commonplace.store.diagnostics import diagnose
 from commonplace.store.git.layout import UntrustedRepositoryError
 from support import GitRepo, MakeRepo
 
@@ -38,7 +38,7 @@ def refused(folder: Path, state: Path) -> UntrustedRepositoryError:
     for commit in ("manual", "auto"):
         with pytest.raises(UntrustedRepositoryError) as caught:
             open_store(folder, commit=commit, state_dir=state)
-    (told,) = [trouble for trouble in examine(folder, state) if trouble.severity == "error"]
+    (told,) = [trouble for trouble in diagnose(folder, state) if trouble.severity == "error"]
     assert told.message == str(caught.value)
     assert caught.value.code is Code.GIT
     assert caught.value.hint

@@ -12,8 +12,8 @@ from committing import committing, write
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import GitError, ReadOnlyError
 from commonplace.store import open_store
-from commonplace.store.examining import examine
-from commonplace.store.git.staging.skipped import skipped_paths
+from commonplace.store.diagnostics import diagnose
+from commonplace.store.git.staging.skip_worktree import skipped_paths
 from support import GitRepo, MakeRepo
 
 A = Address("in/a.md")
@@ -57,7 +57,7 @@ def test_stale_locks_of_a_linked_work_tree_are_found_where_git_leaves_them(repo:
         os.utime(lock, (0, 0))
     (common / "index.lock").touch()  # of the main work tree: none of this one's business
     locked = [
-        trouble for trouble in examine(linked.path, linked.path.parent / "state") if trouble.command.startswith("rm ")
+        trouble for trouble in diagnose(linked.path, linked.path.parent / "state") if trouble.command.startswith("rm ")
     ]
     assert sorted(trouble.message.split(",")[0].split()[-1] for trouble in locked) == [
         "index.lock", "packed-refs.lock", "refs/heads/side.lock",

@@ -10,11 +10,11 @@ import pytest
 from commonplace.store.disk.durable import Unsynced
 from commonplace.store.git.objects import (
     EMPTY_TREE,
-    EXECUTABLE,
-    FILE,
-    LINK,
-    Entry,
+    MODE_EXECUTABLE,
+    MODE_FILE,
+    MODE_LINK,
     NewObjects,
+    TreeEntry,
     changed_tree,
     discard_unplaced,
     format_tree,
@@ -22,7 +22,7 @@ from commonplace.store.git.objects import (
     parse_tree,
 )
 from commonplace.store.git.repository import GitRepository
-from commonplace.store.git.trees import TreeCache
+from commonplace.store.git.tree_cache import TreeCache
 from support import GitRepo, MakeRepo
 
 BLOB = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
@@ -110,7 +110,7 @@ def test_every_tree_is_parsed_and_formatted_to_the_same_bytes(repo: GitRepo) -> 
         assert format_tree(in_order(dict(reversed(tree.items())))) == raw
 
 
-def changed(repo: GitRepo, base: str, changes: dict[str, Entry | None]) -> str:
+def changed(repo: GitRepo, base: str, changes: dict[str, TreeEntry | None]) -> str:
     """The tree after some changes, written."""
     objects, repository = begin(repo), opened(repo)
     tree = changed_tree(objects, TreeCache(repository.content, 1000), base, changes)
@@ -125,10 +125,10 @@ def test_a_tree_changes_only_in_the_given_paths(repo: GitRepo) -> None:
         repo,
         base,
         {
-            "b/c/new.md": Entry(EXECUTABLE, BLOB),
+            "b/c/new.md": TreeEntry(MODE_EXECUTABLE, BLOB),
             "a/x.md": None,
-            "日本/語.md": Entry(FILE, BLOB),
-            "l": Entry(LINK, BLOB),
+            "日本/語.md": TreeEntry(MODE_FILE, BLOB),
+            "l": TreeEntry(MODE_LINK, BLOB),
         },
     )
     repo.git("config", "core.quotePath", "false")
@@ -144,9 +144,9 @@ def test_a_tree_changes_only_in_the_given_paths(repo: GitRepo) -> None:
 
 def test_a_tree_without_differences_is_the_same_tree(repo: GitRepo) -> None:
     base = repo.git("rev-parse", "HEAD^{tree}")
-    same: list[dict[str, Entry | None]] = [
+    same: list[dict[str, TreeEntry | None]] = [
         {},
-        {"a.md": Entry(FILE, BLOB)},
+        {"a.md": TreeEntry(MODE_FILE, BLOB)},
         {"none.md": None, "none/none.md": None, "a.md/none.md": None},
     ]
     for changes in same:
@@ -155,10 +155,14 @@ def test_a_tree_without_differences_is_the_same_tree(repo: GitRepo) -> None:
 
 def test_files_and_folders_take_each_others_names(repo: GitRepo) -> None:
     base = repo.git("rev-parse", "HEAD^{tree}")
-    tree = changed(repo, base, {"a": Entry(FILE, BLOB), "b.md/inner.md": Entry(FILE, BLOB)})
+    tree = changed(repo, base, {"a": TreeEntry(MODE_FILE, BLOB), "b.md/inner.md": TreeEntry(MODE_FILE, BLOB)})
     names = repo.git("ls-tree", "-r", "--name-only", tree).splitlines()
     assert names == ["a", "a.md", "a0", "b.md/inner.md", "b/c.md", "b/c/d.md"]
-    emptied = changed(repo, base, {"a": Entry(FILE, BLOB), "a/x.md": None, "b.md": None, "b.md/y": Entry(FILE, BLOB)})
+    emptied = changed(
+        repo,
+        base,
+        {"a": TreeEntry(MODE_FILE, BLOB), "a/x.md": None, "b.md": None, "b.md/y": TreeEntry(MODE_FILE, BLOB)},
+    )
     names = repo.git("ls-tree", "-r", "--name-only", emptied).splitlines()
     assert names == ["a", "a.md", "a0", "b.md/y", "b/c.md", "b/c/d.md"]
     repo.git("fsck", "--strict")
@@ -177,6 +181,6 @@ def test_random_changes_give_the_trees_that_git_gives(git_repo: MakeRepo) -> Non
     for _ in range(20):
         names = {"/".join(chance.choices(["a", "a.b", "a-b", "a0", "é"], k=chance.randrange(1, 4))) for _ in range(4)}
         flat = {name for name in names if not any(other.startswith(f"{name}/") for other in names)}
-        tree = changed(repo, tree, {name: chance.choice([Entry(FILE, BLOB), None]) for name in flat})
+        tree = changed(repo, tree, {name: chance.choice([TreeEntry(MODE_FILE, BLOB), None]) for name in flat})
         repo.git("read-tree", tree)
         assert repo.git("write-tree", "--missing-ok") == tree

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.services.projects.home import IDENTITY, Home
 from commonplace.services.projects.instructions import update_main
-from commonplace.store.remote.opening import open_home
+from commonplace.services.projects.project_store import IDENTITY, ProjectStore
+from commonplace.store.remote.setup import open_project_store
 from support import GitRepo, eventually, trust
 
 GATE = """\
@@ -28,8 +28,8 @@ def test_a_commit_made_while_another_is_being_pushed_is_pushed_before_the_end(
     trust(bare.path, monkeypatch)
     bare.path.mkdir()
     bare.git("init", "--quiet", "--bare", "--initial-branch=main")
-    opened = open_home(tmp_path / "home", tmp_path / "state", IDENTITY)
-    home = Home(str(opened.path), opened.store, opened.folders, opened.origin, opened.activity)
+    opened = open_project_store(tmp_path / "home", tmp_path / "state", IDENTITY)
+    home = ProjectStore(str(opened.path), opened.store, opened.folders, opened.origin, opened.activity)
     GitRepo(opened.path).git("remote", "add", "origin", str(bare.path))
     os.mkfifo(tmp_path / "gate")
     hook = bare.path / "hooks" / "pre-receive"
@@ -56,8 +56,8 @@ def test_what_another_process_pushes_during_a_fetch_is_not_taken_for_dropped(
     bare = GitRepo(tmp_path / "origin.git")
     bare.path.mkdir()
     bare.git("init", "--quiet", "--bare", "--initial-branch=main")
-    one, other = (open_home(tmp_path / "home", tmp_path / "state", IDENTITY) for _ in range(2))
-    home = Home(str(other.path), other.store, other.folders, other.origin, other.activity)
+    one, other = (open_project_store(tmp_path / "home", tmp_path / "state", IDENTITY) for _ in range(2))
+    home = ProjectStore(str(other.path), other.store, other.folders, other.origin, other.activity)
     repo = GitRepo(one.path)
     repo.git("remote", "add", "origin", str(bare.path))
     update_main(home, "app", "first")

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from commonplace.domain.changes import Author
+from commonplace.store.discovery import retention_of
 from commonplace.store.disk.folder import Folder
 from commonplace.store.disk.journal import Journal
+from commonplace.store.git.commit_writer import GitWriter
 from commonplace.store.git.repository import GitRepository
-from commonplace.store.git.writing import GitWriter
-from commonplace.store.locking import WriterLock
-from commonplace.store.opening import retention_of
 from commonplace.store.remote.worktree import WorkTree
-from commonplace.store.writing import Writer
+from commonplace.store.transaction_writer import TransactionWriter
+from commonplace.store.writer_lock import WriterLock
 from support import GitRepo, MakeRepo
 
 MAIN = "projects/x/main.md"
@@ -22,7 +22,7 @@ def work_tree(repo: GitRepo, state: Path) -> WorkTree:
     """The work tree of a repository, as a store of projects has it."""
     repository, folder = GitRepository(repo.path / ".git", repo.path), Folder(repo.path)
     git = GitWriter(repository)
-    writer = Writer(repo.path, WriterLock(state / "lock"), Journal(state / "journal"), git)
+    writer = TransactionWriter(repo.path, WriterLock(state / "lock"), Journal(state / "journal"), git)
     return WorkTree(folder, git, writer, retention_of(folder, repository, state), Author("W", "w@example.org"))
 
 

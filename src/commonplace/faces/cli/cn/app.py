@@ -17,12 +17,12 @@ from typer.main import get_command
 from commonplace import __version__
 from commonplace.domain.errors import KnowledgeError
 from commonplace.faces import clients
+from commonplace.faces.call_log import traced_call
 from commonplace.faces.cli.binding import expanded, read_plainly
-from commonplace.faces.cli.cn import searching
+from commonplace.faces.cli.cn import space_search
+from commonplace.faces.cli.cn.dependencies import CnDependencies, EngineOptions, message, out
 from commonplace.faces.cli.cn.failures import EXIT_CODES, GENERAL, INTERRUPTED, INVALID, exit_code
-from commonplace.faces.cli.cn.parts import Engine, Parts, out, talk
 from commonplace.faces.cli.failures import PIPE_CLOSED
-from commonplace.faces.observe import observed
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ SUMMARY = """Search a Confluence space that was synced to Markdown, and serve it
 NOT_THERE = "is not there yet: this version searches and serves spaces that are already synced"
 
 
-def run(argv: Sequence[str], parts: Parts) -> int:
+def run(argv: Sequence[str], parts: CnDependencies) -> int:
     """Run one command line.
 
     Args:
@@ -48,10 +48,10 @@ def run(argv: Sequence[str], parts: Parts) -> int:
     try:
         code = command.main(argv or ["--help"], "cn", standalone_mode=False)
     except typer.TyperException as error:
-        talk(f"Error: {error.format_message()}")
+        message(f"Error: {error.format_message()}")
         return INVALID
     except KnowledgeError as error:
-        talk(f"Error: {error}")
+        message(f"Error: {error}")
         return exit_code(error)
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -60,12 +60,12 @@ def run(argv: Sequence[str], parts: Parts) -> int:
         return PIPE_CLOSED
     except Exception:
         log.exception("cn failed")
-        talk("Error: internal error; the log above has the details.")
+        message("Error: internal error; the log above has the details.")
         return GENERAL
     return code if isinstance(code, int) else 0
 
 
-def _app(parts: Parts) -> typer.Typer:
+def _app(parts: CnDependencies) -> typer.Typer:
     epilog = "Exit codes: " + "; ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES) + "."
     app = typer.Typer(name="cn", help=SUMMARY, epilog=epilog, rich_markup_mode=None, add_completion=False)
     app.callback()(_main)
@@ -82,10 +82,10 @@ def _main(*, version: bool = typer.Option(False, "--version", help="Print the ve
 
 
 def mcp(
-    parts: Parts,
+    parts: CnDependencies,
     path: Annotated[str, typer.Argument(metavar="[PATH]", help="The space's folder.", show_default="here")] = ".",
     *,
-    engine: Engine,
+    engine: EngineOptions,
     print_config: Annotated[
         clients.ClientName | None,
         typer.Option(metavar="|".join(clients.CLIENTS), help="Print the entry for this client, and do nothing else."),
@@ -94,27 +94,27 @@ def mcp(
     """Serve a space to an MCP client, on standard input and output."""
     settings = engine.settings(path)
     if print_config is None:
-        parts.serve(settings, lambda line: talk(f"cn mcp: {line}"))
+        parts.serve(settings, lambda line: message(f"cn mcp: {line}"))
         return 0
     with parts.opened(settings) as place:
         key = place.space().key
     chosen = {"--engine": engine.engine, "--meilisearch": engine.meilisearch}
     more = [part for option, value in chosen.items() if value for part in (option, value)]
-    launch = clients.Launch(clients.this_program("cn"), ["mcp", str(Path(path).resolve()), *more])
+    launch = clients.LaunchCommand(clients.this_program("cn"), ["mcp", str(Path(path).resolve()), *more])
     name = f"confluence-{_NO_NAME.sub('-', key.lower()).strip('-')}".rstrip("-")
-    out(json.dumps(clients.entry(print_config, name, launch), ensure_ascii=False, indent=2))
-    talk(f"Put this into {clients.config_file(print_config)}")
+    out(json.dumps(clients.server_entry(print_config, name, launch), ensure_ascii=False, indent=2))
+    message(f"Put this into {clients.client_config_file(print_config)}")
     return 0
 
 
 def search(
-    parts: Parts,
+    parts: CnDependencies,
     query: Annotated[list[str], typer.Argument(metavar="QUERY|index|status")],
     *,
-    filters: searching.Filters,
-    form: searching.Form,
-    indexing: searching.Indexing,
-    engine: Engine,
+    filters: space_search.SearchOptions,
+    form: space_search.FormatOptions,
+    indexing: space_search.IndexOptions,
+    engine: EngineOptions,
 ) -> int:
     """Search the pages of the space in the current folder, best first.
 
@@ -122,28 +122,28 @@ def search(
     these two words, write `cn search " index"`.
     """
     if query == ["index"]:
-        return searching.index(parts, indexing, engine)
+        return space_search.index(parts, indexing, engine)
     if query == ["status"]:
-        return searching.status(parts, form, engine)
-    return searching.search(parts, query, filters, form, engine)
+        return space_search.status(parts, form, engine)
+    return space_search.search(parts, query, filters, form, engine)
 
 
-def clone(parts: Parts, rest: Annotated[list[str] | None, typer.Argument(hidden=True)] = None) -> int:  # noqa: ARG001
+def clone(parts: CnDependencies, rest: Annotated[list[str] | None, typer.Argument(hidden=True)] = None) -> int:  # noqa: ARG001
     """Sync a space into a new folder (not there yet)."""
-    talk(f"Error: 'cn clone' {NOT_THERE}.")
+    message(f"Error: 'cn clone' {NOT_THERE}.")
     return GENERAL
 
 
-def pull(parts: Parts, rest: Annotated[list[str] | None, typer.Argument(hidden=True)] = None) -> int:  # noqa: ARG001
+def pull(parts: CnDependencies, rest: Annotated[list[str] | None, typer.Argument(hidden=True)] = None) -> int:  # noqa: ARG001
     """Bring a synced folder up to date (not there yet)."""
-    talk(f"Error: 'cn pull' {NOT_THERE}.")
+    message(f"Error: 'cn pull' {NOT_THERE}.")
     return GENERAL
 
 
 class _Bound:
     """A command as typer calls it: one keyword for each argument and option."""
 
-    def __init__(self, name: str, command: Callable[..., int], parts: Parts) -> None:
+    def __init__(self, name: str, command: Callable[..., int], parts: CnDependencies) -> None:
         self.__name__ = name
         self.__annotations__ = {}  # typer looks here too; the signature says everything
         self._command = command
@@ -152,6 +152,6 @@ class _Bound:
         self.__signature__ = inspect.Signature(parameters)
 
     def __call__(self, **values: object) -> None:
-        with observed(f"cn {self.__name__}"):
+        with traced_call(f"cn {self.__name__}"):
             code = self._command(self._parts, **self._taken(values))
         raise typer.Exit(code)

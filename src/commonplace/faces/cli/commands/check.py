@@ -18,8 +18,8 @@ from commonplace.domain.words.amounts import amount
 from commonplace.faces.cli.failures import FINDINGS
 from commonplace.faces.cli.output import BOLD, FAINT, RED, one_line
 from commonplace.faces.cli.session import Session
-from commonplace.services.checking import Problem, check
-from commonplace.services.layering.bundles import check_bundle
+from commonplace.services.cascade.bundles import check_bundle
+from commonplace.services.checks import PageProblem, check_pages
 
 
 def command(
@@ -47,12 +47,12 @@ def command(
             report = check_bundle(bundle)
             return _report(session, report.problems, report.files, quiet=quiet)
     with session.opened() as collections:
-        problems = [one for collection in collections for one in check(collections, collection)]
+        problems = [one for collection in collections for one in check_pages(collections, collection)]
         documents = sum(collection.index.counts().documents for collection in collections)
         return _report(session, problems, documents, quiet=quiet)
 
 
-def _report(session: Session, problems: Sequence[Problem], documents: int, *, quiet: bool) -> int:
+def _report(session: Session, problems: Sequence[PageProblem], documents: int, *, quiet: bool) -> int:
     out = session.out
     counts = Counter(problem.severity for problem in problems)
     shown = [one for one in problems if not quiet or one.severity is not Severity.INFO]
@@ -65,11 +65,11 @@ def _report(session: Session, problems: Sequence[Problem], documents: int, *, qu
         for problem in shown:
             _show(session, problem, several=several)
         totals_line = ", ".join(f"{counts[severity]:,} {severity.value}" for severity in Severity)
-        out.talk(f"{amount(documents, 'page')}: {totals_line}.")
+        out.message(f"{amount(documents, 'page')}: {totals_line}.")
     return FINDINGS if counts[Severity.ERROR] + counts[Severity.WARNING] else 0
 
 
-def _show(session: Session, problem: Problem, *, several: bool) -> None:
+def _show(session: Session, problem: PageProblem, *, several: bool) -> None:
     out = session.out
     name = f"{problem.collection.name}:" if several else ""
     line = f":{problem.line}" if problem.line else ""
@@ -78,7 +78,7 @@ def _show(session: Session, problem: Problem, *, several: bool) -> None:
     out.line(f"{out.styled(BOLD, f'{name}{problem.path}{line}')}: {severity}: {one_line(problem.message)} {rule}")
 
 
-def _json(problem: Problem) -> dict[str, Json]:
+def _json(problem: PageProblem) -> dict[str, Json]:
     return {
         "collection": problem.collection.name,
         "path": problem.path,

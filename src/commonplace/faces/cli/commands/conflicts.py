@@ -11,16 +11,16 @@ import json
 from commonplace.domain.cascade.values import ValueDissent
 from commonplace.domain.json import Json
 from commonplace.domain.words.amounts import amount
-from commonplace.faces.cli.options import Layered
+from commonplace.faces.cli.options import LayerOptions
 from commonplace.faces.cli.output import BOLD, FAINT, one_line
 from commonplace.faces.cli.session import Session
-from commonplace.services.layering.conflicts import Disagreement, conflicts
+from commonplace.services.cascade.conflicts import Disagreement, conflicts
 
-MAX_SHOWN = 100
+MAX_SHOWN_CONFLICTS = 100
 """Characters of a value on a line."""
 
 
-def command(session: Session, *, layers: Layered) -> None:
+def command(session: Session, *, layers: LayerOptions) -> None:
     """List every section and key on which layers differ, the newest dissent first.
 
     Examples:
@@ -41,7 +41,7 @@ def command(session: Session, *, layers: Layered) -> None:
         for said in (one.winner, *one.dissents):
             where = out.styled(FAINT, f"{said.layer} ({said.updated or '?'}):")
             out.line(f"    {where} {_brief(said.value)}")
-    out.talk(f"{amount(len(found), 'conflict')}.")
+    out.message(f"{amount(len(found), 'conflict')}.")
 
 
 def _json(one: Disagreement) -> dict[str, Json]:
@@ -55,4 +55,4 @@ def _said(said: ValueDissent) -> dict[str, Json]:
 
 def _brief(value: Json) -> str:
     text = one_line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
-    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"
+    return text if len(text) <= MAX_SHOWN_CONFLICTS else f"{text[: MAX_SHOWN_CONFLICTS - 1]}…"

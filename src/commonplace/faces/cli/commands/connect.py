@@ -21,7 +21,7 @@ from commonplace.settings.folders import is_folder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Served:
+class EntryOptions:
     """What the entry says of the server."""
 
     toolset: Annotated[str | None, typer.Option(metavar="NAME", help=about("toolset"))] = None
@@ -38,7 +38,7 @@ def command(
     session: Session,
     client: Annotated[clients.ClientName, typer.Argument(metavar="CLIENT", hidden=True)],
     *,
-    served: Served,
+    served: EntryOptions,
     name: Annotated[
         str | None, typer.Option(metavar="NAME", help="What the client calls it; default: the folder's name.")
     ] = None,
@@ -60,12 +60,14 @@ def command(
     """
     settings = session.configured({"toolset": served.toolset, "tier": served.tier, "commit": served.commit})
     folders = _stores(session, settings) if settings.toolset == "projects" else [_folder(path) for path in settings.kb]
-    launch = clients.Launch(clients.this_program("commonplace"), ["mcp", *map(str, folders), *served.args()])
+    launch = clients.LaunchCommand(clients.this_program("commonplace"), ["mcp", *map(str, folders), *served.args()])
     known_as = name or _name(folders[0])
-    made = clients.change(client, known_as, launch, Path(file).expanduser() if file else clients.config_file(client))
+    made = clients.config_change(
+        client, known_as, launch, Path(file).expanduser() if file else clients.client_config_file(client)
+    )
     written = yes and bool(made.diff)
     if written:
-        clients.write(made)
+        clients.write_config(made)
     out = session.out
     if out.as_json:
         out.json(
@@ -73,17 +75,17 @@ def command(
                 "client": client,
                 "file": str(made.file),
                 "name": known_as,
-                "entry": clients.entry(client, known_as, launch),
+                "entry": clients.server_entry(client, known_as, launch),
                 "diff": made.diff,
                 "written": written,
             }
         )
         return
     show_diff(out, made.diff)
-    out.talk(_outcome(made, written=written))
+    out.message(_outcome(made, written=written))
 
 
-def _outcome(made: clients.Change, *, written: bool) -> str:
+def _outcome(made: clients.ConfigChange, *, written: bool) -> str:
     if not made.diff:
         return f"{made.file} has this entry already."
     return f"Written: {made.file}" if written else f"Nothing was written; --yes writes it to {made.file}."

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from commonplace.domain.addresses import Address
-from commonplace.faces.cli.options import Page
+from commonplace.faces.cli.options import PageArgument
 from commonplace.faces.cli.output import show_diff
 from commonplace.faces.cli.pages import addressed, located
 from commonplace.faces.cli.session import Session
@@ -21,7 +21,7 @@ from commonplace.services.collections import Collection
 
 def command(
     session: Session,
-    page: Page,
+    page: PageArgument,
     from_: Annotated[
         str, typer.Option("--from", metavar="REV", help="The older side; default: the last commit.", show_default=False)
     ] = "",
@@ -50,7 +50,7 @@ def command(
             return
         show_diff(session.out, text)
         if not text:
-            session.out.talk(_unchanged(collection, address, from_))
+            session.out.message(_unchanged(collection, address, from_))
 
 
 def _unchanged(collection: Collection, address: Address, given: str) -> str:

@@ -14,16 +14,16 @@ from typing import Annotated
 import typer
 
 from commonplace import __version__
+from commonplace.domain.diagnostics import Diagnostic
 from commonplace.domain.documents import Severity
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.json import Json
-from commonplace.domain.troubles import Trouble
 from commonplace.domain.words.amounts import amount
 from commonplace.faces.cli.failures import FINDINGS
 from commonplace.faces.cli.output import BOLD, FAINT, GREEN, RED, one_line
 from commonplace.faces.cli.progress import progress_bar
 from commonplace.faces.cli.session import Session
-from commonplace.services import diagnosing
+from commonplace.services import diagnostics
 
 
 def command(
@@ -45,42 +45,42 @@ def command(
     """
     found = list(_looked_at(session))
     _show(session, found, quiet=quiet)
-    return FINDINGS if any(one.counts for one in found) else 0
+    return FINDINGS if any(one.is_problem for one in found) else 0
 
 
-def _looked_at(session: Session) -> Iterator[Trouble]:
+def _looked_at(session: Session) -> Iterator[Diagnostic]:
     from commonplace.faces.cli.app import usable_commands
-    from commonplace.faces.cli.examining import outside, places
+    from commonplace.faces.cli.doctor_checks import external, folders
 
-    yield Trouble("program", None, "commonplace", f"{__version__} on Python {platform.python_version()}.")
-    yield session.parts.git_command()
-    yield from places.settings(session.flags)
-    yield from places.places(session.settings)
-    usable_commands(session.parts)
-    yield from diagnosing.plugins(session.parts.plugin_faults(session.settings))
+    yield Diagnostic("program", None, "commonplace", f"{__version__} on Python {platform.python_version()}.")
+    yield session.dependencies.git_command()
+    yield from folders.settings(session.flags)
+    yield from folders.folders(session.settings)
+    usable_commands(session.dependencies)
+    yield from diagnostics.plugin_diagnostics(session.dependencies.plugin_faults(session.settings))
     yield from _folders(session)
-    yield outside.port(session.settings)
-    yield from outside.client_entries()
+    yield external.port(session.settings)
+    yield from external.client_entries()
 
 
-def _folders(session: Session) -> Iterator[Trouble]:
+def _folders(session: Session) -> Iterator[Diagnostic]:
     try:
         for folder in session.settings.kb:
             if os.path.isdir(folder):
-                yield from session.parts.examine(folder, session.settings)
+                yield from session.dependencies.diagnose(folder, session.settings)
         with session.opened_as_is() as collections:
             for one in collections:
-                yield from diagnosing.collection(one)
+                yield from diagnostics.collection_diagnostics(one)
                 with progress_bar(f"Comparing {one.name}", session.out.terminal) as progress:
-                    yield from diagnosing.index(one, progress)
-                yield from diagnosing.meaning(one)
+                    yield from diagnostics.index_diagnostics(one, progress)
+                yield from diagnostics.embedding(one)
     except KnowledgeError as error:
-        yield diagnosing.opening(error)
+        yield diagnostics.opening_diagnostics(error)
 
 
-def _show(session: Session, found: list[Trouble], *, quiet: bool) -> None:
+def _show(session: Session, found: list[Diagnostic], *, quiet: bool) -> None:
     out = session.out
-    count = sum(one.counts for one in found)
+    count = sum(one.is_problem for one in found)
     if out.as_json:
         findings: list[Json] = [_json(one) for one in found if one.severity]
         fine: list[Json] = [] if quiet else [_json(one) for one in found if not one.severity]
@@ -89,10 +89,10 @@ def _show(session: Session, found: list[Trouble], *, quiet: bool) -> None:
     for one in found:
         if one.severity or not quiet:
             _show_one(session, one)
-    out.talk(f"{amount(count, 'finding')}." if count else "Nothing is wrong.")
+    out.message(f"{amount(count, 'finding')}." if count else "Nothing is wrong.")
 
 
-def _show_one(session: Session, one: Trouble) -> None:
+def _show_one(session: Session, one: Diagnostic) -> None:
     out = session.out
     style = RED if one.severity is Severity.ERROR else BOLD if one.severity else GREEN
     word = one.severity.value if one.severity else "ok"
@@ -104,7 +104,7 @@ def _show_one(session: Session, one: Trouble) -> None:
         out.line(f"    $ {one_line(one.command)}")
 
 
-def _json(one: Trouble) -> dict[str, Json]:
+def _json(one: Diagnostic) -> dict[str, Json]:
     return {
         "check": one.check,
         "severity": one.severity.value if one.severity else "ok",

@@ -14,12 +14,12 @@ import typer
 from commonplace.domain.json import Json
 from commonplace.domain.query import Counts, SyncReport
 from commonplace.domain.words.amounts import amount
-from commonplace.faces.cli.options import alone
+from commonplace.faces.cli.options import exclusive
 from commonplace.faces.cli.output import BOLD, one_line
 from commonplace.faces.cli.progress import progress_bar
 from commonplace.faces.cli.session import Session
 from commonplace.services.collections import Collection
-from commonplace.services.searching import no_meaning
+from commonplace.services.searches import semantic_search_off
 
 
 def command(
@@ -40,8 +40,8 @@ def command(
     Every other command does this by itself; an index may be deleted at any moment. Ctrl-C leaves what was indexed so
     far, and the next command goes on from there.
     """
-    alone(**{"--rebuild": rebuild, "--status": status})
-    alone(**{"--embed": embed, "--status": status})
+    exclusive(**{"--rebuild": rebuild, "--status": status})
+    exclusive(**{"--embed": embed, "--status": status})
     rows: list[Json] = []
     with session.opened_as_is() as collections:
         for collection in collections:
@@ -65,10 +65,10 @@ def _sync(session: Session, collection: Collection, *, rebuild: bool) -> tuple[S
 
 
 def _embed(session: Session, collection: Collection) -> None:
-    if collection.meaning is None:
-        raise no_meaning()
+    if collection.semantic_index is None:
+        raise semantic_search_off()
     with progress_bar(f"Embedding {collection.name}", session.out.terminal) as progress:
-        collection.meaning.embed(progress)
+        collection.semantic_index.embed(progress)
 
 
 def _show(session: Session, collection: Collection, counts: Counts, report: SyncReport | None, seconds: float) -> None:
@@ -80,7 +80,7 @@ def _show(session: Session, collection: Collection, counts: Counts, report: Sync
         changed = f"; {report.added:,} added, {report.updated:,} updated, {report.removed:,} removed in {seconds:.1f} s"
     out.line(f"{out.styled(BOLD, one_line(collection.name))}: {totals}{changed}")
     for path, reason in report.unreadable if report else ():
-        out.talk(f"{path}: {reason}")
+        out.message(f"{path}: {reason}")
 
 
 def _json(collection: Collection, counts: Counts, report: SyncReport | None, seconds: float) -> dict[str, Json]:

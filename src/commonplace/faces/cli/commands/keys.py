@@ -9,16 +9,16 @@ import typer
 
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import Json
-from commonplace.faces.access.keys import Key, Keys
+from commonplace.faces.access.keys import AccessKey, KeyStore
 from commonplace.faces.cli.session import Session
 from commonplace.settings import Tier
 
-Action: TypeAlias = Literal["create", "list", "revoke"]
+KeysAction: TypeAlias = Literal["create", "list", "revoke"]
 
 
 def command(
     session: Session,
-    action: Annotated[Action, typer.Argument(metavar="create|list|revoke", hidden=True)],
+    action: Annotated[KeysAction, typer.Argument(metavar="create|list|revoke", hidden=True)],
     name: Annotated[str, typer.Argument(metavar="NAME", hidden=True)] = "",
     *,
     tier: Annotated[str, typer.Option(metavar="read|write|admin", help="What the key may do.")] = "read",
@@ -37,7 +37,7 @@ def command(
 
     A key is shown once, when it is created; only its SHA-256 is stored. Running servers heed every change at once.
     """
-    keys = Keys(session.settings.state_dir)
+    keys = KeyStore(session.settings.state_dir)
     if action == "create":
         _create(session, keys, name, tier, collection)
     elif action == "list":
@@ -47,15 +47,15 @@ def command(
         _say(session, {"revoked": _json(key)}, f"Revoked {key.name} ({key.id}).")
 
 
-def _create(session: Session, keys: Keys, name: str, tier: str, collections: list[str] | None) -> None:
+def _create(session: Session, keys: KeyStore, name: str, tier: str, collections: list[str] | None) -> None:
     if tier not in {"read", "write", "admin"}:
         raise InvalidInputError(f"Invalid tier {tier!r}: expected one of read, write, admin.", kind="tier")
     token, key = keys.create(name, cast("Tier", tier), collections)
     _say(session, {"token": token, "key": _json(key)}, token)
-    session.out.talk(f"Created {key.name} ({key.id}, {key.tier}). The key above is not shown again.")
+    session.out.message(f"Created {key.name} ({key.id}, {key.tier}). The key above is not shown again.")
 
 
-def _list(session: Session, keys: Keys) -> None:
+def _list(session: Session, keys: KeyStore) -> None:
     rows = keys.all()
     lines = [f"{key.id}  {key.tier:<5}  {key.created}  {key.name}  {_scope(key)}" for key in rows]
     _say(session, {"keys": [_json(key) for key in rows]}, "\n".join(lines) or "There are no keys.")
@@ -68,10 +68,10 @@ def _say(session: Session, value: Mapping[str, Json], text: str) -> None:
         session.out.line(text)
 
 
-def _scope(key: Key) -> str:
+def _scope(key: AccessKey) -> str:
     return "all collections" if key.collections is None else ", ".join(key.collections)
 
 
-def _json(key: Key) -> dict[str, Json]:
+def _json(key: AccessKey) -> dict[str, Json]:
     names = None if key.collections is None else list(key.collections)
     return {"id": key.id, "name": key.name, "tier": key.tier, "collections": names, "created": key.created}

@@ -15,18 +15,18 @@ import typer
 
 from commonplace.domain.errors import ConfigError
 from commonplace.domain.json import Json
-from commonplace.faces.cli.options import MaybePage, alone
+from commonplace.faces.cli.options import OptionalPageArgument, exclusive
 from commonplace.faces.cli.output import BOLD, FAINT, RED, one_line
 from commonplace.faces.cli.pages import located, path_of, place_json, record_json, record_line
 from commonplace.faces.cli.session import Session
-from commonplace.services import checking, linking
-from commonplace.services.collections import Collections, Found
-from commonplace.services.linking import DEFAULT_RELATION, Neighbour
+from commonplace.services import checks, links
+from commonplace.services.collections import Collections, FoundDocument
+from commonplace.services.links import DEFAULT_RELATION, LinkedDocument
 
 
 def command(
     session: Session,
-    page: MaybePage = None,
+    page: OptionalPageArgument = None,
     *,
     out: Annotated[bool, typer.Option("--out", help="Only what the page links to.")] = False,
     back: Annotated[bool, typer.Option("--back", help="Only what links to the page.")] = False,
@@ -43,7 +43,7 @@ def command(
 
     Each backlink comes with the sentence that it stands in. PAGE is a path with or without .md, an id, or a title.
     """
-    alone(**{"--out": out, "--back": back, "--broken": broken, "--orphans": orphans})
+    exclusive(**{"--out": out, "--back": back, "--broken": broken, "--orphans": orphans})
     if orphans and page:
         raise ConfigError("--orphans is about all pages.", kind="option", hint="Leave out PAGE.")
     if not page and not broken and not orphans:
@@ -57,10 +57,10 @@ def command(
             _show_links(session, collections, located(collections, page), (not back, not out))
 
 
-def _show_links(session: Session, collections: Collections, found: Found, wanted: tuple[bool, bool]) -> None:
+def _show_links(session: Session, collections: Collections, found: FoundDocument, wanted: tuple[bool, bool]) -> None:
     collection, address = found.collection, found.record.address
-    outgoing = linking.outgoing(collections, collection, address) if wanted[0] else []
-    incoming = linking.incoming(collections, collection, address) if wanted[1] else []
+    outgoing = links.outgoing(collections, collection, address) if wanted[0] else []
+    incoming = links.incoming(collections, collection, address) if wanted[1] else []
     if session.out.as_json:
         value: dict[str, Json] = {"page": place_json(collection, found.record)}
         value |= {"out": [_link_json(one) for one in outgoing]} if wanted[0] else {}
@@ -71,10 +71,10 @@ def _show_links(session: Session, collections: Collections, found: Found, wanted
         for neighbour in neighbours:
             _show_link(session, collections, arrow, neighbour)
     if not outgoing and not incoming:
-        session.out.talk("No links.")
+        session.out.message("No links.")
 
 
-def _show_link(session: Session, collections: Collections, arrow: str, neighbour: Neighbour) -> None:
+def _show_link(session: Session, collections: Collections, arrow: str, neighbour: LinkedDocument) -> None:
     out, resolved = session.out, neighbour.resolved
     if neighbour.found:
         path = path_of(collections, neighbour.found.collection, neighbour.found.record.address)
@@ -89,11 +89,11 @@ def _show_link(session: Session, collections: Collections, arrow: str, neighbour
         out.line(f"     {one_line(resolved.sentence)}")
 
 
-def _show_broken(session: Session, collections: Collections, found: Found | None) -> None:
+def _show_broken(session: Session, collections: Collections, found: FoundDocument | None) -> None:
     out = session.out
     chosen = [found.collection] if found else collections.members
     address = found.record.address if found else None
-    broken = [one for collection in chosen for one in checking.broken_links(collections, collection, address)]
+    broken = [one for collection in chosen for one in checks.broken_links(collections, collection, address)]
     if out.as_json:
         rows: list[Json] = [
             {"collection": one.collection.name, "path": one.path, "line": one.line, "target": one.target}
@@ -105,11 +105,11 @@ def _show_broken(session: Session, collections: Collections, found: Found | None
         prefix = f"{one.collection.name}:" if len(collections.members) > 1 else ""
         out.line(f"{out.styled(BOLD, f'{prefix}{one.path}:{one.line}')}: {one_line(one.target)}")
     if not broken:
-        out.talk("No broken links.")
+        out.message("No broken links.")
 
 
 def _show_orphans(session: Session, collections: Collections) -> None:
-    found = [Found(collection, record) for collection in collections for record in linking.orphans(collection)]
+    found = [FoundDocument(collection, record) for collection in collections for record in links.orphans(collection)]
     if session.out.as_json:
         session.out.json({"total": len(found), "orphans": [record_json(one) for one in found]})
         return
@@ -117,10 +117,10 @@ def _show_orphans(session: Session, collections: Collections) -> None:
         path = path_of(collections, one.collection, one.record.address)
         session.out.line(record_line(session.out, path, one.record))
     if not found:
-        session.out.talk("No orphans.")
+        session.out.message("No orphans.")
 
 
-def _link_json(neighbour: Neighbour) -> dict[str, Json]:
+def _link_json(neighbour: LinkedDocument) -> dict[str, Json]:
     found, resolved = neighbour.found, neighbour.resolved
     return {
         "collection": found.collection.name if found else None,

@@ -11,17 +11,17 @@ from typing import Annotated, get_args
 import typer
 
 from commonplace.domain.query import ListQuery
-from commonplace.faces.cli.filters import Filters, ListSort, Paging, newest_first
+from commonplace.faces.cli.filters import FilterOptions, ListSort, PagingOptions, newest_first
 from commonplace.faces.cli.pages import path_of, record_json, record_line
 from commonplace.faces.cli.session import Session
-from commonplace.faces.cli.suggesting import unknown_values
+from commonplace.faces.cli.suggestions import unknown_values
 from commonplace.services.listing import list_documents
 
 
 def command(
     session: Session,
-    filters: Filters,
-    paging: Paging,
+    filters: FilterOptions,
+    paging: PagingOptions,
     sort: Annotated[ListSort, typer.Option(metavar="KEY", help=f"One of {', '.join(get_args(ListSort))}.")] = "path",
     *,
     reverse: Annotated[bool, typer.Option("--reverse", help="Turn the order round.")] = False,
@@ -53,8 +53,8 @@ def command(
         for found in listing.found:
             out.line(record_line(out, path_of(collections, found.collection, found.record.address), found.record))
         if listing.total:
-            out.talk(paging.more(len(listing.found), listing.total))
+            out.message(paging.more(len(listing.found), listing.total))
         else:
-            out.talk("No such pages.")
+            out.message("No such pages.")
             for hint in unknown_values(collections.members, query.filter):
-                out.talk(hint)
+                out.message(hint)

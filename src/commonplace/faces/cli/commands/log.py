@@ -12,10 +12,10 @@ import typer
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Commit
-from commonplace.domain.describing import moment_of
 from commonplace.domain.errors import ConfigError
 from commonplace.domain.json import Json
-from commonplace.faces.cli.options import MAX_LIMIT, MaybePage
+from commonplace.domain.records import iso_timestamp
+from commonplace.faces.cli.options import MAX_LIMIT, OptionalPageArgument
 from commonplace.faces.cli.output import BOLD, FAINT, one_line, show_diff
 from commonplace.faces.cli.pages import addressed
 from commonplace.faces.cli.session import Session
@@ -25,7 +25,7 @@ from commonplace.services.collections import Collection
 
 def command(
     session: Session,
-    page: MaybePage = None,
+    page: OptionalPageArgument = None,
     limit: Annotated[
         int, typer.Option("--limit", "-n", min=1, max=MAX_LIMIT, metavar="N", help="At most so many.")
     ] = 20,
@@ -70,11 +70,11 @@ def _show(session: Session, address: Address | None, found: list[tuple[Collectio
         return
     for _, commit in found:
         subject = commit.message.strip().partition("\n")[0]
-        day = moment_of(commit.when)[:16].replace("T", " ")
+        day = iso_timestamp(commit.when)[:16].replace("T", " ")
         name = out.styled(FAINT, f"{day}  {one_line(commit.author.name)}")
         out.line(f"{out.styled(BOLD, commit.id[:10])}  {name}  {one_line(subject)}")
     if not found:
-        out.talk("No commits.")
+        out.message("No commits.")
 
 
 def _show_diff(session: Session, collection: Collection, address: Address, revisions: str) -> None:
@@ -93,6 +93,6 @@ def _commit_json(collection: Collection, commit: Commit) -> dict[str, Json]:
         "commit": commit.id,
         "author": commit.author.name,
         "email": commit.author.email,
-        "date": moment_of(commit.when),
+        "date": iso_timestamp(commit.when),
         "message": commit.message,
     }

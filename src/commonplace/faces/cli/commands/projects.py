@@ -20,15 +20,15 @@ from commonplace.domain.words.amounts import amount
 from commonplace.faces.cli.options import ADOPT
 from commonplace.faces.cli.output import BOLD, FAINT
 from commonplace.faces.cli.session import Session
-from commonplace.faces.cli.texts import read_text
+from commonplace.faces.cli.text_input import read_text
 from commonplace.services.projects import instructions, knowledge, overview
-from commonplace.services.projects.home import Home
+from commonplace.services.projects.project_store import ProjectStore
 
-Action = Literal["list", "show", "import", "status", "sync"]
+ProjectsAction = Literal["list", "show", "import", "status", "sync"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class What:
+class ProjectOptions:
     """Which project, and how."""
 
     project: Annotated[str, typer.Option("--project", metavar="ID", help="The project; for show and import.")] = ""
@@ -39,10 +39,10 @@ class What:
 
 def command(
     session: Session,
-    action: Annotated[Action, typer.Argument(metavar="list|show|import|status|sync")] = "list",
+    action: Annotated[ProjectsAction, typer.Argument(metavar="list|show|import|status|sync")] = "list",
     files: Annotated[list[str] | None, typer.Argument(metavar="FILE", hidden=True)] = None,
     *,
-    what: What,
+    what: ProjectOptions,
 ) -> None:
     """Look into the store of project knowledge, bring instruction files in, synchronise it.
 
@@ -64,27 +64,27 @@ def command(
     if what.dry_run and action != "sync":
         raise ConfigError("--dry-run is for sync alone.", kind="option", hint="See projects --help.")
     texts = [(Path(file).name, read_text(file, session.out).decode("utf-8-sig", "replace")) for file in files or ()]
-    with session.opened_projects(adopt=what.adopt) as home:
+    with session.opened_projects(adopt=what.adopt) as store:
         if action != "sync":  # which fetches by itself
-            home.upstream.wait_started()
+            store.upstream.wait_started()
         match action:
             case "list":
-                _list(session, home)
+                _list(session, store)
             case "show":
-                _show(session, home, what.project)
+                _show(session, store, what.project)
             case "import":
-                instructions.import_main(home, what.project, texts, replace=what.force)
+                instructions.import_main(store, what.project, texts, replace=what.force)
                 names = [name for name, _ in texts]
                 told = f"Imported {', '.join(names)} into {what.project}"
                 _tell(session, {"project_id": what.project, "imported": names}, told)
             case "status":
-                _status(session, home)
+                _status(session, store)
             case "sync":
-                (_plan if what.dry_run else _sync)(session, home)
+                (_plan if what.dry_run else _sync)(session, store)
 
 
-def _list(session: Session, home: Home) -> None:
-    projects = overview.list_projects(home)
+def _list(session: Session, store: ProjectStore) -> None:
+    projects = overview.list_projects(store)
     if session.out.as_json:
         rows = [
             {
@@ -102,9 +102,9 @@ def _list(session: Session, home: Home) -> None:
         session.out.line(f"{session.out.styled(BOLD, project.id)}  {session.out.styled(FAINT, marks)}")
 
 
-def _show(session: Session, home: Home, project_id: str) -> None:
-    documents = knowledge.list_documents(home, project_id)
-    main = instructions.get_main(home, project_id)
+def _show(session: Session, store: ProjectStore, project_id: str) -> None:
+    documents = knowledge.list_documents(store, project_id)
+    main = instructions.get_main(store, project_id)
     if session.out.as_json:
         files = [
             {
@@ -122,12 +122,12 @@ def _show(session: Session, home: Home, project_id: str) -> None:
         session.out.line(f"{session.out.styled(BOLD, one.filename)}  {session.out.styled(FAINT, one.metadata.title)}")
 
 
-def _status(session: Session, home: Home) -> None:
-    status = home.upstream.status()
+def _status(session: Session, store: ProjectStore) -> None:
+    status = store.upstream.status()
     if session.out.as_json:
         session.out.json(
             {
-                "storage_path": home.path,
+                "storage_path": store.path,
                 "has_changes": bool(status.uncommitted),
                 "current_branch": status.branch,
                 "last_commit": status.last_commit,
@@ -139,15 +139,15 @@ def _status(session: Session, home: Home) -> None:
         )
         return
     out = session.out
-    out.line(f"{out.styled(BOLD, home.path)}  {out.styled(FAINT, status.branch)}")
+    out.line(f"{out.styled(BOLD, store.path)}  {out.styled(FAINT, status.branch)}")
     out.line(out.styled("", f"Last commit: {status.last_commit}"))
     out.line(status.remote)
     for line in (*status.uncommitted, *(f"Rescued: {name}" for name in status.rescued)):
         out.line(out.styled("", line))
 
 
-def _plan(session: Session, home: Home) -> None:
-    status = home.upstream.status()
+def _plan(session: Session, store: ProjectStore) -> None:
+    status = store.upstream.status()
     if session.out.as_json:
         session.out.json({"would_commit": list(status.uncommitted), "remote_status": status.remote})
         return
@@ -157,8 +157,8 @@ def _plan(session: Session, home: Home) -> None:
         session.out.line(session.out.styled("", line))
 
 
-def _sync(session: Session, home: Home) -> None:
-    done = home.upstream.sync()
+def _sync(session: Session, store: ProjectStore) -> None:
+    done = store.upstream.sync()
     answer: dict[str, str | int | bool | None] = {
         "message": done.told,
         "files_committed": done.files,

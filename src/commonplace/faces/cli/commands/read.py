@@ -17,18 +17,18 @@ from commonplace.domain.documents import Document, Section
 from commonplace.domain.errors import ConfigError, KnowledgeError
 from commonplace.domain.json import Json
 from commonplace.domain.revisions import revision_of
-from commonplace.faces.cli.options import Page, alone
+from commonplace.faces.cli.options import PageArgument, exclusive
 from commonplace.faces.cli.output import FAINT, one_line
 from commonplace.faces.cli.pages import addressed, located
 from commonplace.faces.cli.session import Session
-from commonplace.services import reading
+from commonplace.services import reads
 from commonplace.services.collections import Collection, Collections
-from commonplace.services.reading import Passage
+from commonplace.services.reads import TextPassage
 
 
 def command(
     session: Session,
-    page: Page,
+    page: PageArgument,
     section: Annotated[str | None, typer.Option(metavar="HEADING", help='One section: "Set-up > Linux".')] = None,
     lines: Annotated[str | None, typer.Option(metavar="FROM-TO", help="Some lines, as in 10-40, 10- or 10.")] = None,
     at: Annotated[str, typer.Option(metavar="REV", help="As it was: a commit or revision, 7 digits or more.")] = "",
@@ -49,15 +49,15 @@ def command(
     a link, #Heading, #Heading#Sub or #^block behind it is a part of it. What is written is byte for byte what the file
     holds. --json also gives the revision that `write --revision` asks for.
     """
-    alone(**{"--section": section, "--lines": lines, "--outline": outline})
-    alone(**{"--lines": lines, "--at": at})
+    exclusive(**{"--section": section, "--lines": lines, "--outline": outline})
+    exclusive(**{"--lines": lines, "--at": at})
     span = _range(lines) if lines is not None else None
     with session.opened() as collections:
         collection, address, part = _named(collections, page, at)
         if outline:
-            _show_outline(session, collection, reading.document_at(collection, address, at))
+            _show_outline(session, collection, reads.document_at(collection, address, at))
         elif part and section is None and span is None:
-            _show(session, collection, reading.fragment(collection, address, part, at=at))
+            _show(session, collection, reads.fragment(collection, address, part, at=at))
         else:
             _show(session, collection, _passage(collection, address, at, section=section, span=span))
 
@@ -82,12 +82,12 @@ def _found(collections: Collections, page: str) -> tuple[Collection, Address]:
 
 def _passage(
     collection: Collection, address: Address, at: str, *, section: str | None, span: tuple[int, int] | None
-) -> Passage:
+) -> TextPassage:
     if section is not None:
-        return reading.section(collection, address, section, at=at)
+        return reads.section(collection, address, section, at=at)
     if span is not None:
-        return reading.lines(collection, address, *span)
-    return reading.whole(collection, address, at=at)
+        return reads.lines(collection, address, *span)
+    return reads.whole(collection, address, at=at)
 
 
 def _range(text: str) -> tuple[int, int]:
@@ -98,7 +98,7 @@ def _range(text: str) -> tuple[int, int]:
     return first, int(found[3]) if found[3] else 10**9 if found[2] else first
 
 
-def _show(session: Session, collection: Collection, passage: Passage) -> None:
+def _show(session: Session, collection: Collection, passage: TextPassage) -> None:
     document = passage.document
     if session.out.as_json:
         session.out.json(

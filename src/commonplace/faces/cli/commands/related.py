@@ -10,16 +10,16 @@ from typing import Annotated
 import typer
 
 from commonplace.domain.json import Json
-from commonplace.faces.cli.options import Page
+from commonplace.faces.cli.options import PageArgument
 from commonplace.faces.cli.output import BOLD, one_line
 from commonplace.faces.cli.pages import located, path_of, place_json
 from commonplace.faces.cli.session import Session
-from commonplace.services.relating import Related, related
+from commonplace.services.related_documents import RelatedDocument, related
 
 
 def command(
     session: Session,
-    page: Page,
+    page: PageArgument,
     *,
     limit: Annotated[int, typer.Option(metavar="N", min=1, max=25, help="How many pages at the most.")] = 5,
 ) -> None:
@@ -41,9 +41,9 @@ def command(
             path = path_of(collections, one.found.collection, one.found.record.address)
             mark = "  linked" if one.linked else ""
             session.out.line(f"{session.out.styled(BOLD, path)}  {one_line(one.found.record.title)}{mark}")
-        session.out.talk("" if near else "Nothing is near to it.")
+        session.out.message("" if near else "Nothing is near to it.")
 
 
-def _json(one: Related) -> Json:
+def _json(one: RelatedDocument) -> Json:
     place = place_json(one.found.collection, one.found.record)
     return {**place, "score": round(one.score, 4), "linked": one.linked}

@@ -11,10 +11,10 @@ from typing import Annotated
 import typer
 
 from commonplace.domain.cascade.concepts import concept_id
-from commonplace.domain.cascade.shapes import resolved_json
+from commonplace.domain.cascade.json_output import resolved_json
 from commonplace.domain.errors import NotFoundError
 from commonplace.faces.cli.failures import report
-from commonplace.faces.cli.options import Layered
+from commonplace.faces.cli.options import LayerOptions
 from commonplace.faces.cli.session import Session
 
 ABSENT = 1
@@ -25,7 +25,7 @@ def command(
     session: Session,
     *,
     concept: Annotated[str, typer.Option("--concept", metavar="ID", help="Its path without .md.")],
-    layers: Layered,
+    layers: LayerOptions,
 ) -> int:
     """Resolve one concept over its layers.
 

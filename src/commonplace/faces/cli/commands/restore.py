@@ -13,24 +13,24 @@ from typing import Annotated
 import typer
 
 from commonplace.domain.addresses import Address, parse_address, parse_document_address
-from commonplace.domain.changes import Kept, TrashItem, noting_kept
-from commonplace.domain.describing import moment_of
+from commonplace.domain.changes import RetainedCopy, TrashItem, recording_retained
 from commonplace.domain.errors import AlreadyExistsError, ConfigError, NotFoundError
 from commonplace.domain.json import Json
-from commonplace.faces.cli.options import MaybePage
+from commonplace.domain.records import iso_timestamp
+from commonplace.faces.cli.options import OptionalPageArgument
 from commonplace.faces.cli.output import BOLD, FAINT
 from commonplace.faces.cli.pages import addressed, path_of
 from commonplace.faces.cli.session import Session
-from commonplace.faces.kept import day, in_no_commit, kept_line, kept_list
+from commonplace.faces.retained import day, in_no_commit, retained_line, retained_list
 from commonplace.services import history
 from commonplace.services.collections import Collection, Collections
-from commonplace.services.history import Restored
-from commonplace.services.writing import Intent
+from commonplace.services.history import RestoreReport
+from commonplace.services.writes import WriteRequest
 
 
 def command(
     session: Session,
-    page: MaybePage = None,
+    page: OptionalPageArgument = None,
     at: Annotated[
         str, typer.Option(metavar="REV", help="A commit or revision, 7 digits or more; see log PAGE and restore.")
     ] = "",
@@ -61,9 +61,9 @@ def command(
         with session.opened_as_is() as collections:
             _list(session, collections)
         return
-    with session.opened_for_writing(commit=True) as collections, noting_kept() as kept:
+    with session.opened_for_writing(commit=True) as collections, recording_retained() as kept:
         collection, reference = collections.members[0], page.removeprefix("./")
-        item, intent = history.trashed(collection, reference, at), Intent(message=message)
+        item, intent = history.trashed(collection, reference, at), WriteRequest(message=message)
         if item is not None and not at and reference in (item.address.path, item.address.id):
             item = _unless_older(collection, item)
         if item is not None:
@@ -121,11 +121,11 @@ def _list(session: Session, collections: Collections) -> None:
         return
     for collection, item in found:
         path = path_of(collections, collection, item.address)
-        when = moment_of(int(item.when))[:16].replace("T", " ")
+        when = iso_timestamp(int(item.when))[:16].replace("T", " ")
         said = f"{item.revision[:10]}  {item.loss} {when}  {item.size:,} bytes  kept until {day(item.until)}"
         out.line(f"{out.styled(BOLD, path)}  {out.styled(FAINT, said)}")
     if not found:
-        out.talk("The trash is empty.")
+        out.message("The trash is empty.")
 
 
 def _item_json(collection: Collection, item: TrashItem) -> dict[str, Json]:
@@ -135,12 +135,14 @@ def _item_json(collection: Collection, item: TrashItem) -> dict[str, Json]:
         "revision": item.revision,
         "size": item.size,
         "loss": item.loss,
-        "when": moment_of(int(item.when)),
-        "until": moment_of(item.until),
+        "when": iso_timestamp(int(item.when)),
+        "until": iso_timestamp(item.until),
     }
 
 
-def _show(session: Session, collection: Collection, restored: Restored, source: str, kept: list[Kept]) -> None:
+def _show(
+    session: Session, collection: Collection, restored: RestoreReport, source: str, kept: list[RetainedCopy]
+) -> None:
     written, out = restored.written, session.out
     if out.as_json:
         out.json(
@@ -151,7 +153,7 @@ def _show(session: Session, collection: Collection, restored: Restored, source: 
                 "commit": written.commit,
                 "from": source,
                 "action": restored.action,
-                **({"kept": kept_list(kept)} if kept else {}),
+                **({"kept": retained_list(kept)} if kept else {}),
             }
         )
         return
@@ -161,4 +163,4 @@ def _show(session: Session, collection: Collection, restored: Restored, source: 
     verb = "Unchanged" if restored.action == "unchanged" else "Restored"
     out.line(f"{verb} {out.styled(BOLD, written.address.path)}  {out.styled(FAINT, marks)}")
     for one in kept:
-        out.line(out.styled("", kept_line(one)))
+        out.line(out.styled("", retained_line(one)))

@@ -15,28 +15,28 @@ from typing import Annotated, get_args
 import typer
 
 from commonplace.domain.json import Json
-from commonplace.domain.nearness import MODES, Mode
 from commonplace.domain.query import SearchQuery
-from commonplace.faces.cli.filters import Filters, Paging, SearchSort, newest_first
-from commonplace.faces.cli.highlighting import highlighter
+from commonplace.domain.similarity import SEARCH_MODES, SearchMode
+from commonplace.faces.cli.filters import FilterOptions, PagingOptions, SearchSort, newest_first
+from commonplace.faces.cli.highlighter import highlighter
 from commonplace.faces.cli.output import BOLD, FAINT, json_text, one_line, shown
 from commonplace.faces.cli.pages import path_of, place_json
 from commonplace.faces.cli.session import Session
-from commonplace.faces.cli.suggesting import unknown_values
-from commonplace.faces.cli.texts import read_text
+from commonplace.faces.cli.suggestions import unknown_values
+from commonplace.faces.cli.text_input import read_text
 from commonplace.services.collections import Collections
-from commonplace.services.evidence import CHARACTERS, Evidence, fitted, gather
+from commonplace.services.evidence import CHARACTERS_PER_TOKEN, EvidenceSection, fit, gather
 from commonplace.services.listing import Facet, facets
-from commonplace.services.searching import Answer, FoundHit, search
+from commonplace.services.searches import FoundHit, FoundHits, search
 
-MOST_VALUES = 12
+MAX_FACET_VALUES = 12
 """Values of a facet that a person is shown; JSON has all."""
-ECHO = 100
+MAX_QUERY_SHOWN = 100
 """Characters of a question that an answer within a budget repeats."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
+class RankingOptions:
     """How it is searched, and what comes first."""
 
     sort: Annotated[SearchSort, typer.Option(metavar="KEY", help=f"One of {', '.join(get_args(SearchSort))}.")] = (
@@ -50,16 +50,18 @@ class Asking:
     facets: Annotated[
         str, typer.Option(metavar="NAME,..", help="Also count all pages found by type, tags, folder, year or any key.")
     ] = ""
-    mode: Annotated[Mode, typer.Option(metavar="|".join(MODES), help="By words, by meaning, or by both.")] = "hybrid"
+    mode: Annotated[
+        SearchMode, typer.Option(metavar="|".join(SEARCH_MODES), help="By words, by meaning, or by both.")
+    ] = "hybrid"
 
 
 def command(
     session: Session,
     query: Annotated[list[str], typer.Argument(metavar="QUERY", hidden=True)],
-    filters: Filters,
-    paging: Paging,
+    filters: FilterOptions,
+    paging: PagingOptions,
     *,
-    asking: Asking,
+    asking: RankingOptions,
     reverse: Annotated[bool, typer.Option("--reverse", help="Turn the order round.")] = False,
 ) -> None:
     """Search pages by words and meaning, best first.
@@ -97,14 +99,14 @@ def command(
         _show(session, collections, asked, answer)
         _show_facets(session, divided)
         if answer.total:
-            session.out.talk(paging.more(len(answer.hits), answer.total))
+            session.out.message(paging.more(len(answer.hits), answer.total))
         else:
-            session.out.talk("Nothing found.")
+            session.out.message("Nothing found.")
             for hint in unknown_values(collections.members, asked.filter):
-                session.out.talk(hint)
+                session.out.message(hint)
 
 
-def _facets(collections: Collections, asked: SearchQuery, answer: Answer, asking: Asking) -> list[Facet]:
+def _facets(collections: Collections, asked: SearchQuery, answer: FoundHits, asking: RankingOptions) -> list[Facet]:
     """How all that was found divides, whatever part of it is shown."""
     names = list(dict.fromkeys(name.strip() for name in asking.facets.split(",") if name.strip()))
     if not names or not answer.total:
@@ -125,36 +127,36 @@ def _facets_json(divided: Sequence[Facet]) -> dict[str, Json]:
 def _show_facets(session: Session, divided: Sequence[Facet]) -> None:
     out = session.out
     for one in divided:
-        told = ", ".join(f"{one_line(value) or '(none)'} {count:,}" for value, count in one.values[:MOST_VALUES])
-        more = f", and {len(one.values) - MOST_VALUES:,} more" if len(one.values) > MOST_VALUES else ""
+        told = ", ".join(f"{one_line(value) or '(none)'} {count:,}" for value, count in one.values[:MAX_FACET_VALUES])
+        more = f", and {len(one.values) - MAX_FACET_VALUES:,} more" if len(one.values) > MAX_FACET_VALUES else ""
         out.line(f"{out.styled(BOLD, one.name)}: {told}{more}")
 
 
-def _show_sections(session: Session, collections: Collections, asked: SearchQuery, asking: Asking) -> None:
+def _show_sections(session: Session, collections: Collections, asked: SearchQuery, asking: RankingOptions) -> None:
     """The best sections, within so many tokens of what is printed."""
     found = gather(collections.members, asked, asking.mode)
-    answer: dict[str, Json] = {"query": asked.text[:ECHO], "total": len(found), "sections": []}
-    room = CHARACTERS * (asking.max_tokens or 0) - len(json_text(answer)) - 1
+    answer: dict[str, Json] = {"query": asked.text[:MAX_QUERY_SHOWN], "total": len(found), "sections": []}
+    room = CHARACTERS_PER_TOKEN * (asking.max_tokens or 0) - len(json_text(answer)) - 1
 
-    def text_of(one: Evidence, text: str) -> tuple[str, int]:
+    def text_of(one: EvidenceSection, text: str) -> tuple[str, int]:
         path = path_of(collections, one.collection, one.record.address)
         shown_as = f"{one_line(' > '.join((path, *one.path)))}\n{shown(text)}\n"
         return shown_as, len(shown_as) + 1
 
-    def row_of(one: Evidence, text: str) -> tuple[Json, int]:
+    def row_of(one: EvidenceSection, text: str) -> tuple[Json, int]:
         place = place_json(one.collection, one.record)
         row: dict[str, Json] = {**place, "heading": list(one.path), "anchor": one.anchor, "text": text}
         return row, len(json_text(row)) + 1
 
     if session.out.as_json:
-        session.out.json(answer | {"sections": fitted(found, asked.text, room, row_of)})
+        session.out.json(answer | {"sections": fit(found, asked.text, room, row_of)})
         return
-    for text in fitted(found, asked.text, CHARACTERS * (asking.max_tokens or 0), text_of):
+    for text in fit(found, asked.text, CHARACTERS_PER_TOKEN * (asking.max_tokens or 0), text_of):
         session.out.line(text)
-    session.out.talk("" if found else "Nothing found.")
+    session.out.message("" if found else "Nothing found.")
 
 
-def _show(session: Session, collections: Collections, asked: SearchQuery, answer: Answer) -> None:
+def _show(session: Session, collections: Collections, asked: SearchQuery, answer: FoundHits) -> None:
     out = session.out
     highlight = highlighter(out, asked.text)
     for found in answer.hits:
@@ -167,7 +169,7 @@ def _show(session: Session, collections: Collections, asked: SearchQuery, answer
                 out.line(f"    {highlight(section.snippet)}")
 
 
-def _json(asked: SearchQuery, answer: Answer) -> dict[str, Json]:
+def _json(asked: SearchQuery, answer: FoundHits) -> dict[str, Json]:
     return {
         "query": asked.text,
         "total": answer.total,

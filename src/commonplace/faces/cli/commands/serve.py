@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from commonplace.faces.cli.session import Hosting, Session
+from commonplace.faces.cli.session import HttpOptions, Session
 from commonplace.settings import Flags, about
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listening:
+class ServeOptions:
     """Where and what the server serves."""
 
     host: Annotated[str | None, typer.Option(metavar="ADDRESS", help=about("host"), show_default=False)] = None
@@ -58,7 +58,7 @@ def command(
     session: Session,
     paths: Annotated[list[str] | None, typer.Argument(metavar="PATH", hidden=True)] = None,
     *,
-    listening: Listening,
+    listening: ServeOptions,
 ) -> None:
     """Serve folders of Markdown over HTTP: the REST API at /api/v1, MCP at /mcp, /health and /metrics.
 
@@ -73,4 +73,4 @@ def command(
     given: Flags = {"kb": paths} if paths else {}
     settings = session.configured({**listening.flags(), **given})
     sse = "beside" if listening.sse else "off"
-    session.parts.host(settings, Hosting(sse=sse, anonymous=listening.allow_anonymous))
+    session.dependencies.serve_http(settings, HttpOptions(sse=sse, anonymous=listening.allow_anonymous))

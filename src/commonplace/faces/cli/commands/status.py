@@ -16,19 +16,19 @@ from commonplace.faces.cli.output import BOLD, FAINT, one_line
 from commonplace.faces.cli.session import Session
 from commonplace.services import history
 from commonplace.services.collections import Collection
-from commonplace.services.history import Standing
+from commonplace.services.history import CollectionState
 
-SHORT = 10
+SHORT_COMMIT = 10
 """Digits of a commit that are shown to people."""
-SHOWN = 10
+MAX_SHOWN_UNCOMMITTED = 10
 """Pages without a commit that are named to people."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Status:
+class _FolderStatus:
     """What is shown of one folder."""
 
-    standing: Standing
+    standing: CollectionState
     message: str
     uncommitted: Sequence[str]
     documents: int
@@ -53,12 +53,12 @@ def command(session: Session) -> None:
         _show(session, one)
 
 
-def _status(collection: Collection) -> _Status:
-    now = history.standing(collection)
+def _status(collection: Collection) -> _FolderStatus:
+    now = history.collection_state(collection)
     past = collection.store.history
     last = past.log(None, limit=1) if now.commit else []
     pending = past.uncommitted(collection.index.revisions()) if now.commit else ()
-    return _Status(
+    return _FolderStatus(
         now,
         last[0].message.partition("\n")[0] if last else "",
         sorted(address.path for address in pending),
@@ -67,7 +67,7 @@ def _status(collection: Collection) -> _Status:
     )
 
 
-def _json(one: _Status) -> dict[str, Json]:
+def _json(one: _FolderStatus) -> dict[str, Json]:
     return {
         "collection": one.standing.collection,
         "commit": one.standing.commit,
@@ -79,14 +79,14 @@ def _json(one: _Status) -> dict[str, Json]:
     }
 
 
-def _show(session: Session, one: _Status) -> None:
+def _show(session: Session, one: _FolderStatus) -> None:
     out, commit = session.out, one.standing.commit
-    git = f"commit {commit[:SHORT]} {out.styled(FAINT, one_line(one.message))}" if commit else "no commits"
+    git = f"commit {commit[:SHORT_COMMIT]} {out.styled(FAINT, one_line(one.message))}" if commit else "no commits"
     name = out.styled(BOLD, one_line(one.standing.collection))
     out.line(f"{name}: {git}; index generation {one.standing.generation}, {amount(one.documents, 'page')}")
-    for path in one.uncommitted[:SHOWN]:
+    for path in one.uncommitted[:MAX_SHOWN_UNCOMMITTED]:
         out.line(f"    not committed: {one_line(path)}")
-    if len(one.uncommitted) > SHOWN:
-        out.line(f"    and {len(one.uncommitted) - SHOWN:,} more")
+    if len(one.uncommitted) > MAX_SHOWN_UNCOMMITTED:
+        out.line(f"    and {len(one.uncommitted) - MAX_SHOWN_UNCOMMITTED:,} more")
     if one.read_only:
         out.line(f"    nothing can be committed: {one.read_only}")

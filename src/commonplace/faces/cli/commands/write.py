@@ -18,23 +18,23 @@ from typing import Annotated
 import typer
 
 from commonplace.domain.addresses import parse_document_address
-from commonplace.domain.changes import Kept, noting_kept
+from commonplace.domain.changes import RetainedCopy, recording_retained
 from commonplace.domain.errors import AlreadyExistsError, ConfigError, ConflictError
 from commonplace.domain.json import Json
 from commonplace.domain.query import Record
-from commonplace.domain.yamlblock.loading import load
-from commonplace.faces.cli.options import Page, alone, pair
+from commonplace.domain.yamlblock.loader import load
+from commonplace.faces.cli.options import PageArgument, exclusive, pair
 from commonplace.faces.cli.output import BOLD, FAINT
 from commonplace.faces.cli.session import Session
-from commonplace.faces.cli.texts import read_text
-from commonplace.faces.kept import in_no_commit, kept_lines, kept_list
-from commonplace.services import cataloguing, writing
+from commonplace.faces.cli.text_input import read_text
+from commonplace.faces.retained import in_no_commit, retained_lines, retained_list
+from commonplace.services import typed_entries, writes
 from commonplace.services.collections import Collection, record_of
-from commonplace.services.writing import Intent, Written
+from commonplace.services.writes import WriteReceipt, WriteRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class How:
+class EditOptions:
     """What is done to the page; without any of it its whole text is written."""
 
     append: Annotated[bool, typer.Option("--append", help="Add the text at the end.")] = False
@@ -53,7 +53,7 @@ class How:
     delete: Annotated[bool, typer.Option("--delete", help="Delete it.")] = False
 
     @property
-    def way(self) -> str:
+    def chosen_option(self) -> str:
         """The one option that was given, or "" for none.
 
         Raises:
@@ -67,12 +67,12 @@ class How:
             "--rename": self.rename is not None,
             "--delete": self.delete,
         }
-        alone(**given)
+        exclusive(**given)
         return next((option for option, is_given in given.items() if is_given), "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Consent:
+class CommitOptions:
     """What the writer knows and says of the write."""
 
     revision: Annotated[
@@ -86,18 +86,18 @@ class Consent:
     ] = False
 
 
-TAKES_TEXT = frozenset({"", "--append", "--section"})
-TAKES_AWAY = frozenset({"", "--section", "--delete"})
+NEEDS_TEXT = frozenset({"", "--append", "--section"})
+REMOVES_TEXT = frozenset({"", "--section", "--delete"})
 """Ways that take away text without naming it."""
 
 
 def command(
     session: Session,
-    page: Page,
+    page: PageArgument,
     file: Annotated[str | None, typer.Argument(metavar="FILE", hidden=True)] = None,
     *,
-    how: How,
-    consent: Consent,
+    how: EditOptions,
+    consent: CommitOptions,
 ) -> None:
     """Create a page, or change one without touching its other bytes.
 
@@ -115,22 +115,22 @@ def command(
     a Git repository each write is one commit. What takes away text without naming it (a whole page, a section, a
     deletion) needs --revision, or --force, which sends what no commit has to the trash for 30 days (see restore).
     """
-    way = how.way
-    if way not in TAKES_TEXT and file is not None:
+    way = how.chosen_option
+    if way not in NEEDS_TEXT and file is not None:
         raise ConfigError(f"{way} takes no FILE.", kind="option", hint="Leave it out.")
     if consent.dry_run and way not in {"--rename", "--delete"}:
         raise ConfigError(
             "--dry-run goes with --rename and --delete.", kind="option", hint="Only they concern several pages."
         )
-    text = read_text(file or "-", session.out) if way in TAKES_TEXT else b""
+    text = read_text(file or "-", session.out) if way in NEEDS_TEXT else b""
     unseen = "keep" if consent.force else "refuse"
-    intent = Intent(expected=consent.revision, message=consent.message, unseen=unseen)
+    intent = WriteRequest(expected=consent.revision, message=consent.message, unseen=unseen)
     with session.opened_for_writing(commit=not consent.no_commit) as collections:
         reference = page.removeprefix("./")
         collection = collections.members[0]
         record = record_of(collection.index, reference)
         if record is None and way == "" and not consent.revision:
-            written = writing.create(collection, parse_document_address(reference), text, intent)
+            written = writes.create(collection, parse_document_address(reference), text, intent)
             _show(session, collection, written, "created")
             return
         record = collections.locate(reference).record
@@ -138,29 +138,29 @@ def command(
         if consent.dry_run:
             _show_plan(session, collection, record, how)
             return
-        with noting_kept() as kept:
+        with recording_retained() as kept:
             written = _change(collection, record, how, (text, intent))
         _show(session, collection, written, _action(way, record, written), kept if how.delete else in_no_commit(kept))
 
 
-def _change(collection: Collection, record: Record, how: How, what: tuple[bytes, Intent]) -> Written:
+def _change(collection: Collection, record: Record, how: EditOptions, what: tuple[bytes, WriteRequest]) -> WriteReceipt:
     (text, intent), address = what, record.address
-    match how.way:
+    match how.chosen_option:
         case "--append":
-            written = writing.append(collection, address, text.decode(), intent)
+            written = writes.append(collection, address, text.decode(), intent)
         case "--section":
-            written = writing.edit_section(collection, address, how.section or "", text.decode(), intent)
+            written = writes.edit_section(collection, address, how.section or "", text.decode(), intent)
         case "--replace":
-            written = writing.replace_once(collection, address, *(how.replace or ("", "")), intent)
+            written = writes.replace_once(collection, address, *(how.replace or ("", "")), intent)
         case "--set":
             fields = dict(_field(given) for given in how.set_)
-            written = cataloguing.update_entry(collection, address, fields, intent=intent).written
+            written = typed_entries.update_entry(collection, address, fields, intent=intent).written
         case "--rename":
-            written = writing.rename(collection, address, parse_document_address(how.rename or ""), intent)
+            written = writes.rename(collection, address, parse_document_address(how.rename or ""), intent)
         case "--delete":
-            written = writing.delete(collection, address, intent)
+            written = writes.delete(collection, address, intent)
         case _:
-            written = writing.replace(collection, address, text, intent)
+            written = writes.replace(collection, address, text, intent)
     return written
 
 
@@ -173,9 +173,9 @@ def _field(given: str) -> tuple[str, Json]:
     return key, loaded.value["value"]
 
 
-def _require_seen(collection: Collection, record: Record, way: str, text: bytes, consent: Consent) -> None:
+def _require_seen(collection: Collection, record: Record, way: str, text: bytes, consent: CommitOptions) -> None:
     """Refuse to take text away that the writer does not say it has seen; the same text again takes none away."""
-    if way not in TAKES_AWAY or consent.revision or consent.force or consent.dry_run:
+    if way not in REMOVES_TEXT or consent.revision or consent.force or consent.dry_run:
         return
     if way or collection.store.read(record.address) != text:
         raise _unseen(record, way)
@@ -192,19 +192,19 @@ def _unseen(record: Record, way: str) -> ConflictError | AlreadyExistsError:
     )
 
 
-def _action(way: str, record: Record, written: Written) -> str:
+def _action(way: str, record: Record, written: WriteReceipt) -> str:
     if way in {"--rename", "--delete"}:
         return f"{way[2:]}d"
     return "unchanged" if written.revision == record.revision else "updated"
 
 
-def _show_plan(session: Session, collection: Collection, record: Record, how: How) -> None:
+def _show_plan(session: Session, collection: Collection, record: Record, how: EditOptions) -> None:
     out, deleted = session.out, how.delete
     new = record.address if deleted else parse_document_address(how.rename or "")
     if deleted:
         others = sorted({link.source.path for link in collection.index.links_to(record.address, sentences=False)})
     else:
-        others = [address.path for address in writing.rename_preview(collection, record.address, new)]
+        others = [address.path for address in writes.rename_preview(collection, record.address, new)]
     if out.as_json:
         out.json(
             {
@@ -224,7 +224,9 @@ def _show_plan(session: Session, collection: Collection, record: Record, how: Ho
         out.line(f"{'Would break' if deleted else 'Would rewrite'} links in {out.styled(BOLD, path)}")
 
 
-def _show(session: Session, collection: Collection, written: Written, action: str, kept: Sequence[Kept] = ()) -> None:
+def _show(
+    session: Session, collection: Collection, written: WriteReceipt, action: str, kept: Sequence[RetainedCopy] = ()
+) -> None:
     out = session.out
     look = partial(collection.index.record, written.address)
     record = written.answer_by.within(look, f"{written.address}: looking up its id")
@@ -238,7 +240,7 @@ def _show(session: Session, collection: Collection, written: Written, action: st
                 "commit": written.commit,
                 "action": action,
                 "updated": [address.path for address in written.updated],
-                **({"kept": kept_list(kept)} if kept else {}),
+                **({"kept": retained_list(kept)} if kept else {}),
             }
         )
         return
@@ -247,5 +249,5 @@ def _show(session: Session, collection: Collection, written: Written, action: st
     out.line(f"{action.capitalize()} {out.styled(BOLD, written.address.path)}  {out.styled(FAINT, '  '.join(marks))}")
     for address in written.updated:
         out.line(f"Rewrote links in {out.styled(BOLD, address.path)}")
-    for line in kept_lines(kept):
+    for line in retained_lines(kept):
         out.line(out.styled("", line))

@@ -11,7 +11,7 @@ from starlette.types import Message, Receive, Scope, Send
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.json import JsonObject
 from commonplace.faces.mcp.transports.messages import MessageError, check_message
-from commonplace.faces.replies import send_refusal
+from commonplace.faces.responses import send_error
 
 JSON = "application/json"
 NOT_FOUND, NO_METHOD, NOT_ACCEPTABLE, UNSUPPORTED = 404, 405, 406, 415
@@ -60,7 +60,7 @@ def in_json(send: Send) -> Send:
                 replaced = True
                 allowed = headers.get("allow", "")
                 more = (("allow", allowed),) if allowed else ()
-                await send_refusal(send, _error(status, allowed), status=status, headers=more)
+                await send_error(send, _error(status, allowed), status=status, headers=more)
         if not replaced:
             await send(message)
 

@@ -17,15 +17,15 @@ from starlette.types import Receive, Scope, Send
 
 from commonplace.domain.errors import ForbiddenError, InvalidInputError, NotFoundError
 from commonplace.faces.access.callers import Caller, caller_of
-from commonplace.faces.mcp.dialect import Tier
 from commonplace.faces.mcp.sdk import McpServer
+from commonplace.faces.mcp.toolset import Tier
 from commonplace.faces.mcp.transports.bodies import checked, in_json
-from commonplace.faces.replies import send_json, send_refusal
+from commonplace.faces.responses import send_error, send_json
 
 MAX_BODY = 16 * 1024 * 1024
 """Bytes of a message: an attachment of 10 MB as base64, and some."""
 MAX_SESSIONS = 1000
-IDLE = 30 * 60.0
+IDLE_SECONDS = 30 * 60.0
 """Seconds after which a session that nobody uses ends."""
 MESSAGES = "/messages"
 ENDLESS = "subscriptions/listen"
@@ -36,13 +36,13 @@ BuildServer = Callable[[str, Tier], McpServer]
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class ServedToolsets:
     """Which toolsets are served."""
 
     toolsets: Sequence[str]
     default: str
     build: BuildServer
-    usual_tier: Callable[[str], Tier]
+    default_tier: Callable[[str], Tier]
     """Of a toolset, where nobody chose one."""
     confined: frozenset[str]
     """Those that see nothing but the collections that a caller may see; a caller of some collections gets no other."""
@@ -72,11 +72,11 @@ class _Streams:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-class StreamableHttp:
+class StreamableHttpTransport:
     """`/mcp` and `/mcp/<toolset>`: one session manager for each toolset and tier, made when first asked for."""
 
-    def __init__(self, offer: Offer, prefix: str = "/mcp") -> None:
-        self._offer = offer
+    def __init__(self, offer: ServedToolsets, prefix: str = "/mcp") -> None:
+        self._served = offer
         self._prefix = prefix
         self._managers: dict[tuple[str, Tier], StreamableHTTPSessionManager] = {}
         self._streams = _Streams()
@@ -85,13 +85,13 @@ class StreamableHttp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        toolset = _toolset(self._offer, scope["path"], self._prefix)
+        toolset = _toolset(self._served, scope["path"], self._prefix)
         if toolset is None:
-            await send_refusal(send, _unknown(self._offer, self._prefix))
+            await send_error(send, _unknown(self._served, self._prefix))
             return
-        tier = _tier(self._offer, toolset, scope)
+        tier = _tier(self._served, toolset, scope)
         if tier is None:
-            await send_refusal(send, _not_confined(toolset))
+            await send_error(send, _not_confined(toolset))
             return
         send = in_json(send)
         if scope["method"] == "POST":
@@ -124,20 +124,20 @@ class StreamableHttp:
             if found is not None:
                 return found
             assert self._tasks is not None, "a request came before the lifespan"  # noqa: S101
-            server = self._offer.build(toolset, tier)
+            server = self._served.build(toolset, tier)
             manager = StreamableHTTPSessionManager(
-                server, max_request_body_size=MAX_BODY, max_sessions=MAX_SESSIONS, session_idle_timeout=IDLE
+                server, max_request_body_size=MAX_BODY, max_sessions=MAX_SESSIONS, session_idle_timeout=IDLE_SECONDS
             )
             await self._tasks.start(_run, manager)
             self._managers[toolset, tier] = manager
             return manager
 
 
-class Sse:
+class SseTransport:
     """The older transport: a stream at a path, and a path beside it to which messages are posted."""
 
-    def __init__(self, offer: Offer, prefix: str) -> None:
-        self._offer = offer
+    def __init__(self, offer: ServedToolsets, prefix: str) -> None:
+        self._served = offer
         self._prefix = prefix
         self._transport = SseServerTransport(prefix + MESSAGES, max_request_body_size=MAX_BODY)
         self._servers: dict[tuple[str, Tier], McpServer] = {}
@@ -150,12 +150,12 @@ class Sse:
             _identify(scope)
             await self._post(scope, receive, in_json(send))
             return
-        toolset = _toolset(self._offer, path, self._prefix)
+        toolset = _toolset(self._served, path, self._prefix)
         if toolset is None:
-            await send_refusal(send, _unknown(self._offer, self._prefix))
+            await send_error(send, _unknown(self._served, self._prefix))
         elif scope["method"] != "GET":
             error = InvalidInputError("This URL takes GET.", kind="method", hint="Post messages where the stream says.")
-            await send_refusal(send, error, status=405, headers=(("allow", "GET"),))
+            await send_error(send, error, status=405, headers=(("allow", "GET"),))
         else:
             await self._stream(toolset, scope, receive, send)
 
@@ -172,11 +172,11 @@ class Sse:
         self._streams.end()
 
     async def _stream(self, toolset: str, scope: Scope, receive: Receive, send: Send) -> None:
-        tier = _tier(self._offer, toolset, scope)
+        tier = _tier(self._served, toolset, scope)
         if tier is None:
-            await send_refusal(send, _not_confined(toolset))
+            await send_error(send, _not_confined(toolset))
             return
-        server = self._servers.get((toolset, tier)) or self._offer.build(toolset, tier)
+        server = self._servers.get((toolset, tier)) or self._served.build(toolset, tier)
         self._servers[toolset, tier] = server
         async with self._streams.member(send), self._transport.connect_sse(scope, receive, send) as (read, write):
             await server.run(read, write, server.create_initialization_options())
@@ -195,23 +195,23 @@ async def _run(
         await anyio.sleep_forever()
 
 
-def _toolset(offer: Offer, path: str, prefix: str) -> str | None:
+def _toolset(offer: ServedToolsets, path: str, prefix: str) -> str | None:
     name = path.removeprefix(prefix).strip("/") or offer.default
     return name if name in offer.toolsets else None
 
 
-def _unknown(offer: Offer, prefix: str) -> NotFoundError:
+def _unknown(offer: ServedToolsets, prefix: str) -> NotFoundError:
     return NotFoundError(
         "There is no such toolset.", kind="toolset", hint=f"There is {prefix} and {prefix}/{', '.join(offer.toolsets)}."
     )
 
 
-def _tier(offer: Offer, toolset: str, scope: Scope) -> Tier | None:
+def _tier(offer: ServedToolsets, toolset: str, scope: Scope) -> Tier | None:
     """The tier at which a toolset is served to the caller, None when it is not."""
     caller = _identify(scope)
     if caller.collections is not None and toolset not in offer.confined:
         return None
-    return offer.usual_tier(toolset) if caller.is_usual else caller.tier
+    return offer.default_tier(toolset) if caller.is_default else caller.tier
 
 
 def _identify(scope: Scope) -> Caller:

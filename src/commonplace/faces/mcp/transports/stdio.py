@@ -39,7 +39,7 @@ _LOWEST = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Lifetime:
+class StdioLifespan:
     """What is done around the serving itself."""
 
     start: Callable[[], None]
@@ -50,31 +50,31 @@ class Lifetime:
     returns when the first call has done its work."""
 
 
-def serve_stdio(server: McpServer, lifetime: Lifetime) -> None:
+def serve_stdio(server: McpServer, lifetime: StdioLifespan) -> None:
     """Serve one client on standard input and output until it closes its end, or a signal ends the process with 0."""
     anyio.run(_serve_stdio, server, lifetime)
 
 
-async def _serve_stdio(server: McpServer, lifetime: Lifetime) -> None:
+async def _serve_stdio(server: McpServer, lifetime: StdioLifespan) -> None:
     server.middleware.append(_StartAfterFirstAnswer(lifetime.start, server))
     with standard_streams() as (source, sink):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_stop_on_signal, lifetime.stop)
-            answers = _Answers(sink)
-            await server.run(_Messages(source, answers), answers, server.create_initialization_options())
+            answers = _MessageWriter(sink)
+            await server.run(_MessageReader(source, answers), answers, server.create_initialization_options())
             # While signals are still taken: a client that closes our input and soon sends one must not cut it short.
             await anyio.to_thread.run_sync(lifetime.stop)
             tasks.cancel_scope.cancel()
 
 
-class _Messages:
+class _MessageReader:
     """The messages that come: what the SDK reads from.
 
     A line that is no JSON-RPC message is answered, where the SDK would drop it without a word.
     """
 
-    def __init__(self, source: int, answers: _Answers) -> None:
-        self._lines = Lines(source)
+    def __init__(self, source: int, answers: _MessageWriter) -> None:
+        self._lines = LineReader(source)
         self._answers = answers
 
     async def receive(self) -> SessionMessage | Exception:
@@ -107,7 +107,7 @@ class _Messages:
         await self.aclose()
 
 
-class _Answers:
+class _MessageWriter:
     """The messages that go: what the SDK writes to, until nobody is left to read them."""
 
     def __init__(self, sink: int) -> None:
@@ -188,7 +188,7 @@ def standard_streams() -> Generator[tuple[int, int]]:
             os.close(descriptor)
 
 
-class Lines:
+class LineReader:
     """Lines without their ends, as they come; what stands behind the last end is a line too.
 
     The event loop is told once that the descriptor is waited for, not for every line.

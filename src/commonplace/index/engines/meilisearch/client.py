@@ -28,13 +28,13 @@ LARGE_BYTES = 100_000
 """For what is as large as a batch of documents."""
 TASK_SECONDS = 900.0
 """For one task of the server: a large batch on a busy machine takes minutes."""
-FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.25
+MIN_POLL_PAUSE, MAX_POLL_PAUSE = 0.005, 0.25
 """Seconds between two looks at a task."""
 
 _REFUSED = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 
 
-class Client:
+class MeilisearchClient:
     """A server and the key for it; safe from several threads.
 
     Args:
@@ -98,7 +98,7 @@ class Client:
         """
         number = task.get("taskUid")
         deadline = time.monotonic() + TASK_SECONDS
-        pause = FIRST_PAUSE
+        pause = MIN_POLL_PAUSE
         while True:
             answer = self.call("GET", f"/tasks/{number}")
             status = answer.get("status")
@@ -109,7 +109,7 @@ class Client:
             if time.monotonic() > deadline:
                 raise _failed(f"task {number} was not over after {TASK_SECONDS:.0f} s")
             time.sleep(pause)
-            pause = min(2 * pause, LONGEST_PAUSE)
+            pause = min(2 * pause, MAX_POLL_PAUSE)
 
     def close(self) -> None:
         """Close the connections."""
@@ -150,7 +150,7 @@ def items(value: Json) -> Sequence[Json]:
     return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
 
 
-def number(value: Json) -> int | None:
+def whole_number(value: Json) -> int | None:
     """A whole number, None for anything else."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 

@@ -7,13 +7,20 @@ from urllib.parse import quote
 
 from commonplace.domain.errors import NotFoundError, StorageError, UnauthenticatedError, UnavailableError
 from commonplace.domain.json import JsonObject
-from commonplace.domain.pages.asking import PageAnswer, PageHit, PageQuery, Rebuilt
+from commonplace.domain.pages.queries import PageAnswer, PageHit, PageQuery, RebuildReport
 from commonplace.domain.pages.space import Space
 from commonplace.domain.ports import Store
-from commonplace.index.engines.gathering import Gathering
-from commonplace.index.engines.meilisearch.building import build
-from commonplace.index.engines.meilisearch.client import Client, index_path, items, number
-from commonplace.index.engines.meilisearch.documents import SHOWN, document, filter_of, page_of, snippet_of, sort_of
+from commonplace.index.engines.meilisearch.client import MeilisearchClient, index_path, items, whole_number
+from commonplace.index.engines.meilisearch.index_builder import build
+from commonplace.index.engines.meilisearch.page_documents import (
+    RETRIEVED_ATTRIBUTES,
+    filter_of,
+    page_document,
+    page_from_hit,
+    snippet_of,
+    sort_of,
+)
+from commonplace.index.engines.page_reader import PageReader
 
 
 class MeilisearchEngine:
@@ -25,7 +32,7 @@ class MeilisearchEngine:
         space: What its space file says now.
     """
 
-    def __init__(self, client: Client, store: Store, space: Callable[[], Space]) -> None:
+    def __init__(self, client: MeilisearchClient, store: Store, space: Callable[[], Space]) -> None:
         self._client = client
         self._store = store
         self._space = space
@@ -49,28 +56,28 @@ class MeilisearchEngine:
         """How many documents the index has; keys that may only search are answered by a search."""
         try:
             answer = self._ask("GET", "stats")
-            found = number(answer.get("numberOfDocuments"))
+            found = whole_number(answer.get("numberOfDocuments"))
         except UnauthenticatedError:
             answer = self._ask("POST", "search", {"q": "", "hitsPerPage": 1, "attributesToRetrieve": ["id"]})
-            found = number(answer.get("totalHits"))
+            found = whole_number(answer.get("totalHits"))
         return found or 0
 
-    def rebuild(self, *, afresh: bool = False, dry_run: bool = False) -> Rebuilt:  # noqa: ARG002 - always afresh
+    def rebuild(self, *, afresh: bool = False, dry_run: bool = False) -> RebuildReport:  # noqa: ARG002 - always afresh
         """Build the index anew and swap it in."""
         space = self._space()
-        gathered = Gathering(self._store, space)
+        gathered = PageReader(self._store, space)
         if dry_run:
-            return Rebuilt(len(gathered.pages), gathered.unusable)
+            return RebuildReport(len(gathered.pages), gathered.unusable)
         count = 0
 
         def documents() -> Iterator[JsonObject]:
             nonlocal count
-            for whole in gathered.wholes():
+            for whole in gathered.texts():
                 count += 1
-                yield document(whole, space.key)
+                yield page_document(whole, space.key)
 
         build(self._client, space.index_name, documents())
-        return Rebuilt(count, gathered.unusable)
+        return RebuildReport(count, gathered.unusable)
 
     def search(self, query: PageQuery) -> PageAnswer:
         """The best pages."""
@@ -86,13 +93,13 @@ class MeilisearchEngine:
                 "hitsPerPage": query.limit,
                 "filter": filter_of(query.filter, self._space().key),
                 "sort": sort_of(query.sort),
-                "attributesToRetrieve": list(SHOWN),
+                "attributesToRetrieve": list(RETRIEVED_ATTRIBUTES),
                 "showMatchesPosition": True,
             },
         )
         hits = [hit for hit in items(answer.get("hits")) if isinstance(hit, Mapping)]
-        total = number(answer.get("totalHits")) or 0
-        return PageAnswer(tuple(PageHit(page_of(hit), snippet_of(hit)) for hit in hits), total)
+        total = whole_number(answer.get("totalHits")) or 0
+        return PageAnswer(tuple(PageHit(page_from_hit(hit), snippet_of(hit)) for hit in hits), total)
 
     def path_of(self, identifier: str) -> str | None:
         """Where the indexed page of this id lay; None also where the server cannot be asked."""

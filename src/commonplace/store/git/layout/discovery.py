@@ -23,7 +23,7 @@ _PREFIX = "gitdir:"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class DiscoveredRepository:
     """A repository that a folder belongs to."""
 
     gitdir: Path
@@ -31,7 +31,7 @@ class Found:
     """None when the folder is the repository itself, or lies in it."""
 
 
-def find_repository(folder: Path) -> Found | None:
+def find_repository(folder: Path) -> DiscoveredRepository | None:
     """The repository that a folder belongs to, found as Git does it: upwards, within one file system.
 
     `GIT_CEILING_DIRECTORIES` is heeded. libgit2's own search is not used: pygit2 1.21 miscounts references when there
@@ -79,7 +79,7 @@ def is_submodule(gitdir: Path) -> bool:
     return any(above.name == "modules" and _is_gitdir(above.parent) for above in gitdir.parents)
 
 
-def _found_from(folder: Path) -> Found | None:
+def _found_from(folder: Path) -> DiscoveredRepository | None:
     ceilings = {Path(text) for text in os.environ.get("GIT_CEILING_DIRECTORIES", "").split(os.pathsep) if text}
     device = folder.stat().st_dev
     for place in (folder, *folder.parents):
@@ -87,9 +87,9 @@ def _found_from(folder: Path) -> Found | None:
             return None
         gitdir = _gitdir_of(place)
         if gitdir is not None:
-            return Found(gitdir, place)
+            return DiscoveredRepository(gitdir, place)
         if _is_gitdir(place):
-            return Found(place, None)
+            return DiscoveredRepository(place, None)
     return None
 
 

@@ -14,8 +14,7 @@ from commonplace.domain.errors import GitError, InvalidInputError, NotFoundError
 from commonplace.domain.revisions import is_revision, revision_of
 from commonplace.store.disk.folder import Folder
 from commonplace.store.git.filters import stored_form
-from commonplace.store.git.past.trees import Trees
-from commonplace.store.git.past.walking import (
+from commonplace.store.git.past.revision_walk import (
     DocumentSpans,
     changed_paths,
     commit_value,
@@ -23,6 +22,7 @@ from commonplace.store.git.past.walking import (
     document_address,
     touched_between,
 )
+from commonplace.store.git.past.tree_diff import TreeDiff
 from commonplace.store.git.repository import GitRepository, guarded
 
 
@@ -106,7 +106,7 @@ class GitHistory:
         chosen = islice(commits_touching(self._repository, head, path, first), offset, offset + limit)
         if address is not None:
             return [commit_value(commit) for commit in chosen]
-        trees = Trees(self._repository)
+        trees = TreeDiff(self._repository)
         return [commit_value(commit, self._documents(trees, commit)) for commit in chosen]
 
     def read(self, address: Address, revision: str) -> bytes:
@@ -149,7 +149,7 @@ class GitHistory:
         head = self.head()
         if not head:
             return set(known)
-        trees, tree = Trees(self._repository), str(self._repository.commit(head).tree_id)
+        trees, tree = TreeDiff(self._repository), str(self._repository.commit(head).tree_id)
         return {
             address
             for address, revision in known.items()
@@ -161,7 +161,7 @@ class GitHistory:
         stored = self._current_as_stored(address) if blob else None
         return stored is not None and revision_of(stored) == blob
 
-    def _documents(self, trees: Trees, commit: pygit2.Commit) -> tuple[Address, ...]:
+    def _documents(self, trees: TreeDiff, commit: pygit2.Commit) -> tuple[Address, ...]:
         paths = changed_paths(trees, commit, os.fsencode(self._prefix.rstrip("/")))
         return tuple(sorted(address for path in paths if (address := document_address(path))))
 
@@ -197,7 +197,7 @@ class GitHistory:
     def _was(self, address: Address, blob: str) -> bool:
         """Whether a blob was this document at any time."""
         path = self._prefix + address.path
-        trees = Trees(self._repository)
+        trees = TreeDiff(self._repository)
         commits = commits_touching(self._repository, self.head(), path)
         return any(trees.at(str(commit.tree_id), os.fsencode(path)) == blob for commit in commits)
 

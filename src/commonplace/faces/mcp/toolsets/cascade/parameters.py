@@ -6,12 +6,12 @@ from typing import Annotated
 
 from pydantic import Field
 
-from commonplace.faces.mcp.dialect import Parameters
+from commonplace.faces.mcp.toolset import Parameters
 
 ConceptId = Annotated[str, Field(description="Path without .md, as search shows it: systems/auth-service")]
 
 
-class Search(Parameters):
+class SearchConcepts(Parameters):
     """Parameters of `search`."""
 
     query: Annotated[str, Field(description="Words or a question; not blank.")]

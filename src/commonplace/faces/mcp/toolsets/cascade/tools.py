@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from commonplace.domain.cascade.concepts import concept_id
-from commonplace.domain.cascade.shapes import raw_json, resolved_json
+from commonplace.domain.cascade.json_output import raw_json, resolved_json
 from commonplace.domain.errors import ConfigError, KnowledgeError
 from commonplace.domain.json import Json
-from commonplace.faces.mcp.dialect import Call, Shown
-from commonplace.faces.mcp.toolsets.cascade.parameters import GetLinks, ListConcepts, ReadFile, Search
-from commonplace.services.layering import links, searching
-from commonplace.services.layering.cascade import Cascade, Row
+from commonplace.faces.mcp.toolset import Call, ToolResult
+from commonplace.faces.mcp.toolsets.cascade.parameters import GetLinks, ListConcepts, ReadFile, SearchConcepts
+from commonplace.services.cascade import concept_links, concept_search
+from commonplace.services.cascade.cascade import Cascade, ConceptRow
 
 
-def search(call: Call, given: Search) -> Shown:
+def search(call: Call, arguments: SearchConcepts) -> ToolResult:
     """Concepts that answer a query, best first."""
-    entries = searching.search(_cascade(call), given.query, int(given.limit))
+    entries = concept_search.search(_cascade(call), arguments.query, int(arguments.limit))
     return [
         {
             "id": one.row.id,
@@ -27,32 +27,32 @@ def search(call: Call, given: Search) -> Shown:
     ]
 
 
-def read_file(call: Call, given: ReadFile) -> Shown:
+def read_file(call: Call, arguments: ReadFile) -> ToolResult:
     """A concept, resolved or as one layer has it."""
-    identifier = concept_id(given.concept_id)
-    if given.layer is not None:
-        return raw_json(_cascade(call).raw(identifier, given.layer), given.layer)
+    identifier = concept_id(arguments.concept_id)
+    if arguments.layer is not None:
+        return raw_json(_cascade(call).raw(identifier, arguments.layer), arguments.layer)
     return resolved_json(_cascade(call).resolve(identifier))
 
 
-def list_concepts(call: Call, given: ListConcepts) -> Shown:
+def list_concepts(call: Call, arguments: ListConcepts) -> ToolResult:
     """Every concept, or those of a type."""
     rows = _cascade(call).overview().rows.values()
-    return [_row(row) for row in rows if given.type is None or row.type == given.type]
+    return [_row(row) for row in rows if arguments.type is None or row.type == arguments.type]
 
 
-def get_links(call: Call, given: GetLinks) -> Shown:
+def get_links(call: Call, arguments: GetLinks) -> ToolResult:
     """Links of a concept, both ways."""
     cascade = _cascade(call)
-    resolved = cascade.resolve(concept_id(given.concept_id))
+    resolved = cascade.resolve(concept_id(arguments.concept_id))
     return {
         "source": {"id": resolved.id, "contributors": [one.layer for one in resolved.contributors]},
         "outgoing": [
             {"raw": one.raw, "target": one.target, "id": one.id, "layers": list(one.layers)}
-            for one in links.outgoing(cascade, resolved)
+            for one in concept_links.outgoing(cascade, resolved)
         ],
         "incoming": [
-            {"id": one.id, "layer": one.layer, "raw": one.raw} for one in links.incoming(cascade, resolved.id)
+            {"id": one.id, "layer": one.layer, "raw": one.raw} for one in concept_links.incoming(cascade, resolved.id)
         ],
     }
 
@@ -64,7 +64,7 @@ def show_error(error: KnowledgeError) -> str:
     return " ".join(filter(None, [str(error), near, error.hint]))
 
 
-def _row(row: Row) -> dict[str, Json]:
+def _row(row: ConceptRow) -> dict[str, Json]:
     return {"id": row.id, "type": row.type, "title": row.title, "layers": list(row.layers)}
 
 

@@ -11,21 +11,21 @@ from commonplace.domain.errors import GitError, InvalidInputError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.ports import Repository
 from commonplace.domain.schema import schema_problems
-from commonplace.faces.mcp.dialect import Call, Shown
+from commonplace.faces.mcp.toolset import Call, ToolResult
+from commonplace.faces.mcp.toolsets.kb.json_output import show_types
 from commonplace.faces.mcp.toolsets.kb.overview import show_collection
 from commonplace.faces.mcp.toolsets.kb.parameters import KbCommit, KbIndexSync, KbManage, KbPush
-from commonplace.faces.mcp.toolsets.kb.shapes import show_types
-from commonplace.services import declaring
-from commonplace.services.cataloguing import schema_of
+from commonplace.services import schema_changes
 from commonplace.services.collections import Collection
+from commonplace.services.typed_entries import current_schema
 
 T = TypeVar("T")
 
 
-def kb_index_sync(call: Call, given: KbIndexSync) -> Shown:
+def kb_index_sync(call: Call, arguments: KbIndexSync) -> ToolResult:
     """Compare every file with the index."""
-    chosen = call.services.collections.chosen(given.kb_name)
-    if given.background:
+    chosen = call.services.collections.select(arguments.kb_name)
+    if arguments.background:
         threading.Thread(target=_sync_all, args=(chosen,), name="sync", daemon=True).start()
         return {"submitted": True}
     reports = [collection.index.sync(call.progress) for collection in chosen]
@@ -37,26 +37,28 @@ def kb_index_sync(call: Call, given: KbIndexSync) -> Shown:
     }
 
 
-def kb_commit(call: Call, given: KbCommit) -> Shown:
+def kb_commit(call: Call, arguments: KbCommit) -> ToolResult:
     """Commit this base's files and nothing else."""
-    collection = call.services.collections.get(given.kb)
-    paths = None if given.paths is None else [parse_address(path) for path in given.paths]
-    receipt = _repository(collection).commit(paths, given.message, sign_off=given.sign_off, progress=call.progress)
+    collection = call.services.collections.get(arguments.kb)
+    paths = None if arguments.paths is None else [parse_address(path) for path in arguments.paths]
+    receipt = _repository(collection).commit(
+        paths, arguments.message, sign_off=arguments.sign_off, progress=call.progress
+    )
     files = sorted(address.path for address in {*receipt.revisions, *receipt.removed})
     return {
         "success": True,
         "commit_hash": receipt.commit,
         "files_changed": len(files),
         "files": files,
-        "message": given.message,
+        "message": arguments.message,
     }
 
 
-def kb_push(call: Call, given: KbPush) -> Shown:
+def kb_push(call: Call, arguments: KbPush) -> ToolResult:
     """Publish a branch."""
-    collection = call.services.collections.get(given.kb)
+    collection = call.services.collections.get(arguments.kb)
     call.progress(0, 1)
-    said = _repository(collection).push(given.remote, given.branch or "")
+    said = _repository(collection).push(arguments.remote, arguments.branch or "")
     call.progress(1, 1)
     return {"success": True, "message": said}
 
@@ -72,9 +74,9 @@ def _repository(collection: Collection) -> Repository:
     return repository
 
 
-def kb_manage(call: Call, given: KbManage) -> Shown:
+def kb_manage(call: Call, arguments: KbManage) -> ToolResult:
     """One of several actions on bases and their schema."""
-    return _ACTIONS[given.action](call, given)
+    return _ACTIONS[arguments.action](call, arguments)
 
 
 def _discover(call: Call, _: KbManage) -> JsonObject:
@@ -83,13 +85,13 @@ def _discover(call: Call, _: KbManage) -> JsonObject:
     return {"discovered": len(shown), "kbs": shown} | ({"presets": list(presets)} if presets else {})
 
 
-def _validate(call: Call, given: KbManage) -> JsonObject:
-    return _judged(_chosen(call, given))
+def _validate(call: Call, arguments: KbManage) -> JsonObject:
+    return _judged(_chosen(call, arguments))
 
 
-def _show_schema(call: Call, given: KbManage) -> JsonObject:
-    collection = _chosen(call, given)
-    schema = schema_of(collection)
+def _show_schema(call: Call, arguments: KbManage) -> JsonObject:
+    collection = _chosen(call, arguments)
+    schema = current_schema(collection)
     return {
         "kb_name": collection.name,
         "types": show_types(schema),
@@ -98,21 +100,21 @@ def _show_schema(call: Call, given: KbManage) -> JsonObject:
     }
 
 
-def _add_type(call: Call, given: KbManage) -> JsonObject:
-    collection, name = _chosen(call, given), _required(given.type_name, "type_name")
-    declaring.add_type(collection, name, _required(given.type_def, "type_def"))
+def _add_type(call: Call, arguments: KbManage) -> JsonObject:
+    collection, name = _chosen(call, arguments), _required(arguments.type_name, "type_name")
+    schema_changes.add_type(collection, name, _required(arguments.type_def, "type_def"))
     return {"added": True, "type_name": name, "kb_name": collection.name}
 
 
-def _remove_type(call: Call, given: KbManage) -> JsonObject:
-    collection, name = _chosen(call, given), _required(given.type_name, "type_name")
-    declaring.remove_type(collection, name)
+def _remove_type(call: Call, arguments: KbManage) -> JsonObject:
+    collection, name = _chosen(call, arguments), _required(arguments.type_name, "type_name")
+    schema_changes.remove_type(collection, name)
     return {"removed": True, "type_name": name, "kb_name": collection.name}
 
 
-def _set_schema(call: Call, given: KbManage) -> JsonObject:
-    collection = _chosen(call, given)
-    schema = declaring.set_schema(collection, _required(given.schema_, "schema"))
+def _set_schema(call: Call, arguments: KbManage) -> JsonObject:
+    collection = _chosen(call, arguments)
+    schema = schema_changes.set_schema(collection, _required(arguments.schema_, "schema"))
     declared = [one for one in schema.types.values() if one.declared is not None]
     return {"set": True, "kb_name": collection.name, "type_count": len(declared)}
 
@@ -128,18 +130,18 @@ _ACTIONS: Mapping[str, Callable[[Call, KbManage], JsonObject]] = {
 
 
 def _judged(collection: Collection) -> JsonObject:
-    schema = schema_of(collection)
+    schema = current_schema(collection)
     errors: list[Json] = [finding.message for finding in schema.findings]
     warnings: list[Json] = list(schema_problems(schema))
     return {"valid": not errors and not warnings, "errors": errors, "warnings": warnings, "types": list(schema.types)}
 
 
-def _chosen(call: Call, given: KbManage) -> Collection:
+def _chosen(call: Call, arguments: KbManage) -> Collection:
     """The named base; the only one needs no name."""
     members = call.services.collections.members
-    if given.kb_name is None and len(members) == 1:
+    if arguments.kb_name is None and len(members) == 1:
         return members[0]
-    return call.services.collections.get(_required(given.kb_name, "kb_name"))
+    return call.services.collections.get(_required(arguments.kb_name, "kb_name"))
 
 
 def _required(value: T | None, name: str) -> T:

@@ -6,14 +6,14 @@ import json
 from collections.abc import Sequence
 
 from commonplace.domain.json import Json
-from commonplace.domain.nearness import Mode
 from commonplace.domain.query import Filter, SearchQuery
-from commonplace.faces.mcp.dialect import Shown
-from commonplace.faces.mcp.toolsets.kb.shapes import entry_id
-from commonplace.services.collections import Collection, Found
-from commonplace.services.evidence import CHARACTERS, Evidence, fitted, gather
+from commonplace.domain.similarity import SearchMode
+from commonplace.faces.mcp.toolset import ToolResult
+from commonplace.faces.mcp.toolsets.kb.json_output import entry_id
+from commonplace.services.collections import Collection, FoundDocument
+from commonplace.services.evidence import CHARACTERS_PER_TOKEN, EvidenceSection, fit, gather
 
-ECHO = 100
+MAX_ECHOED_QUERY = 100
 """Characters of a question that such an answer repeats."""
 MARGIN = 24
 """Characters kept for the digits of counts."""
@@ -24,29 +24,35 @@ _KEPT = ("id", "kb_name", "entry_type", "title", "revision", "file_path")
 """What stays of an entry whose other fields alone are too much."""
 
 
-def search_within(collections: Sequence[Collection], query: SearchQuery, mode: Mode, tokens: int) -> Shown:
+def search_within(collections: Sequence[Collection], query: SearchQuery, mode: SearchMode, tokens: int) -> ToolResult:
     """The best sections of all entries, each with its headings, within so many tokens."""
     found = gather(collections, query, mode)
-    answer: dict[str, Json] = {"query": query.text[:ECHO], "count": 0, "total": 0, "has_more": False, "results": []}
-    room = CHARACTERS * tokens - size_of(answer) - MARGIN
-    rows = fitted(found, query.text, room, _shown)
+    answer: dict[str, Json] = {
+        "query": query.text[:MAX_ECHOED_QUERY],
+        "count": 0,
+        "total": 0,
+        "has_more": False,
+        "results": [],
+    }
+    room = CHARACTERS_PER_TOKEN * tokens - size_of(answer) - MARGIN
+    rows = fit(found, query.text, room, _shown)
     more = len(rows) < len(found)
     return answer | {"count": len(rows), "total": len(found), "has_more": more, "results": rows}
 
 
-def sections_within(found: Found, question: str, entry: dict[str, Json], tokens: int) -> dict[str, Json]:
+def sections_within(found: FoundDocument, question: str, entry: dict[str, Json], tokens: int) -> dict[str, Json]:
     """An entry with its best sections for a question instead of its body."""
     address = found.record.address
     query = SearchQuery(text=question, filter=Filter(prefix=address.path))
     best = [one for one in gather([found.collection], query, "hybrid") if one.record.address == address]
     slim: dict[str, Json] = {**{key: entry[key] for key in _KEPT}, "body": None}
-    room = CHARACTERS * tokens - size_of({"entry": {**slim, "sections": ()}}) - MARGIN
-    return slim | {"sections": fitted(best, question, room, _section)}
+    room = CHARACTERS_PER_TOKEN * tokens - size_of({"entry": {**slim, "sections": ()}}) - MARGIN
+    return slim | {"sections": fit(best, question, room, _section)}
 
 
 def entry_within(entry: dict[str, Json], tokens: int) -> dict[str, Json]:
     """An entry cut to so many tokens: its links, then its other fields, then its body, which says how to go on."""
-    room = CHARACTERS * tokens - len('{"entry":}')
+    room = CHARACTERS_PER_TOKEN * tokens - len('{"entry":}')
     if size_of(entry) <= room:
         return entry
     body = str(entry["body"])
@@ -83,7 +89,7 @@ def _with_fewer_links(entry: dict[str, Json], room: int) -> dict[str, Json]:
     return entry | lists | ({"links_truncated": True} if cut else {})
 
 
-def _shown(one: Evidence, text: str) -> tuple[Json, int]:
+def _shown(one: EvidenceSection, text: str) -> tuple[Json, int]:
     row: dict[str, Json] = {
         "id": entry_id(one.record),
         "kb_name": one.collection.name,
@@ -95,6 +101,6 @@ def _shown(one: Evidence, text: str) -> tuple[Json, int]:
     return row, size_of(row) + 1
 
 
-def _section(one: Evidence, text: str) -> tuple[Json, int]:
+def _section(one: EvidenceSection, text: str) -> tuple[Json, int]:
     row: dict[str, Json] = {"section": " > ".join(one.path) or None, "anchor": one.anchor or None, "text": text}
     return row, size_of(row) + 1

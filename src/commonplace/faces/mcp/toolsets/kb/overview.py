@@ -9,7 +9,8 @@ from commonplace.domain.documents import Severity
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.links import RELATIONS
 from commonplace.domain.query import ListQuery
-from commonplace.faces.mcp.dialect import Call, Shown
+from commonplace.faces.mcp.toolset import Call, ToolResult
+from commonplace.faces.mcp.toolsets.kb.json_output import selected, show_issue, show_row, show_types, slice_of
 from commonplace.faces.mcp.toolsets.kb.parameters import (
     KbList,
     KbOrient,
@@ -19,33 +20,32 @@ from commonplace.faces.mcp.toolsets.kb.parameters import (
     KbStats,
     KbTags,
 )
-from commonplace.faces.mcp.toolsets.kb.shapes import page_of, selected, show_issue, show_row, show_types
-from commonplace.services import assessing, listing, quality
-from commonplace.services.assessing import Coverage
-from commonplace.services.cataloguing import schema_of
+from commonplace.services import assessments, listing, quality
+from commonplace.services.assessments import Coverage
 from commonplace.services.collections import Collection
-from commonplace.services.extending import DEFAULT_TYPE
+from commonplace.services.extensions import DEFAULT_TYPE
 from commonplace.services.quality import Issue
+from commonplace.services.typed_entries import current_schema
 
 TOP_TAGS = 10
 """How many tags an orientation names."""
 
 
-def kb_list(call: Call, _: KbList) -> Shown:
+def kb_list(call: Call, _: KbList) -> ToolResult:
     """Every knowledge base."""
     return {"knowledge_bases": [show_collection(collection) for collection in call.services.collections]}
 
 
-def kb_tags(call: Call, given: KbTags) -> Shown:
+def kb_tags(call: Call, arguments: KbTags) -> ToolResult:
     """Tags with their counts, flat or as a tree."""
-    counts = listing.list_tags(call.services.collections.chosen(given.kb_name), prefix=given.prefix or "")
-    if given.tree:
+    counts = listing.list_tags(call.services.collections.select(arguments.kb_name), prefix=arguments.prefix or "")
+    if arguments.tree:
         return {"tree": _tree(counts)}
-    page, more = page_of(counts, given.offset, given.limit)
+    page, more = slice_of(counts, arguments.offset, arguments.limit)
     return {"tag_count": len(counts), "has_more": more, "tags": [{"tag": tag, "count": count} for tag, count in page]}
 
 
-def kb_stats(call: Call, _: KbStats) -> Shown:
+def kb_stats(call: Call, _: KbStats) -> ToolResult:
     """Totals."""
     kbs: dict[str, Json] = {}
     types: Counter[str] = Counter()
@@ -71,10 +71,10 @@ def kb_stats(call: Call, _: KbStats) -> Shown:
     }
 
 
-def kb_schema(call: Call, given: KbSchema) -> Shown:
+def kb_schema(call: Call, arguments: KbSchema) -> ToolResult:
     """What a base declares."""
-    collection = call.services.collections.get(given.kb_name)
-    schema = schema_of(collection)
+    collection = call.services.collections.get(arguments.kb_name)
+    schema = current_schema(collection)
     shown: dict[str, Json] = {"types": show_types(schema), "guidelines": schema.guidelines or {}}
     if schema.goals:
         shown["goals"] = schema.goals
@@ -87,14 +87,14 @@ def kb_schema(call: Call, given: KbSchema) -> Shown:
     return shown
 
 
-def kb_orient(call: Call, given: KbOrient) -> Shown:
+def kb_orient(call: Call, arguments: KbOrient) -> ToolResult:
     """All that an agent needs to begin."""
-    collection = call.services.collections.get(given.kb_name)
-    schema = schema_of(collection)
+    collection = call.services.collections.get(arguments.kb_name)
+    schema = current_schema(collection)
     counts = collection.index.counts()
     recent = listing.list_documents(
-        (collection,), ListQuery(sort="updated", descending=True, limit=max(1, given.recent_limit))
-    ).found[: given.recent_limit]
+        (collection,), ListQuery(sort="updated", descending=True, limit=max(1, arguments.recent_limit))
+    ).found[: arguments.recent_limit]
     tags = listing.list_tags((collection,))[:TOP_TAGS]
     return {
         "kb": collection.name,
@@ -111,28 +111,28 @@ def kb_orient(call: Call, given: KbOrient) -> Shown:
     }
 
 
-def kb_qa_validate(call: Call, given: KbQaValidate) -> Shown:
+def kb_qa_validate(call: Call, arguments: KbQaValidate) -> ToolResult:
     """What is wrong, gravest first."""
     collections = call.services.collections
-    if given.entry_id:
-        found = collections.locate(given.entry_id, given.kb_name)
+    if arguments.entry_id:
+        found = collections.locate(arguments.entry_id, arguments.kb_name)
         issues = quality.check_entry(collections, found.collection, found.record)
     else:
-        issues = _all_issues(call, collections.chosen(given.kb_name))
-    kept = quality.at_least(issues, Severity(given.severity))
+        issues = _all_issues(call, collections.select(arguments.kb_name))
+    kept = quality.at_least(issues, Severity(arguments.severity))
     return {
-        "issues": [show_issue(issue) for issue in kept[: given.limit]],
+        "issues": [show_issue(issue) for issue in kept[: arguments.limit]],
         "count": len(kept),
-        "truncated": len(kept) > given.limit,
+        "truncated": len(kept) > arguments.limit,
     }
 
 
-def kb_qa_status(call: Call, given: KbQaStatus) -> Shown:
+def kb_qa_status(call: Call, arguments: KbQaStatus) -> ToolResult:
     """How many issues, by severity and rule, and how much was assessed."""
-    chosen = call.services.collections.chosen(given.kb_name)
+    chosen = call.services.collections.select(arguments.kb_name)
     issues = _all_issues(call, chosen)
     severities = Counter(issue.severity.value for issue in issues)
-    covered = [assessing.coverage(collection) for collection in chosen]
+    covered = [assessments.coverage(collection) for collection in chosen]
     shown: dict[str, Json] = {
         "total_entries": sum(collection.index.counts().documents for collection in chosen),
         "total_issues": len(issues),
@@ -150,13 +150,13 @@ def _show_coverage(covered: Sequence[Coverage]) -> JsonObject:
         "assessed": assessed,
         "unassessed": total - assessed,
         "coverage_pct": round(100 * assessed / total, 1) if total else 0.0,
-        "by_status": {status: sum(one.by_status[status] for one in covered) for status in assessing.STATUSES},
+        "by_status": {status: sum(one.by_status[status] for one in covered) for status in assessments.STATUSES},
     }
 
 
 def show_collection(collection: Collection) -> JsonObject:
     """A base as lists name it; the path is its folder's name."""
-    schema = schema_of(collection)
+    schema = current_schema(collection)
     return {
         "name": collection.name,
         "type": schema.kb_type or "generic",

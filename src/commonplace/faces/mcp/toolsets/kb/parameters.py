@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, WithJsonSchema
 
-from commonplace.faces.mcp.dialect import Parameters
+from commonplace.faces.mcp.toolset import Parameters
 
 Values = Annotated[dict[str, JsonValue], WithJsonSchema({"type": "object"})]
 Limit = Annotated[int, Field(ge=1, le=200)]
@@ -150,7 +150,7 @@ class KbQaStatus(Parameters):
     kb_name: str | None = None
 
 
-class EntryGiven(Parameters):
+class NewEntryArguments(Parameters):
     """A new entry, as kb_create and each item of kb_bulk_create give it."""
 
     entry_type: str
@@ -164,7 +164,7 @@ class EntryGiven(Parameters):
     metadata: Values | None = None
 
 
-class KbCreate(EntryGiven):
+class KbCreate(NewEntryArguments):
     """Arguments of kb_create."""
 
     kb_name: str

@@ -7,28 +7,28 @@ from datetime import UTC, datetime, timedelta
 
 from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.domain.query import Filter, ListQuery, SearchQuery
-from commonplace.faces.mcp.dialect import Call
-from commonplace.faces.mcp.toolsets.kb.shapes import body_of, entry_id
-from commonplace.services import linking, listing, searching
-from commonplace.services.collections import Found
+from commonplace.faces.mcp.toolset import Call
+from commonplace.faces.mcp.toolsets.kb.json_output import body_of, entry_id
+from commonplace.services import links, listing, searches
+from commonplace.services.collections import FoundDocument
 
 MAX_DAYS = 3650
 RESEARCHED = 5
 """Entries that a research prompt holds."""
 BRIEFED = 20
 """Entries that a briefing holds."""
-MAX_BODY = 8000
+MAX_BODY_CHARS = 8000
 """Characters of one entry's body in a prompt."""
 MAX_EXCERPT = 600
 """Characters of an entry's body where many entries are shown."""
 
 
-def research_topic(call: Call, given: Mapping[str, str]) -> str:
+def research_topic(call: Call, arguments: Mapping[str, str]) -> str:
     """What the bases hold on a topic."""
-    topic = given["topic"].strip()
+    topic = arguments["topic"].strip()
     query = SearchQuery(text=topic, limit=RESEARCHED)
-    hits = searching.search(call.services.collections.members, query).hits
-    shown = [_shown(call, Found(hit.collection, hit.hit.record), MAX_BODY) for hit in hits]
+    hits = searches.search(call.services.collections.members, query).hits
+    shown = [_shown(call, FoundDocument(hit.collection, hit.hit.record), MAX_BODY_CHARS) for hit in hits]
     instruction = (
         f"Research the topic {topic!r} in the knowledge bases. Say what is known, citing entries by id; where entries "
         "disagree, say so; name what is missing and which entries should be written."
@@ -36,16 +36,16 @@ def research_topic(call: Call, given: Mapping[str, str]) -> str:
     return _joined(instruction, shown or ["No entry matches the topic."])
 
 
-def summarize_entry(call: Call, given: Mapping[str, str]) -> str:
+def summarize_entry(call: Call, arguments: Mapping[str, str]) -> str:
     """One entry to summarise."""
-    shown = _named(call, given["entry_id"], given.get("kb_name"))
+    shown = _named(call, arguments["entry_id"], arguments.get("kb_name"))
     instruction = "Summarise this entry: its main points, the facts and dates it rests on, and how it links to others."
     return _joined(instruction, [shown])
 
 
-def find_connections(call: Call, given: Mapping[str, str]) -> str:
+def find_connections(call: Call, arguments: Mapping[str, str]) -> str:
     """Two entries to relate."""
-    shown = [_named(call, given[name], None) for name in ("entry_a", "entry_b")]
+    shown = [_named(call, arguments[name], None) for name in ("entry_a", "entry_b")]
     instruction = (
         "Find how these two entries are connected: links between them, entries that both link to, shared tags, dates "
         "and subjects. Propose a typed link for each connection that deserves one, with a reason."
@@ -53,9 +53,9 @@ def find_connections(call: Call, given: Mapping[str, str]) -> str:
     return _joined(instruction, shown)
 
 
-def daily_briefing(call: Call, given: Mapping[str, str]) -> str:
+def daily_briefing(call: Call, arguments: Mapping[str, str]) -> str:
     """What changed in the last days."""
-    days = _days(given.get("days", "7"))
+    days = _days(arguments.get("days", "7"))
     since = (datetime.now(UTC) - timedelta(days=days)).date().isoformat()
     query = ListQuery(filter=Filter(updated_from=since), sort="updated", descending=True, limit=BRIEFED)
     page = listing.list_documents(call.services.collections.members, query)
@@ -70,7 +70,7 @@ def daily_briefing(call: Call, given: Mapping[str, str]) -> str:
 def complete_entry(call: Call, typed: str, others: Mapping[str, str]) -> Sequence[str]:
     """Ids of entries that hold what is typed, those that begin with it first."""
     wanted = typed.casefold()
-    chosen = call.services.collections.chosen(others.get("kb_name"))
+    chosen = call.services.collections.select(others.get("kb_name"))
     found = [
         record.id
         for collection in chosen
@@ -98,23 +98,23 @@ def complete_days(_call: Call, typed: str, _: Mapping[str, str]) -> Sequence[str
 
 def _named(call: Call, reference: str, name: str | None) -> str:
     try:
-        return _shown(call, call.services.collections.locate(reference.strip(), name or None), MAX_BODY)
+        return _shown(call, call.services.collections.locate(reference.strip(), name or None), MAX_BODY_CHARS)
     except NotFoundError as error:
         nearest = error.context.get("nearest")
         near = f" Nearest ids: {', '.join(nearest)}." if isinstance(nearest, list) and nearest else ""
         return f"(There is no entry {reference!r}.{near})"
 
 
-def _shown(call: Call, found: Found, limit: int) -> str:
+def _shown(call: Call, found: FoundDocument, limit: int) -> str:
     record = found.record
     document = found.collection.index.document(record.address)
     body = body_of(document).strip()
     cut = f"{body[:limit]}\n[cut: {len(body)} characters; kb_get has all]" if len(body) > limit else body
-    out = linking.distinct(linking.outgoing(call.services.collections, found.collection, record.address))
-    links = ", ".join(entry_id(one.found.record) for one in out if one.found)
+    out = links.distinct(links.outgoing(call.services.collections, found.collection, record.address))
+    joined = ", ".join(entry_id(one.found.record) for one in out if one.found)
     head = f"## {record.title}\nid: {record.id} | kb: {found.collection.name} | type: {record.type or 'note'}"
     tags = f" | tags: {', '.join(record.tags)}" if record.tags else ""
-    return f"{head}{tags}\n" + (f"links to: {links}\n" if links else "") + f"\n{cut}"
+    return f"{head}{tags}\n" + (f"links to: {joined}\n" if joined else "") + f"\n{cut}"
 
 
 def _joined(instruction: str, entries: Sequence[str]) -> str:

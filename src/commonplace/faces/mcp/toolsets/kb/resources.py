@@ -15,16 +15,16 @@ from commonplace.domain.errors import InvalidInputError, NotFoundError, StorageE
 from commonplace.domain.json import Json
 from commonplace.domain.query import Filter, ListQuery
 from commonplace.domain.revisions import revision_of
-from commonplace.faces.mcp.dialect import Call, Content, Followed, Resource
+from commonplace.faces.mcp.toolset import Call, Resource, ResourceContents, ResourceSource
 from commonplace.faces.mcp.toolsets.kb.entries import remember, whole_entry
+from commonplace.faces.mcp.toolsets.kb.json_output import file_uri, show_row, types_matching
 from commonplace.faces.mcp.toolsets.kb.overview import show_collection
-from commonplace.faces.mcp.toolsets.kb.shapes import file_uri, show_row, types_meant
 from commonplace.faces.mcp.toolsets.kb.uris import JSON_TYPE, SCHEMES
 from commonplace.services import listing
-from commonplace.services.collections import Found
-from commonplace.services.extending import DEFAULT_TYPE
+from commonplace.services.collections import FoundDocument
+from commonplace.services.extensions import DEFAULT_TYPE
 
-MOST_LISTED = 600_000
+MAX_LISTED_RESOURCES = 600_000
 """Bytes of the entries in one resource: clients refuse a message of 1 MB over HTTP, and within one they are quoted."""
 
 
@@ -50,7 +50,7 @@ def list_resources(call: Call, offset: int, limit: int) -> tuple[Sequence[Resour
     return shown, offset + len(shown) < total
 
 
-def read_resource(call: Call, uri: str) -> Content:
+def read_resource(call: Call, uri: str) -> ResourceContents:
     """What a URI of either scheme holds."""
     scheme, separator, rest = uri.partition("://")
     if scheme not in SCHEMES or not separator:
@@ -64,7 +64,7 @@ def read_resource(call: Call, uri: str) -> Content:
         case ["kbs", name, "tags", tag]:
             return _rows(call, unquote(name), Filter(tags=(unquote(tag),)))
         case ["kbs", name, "types", kind]:
-            return _rows(call, unquote(name), Filter(types=types_meant(unquote(kind))))
+            return _rows(call, unquote(name), Filter(types=types_matching(unquote(kind))))
         case ["kbs", name, "files", *parts] if parts:
             return _file(call, unquote(name), unquote("/".join(parts)))
         case ["kbs", name, "entries", *parts] if parts:
@@ -73,10 +73,10 @@ def read_resource(call: Call, uri: str) -> Content:
             shown = _entry(call, unquote("/".join(parts)), None)
         case _:
             raise NotFoundError(f"There is no resource {uri[:200]!r}.", kind="resource")
-    return Content(json.dumps(shown, ensure_ascii=False), JSON_TYPE)
+    return ResourceContents(json.dumps(shown, ensure_ascii=False), JSON_TYPE)
 
 
-def stands_for(call: Call, uri: str) -> Followed | None:
+def source_of(call: Call, uri: str) -> ResourceSource | None:
     """What a URI's resource is made of."""
     scheme, _, rest = uri.partition("://")
     try:
@@ -85,28 +85,28 @@ def stands_for(call: Call, uri: str) -> Followed | None:
         return None
 
 
-def _made_of(call: Call, parts: Sequence[str]) -> Followed | None:
+def _made_of(call: Call, parts: Sequence[str]) -> ResourceSource | None:
     collections = call.services.collections
     match parts:
         case ["kbs"]:
-            return Followed()
+            return ResourceSource()
         case ["kbs", name, "entries"] | ["kbs", name, "tags" | "types", _]:
-            return Followed(collections.get(name).name)
+            return ResourceSource(collections.get(name).name)
         case ["kbs", name, "files", *path] if path:
-            return Followed(collections.get(name).name, parse_address("/".join(path)))
+            return ResourceSource(collections.get(name).name, parse_address("/".join(path)))
         case ["kbs", name, "entries", *reference] if reference:
             found = collections.locate("/".join(reference), name)
         case ["entries", *reference] if reference:
             found = collections.locate("/".join(reference))
         case _:
             return None
-    return Followed(found.collection.name, found.record.address)
+    return ResourceSource(found.collection.name, found.record.address)
 
 
 def complete_path(call: Call, typed: str, others: Mapping[str, str]) -> Sequence[str]:
     """Paths of documents that hold what is typed, those that begin with it first."""
     wanted = typed.casefold()
-    chosen = call.services.collections.chosen(others.get("name"))
+    chosen = call.services.collections.select(others.get("name"))
     paths = {address.path for collection in chosen for address in collection.index.revisions()}
     found = [path for path in paths if wanted in path.casefold()]
     return sorted(found, key=lambda path: (not path.casefold().startswith(wanted), path))
@@ -114,19 +114,19 @@ def complete_path(call: Call, typed: str, others: Mapping[str, str]) -> Sequence
 
 def complete_tag(call: Call, typed: str, others: Mapping[str, str]) -> Sequence[str]:
     """Tags of a base, commonest first."""
-    return [tag for tag, _ in listing.list_tags(call.services.collections.chosen(others.get("name")), prefix=typed)]
+    return [tag for tag, _ in listing.list_tags(call.services.collections.select(others.get("name")), prefix=typed)]
 
 
 def complete_type(call: Call, typed: str, others: Mapping[str, str]) -> Sequence[str]:
     """Types of a base's entries, commonest first."""
     counts: Counter[str] = Counter()
-    for collection in call.services.collections.chosen(others.get("name")):
+    for collection in call.services.collections.select(others.get("name")):
         for name, count in collection.index.counts().types:
             counts[name or DEFAULT_TYPE] += count
     return [name for name, _ in counts.most_common() if name.casefold().startswith(typed.casefold())]
 
 
-def _file(call: Call, name: str, path: str) -> Content:
+def _file(call: Call, name: str, path: str) -> ResourceContents:
     try:
         address = parse_address(path)
     except InvalidInputError as error:
@@ -138,12 +138,12 @@ def _file(call: Call, name: str, path: str) -> Content:
     if call.session is not None:
         call.session.show(collection.name, address.path, revision_of(raw), raw)
     try:
-        return Content(raw.decode())
+        return ResourceContents(raw.decode())
     except UnicodeDecodeError:
-        return Content(raw)
+        return ResourceContents(raw)
 
 
-def _rows(call: Call, name: str, kept: Filter) -> Content:
+def _rows(call: Call, name: str, kept: Filter) -> ResourceContents:
     """The entries that a filter keeps, in the order of `kb_list_entries`, as many as a resource may hold.
 
     Each is written down when it is met: thousands of them as objects would take five times the room.
@@ -151,9 +151,9 @@ def _rows(call: Call, name: str, kept: Filter) -> Content:
     query = ListQuery(filter=kept, sort="title")
     collection = call.services.collections.get(name)
     rows: list[str] = []
-    left = MOST_LISTED
+    left = MAX_LISTED_RESOURCES
     for record in listing.every_document(collection, query):
-        row = json.dumps(show_row(Found(collection, record)), ensure_ascii=False)
+        row = json.dumps(show_row(FoundDocument(collection, record)), ensure_ascii=False)
         left -= len(row.encode("utf-8", "surrogatepass"))
         if left < 0:
             break
@@ -163,7 +163,7 @@ def _rows(call: Call, name: str, kept: Filter) -> Content:
     if len(rows) < total:
         shown |= {"has_more": True, "suggestion": f"Call kb_list_entries with offset {len(rows)} for the rest."}
     about = json.dumps(shown, ensure_ascii=False).removesuffix("}")
-    return Content(f'{about}, "entries": [{", ".join(rows)}]}}', JSON_TYPE)
+    return ResourceContents(f'{about}, "entries": [{", ".join(rows)}]}}', JSON_TYPE)
 
 
 def _entry(call: Call, reference: str, name: str | None) -> Json:
@@ -174,7 +174,7 @@ def _entry(call: Call, reference: str, name: str | None) -> Json:
     return {"entry": entry}
 
 
-def _resource(found: Found) -> Resource:
+def _resource(found: FoundDocument) -> Resource:
     record = found.record
     try:
         stat = found.collection.store.stat(record.address)

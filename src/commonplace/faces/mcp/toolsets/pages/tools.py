@@ -5,39 +5,39 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from commonplace.domain.describing import moment_of
 from commonplace.domain.errors import Code, InvalidInputError, KnowledgeError
 from commonplace.domain.json import Json
-from commonplace.domain.pages.asking import PageFilter, PageHit, PageQuery, Times
 from commonplace.domain.pages.page import Page
-from commonplace.faces.mcp.dialect import Call, Shown
-from commonplace.faces.mcp.toolsets.pages.parameters import ReadPage, Search
+from commonplace.domain.pages.queries import PageFilter, PageHit, PageQuery, TimeFilters
+from commonplace.domain.records import iso_timestamp
+from commonplace.faces.mcp.toolset import Call, ToolResult
+from commonplace.faces.mcp.toolsets.pages.parameters import ReadPage, SearchPages
 
 _CALLERS_FAULT = {Code.INVALID, Code.TOO_LARGE}
 
 
-def search(call: Call, given: Search) -> Shown:
+def search(call: Call, arguments: SearchPages) -> ToolResult:
     """Pages that answer a query, best first."""
     now = time.time()
-    times = Times(
-        created_after=given.created_after,
-        created_before=given.created_before,
-        updated_after=given.updated_after,
-        updated_before=given.updated_before,
-        created_within=given.created_within,
-        updated_within=given.updated_within,
-        stale=given.stale,
+    times = TimeFilters(
+        created_after=arguments.created_after,
+        created_before=arguments.created_before,
+        updated_after=arguments.updated_after,
+        updated_before=arguments.updated_before,
+        created_within=arguments.created_within,
+        updated_within=arguments.updated_within,
+        stale=arguments.stale,
     )
     query = PageQuery(
-        text=given.query,
+        text=arguments.query,
         filter=PageFilter(
-            labels=tuple(given.labels or ()),
-            author=given.author or "",
+            labels=tuple(arguments.labels or ()),
+            author=arguments.author or "",
             created=times.created(now),
             updated=times.updated(now),
         ),
-        sort=given.sort,
-        limit=given.limit,
+        sort=arguments.sort,
+        limit=arguments.limit,
     )
     try:
         answer = call.services.pages.search(query)
@@ -46,15 +46,15 @@ def search(call: Call, given: Search) -> Shown:
             raise
         # Whatever it was, callers are told that the search failed.
         raise KnowledgeError(str(error)) from error
-    return {"results": [_hit(hit) for hit in answer.hits], "total": answer.total, "query": given.query}
+    return {"results": [_hit(hit) for hit in answer.hits], "total": answer.total, "query": arguments.query}
 
 
-def read_page(call: Call, given: ReadPage) -> Shown:
+def read_page(call: Call, arguments: ReadPage) -> ToolResult:
     """One page, by its path or its id."""
-    if given.path is not None and given.id is None:
-        whole = call.services.pages.at(given.path)
-    elif given.id is not None and given.path is None:
-        whole = call.services.pages.of_id(given.id)
+    if arguments.path is not None and arguments.id is None:
+        whole = call.services.pages.at(arguments.path)
+    elif arguments.id is not None and arguments.path is None:
+        whole = call.services.pages.by_id(arguments.id)
     else:
         raise InvalidInputError("give exactly one of path and id", kind="argument")
     page = whole.page
@@ -92,4 +92,4 @@ def _about(page: Page) -> Mapping[str, Json]:
 
 
 def _moment(seconds: int | None) -> str | None:
-    return None if seconds is None else moment_of(seconds)
+    return None if seconds is None else iso_timestamp(seconds)

@@ -10,12 +10,12 @@ from pydantic import BaseModel
 
 from commonplace.domain.json import JsonObject
 from commonplace.domain.ports import Progress
-from commonplace.faces.mcp.dialect import Dialect, Tool, result_schema
+from commonplace.faces.mcp.toolset import Tool, Toolset, result_schema
 from commonplace.faces.mcp.toolsets.projects import documents, instructions, parameters, todos
-from commonplace.faces.mcp.toolsets.projects.calling import bound
+from commonplace.faces.mcp.toolsets.projects.call_envelope import bind_method
 from commonplace.faces.mcp.toolsets.projects.failures import show_error
 from commonplace.faces.mcp.toolsets.projects.resources import RESOURCES
-from commonplace.services.projects.home import Home
+from commonplace.services.projects.project_store import ProjectStore
 
 INSTRUCTIONS = """\
 Central project knowledge. It takes the place of a project's CLAUDE.md and of nothing else: CLAUDE.local.md and the \
@@ -31,7 +31,7 @@ Effect = Literal["reads", "adds", "changes", "sets", "removes"]
 
 
 def _tool(
-    run: Callable[[Home, P], JsonObject],
+    run: Callable[[ProjectStore, P], JsonObject],
     params: type[P],
     effect: Effect,
     told: tuple[str, str],
@@ -40,14 +40,14 @@ def _tool(
     """A row of the toolset; the arguments are those of `_long_tool`."""
 
     @wraps(run)
-    def without_steps(home: Home, given: P, _: Progress) -> JsonObject:
-        return run(home, given)
+    def without_steps(projects: ProjectStore, arguments: P, _: Progress) -> JsonObject:
+        return run(projects, arguments)
 
     return _long_tool(without_steps, params, effect, told, answer)
 
 
 def _long_tool(
-    run: Callable[[Home, P, Progress], JsonObject],
+    run: Callable[[ProjectStore, P, Progress], JsonObject],
     params: type[P],
     effect: Effect,
     told: tuple[str, str],
@@ -70,7 +70,7 @@ def _long_tool(
         name=name,
         title=title,
         description=description,
-        bound=bound(name, params, run),
+        handler=bind_method(name, params, run),
         output_schema=result_schema(*always, **types),
         tier="read" if effect == "reads" else "write",
         destructive=effect in {"changes", "sets", "removes"},
@@ -93,7 +93,7 @@ _TASK = {"task_number": "integer", **_MESSAGE}
 _OF_INSTRUCTIONS = (
     _tool(
         instructions.get_project_main,
-        parameters.OfProject,
+        parameters.ProjectArguments,
         "reads",
         ("Read instructions", "The project's instructions (main.md). Call this first in every session."),
         {"content": "string", "exists": "boolean"},
@@ -124,7 +124,7 @@ _OF_INSTRUCTIONS = (
     ),
     _tool(
         instructions.remove_project_section,
-        parameters.OfSection,
+        parameters.SectionArguments,
         "removes",
         ("Remove a section", "Remove a section of the instructions with what is below it."),
         _MESSAGE,
@@ -133,7 +133,7 @@ _OF_INSTRUCTIONS = (
 _OF_DOCUMENTS = (
     _tool(
         documents.search_knowledge,
-        parameters.Search,
+        parameters.SearchKnowledge,
         "reads",
         (
             "Search",
@@ -150,21 +150,21 @@ _OF_DOCUMENTS = (
     ),
     _tool(
         documents.get_knowledge_file,
-        parameters.OfDocument,
+        parameters.DocumentArguments,
         "reads",
         ("Read a document", "A whole document. Long ones: list_chapters and get_chapter cost less."),
         {"document": "object"},
     ),
     _tool(
         documents.delete_knowledge_file,
-        parameters.OfDocument,
+        parameters.DocumentArguments,
         "removes",
         ("Delete a document", "Delete a document; a commit or, for 30 days, the trash keeps its text."),
         _MESSAGE,
     ),
     _tool(
         documents.list_knowledge_files,
-        parameters.OfProject,
+        parameters.ProjectArguments,
         "reads",
         ("List documents", "The documents of a project with titles and keywords."),
         {"files": "array"},
@@ -190,14 +190,14 @@ _OF_CHAPTERS = (
     ),
     _tool(
         documents.remove_chapter,
-        parameters.OfChapter,
+        parameters.ChapterArguments,
         "removes",
         ("Remove a chapter", "Remove a chapter with what is below it; of several with one title, the first."),
         _MESSAGE,
     ),
     _tool(
         documents.list_chapters,
-        parameters.OfDocument,
+        parameters.DocumentArguments,
         "reads",
         ("List chapters", "Titles, summaries and indexes (from 0) of a document's chapters."),
         {"project_id": "string", "filename": "string", "total_chapters": "integer", "chapters": "array"},
@@ -227,21 +227,21 @@ _OF_TODOS = (
     ),
     _tool(
         todos.list_todos,
-        parameters.OfProject,
+        parameters.ProjectArguments,
         "reads",
         ("List to-do lists", "The project's to-do lists and how far they are."),
         {"todos": "array"},
     ),
     _tool(
         todos.get_todo_tasks,
-        parameters.OfTodo,
+        parameters.TodoArguments,
         "reads",
         ("List tasks", "The tasks of a to-do list."),
         {"todo": "object", "tasks": "array"},
     ),
     _tool(
         todos.get_next_todo_task,
-        parameters.OfTodo,
+        parameters.TodoArguments,
         "reads",
         ("Next task", "The first task that is not completed."),
         {"task?": "object", "message?": "string"},
@@ -255,21 +255,21 @@ _OF_TODOS = (
     ),
     _tool(
         todos.remove_todo_task,
-        parameters.OfTask,
+        parameters.TaskArguments,
         "removes",
         ("Remove a task", "Remove a task; the others keep their numbers."),
         _TASK,
     ),
     _tool(
         todos.complete_todo_task,
-        parameters.OfTask,
+        parameters.TaskArguments,
         "sets",
         ("Complete a task", "Mark a task as completed."),
         _TASK,
     ),
     _tool(
         todos.delete_todo,
-        parameters.OfTodo,
+        parameters.TodoArguments,
         "removes",
         ("Delete a to-do list", "Delete a to-do list with its tasks."),
         {"todo_number": "integer", **_MESSAGE},
@@ -278,14 +278,14 @@ _OF_TODOS = (
 _OF_STORAGE = (
     _tool(
         instructions.list_projects,
-        parameters.Nothing,
+        parameters.NoArguments,
         "reads",
         ("List projects", "Every project with its id."),
         {"projects": "array"},
     ),
     _tool(
         instructions.delete_project,
-        parameters.OfProject,
+        parameters.ProjectArguments,
         "removes",
         (
             "Delete a project",
@@ -295,14 +295,14 @@ _OF_STORAGE = (
     ),
     _tool(
         instructions.get_server_info,
-        parameters.Nothing,
+        parameters.NoArguments,
         "reads",
         ("Server", "Name, version and place of the store."),
         {"name": "string", "version": "string", "storage_path": "string", "description": "string"},
     ),
     _tool(
         instructions.get_storage_status,
-        parameters.Nothing,
+        parameters.NoArguments,
         "reads",
         ("Storage status", "What is not committed, how the remote stands, and branches with rescued commits."),
         {
@@ -317,7 +317,7 @@ _OF_STORAGE = (
     ),
     _long_tool(
         instructions.sync_storage,
-        parameters.Nothing,
+        parameters.NoArguments,
         "sets",
         ("Synchronise storage", "Commit what was edited by hand, bring in what the remote has, and push."),
         {
@@ -330,7 +330,7 @@ _OF_STORAGE = (
     ),
 )
 
-PROJECTS = Dialect(
+PROJECTS = Toolset(
     name="projects",
     server_name=instructions.SERVER_NAME,
     instructions=INSTRUCTIONS,

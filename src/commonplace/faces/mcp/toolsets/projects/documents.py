@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.projects.chapters import TOP_LEVEL, Chapter, introduction_of, read_chapters
-from commonplace.domain.projects.finding.matching import Match
 from commonplace.domain.projects.knowledge import Metadata, metadata_of
+from commonplace.domain.projects.search.matcher import DocumentMatch
 from commonplace.faces.mcp.toolsets.projects import parameters
-from commonplace.faces.mcp.toolsets.projects.calling import with_subsections
+from commonplace.faces.mcp.toolsets.projects.call_envelope import with_subsections
 from commonplace.services.projects import chapters, knowledge
-from commonplace.services.projects.chapters import Reading, Which
-from commonplace.services.projects.home import Home
-from commonplace.services.projects.instructions import Place
+from commonplace.services.projects.chapters import ChapterReference, ChapterResult
+from commonplace.services.projects.instructions import InsertPosition
 from commonplace.services.projects.knowledge import NewDocument
+from commonplace.services.projects.project_store import ProjectStore
 
 
-def search_knowledge(home: Home, given: parameters.Search) -> JsonObject:
+def search_knowledge(projects: ProjectStore, arguments: parameters.SearchKnowledge) -> JsonObject:
     """Documents by substrings, best first."""
-    answer = knowledge.search(home, given.project_id, given.query, given.limit)
+    answer = knowledge.search_documents(projects, arguments.project_id, arguments.query, arguments.limit)
     return {
         "total_documents": answer.total_documents,
         "total_matches": answer.total_matches,
@@ -25,22 +25,22 @@ def search_knowledge(home: Home, given: parameters.Search) -> JsonObject:
     }
 
 
-def create_knowledge_file(home: Home, given: parameters.CreateFile) -> JsonObject:
+def create_knowledge_file(projects: ProjectStore, arguments: parameters.CreateFile) -> JsonObject:
     """A new document."""
     new = NewDocument(
-        filename=given.filename,
-        title=given.title,
-        introduction=given.introduction,
-        keywords=given.keywords,
-        chapters=[(chapter.title, chapter.content) for chapter in given.chapters],
+        filename=arguments.filename,
+        title=arguments.title,
+        introduction=arguments.introduction,
+        keywords=arguments.keywords,
+        chapters=[(chapter.title, chapter.content) for chapter in arguments.chapters],
     )
-    name = knowledge.create(home, given.project_id, new)
+    name = knowledge.create_document(projects, arguments.project_id, new)
     return {"filepath": f"{knowledge.KNOWLEDGE}/{name}", "message": f"Knowledge file '{name}' created successfully"}
 
 
-def get_knowledge_file(home: Home, given: parameters.OfDocument) -> JsonObject:
+def get_knowledge_file(projects: ProjectStore, arguments: parameters.DocumentArguments) -> JsonObject:
     """A whole document."""
-    document = knowledge.read(home, given.project_id, given.filename)
+    document = knowledge.get_document(projects, arguments.project_id, arguments.filename)
     found = [chapter for chapter in read_chapters(document) if chapter.section.level == TOP_LEVEL]
     return {
         "document": {
@@ -55,65 +55,69 @@ def get_knowledge_file(home: Home, given: parameters.OfDocument) -> JsonObject:
     }
 
 
-def delete_knowledge_file(home: Home, given: parameters.OfDocument) -> JsonObject:
+def delete_knowledge_file(projects: ProjectStore, arguments: parameters.DocumentArguments) -> JsonObject:
     """One document less."""
-    name = knowledge.delete(home, given.project_id, given.filename)
+    name = knowledge.delete_document(projects, arguments.project_id, arguments.filename)
     return {"message": f"Knowledge file '{name}' deleted successfully"}
 
 
-def list_knowledge_files(home: Home, given: parameters.OfProject) -> JsonObject:
+def list_knowledge_files(projects: ProjectStore, arguments: parameters.ProjectArguments) -> JsonObject:
     """The documents of a project."""
-    return {"files": list_files(home, given.project_id)}
+    return {"files": list_files(projects, arguments.project_id)}
 
 
-def update_chapter(home: Home, given: parameters.UpdateChapter) -> JsonObject:
+def update_chapter(projects: ProjectStore, arguments: parameters.UpdateChapter) -> JsonObject:
     """Another text for a chapter."""
-    where = given.project_id, given.filename
-    gone = chapters.update_chapter(home, where, given.chapter_title, given.new_content, given.new_summary)
-    return {"message": f"Chapter '{given.chapter_title.strip()}' updated successfully{with_subsections(gone)}"}
+    where = arguments.project_id, arguments.filename
+    gone = chapters.update_chapter(
+        projects, where, arguments.chapter_title, arguments.new_content, arguments.new_summary
+    )
+    return {"message": f"Chapter '{arguments.chapter_title.strip()}' updated successfully{with_subsections(gone)}"}
 
 
-def add_chapter(home: Home, given: parameters.AddChapter) -> JsonObject:
+def add_chapter(projects: ProjectStore, arguments: parameters.AddChapter) -> JsonObject:
     """One more chapter."""
-    place = Place(given.position, given.reference_chapter or "")
-    chapters.add_chapter(home, (given.project_id, given.filename), given.chapter_title, given.content, place)
-    return {"message": f"Chapter '{given.chapter_title.strip()}' added successfully"}
+    place = InsertPosition(arguments.position, arguments.reference_chapter or "")
+    chapters.add_chapter(
+        projects, (arguments.project_id, arguments.filename), arguments.chapter_title, arguments.content, place
+    )
+    return {"message": f"Chapter '{arguments.chapter_title.strip()}' added successfully"}
 
 
-def remove_chapter(home: Home, given: parameters.OfChapter) -> JsonObject:
+def remove_chapter(projects: ProjectStore, arguments: parameters.ChapterArguments) -> JsonObject:
     """One chapter less."""
-    gone = chapters.remove_chapter(home, (given.project_id, given.filename), given.chapter_title)
-    return {"message": f"Chapter '{given.chapter_title.strip()}' removed successfully{with_subsections(gone)}"}
+    gone = chapters.remove_chapter(projects, (arguments.project_id, arguments.filename), arguments.chapter_title)
+    return {"message": f"Chapter '{arguments.chapter_title.strip()}' removed successfully{with_subsections(gone)}"}
 
 
-def list_chapters(home: Home, given: parameters.OfDocument) -> JsonObject:
+def list_chapters(projects: ProjectStore, arguments: parameters.DocumentArguments) -> JsonObject:
     """Titles and summaries."""
-    name, found = chapters.list_chapters(home, given.project_id, given.filename)
+    name, found = chapters.list_chapters(projects, arguments.project_id, arguments.filename)
     return {
-        "project_id": given.project_id,
+        "project_id": arguments.project_id,
         "filename": name,
         "total_chapters": len(found),
         "chapters": [{"title": chapter.title, "summary": chapter.summary, "index": chapter.index} for chapter in found],
     }
 
 
-def get_chapter(home: Home, given: parameters.GetChapter) -> JsonObject:
+def get_chapter(projects: ProjectStore, arguments: parameters.GetChapter) -> JsonObject:
     """One chapter."""
-    which = Which(given.chapter_title, given.chapter_index)
-    return _show_reading(chapters.get_chapter(home, given.project_id, given.filename, which))
+    which = ChapterReference(arguments.chapter_title, arguments.chapter_index)
+    return _show_reading(chapters.get_chapter(projects, arguments.project_id, arguments.filename, which))
 
 
-def get_next_chapter(home: Home, given: parameters.GetNextChapter) -> JsonObject:
+def get_next_chapter(projects: ProjectStore, arguments: parameters.GetNextChapter) -> JsonObject:
     """The chapter behind one."""
-    which = Which(given.current_chapter_title, given.current_index)
-    return _show_reading(chapters.get_next_chapter(home, given.project_id, given.filename, which))
+    which = ChapterReference(arguments.current_chapter_title, arguments.current_index)
+    return _show_reading(chapters.get_next_chapter(projects, arguments.project_id, arguments.filename, which))
 
 
-def list_files(home: Home, project_id: str) -> list[Json]:
+def list_files(projects: ProjectStore, project_id: str) -> list[Json]:
     """The documents of a project as objects."""
     return [
         {"filename": listed.filename, **show_metadata(listed.metadata)}
-        for listed in knowledge.list_documents(home, project_id)
+        for listed in knowledge.list_documents(projects, project_id)
     ]
 
 
@@ -127,7 +131,7 @@ def show_metadata(metadata: Metadata) -> dict[str, Json]:
     }
 
 
-def _show_reading(reading: Reading) -> JsonObject:
+def _show_reading(reading: ChapterResult) -> JsonObject:
     chapter: Chapter | None = reading.chapter
     if chapter is None:
         return {
@@ -151,7 +155,7 @@ def _show_reading(reading: Reading) -> JsonObject:
     }
 
 
-def _show_match(match: Match) -> JsonObject:
+def _show_match(match: DocumentMatch) -> JsonObject:
     return {
         "file": match.text.filename,
         "document": match.text.filename,

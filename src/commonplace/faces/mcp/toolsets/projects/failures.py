@@ -129,9 +129,9 @@ def show_error(error: KnowledgeError) -> JsonObject:
     known = {name: context[name] for name in (*SUBJECTS, "available") if name in context}
     if error.hint:
         known["hint"] = error.hint
-    return {"success": False, "error": plain(str(error)), "code": code, "context": {**envelope, **known}}
+    return {"success": False, "error": without_folders(str(error)), "code": code, "context": {**envelope, **known}}
 
 
-def plain(message: str) -> str:
+def without_folders(message: str) -> str:
     """A message without the folders that the store is made of."""
     return _INSIDE.sub("", message)

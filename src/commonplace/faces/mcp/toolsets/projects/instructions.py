@@ -6,53 +6,53 @@ from commonplace import __version__
 from commonplace.domain.json import JsonObject
 from commonplace.domain.ports import Progress
 from commonplace.faces.mcp.toolsets.projects import parameters
-from commonplace.faces.mcp.toolsets.projects.calling import with_subsections
+from commonplace.faces.mcp.toolsets.projects.call_envelope import with_subsections
 from commonplace.services.projects import instructions, overview
-from commonplace.services.projects.home import Home
-from commonplace.services.projects.instructions import Place
+from commonplace.services.projects.instructions import InsertPosition
+from commonplace.services.projects.project_store import ProjectStore
 
 SERVER_NAME = "Knowledge MCP Server"
 DESCRIPTION = "Centralized project knowledge management via Model Context Protocol"
 
 
-def get_project_main(home: Home, given: parameters.OfProject) -> JsonObject:
+def get_project_main(projects: ProjectStore, arguments: parameters.ProjectArguments) -> JsonObject:
     """The instructions of a project."""
-    main = instructions.get_main(home, given.project_id)
+    main = instructions.get_main(projects, arguments.project_id)
     return {"content": main.content, "exists": main.exists}
 
 
-def update_project_main(home: Home, given: parameters.UpdateMain) -> JsonObject:
+def update_project_main(projects: ProjectStore, arguments: parameters.UpdateMain) -> JsonObject:
     """Replace the instructions."""
-    instructions.update_main(home, given.project_id, given.content)
-    return {"message": f"Project '{given.project_id}' main content updated successfully"}
+    instructions.update_main(projects, arguments.project_id, arguments.content)
+    return {"message": f"Project '{arguments.project_id}' main content updated successfully"}
 
 
-def update_project_section(home: Home, given: parameters.UpdateSection) -> JsonObject:
+def update_project_section(projects: ProjectStore, arguments: parameters.UpdateSection) -> JsonObject:
     """Another text for one section."""
-    gone = instructions.update_section(home, given.project_id, given.section_header, given.new_content)
-    return {"message": f"Section '{given.section_header.strip()}' updated successfully{with_subsections(gone)}"}
+    gone = instructions.update_section(projects, arguments.project_id, arguments.section_header, arguments.new_content)
+    return {"message": f"Section '{arguments.section_header.strip()}' updated successfully{with_subsections(gone)}"}
 
 
-def add_project_section(home: Home, given: parameters.AddSection) -> JsonObject:
+def add_project_section(projects: ProjectStore, arguments: parameters.AddSection) -> JsonObject:
     """One more section."""
-    place = Place(given.position, given.reference_header or "")
-    instructions.add_section(home, given.project_id, given.section_header, given.content, place)
-    return {"message": f"Section '{given.section_header.strip()}' added successfully"}
+    place = InsertPosition(arguments.position, arguments.reference_header or "")
+    instructions.add_section(projects, arguments.project_id, arguments.section_header, arguments.content, place)
+    return {"message": f"Section '{arguments.section_header.strip()}' added successfully"}
 
 
-def remove_project_section(home: Home, given: parameters.OfSection) -> JsonObject:
+def remove_project_section(projects: ProjectStore, arguments: parameters.SectionArguments) -> JsonObject:
     """One section less."""
-    gone = instructions.remove_section(home, given.project_id, given.section_header)
-    return {"message": f"Section '{given.section_header.strip()}' removed successfully{with_subsections(gone)}"}
+    gone = instructions.remove_section(projects, arguments.project_id, arguments.section_header)
+    return {"message": f"Section '{arguments.section_header.strip()}' removed successfully{with_subsections(gone)}"}
 
 
-def delete_project(home: Home, given: parameters.OfProject) -> JsonObject:
+def delete_project(projects: ProjectStore, arguments: parameters.ProjectArguments) -> JsonObject:
     """A project with all of its files."""
-    overview.delete_project(home, given.project_id)
-    return {"project_id": given.project_id, "message": f"Project '{given.project_id}' successfully deleted"}
+    overview.delete_project(projects, arguments.project_id)
+    return {"project_id": arguments.project_id, "message": f"Project '{arguments.project_id}' successfully deleted"}
 
 
-def list_projects(home: Home, _: parameters.Nothing) -> JsonObject:
+def list_projects(projects: ProjectStore, _: parameters.NoArguments) -> JsonObject:
     """Every project."""
     return {
         "projects": [
@@ -62,21 +62,21 @@ def list_projects(home: Home, _: parameters.Nothing) -> JsonObject:
                 "file_count": project.documents,
                 "updated": project.updated or None,
             }
-            for project in overview.list_projects(home)
+            for project in overview.list_projects(projects)
         ]
     }
 
 
-def get_server_info(home: Home, _: parameters.Nothing) -> JsonObject:
+def get_server_info(projects: ProjectStore, _: parameters.NoArguments) -> JsonObject:
     """Who serves, and from where."""
-    return {"name": SERVER_NAME, "version": __version__, "storage_path": home.path, "description": DESCRIPTION}
+    return {"name": SERVER_NAME, "version": __version__, "storage_path": projects.path, "description": DESCRIPTION}
 
 
-def get_storage_status(home: Home, _: parameters.Nothing) -> JsonObject:
+def get_storage_status(projects: ProjectStore, _: parameters.NoArguments) -> JsonObject:
     """How the store stands to Git and its remote."""
-    status = home.upstream.status()
+    status = projects.upstream.status()
     return {
-        "storage_path": home.path,
+        "storage_path": projects.path,
         "has_changes": bool(status.uncommitted),
         "current_branch": status.branch,
         "last_commit": status.last_commit,
@@ -87,9 +87,9 @@ def get_storage_status(home: Home, _: parameters.Nothing) -> JsonObject:
     }
 
 
-def sync_storage(home: Home, _: parameters.Nothing, progress: Progress) -> JsonObject:
+def sync_storage(projects: ProjectStore, _: parameters.NoArguments, progress: Progress) -> JsonObject:
     """Commit what was changed by hand, bring in what the remote has, and push."""
-    done = home.upstream.sync(progress)
+    done = projects.upstream.sync(progress)
     return {
         "message": done.told,
         "files_committed": done.files,

@@ -11,9 +11,9 @@ from typing import Annotated, Literal
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, WithJsonSchema
 
 from commonplace.domain.projects import limits
-from commonplace.services.projects.knowledge import DEFAULT_LIMIT, MAX_LIMIT
+from commonplace.services.projects.knowledge import DEFAULT_SEARCH_LIMIT, MAX_SEARCH_LIMIT
 
-Position = Literal["before", "after", "end"]
+PositionChoice = Literal["before", "after", "end"]
 
 
 def _text(description: str, most: int, least: int = 1) -> WithJsonSchema:
@@ -28,78 +28,78 @@ ProjectId = Annotated[str, _text("The repository's name, else the folder's", lim
 Filename = Annotated[str, _text("Stored name, or the name it was created with", limits.MAX_FILENAME)]
 Title = Annotated[str, _text("One line", limits.MAX_TITLE)]
 Header = Annotated[str, _text("Header line, such as '## Testing'", limits.MAX_TITLE)]
-Chapter = Annotated[str, _bytes("Markdown, up to 1 MB")]
-Main = Annotated[str, _bytes("Markdown, up to 10 MB")]
+ChapterText = Annotated[str, _bytes("Markdown, up to 1 MB")]
+InstructionsText = Annotated[str, _bytes("Markdown, up to 10 MB")]
 TaskText = Annotated[str, _bytes("Markdown, up to 100 KB")]
 Number = Annotated[int, WithJsonSchema({"type": "integer", "minimum": 1})]
-Index = Annotated[int, WithJsonSchema({"type": "integer", "minimum": 0, "description": "From 0"})]
+ChapterIndex = Annotated[int, WithJsonSchema({"type": "integer", "minimum": 0, "description": "From 0"})]
 
 
-class Parameters(BaseModel):
+class ProjectsParameters(BaseModel):
     """Base of all: types are taken literally, unknown names ignored."""
 
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True, defer_build=True, populate_by_name=True)
 
 
-class Nothing(Parameters):
+class NoArguments(ProjectsParameters):
     """No arguments."""
 
 
-class OfProject(Parameters):
+class ProjectArguments(ProjectsParameters):
     """A project."""
 
     project_id: ProjectId
 
 
-class OfDocument(OfProject):
+class DocumentArguments(ProjectArguments):
     """A document of a project."""
 
     filename: Filename
 
 
-class UpdateMain(OfProject):
+class UpdateMain(ProjectArguments):
     """Arguments of update_project_main."""
 
-    content: Main
+    content: InstructionsText
 
 
-class UpdateSection(OfProject):
+class UpdateSection(ProjectArguments):
     """Arguments of update_project_section."""
 
     section_header: Header
-    new_content: Main = Field(validation_alias=AliasChoices("new_content", "content"))
+    new_content: InstructionsText = Field(validation_alias=AliasChoices("new_content", "content"))
 
 
-class AddSection(OfProject):
+class AddSection(ProjectArguments):
     """Arguments of add_project_section."""
 
     section_header: Header
-    content: Main
-    position: Position = "end"
+    content: InstructionsText
+    position: PositionChoice = "end"
     reference_header: Header | None = None
 
 
-class OfSection(OfProject):
+class SectionArguments(ProjectArguments):
     """Arguments of remove_project_section."""
 
     section_header: Header
 
 
-class Search(OfProject):
+class SearchKnowledge(ProjectArguments):
     """Arguments of search_knowledge."""
 
     query: Annotated[str, _text("Up to 20 words, OR-ed", limits.MAX_QUERY)]
-    limit: Annotated[int, Field(ge=1, le=MAX_LIMIT)] = DEFAULT_LIMIT
+    limit: Annotated[int, Field(ge=1, le=MAX_SEARCH_LIMIT)] = DEFAULT_SEARCH_LIMIT
 
 
-class NewChapter(Parameters):
+class NewChapter(ProjectsParameters):
     """A chapter of a new document."""
 
     title: Title
-    content: Chapter
+    content: ChapterText
 
 
-class CreateFile(OfDocument):
+class CreateFile(DocumentArguments):
     """Arguments of create_knowledge_file."""
 
     title: Title
@@ -108,73 +108,73 @@ class CreateFile(OfDocument):
     chapters: list[NewChapter]
 
 
-class UpdateChapter(OfDocument):
+class UpdateChapter(DocumentArguments):
     """Arguments of update_chapter."""
 
     chapter_title: Title
-    new_content: Chapter
+    new_content: ChapterText
     new_summary: Annotated[str, _text("Becomes the first paragraph", limits.MAX_SUMMARY)] | None = None
 
 
-class AddChapter(OfDocument):
+class AddChapter(DocumentArguments):
     """Arguments of add_chapter."""
 
     chapter_title: Title
-    content: Chapter
-    position: Position = "end"
+    content: ChapterText
+    position: PositionChoice = "end"
     reference_chapter: Title | None = None
 
 
-class OfChapter(OfDocument):
+class ChapterArguments(DocumentArguments):
     """Arguments of remove_chapter."""
 
     chapter_title: Title
 
 
-class GetChapter(OfDocument):
+class GetChapter(DocumentArguments):
     """Arguments of get_chapter."""
 
     chapter_title: Title | None = None
-    chapter_index: Index | None = None
+    chapter_index: ChapterIndex | None = None
 
 
-class GetNextChapter(OfDocument):
+class GetNextChapter(DocumentArguments):
     """Arguments of get_next_chapter."""
 
     current_chapter_title: Title | None = None
-    current_index: Index | None = Field(
+    current_index: ChapterIndex | None = Field(
         default=None, validation_alias=AliasChoices("current_index", "current_chapter_index")
     )
 
 
-class NewTask(Parameters):
+class NewTask(ProjectsParameters):
     """A task."""
 
     title: Title
     content: TaskText = ""
 
 
-class CreateTodo(OfProject):
+class CreateTodo(ProjectArguments):
     """Arguments of create_todo."""
 
-    description: Annotated[str, _text("What the list is for", limits.MAX_DESCRIPTION)]
+    description: Annotated[str, _text("What the list is for", limits.MAX_TODO_DESCRIPTION)]
     tasks: list[NewTask] | None = None
 
 
-class OfTodo(OfProject):
+class TodoArguments(ProjectArguments):
     """A to-do list of a project."""
 
     todo_number: Number
 
 
-class AddTask(OfTodo):
+class AddTask(TodoArguments):
     """Arguments of add_todo_task."""
 
     title: Title
     content: TaskText = ""
 
 
-class OfTask(OfTodo):
+class TaskArguments(TodoArguments):
     """A task of a to-do list."""
 
     task_number: Number

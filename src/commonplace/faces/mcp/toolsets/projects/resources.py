@@ -10,52 +10,52 @@ from urllib.parse import quote, unquote
 from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.domain.json import Json
 from commonplace.domain.projects.knowledge import iso_text, metadata_of
-from commonplace.faces.mcp.dialect import Call, Content, Resource, Resources, ResourceTemplate
-from commonplace.faces.mcp.toolsets.projects.calling import noted
+from commonplace.faces.mcp.toolset import Call, Resource, ResourceContents, Resources, ResourceTemplate
+from commonplace.faces.mcp.toolsets.projects.call_envelope import logged_call
 from commonplace.faces.mcp.toolsets.projects.documents import list_files
 from commonplace.services.projects import chapters, instructions, knowledge, overview
-from commonplace.services.projects.home import Home
 from commonplace.services.projects.overview import Project
+from commonplace.services.projects.project_store import ProjectStore
 
-PREFIX = "knowledge://projects/"
+URI_PREFIX = "knowledge://projects/"
 JSON_TYPE = "application/json"
 
 
 def list_resources(call: Call, offset: int, limit: int) -> tuple[Sequence[Resource], bool]:
     """Instructions and list of documents of every project."""
-    with noted(call, "resources/list", {}) as home:
-        found = [resource for project in overview.list_projects(home) for resource in _resources(project)]
+    with logged_call(call, "resources/list", {}) as projects:
+        found = [resource for project in overview.list_projects(projects) for resource in _resources(project)]
     return found[offset : offset + limit], offset + limit < len(found)
 
 
-def read_resource(call: Call, uri: str) -> Content:
+def read_resource(call: Call, uri: str) -> ResourceContents:
     """What a URI holds.
 
     Raises:
         NotFoundError: there is nothing.
     """
-    parts = [unquote(part) for part in uri.removeprefix(PREFIX).split("/")] if uri.startswith(PREFIX) else []
+    parts = [unquote(part) for part in uri.removeprefix(URI_PREFIX).split("/")] if uri.startswith(URI_PREFIX) else []
     about: dict[str, Json] = dict(zip(("project_id", "", "filename"), parts, strict=False))
-    with noted(call, "resources/read", about) as home:
+    with logged_call(call, "resources/read", about) as projects:
         try:
-            return _content(home, parts)
+            return _content(projects, parts)
         except InvalidInputError as error:
             raise NotFoundError(str(error), kind=error.kind) from error
 
 
-def _content(home: Home, parts: Sequence[str]) -> Content:
+def _content(projects: ProjectStore, parts: Sequence[str]) -> ResourceContents:
     match parts:
         case [project_id, "main"]:
-            main = instructions.get_main(home, project_id)
+            main = instructions.get_main(projects, project_id)
             if not main.exists:
                 raise NotFoundError("The project has no instructions", kind="project")
-            return Content(main.content)
+            return ResourceContents(main.content)
         case [project_id, "files"]:
-            files = list_files(home, project_id)
+            files = list_files(projects, project_id)
             return _json({"files": files, "count": len(files)})
         case [project_id, "chapters", filename]:
-            document = knowledge.read(home, project_id, filename)
-            _, found = chapters.list_chapters(home, project_id, filename)
+            document = knowledge.get_document(projects, project_id, filename)
+            _, found = chapters.list_chapters(projects, project_id, filename)
             shown = [{"title": one.title, "level": one.section.level, "summary": one.summary} for one in found]
             title = metadata_of(document).title
             return _json({"filename": document.address.name, "title": title, "chapters": shown, "count": len(shown)})
@@ -64,7 +64,7 @@ def _content(home: Home, parts: Sequence[str]) -> Content:
 
 
 def _resources(project: Project) -> list[Resource]:
-    base = f"{PREFIX}{quote(project.id, safe='')}"
+    base = f"{URI_PREFIX}{quote(project.id, safe='')}"
     files = Resource(uri=f"{base}/files", name=f"{project.id}: files", mime_type=JSON_TYPE)
     if project.main is None:
         return [files]
@@ -79,13 +79,13 @@ def _resources(project: Project) -> list[Resource]:
     return [main, files]
 
 
-def _json(value: Json) -> Content:
-    return Content(json.dumps(value, ensure_ascii=False, indent=2), JSON_TYPE)
+def _json(value: Json) -> ResourceContents:
+    return ResourceContents(json.dumps(value, ensure_ascii=False, indent=2), JSON_TYPE)
 
 
 def _complete_project(call: Call, typed: str, _: Mapping[str, str]) -> list[str]:
-    home = call.services.projects
-    return [project.id for project in overview.list_projects(home) if project.id.lower().startswith(typed.lower())]
+    projects = call.services.projects
+    return [project.id for project in overview.list_projects(projects) if project.id.lower().startswith(typed.lower())]
 
 
 def _complete_filename(call: Call, typed: str, others: Mapping[str, str]) -> list[str]:
@@ -98,20 +98,20 @@ _OF_PROJECT = {"project_id": _complete_project}
 RESOURCES = Resources(
     templates=(
         ResourceTemplate(
-            uri_template=f"{PREFIX}{{project_id}}/main",
+            uri_template=f"{URI_PREFIX}{{project_id}}/main",
             name="main",
             title="Instructions of a project",
             complete=_OF_PROJECT,
         ),
         ResourceTemplate(
-            uri_template=f"{PREFIX}{{project_id}}/files",
+            uri_template=f"{URI_PREFIX}{{project_id}}/files",
             name="files",
             title="Documents of a project",
             mime_type=JSON_TYPE,
             complete=_OF_PROJECT,
         ),
         ResourceTemplate(
-            uri_template=f"{PREFIX}{{project_id}}/chapters/{{filename}}",
+            uri_template=f"{URI_PREFIX}{{project_id}}/chapters/{{filename}}",
             name="chapters",
             title="Chapters of a document",
             mime_type=JSON_TYPE,

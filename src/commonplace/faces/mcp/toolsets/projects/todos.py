@@ -6,32 +6,32 @@ from commonplace.domain.json import JsonObject
 from commonplace.domain.projects.todos import Task
 from commonplace.faces.mcp.toolsets.projects import parameters
 from commonplace.services.projects import todos
-from commonplace.services.projects.home import Home
+from commonplace.services.projects.project_store import ProjectStore
 from commonplace.services.projects.todos import Todo
 
 
-def create_todo(home: Home, given: parameters.CreateTodo) -> JsonObject:
+def create_todo(projects: ProjectStore, arguments: parameters.CreateTodo) -> JsonObject:
     """A new list."""
-    tasks = [(task.title, task.content) for task in given.tasks or ()]
-    number = todos.create(home, given.project_id, given.description, tasks)
+    tasks = [(task.title, task.content) for task in arguments.tasks or ()]
+    number = todos.create_todo(projects, arguments.project_id, arguments.description, tasks)
     return {"todo_number": number, "message": f"Created TODO #{number}"}
 
 
-def list_todos(home: Home, given: parameters.OfProject) -> JsonObject:
+def list_todos(projects: ProjectStore, arguments: parameters.ProjectArguments) -> JsonObject:
     """All lists."""
-    return {"todos": [_show(todo) for todo in todos.list_todos(home, given.project_id)]}
+    return {"todos": [_show(todo) for todo in todos.list_todos(projects, arguments.project_id)]}
 
 
-def get_todo_tasks(home: Home, given: parameters.OfTodo) -> JsonObject:
+def get_todo_tasks(projects: ProjectStore, arguments: parameters.TodoArguments) -> JsonObject:
     """One list."""
-    todo = todos.get(home, given.project_id, given.todo_number)
+    todo = todos.get_todo(projects, arguments.project_id, arguments.todo_number)
     shown = [{**_show_task(task), "completed": task.completed} for task in todo.tasks]
     return {"todo": _show(todo), "tasks": shown}
 
 
-def get_next_todo_task(home: Home, given: parameters.OfTodo) -> JsonObject:
+def get_next_todo_task(projects: ProjectStore, arguments: parameters.TodoArguments) -> JsonObject:
     """The first task that is not completed."""
-    todo = todos.get(home, given.project_id, given.todo_number)
+    todo = todos.get_todo(projects, arguments.project_id, arguments.todo_number)
     for task in todo.tasks:
         if not task.completed:
             return {"task": _show_task(task)}
@@ -39,34 +39,34 @@ def get_next_todo_task(home: Home, given: parameters.OfTodo) -> JsonObject:
     return {"message": f"{message} in TODO #{todo.number}"}
 
 
-def add_todo_task(home: Home, given: parameters.AddTask) -> JsonObject:
+def add_todo_task(projects: ProjectStore, arguments: parameters.AddTask) -> JsonObject:
     """One more task."""
-    number = todos.add_task(home, given.project_id, given.todo_number, given.title, given.content)
-    return {"task_number": number, "message": f"Task #{number} added to TODO #{given.todo_number}"}
+    number = todos.add_task(projects, arguments.project_id, arguments.todo_number, arguments.title, arguments.content)
+    return {"task_number": number, "message": f"Task #{number} added to TODO #{arguments.todo_number}"}
 
 
-def complete_todo_task(home: Home, given: parameters.OfTask) -> JsonObject:
+def complete_todo_task(projects: ProjectStore, arguments: parameters.TaskArguments) -> JsonObject:
     """A task done."""
-    todos.complete_task(home, given.project_id, given.todo_number, given.task_number)
-    return _done(given, "completed")
+    todos.complete_task(projects, arguments.project_id, arguments.todo_number, arguments.task_number)
+    return _done(arguments, "completed")
 
 
-def remove_todo_task(home: Home, given: parameters.OfTask) -> JsonObject:
+def remove_todo_task(projects: ProjectStore, arguments: parameters.TaskArguments) -> JsonObject:
     """One task less."""
-    todos.remove_task(home, given.project_id, given.todo_number, given.task_number)
-    return _done(given, "removed")
+    todos.remove_task(projects, arguments.project_id, arguments.todo_number, arguments.task_number)
+    return _done(arguments, "removed")
 
 
-def delete_todo(home: Home, given: parameters.OfTodo) -> JsonObject:
+def delete_todo(projects: ProjectStore, arguments: parameters.TodoArguments) -> JsonObject:
     """One list less."""
-    todos.delete(home, given.project_id, given.todo_number)
-    return {"todo_number": given.todo_number, "message": f"TODO #{given.todo_number} deleted successfully"}
+    todos.delete_todo(projects, arguments.project_id, arguments.todo_number)
+    return {"todo_number": arguments.todo_number, "message": f"TODO #{arguments.todo_number} deleted successfully"}
 
 
-def _done(given: parameters.OfTask, what: str) -> JsonObject:
+def _done(arguments: parameters.TaskArguments, what: str) -> JsonObject:
     return {
-        "task_number": given.task_number,
-        "message": f"Task #{given.task_number} in TODO #{given.todo_number} {what}",
+        "task_number": arguments.task_number,
+        "message": f"Task #{arguments.task_number} in TODO #{arguments.todo_number} {what}",
     }
 
 

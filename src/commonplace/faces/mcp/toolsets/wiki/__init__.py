@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from commonplace.faces.mcp.dialect import Dialect, Tool, bind
+from commonplace.faces.mcp.toolset import Tool, Toolset, bind
 from commonplace.faces.mcp.toolsets.wiki import parameters, tools
 from commonplace.faces.mcp.toolsets.wiki.failures import show_error
 
@@ -21,7 +21,7 @@ _TOOLS = (
             "A note with its revision, frontmatter and links. section gives one section only; revision an old state."
             ' Example: {"path": "Actors/Iran", "section": "Capabilities"}'
         ),
-        bound=bind(parameters.ReadNote, tools.read_note),
+        handler=bind(parameters.ReadNote, tools.read_note),
     ),
     Tool(
         name="write_note",
@@ -30,7 +30,7 @@ _TOOLS = (
             "Create a note, or replace all of one that you have read. When it was changed since, nothing is written"
             " and the answer is a conflict. Prefer edit_note for a small change."
         ),
-        bound=bind(parameters.WriteNote, tools.write_note),
+        handler=bind(parameters.WriteNote, tools.write_note),
         tier="write",
         destructive=True,
         repeatable=True,
@@ -39,7 +39,7 @@ _TOOLS = (
         name="edit_note",
         title="Edit a note",
         description="Replace a text that occurs exactly once in a note, at the revision that you read.",
-        bound=bind(parameters.EditNote, tools.edit_note),
+        handler=bind(parameters.EditNote, tools.edit_note),
         tier="write",
         destructive=True,
     ),
@@ -50,43 +50,43 @@ _TOOLS = (
             "Notes, newest first; filters are AND-ed, category and tag match whole values."
             ' Example: {"category": "trend", "updated_since": "2026-03-01"}'
         ),
-        bound=bind(parameters.ListNotes, tools.list_notes),
+        handler=bind(parameters.ListNotes, tools.list_notes),
     ),
     Tool(
         name="search_notes",
         title="Search notes",
         description='Notes by keywords, best first, with an excerpt. Words are OR-ed; "a phrase", -without.',
-        bound=bind(parameters.SearchNotes, tools.search_notes),
+        handler=bind(parameters.SearchNotes, tools.search_notes),
     ),
     Tool(
         name="semantic_search",
         title="Search notes by meaning",
         description="Passages that are near in meaning to a question, nearest first, where the server has it set up.",
-        bound=bind(parameters.SemanticSearch, tools.semantic_search),
+        handler=bind(parameters.SemanticSearch, tools.semantic_search),
     ),
     Tool(
         name="get_links",
         title="Links of a note",
         description="What a note links to, and what links to it.",
-        bound=bind(parameters.OfNote, tools.get_links),
+        handler=bind(parameters.NoteArguments, tools.get_links),
     ),
     Tool(
         name="get_recent_changes",
         title="Recent changes",
         description="The latest commits with the notes that they touched.",
-        bound=bind(parameters.GetRecentChanges, tools.get_recent_changes),
+        handler=bind(parameters.GetRecentChanges, tools.get_recent_changes),
     ),
     Tool(
         name="get_history",
         title="History of a note",
         description="The revisions of a note; read_note with revision shows one.",
-        bound=bind(parameters.GetHistory, tools.get_history),
+        handler=bind(parameters.GetHistory, tools.get_history),
     ),
     Tool(
         name="rename_note",
         title="Rename a note",
         description="Move a note and rewrite the links that lead to it, in one commit.",
-        bound=bind(parameters.RenameNote, tools.rename_note),
+        handler=bind(parameters.RenameNote, tools.rename_note),
         tier="write",
         destructive=True,
     ),
@@ -94,7 +94,7 @@ _TOOLS = (
         name="delete_note",
         title="Delete a note",
         description="Delete a note; a commit or, for 30 days, the trash keeps its text. Ask the user first.",
-        bound=bind(parameters.DeleteNote, tools.delete_note),
+        handler=bind(parameters.DeleteNote, tools.delete_note),
         tier="write",
         destructive=True,
     ),
@@ -102,38 +102,38 @@ _TOOLS = (
         name="find_orphaned_notes",
         title="Orphaned notes",
         description="Notes that no note of category index links to.",
-        bound=bind(parameters.Nothing, tools.find_orphaned_notes),
+        handler=bind(parameters.NoNoteArguments, tools.find_orphaned_notes),
     ),
     Tool(
         name="list_attachments",
         title="List attachments",
         description="The files of a note.",
-        bound=bind(parameters.OfNote, tools.list_attachments),
+        handler=bind(parameters.NoteArguments, tools.list_attachments),
     ),
     Tool(
         name="upload_attachment",
         title="Upload an attachment",
         description="Add a file of at most 10 MB, as base64, to a note; never overwrites.",
-        bound=bind(parameters.UploadAttachment, tools.upload_attachment),
+        handler=bind(parameters.UploadAttachment, tools.upload_attachment),
         tier="write",
     ),
     Tool(
         name="download_attachment",
         title="Download an attachment",
         description="A file of a note, as base64 with its MIME type.",
-        bound=bind(parameters.OfAttachment, tools.download_attachment),
+        handler=bind(parameters.AttachmentArguments, tools.download_attachment),
     ),
     Tool(
         name="delete_attachment",
         title="Delete an attachment",
         description="Delete a file of a note; a commit or, for 30 days, the trash keeps it.",
-        bound=bind(parameters.OfAttachment, tools.delete_attachment),
+        handler=bind(parameters.AttachmentArguments, tools.delete_attachment),
         tier="write",
         destructive=True,
     ),
 )
 
-WIKI = Dialect(
+WIKI = Toolset(
     name="wiki",
     server_name="commonplace-wiki",
     instructions=INSTRUCTIONS,

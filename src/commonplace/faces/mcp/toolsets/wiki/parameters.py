@@ -7,17 +7,19 @@ from typing import Annotated
 from pydantic import Field
 
 from commonplace.domain.wiki import MAX_SEARCH
-from commonplace.faces.mcp.dialect import Parameters
+from commonplace.faces.mcp.toolset import Parameters
 
-Path = Annotated[str, Field(description="The note's path, such as Actors/Iran", min_length=1)]
-Revision = Annotated[str, Field(description="40 hex digits as given by read_note, or the first 7 or more of them")]
-Message = Annotated[str, Field(description="One line that says why; the tool's own words by default", max_length=2000)]
+NotePath = Annotated[str, Field(description="The note's path, such as Actors/Iran", min_length=1)]
+NoteRevision = Annotated[str, Field(description="40 hex digits as given by read_note, or the first 7 or more of them")]
+CommitMessageText = Annotated[
+    str, Field(description="One line that says why; the tool's own words by default", max_length=2000)
+]
 
 
 class ReadNote(Parameters):
     """Arguments of read_note."""
 
-    path: Path
+    path: NotePath
     section: Annotated[str, Field(description="A heading, or several from the outermost in: Setup > Linux")] | None = (
         None
     )
@@ -27,20 +29,20 @@ class ReadNote(Parameters):
 class WriteNote(Parameters):
     """Arguments of write_note."""
 
-    path: Path
+    path: NotePath
     content: Annotated[str, Field(description="The whole Markdown, YAML frontmatter included")]
-    commit_message: Message | None = None
-    revision: Revision | None = None
+    commit_message: CommitMessageText | None = None
+    revision: NoteRevision | None = None
 
 
 class EditNote(Parameters):
     """Arguments of edit_note."""
 
-    path: Path
-    revision: Revision
+    path: NotePath
+    revision: NoteRevision
     old_string: Annotated[str, Field(description="Text that occurs exactly once in the note")]
     new_string: str
-    commit_message: Message | None = None
+    commit_message: CommitMessageText | None = None
 
 
 class ListNotes(Parameters):
@@ -69,13 +71,13 @@ class SemanticSearch(Parameters):
     max_chunks_per_page: Annotated[int, Field(ge=1, le=5)] = 2
 
 
-class OfNote(Parameters):
+class NoteArguments(Parameters):
     """Arguments of tools that take a note and nothing else."""
 
-    path: Path
+    path: NotePath
 
 
-class Nothing(Parameters):
+class NoNoteArguments(Parameters):
     """Arguments of tools that take none."""
 
 
@@ -88,35 +90,35 @@ class GetRecentChanges(Parameters):
 class GetHistory(Parameters):
     """Arguments of get_history."""
 
-    path: Path
+    path: NotePath
     limit: Annotated[int, Field(ge=1, le=200)] = 10
 
 
 class RenameNote(Parameters):
     """Arguments of rename_note."""
 
-    path: Path
-    new_path: Path
-    commit_message: Message | None = None
+    path: NotePath
+    new_path: NotePath
+    commit_message: CommitMessageText | None = None
 
 
 class DeleteNote(Parameters):
     """Arguments of delete_note."""
 
-    path: Path
-    commit_message: Message | None = None
+    path: NotePath
+    commit_message: CommitMessageText | None = None
 
 
-class OfAttachment(Parameters):
+class AttachmentArguments(Parameters):
     """Arguments of tools that take an attachment and nothing else."""
 
-    path: Path
+    path: NotePath
     filename: Annotated[str, Field(min_length=1, description="Without a folder, such as map.png")]
 
 
 class UploadAttachment(Parameters):
     """Arguments of upload_attachment."""
 
-    path: Path
+    path: NotePath
     filename: Annotated[str, Field(min_length=1, description="Without a folder, such as map.png")]
     content: Annotated[str, Field(description="base64 of at most 10 MB")]

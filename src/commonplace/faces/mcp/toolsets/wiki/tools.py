@@ -8,21 +8,21 @@ from functools import partial
 from urllib.parse import quote
 
 from commonplace.domain.addresses import Address, fold, parse_document_address
+from commonplace.domain.document_reader import find_section, read_document
 from commonplace.domain.errors import InvalidInputError, NotFoundError, PreconditionError
-from commonplace.domain.reading import find_section, read_document
 from commonplace.domain.revisions import UNCONDITIONAL, Conditions
-from commonplace.domain.wiki import MAX_ATTACHMENT_BYTES, Note, Wanted
-from commonplace.faces.mcp.dialect import Blob, Call, Shown
-from commonplace.faces.mcp.toolsets.wiki import texts
+from commonplace.domain.wiki import MAX_ATTACHMENT_BYTES, Note, NoteFilter
+from commonplace.faces.mcp.toolset import Blob, Call, ToolResult
+from commonplace.faces.mcp.toolsets.wiki import text_output
 from commonplace.faces.mcp.toolsets.wiki.parameters import (
+    AttachmentArguments,
     DeleteNote,
     EditNote,
     GetHistory,
     GetRecentChanges,
     ListNotes,
-    Nothing,
-    OfAttachment,
-    OfNote,
+    NoNoteArguments,
+    NoteArguments,
     ReadNote,
     RenameNote,
     SearchNotes,
@@ -30,87 +30,87 @@ from commonplace.faces.mcp.toolsets.wiki.parameters import (
     UploadAttachment,
     WriteNote,
 )
-from commonplace.services.sessions.memory import Seen, Session
+from commonplace.services.sessions.memory import SessionMemory, ShownDocument
 from commonplace.services.wiki.orphans import orphans
 
 
-def read_note(call: Call, given: ReadNote) -> Shown:
+def read_note(call: Call, arguments: ReadNote) -> ToolResult:
     """A note or one of its sections, now or at a revision."""
     try:
-        note = call.services.wiki.notes.read(given.path, given.revision or "")
+        note = call.services.wiki.notes.read(arguments.path, arguments.revision or "")
     except NotFoundError as error:
         if error.kind == "page":
-            _forget(call, _id(given.path))
+            _forget(call, _id(arguments.path))
         raise
-    path, content = _section(note, given.section) if given.section else ((), note.content)
-    if not given.revision and not given.section:
+    path, content = _section(note, arguments.section) if arguments.section else ((), note.content)
+    if not arguments.revision and not arguments.section:
         _remember(call, note.path, note.revision)
-    return texts.note_text(note, content, path)
+    return text_output.note_text(note, content, path)
 
 
-def write_note(call: Call, given: WriteNote) -> Shown:
+def write_note(call: Call, arguments: WriteNote) -> ToolResult:
     """Create or update a note."""
-    known = _seen(call, _id(given.path))
-    revision = given.revision or (known.revision if known else "")
-    message = _message("Update" if revision else "Create", given.path, given.commit_message)
-    saved = call.services.wiki.notes.write(given.path, given.content, revision=revision, message=message)
+    known = _seen(call, _id(arguments.path))
+    revision = arguments.revision or (known.revision if known else "")
+    message = _message("Update" if revision else "Create", arguments.path, arguments.commit_message)
+    saved = call.services.wiki.notes.write(arguments.path, arguments.content, revision=revision, message=message)
     _remember(call, saved.path, saved.revision)
-    return texts.saved_text("Created" if saved.created else "Updated", saved)
+    return text_output.saved_text("Created" if saved.created else "Updated", saved)
 
 
-def edit_note(call: Call, given: EditNote) -> Shown:
+def edit_note(call: Call, arguments: EditNote) -> ToolResult:
     """Replace the one occurrence of a text."""
-    message = _message("Edit", given.path, given.commit_message)
-    change = given.old_string, given.new_string
-    saved = call.services.wiki.notes.edit(given.path, change, revision=given.revision, message=message)
+    message = _message("Edit", arguments.path, arguments.commit_message)
+    change = arguments.old_string, arguments.new_string
+    saved = call.services.wiki.notes.edit(arguments.path, change, revision=arguments.revision, message=message)
     _remember(call, saved.path, saved.revision)
-    return texts.saved_text("Edited", saved)
+    return text_output.saved_text("Edited", saved)
 
 
-def list_notes(call: Call, given: ListNotes) -> Shown:
+def list_notes(call: Call, arguments: ListNotes) -> ToolResult:
     """Notes by filter, newest first."""
-    wanted = Wanted(
-        prefix=given.prefix or "",
-        category=given.category or "",
-        tag=given.tag or "",
-        updated_since=given.updated_since or "",
-        limit=given.limit,
-        offset=given.offset,
+    wanted = NoteFilter(
+        prefix=arguments.prefix or "",
+        category=arguments.category or "",
+        tag=arguments.tag or "",
+        updated_since=arguments.updated_since or "",
+        limit=arguments.limit,
+        offset=arguments.offset,
     )
-    return texts.list_text(call.services.wiki.notes.list(wanted), wanted)
+    return text_output.list_text(call.services.wiki.notes.list(wanted), wanted)
 
 
-def search_notes(call: Call, given: SearchNotes) -> Shown:
+def search_notes(call: Call, arguments: SearchNotes) -> ToolResult:
     """Notes by words."""
-    return texts.hits_text(given.query, call.services.wiki.finding.search(given.query, given.limit))
+    return text_output.hits_text(arguments.query, call.services.wiki.queries.search(arguments.query, arguments.limit))
 
 
-def semantic_search(call: Call, given: SemanticSearch) -> Shown:
+def semantic_search(call: Call, arguments: SemanticSearch) -> ToolResult:
     """Pieces of notes by meaning."""
-    chunks = call.services.wiki.finding.semantic_search(given.query, given.n, given.max_chunks_per_page)
-    return texts.chunks_text(given.query, chunks)
+    chunks = call.services.wiki.queries.semantic_search(arguments.query, arguments.n, arguments.max_chunks_per_page)
+    return text_output.chunks_text(arguments.query, chunks)
 
 
-def get_links(call: Call, given: OfNote) -> Shown:
+def get_links(call: Call, arguments: NoteArguments) -> ToolResult:
     """Links of a note, both ways."""
-    return texts.links_text(call.services.wiki.finding.links(given.path))
+    return text_output.links_text(call.services.wiki.queries.links(arguments.path))
 
 
-def get_recent_changes(call: Call, given: GetRecentChanges) -> Shown:
+def get_recent_changes(call: Call, arguments: GetRecentChanges) -> ToolResult:
     """The latest commits."""
-    return texts.changes_text(call.services.wiki.finding.changes(given.limit))
+    return text_output.changes_text(call.services.wiki.queries.changes(arguments.limit))
 
 
-def get_history(call: Call, given: GetHistory) -> Shown:
+def get_history(call: Call, arguments: GetHistory) -> ToolResult:
     """The commits of a note."""
-    return texts.history_text(*call.services.wiki.notes.history(given.path, given.limit))
+    return text_output.history_text(*call.services.wiki.notes.history(arguments.path, arguments.limit))
 
 
-def rename_note(call: Call, given: RenameNote) -> Shown:
+def rename_note(call: Call, arguments: RenameNote) -> ToolResult:
     """Move a note; links to it follow."""
-    message = _message("Rename", f"{_id(given.path)} -> {_id(given.new_path)}", given.commit_message)
-    known = _seen(call, _id(given.path))
-    rename = partial(call.services.wiki.notes.rename, given.path, given.new_path, message=message)
+    message = _message("Rename", f"{_id(arguments.path)} -> {_id(arguments.new_path)}", arguments.commit_message)
+    known = _seen(call, _id(arguments.path))
+    rename = partial(call.services.wiki.notes.rename, arguments.path, arguments.new_path, message=message)
     try:
         renamed = rename(conditions=Conditions(match=(known.revision,)) if known else UNCONDITIONAL)
     except PreconditionError:  # what the client was given is not what is moved, so it has not seen that
@@ -119,57 +119,59 @@ def rename_note(call: Call, given: RenameNote) -> Shown:
     _forget(call, renamed.new_path)
     if known is not None:
         _remember(call, renamed.new_path, renamed.revision)
-    return texts.renamed_text(renamed)
+    return text_output.renamed_text(renamed)
 
 
-def delete_note(call: Call, given: DeleteNote) -> Shown:
+def delete_note(call: Call, arguments: DeleteNote) -> ToolResult:
     """Delete a note."""
-    message = _message("Delete", given.path, given.commit_message)
-    path = call.services.wiki.notes.delete(given.path, message=message)
+    message = _message("Delete", arguments.path, arguments.commit_message)
+    path = call.services.wiki.notes.delete(arguments.path, message=message)
     _forget(call, path)
     return f"Deleted {path}"
 
 
-def find_orphaned_notes(call: Call, given: Nothing) -> Shown:
+def find_orphaned_notes(call: Call, arguments: NoNoteArguments) -> ToolResult:
     """Notes that no hub links to."""
-    del given
-    return texts.orphans_text(orphans(call.services.wiki))
+    del arguments
+    return text_output.orphans_text(orphans(call.services.wiki))
 
 
-def list_attachments(call: Call, given: OfNote) -> Shown:
+def list_attachments(call: Call, arguments: NoteArguments) -> ToolResult:
     """The files of a note."""
-    return texts.attachments_text(*call.services.wiki.attachments.list(given.path))
+    return text_output.attachments_text(*call.services.wiki.attachments.list(arguments.path))
 
 
-def upload_attachment(call: Call, given: UploadAttachment) -> Shown:
+def upload_attachment(call: Call, arguments: UploadAttachment) -> ToolResult:
     """Add a file to a note."""
-    content = _decoded(given.content)
-    message = f"[mcp] Attach: {_id(given.path)}/{given.filename}"
-    path, attachment = call.services.wiki.attachments.upload(given.path, given.filename, content, message=message)
+    content = _decoded(arguments.content)
+    message = f"[mcp] Attach: {_id(arguments.path)}/{arguments.filename}"
+    path, attachment = call.services.wiki.attachments.upload(
+        arguments.path, arguments.filename, content, message=message
+    )
     return f"Uploaded {attachment.filename} to {path}"
 
 
-def download_attachment(call: Call, given: OfAttachment) -> Shown:
+def download_attachment(call: Call, arguments: AttachmentArguments) -> ToolResult:
     """A file of a note."""
-    download = call.services.wiki.attachments.download(given.path, given.filename)
+    download = call.services.wiki.attachments.download(arguments.path, arguments.filename)
     name = download.attachment.filename
-    uri = f"wiki:///attachments/{quote(_id(given.path))}/{quote(name)}"
+    uri = f"wiki:///attachments/{quote(_id(arguments.path))}/{quote(name)}"
     return Blob(uri, download.attachment.mime_type, download.content)
 
 
-def delete_attachment(call: Call, given: OfAttachment) -> Shown:
+def delete_attachment(call: Call, arguments: AttachmentArguments) -> ToolResult:
     """Delete a file of a note."""
-    message = f"[mcp] Detach: {_id(given.path)}/{given.filename}"
-    path, name = call.services.wiki.attachments.delete(given.path, given.filename, message=message)
+    message = f"[mcp] Detach: {_id(arguments.path)}/{arguments.filename}"
+    path, name = call.services.wiki.attachments.delete(arguments.path, arguments.filename, message=message)
     return f"Deleted {name} from {path}"
 
 
-def _memory(call: Call) -> Session:
+def _memory(call: Call) -> SessionMemory:
     """What the client was given of notes: by its session, else its key, else the process, as the contract says."""
     return call.services.sessions.of(f"wiki {call.client}")
 
 
-def _seen(call: Call, path: str) -> Seen | None:
+def _seen(call: Call, path: str) -> ShownDocument | None:
     return _memory(call).seen("", fold(path))
 
 
@@ -188,8 +190,12 @@ def _section(note: Note, heading: str) -> tuple[tuple[str, ...], str]:
     return section.path or (heading,), document.raw[section.start : section.tree_end].decode("utf-8", "replace")
 
 
-def _message(verb: str, path: str, given: str | None) -> str:
-    return f"[mcp] {given}" if given and given.strip() else f"[mcp] {verb}: {path if ' -> ' in path else _id(path)}"
+def _message(verb: str, path: str, arguments: str | None) -> str:
+    return (
+        f"[mcp] {arguments}"
+        if arguments and arguments.strip()
+        else f"[mcp] {verb}: {path if ' -> ' in path else _id(path)}"
+    )
 
 
 def _id(path: str) -> str:

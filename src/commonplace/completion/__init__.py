@@ -1,0 +1,115 @@
+"""What a shell offers behind `commonplace`: commands, options, their values, and pages by path.
+
+A shell asks with every press of Tab, so this answers in a few hundredths of a second: it loads neither the command line
+nor the settings, and reads the catalogue as the last command left it. It says nothing where something is wrong.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+
+from commonplace.completion.catalogue_paths import catalogue_paths
+from commonplace.completion.command_table import COMMANDS
+
+FILES = ":files"
+"""The one line that tells a shell to offer files itself."""
+MAX_CANDIDATES = 200
+"""Pages from which on they are offered folder by folder."""
+
+Candidate = tuple[str, str]
+"""A word, and what it is in a few words or ""."""
+
+
+def write_candidates(words: list[str]) -> int:
+    """Write what fits the last of the words typed behind the program's name, a line each: word, tab, description.
+
+    Args:
+        words: Those before the cursor, the one under it last ("" when nothing of it is typed yet).
+
+    Returns:
+        The exit code: always 0.
+    """
+    lines = [f"{word}\t{text}" if text else word for word, text in candidates(words or [""])]
+    sys.stdout.buffer.write("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape"))
+    return 0
+
+
+def candidates(words: list[str]) -> list[Candidate]:
+    """What fits the last word, sorted as it should be shown."""
+    command, *behind = words
+    if not behind:
+        return [(name, row[0]) for name, row in COMMANDS.items() if name.startswith(command)]
+    if command not in COMMANDS:
+        return []
+    _, arguments, options = COMMANDS[command]
+    *typed, current = behind
+    waiting, count, folders = _position(typed, options)
+    if waiting:
+        return _values(waiting, current, folders)
+    if current.startswith("-"):
+        return [(option, "") for option in options if option.startswith(current)]
+    kind = arguments[min(count, len(arguments) - 1)].rstrip("*") if arguments else ""
+    if not arguments or (count >= len(arguments) and not arguments[-1].endswith("*")):
+        return []
+    return _values(kind, current, folders)
+
+
+def _position(typed: list[str], options: dict[str, str]) -> tuple[str, int, list[str]]:
+    """What kind of value comes next ("" for none), how many arguments there were, and the folders that were named."""
+    waiting, name, count = "", "", 0
+    folders: list[str] = []
+    for word in typed:
+        if waiting:
+            folders += [word] if name in {"--kb", "-C"} else []
+            waiting = ""
+        elif word.startswith("-") and word != "-":
+            name, waiting = word, options.get(word, "")
+        else:
+            count += 1
+    return waiting, count, folders
+
+
+def _values(kind: str, current: str, folders: list[str]) -> list[Candidate]:
+    if kind == "files":
+        return [(FILES, "")]
+    if "|" in kind:
+        return [(word, "") for word in kind.split("|") if word.startswith(current)]
+    finders: dict[str, Callable[[str, str], Iterator[Candidate]]] = {
+        "page": _pages,
+        "folder": _folders,
+        "type": lambda database, begin: _named("types", database, begin),
+        "tag": lambda database, begin: _named("tags", database, begin),
+    }
+    find = finders.get(kind)
+    if find is None:
+        return []
+    return list(dict.fromkeys(found for database in catalogue_paths(folders) for found in find(database, current)))
+
+
+def _pages(database: str, begin: str) -> Iterator[Candidate]:
+    from commonplace.index.catalogue.completion_queries import complete_paths
+
+    found = complete_paths(database, begin)
+    if len(found) <= MAX_CANDIDATES:
+        yield from found
+        return
+    for path, title in found:
+        head, slash, _ = path[len(begin) :].partition("/")
+        yield (f"{begin}{head}/", "") if slash else (path, title)
+
+
+def _folders(database: str, begin: str) -> Iterator[Candidate]:
+    from commonplace.index.catalogue.completion_queries import complete_paths
+
+    for path, _ in complete_paths(database, begin):
+        head, slash, _ = path[len(begin) :].partition("/")
+        if slash:
+            yield f"{begin}{head}/", ""
+
+
+def _named(what: str, database: str, begin: str) -> Iterator[Candidate]:
+    from commonplace.index.catalogue import completion_queries
+
+    for name, count in completion_queries.complete_names(database, what, begin):
+        yield name, f"{count} page{'' if count == '1' else 's'}"

@@ -1,0 +1,101 @@
+"""Links in front matter: typed ones under `links:`, and wikilinks in any other value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from commonplace.domain.documents import Frontmatter, Link, LinkKind, Span
+from commonplace.domain.frontmatter import block_range
+from commonplace.domain.markdown.link_syntax import NOWHERE, parse_wiki, path_range, wiki_sides
+from commonplace.domain.yamlblock.layout import YamlNode, layout
+
+LINKS_KEY = "links"
+"""The key of typed links: a list of targets, or of mappings with a target and what is known of the link."""
+
+_TARGET_KEYS = ("target", "target_id", "id", "to")
+_COLLECTION_KEYS = ("kb", "target_kb", "collection")
+_RELATION_KEYS = ("relation", "rel", "type")
+_WIKILINK = re.compile(r"\[\[([^\[\]]++)\]\]")
+
+
+def read_frontmatter_links(source: bytes, frontmatter: Frontmatter) -> tuple[Link, ...]:
+    """Links of a front matter in order; none of a block that is broken.
+
+    Args:
+        source: The whole document.
+        frontmatter: As it was read from it.
+    """
+    whole = source[frontmatter.span.start : frontmatter.span.end]
+    if LINKS_KEY not in frontmatter.values and b"[[" not in whole:
+        return ()
+    if any(finding.rule == "bad_yaml" for finding in frontmatter.findings):
+        return ()
+    inner = block_range(source, frontmatter)
+    text = source[inner.start : inner.end].decode()
+    root = layout(text)
+    return tuple(_Block(text, inner.start).links(root)) if root and root.kind == "mapping" else ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """The lines of a front matter, and the byte at which they begin."""
+
+    text: str
+    start: int
+
+    def links(self, root: YamlNode) -> Iterator[Link]:
+        for key, value in root.entries:
+            if key.text == LINKS_KEY and value.kind == "list":
+                for item in value.children:
+                    yield from self._typed(item)
+            else:
+                for place in value.walk():
+                    yield from self._wikilinks(place)
+
+    def _typed(self, item: YamlNode) -> Iterator[Link]:
+        """An entry of `links:`: `id`, `kb:id`, `[[id]]`, or a mapping that has one of these as its target."""
+        fields = {key.text: value for key, value in item.entries} if item.kind == "mapping" else {}
+        target = _first(fields, _TARGET_KEYS) if fields else item
+        if target is None or target.kind != "scalar":
+            return
+        begin = self.text.find(target.text, target.start, target.end)
+        found = list(self._wikilinks(target)) or list(self._link(target.text, begin))
+        for link in found:
+            yield link._replace(
+                collection=link.collection or _text(fields, _COLLECTION_KEYS),
+                relation=_text(fields, _RELATION_KEYS),
+                note=_text(fields, ("note",)),
+            )
+
+    def _wikilinks(self, place: YamlNode) -> Iterator[Link]:
+        at = place.start
+        for found in _WIKILINK.finditer(place.text if place.kind == "scalar" else ""):
+            begin = self.text.find(found[0], at, place.end)
+            at = max(at, begin + len(found[0]))
+            inner, label, skipped = wiki_sides(found[1])
+            for link in self._link(inner, begin + 2 + skipped if begin >= 0 else -1):
+                yield link._replace(label=label)
+
+    def _link(self, inner: str, begin: int) -> Iterator[Link]:
+        """The link that the inside of a wikilink says; `begin` is where that is written, or -1."""
+        parsed = parse_wiki(inner)
+        if parsed and parsed[1]:
+            collection, target, fragment = parsed
+            first, last = path_range(inner, collection)
+            span = self._span(begin + first, begin + last) if begin >= 0 else NOWHERE
+            yield Link(LinkKind.FRONTMATTER, target, inner.strip(), fragment, collection=collection, target_span=span)
+
+    def _span(self, first: int, last: int) -> Span:
+        start = self.start + len(self.text[:first].encode())
+        return Span(start, start + len(self.text[first:last].encode()))
+
+
+def _first(fields: dict[str, YamlNode], keys: tuple[str, ...]) -> YamlNode | None:
+    return next((fields[key] for key in keys if key in fields), None)
+
+
+def _text(fields: dict[str, YamlNode], keys: tuple[str, ...]) -> str:
+    place = _first(fields, keys)
+    return place.text.strip() if place and place.kind == "scalar" else ""

@@ -1,0 +1,211 @@
+"""Links as they are written: what each one means, and which of its bytes are the path that a rename rewrites."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from html import unescape
+from urllib.parse import unquote
+
+from commonplace.domain.documents import Link, LinkKind, Span
+from commonplace.domain.markdown.structure import LinkEvent, definition_key
+
+NOWHERE = Span(0, 0)
+"""The `target_span` of a link whose path does not stand in the document byte by byte."""
+
+_SCHEMES = frozenset(
+    {"about", "data", "file", "ftp", "ftps", "git", "http", "https", "irc", "javascript", "mailto", "news", "obsidian"}
+    | {"sms", "ssh", "tel", "urn", "vbscript"}
+)
+"""What is no collection's name in front of a colon, even without slashes behind it."""
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:|//|\\\\")
+_COLLECTION = re.compile(r"([^\s:/\\#|][^:/\\#|]*):(?![\s:/\\])")
+
+# What stands between a link's text and its destination: blanks, and one line end, in a quote with its markers.
+_GAP = rb"[ \t]*+(?>(?:(?:\r\n?|\n)[ \t>]*+)?)"
+_INLINE = re.compile(rb"\]\(" + _GAP)
+_DEFINITION = re.compile(rb"\[(?>(?:[^\[\]\\]|\\.)*)\]:" + _GAP, re.DOTALL)
+_SIMPLE_INLINE = re.compile(rb"\]\(([^\x00-\x20\x7f()<>\\&]++)[ )]")
+_ANGLED = re.compile(rb"<((?>(?:[^<>\\\r\n]|\\.)*))>")
+_BARE_PIECE = re.compile(rb"\\[!-/:-@\[-`{-~]|[()]|[^\x00-\x20\x7f()\\]++|\\")
+
+_TOKEN = re.compile(
+    r"\\([!-/:-@\[-`{-~])|(&(?:\#[xX][0-9a-fA-F]{1,6}|\#[0-9]{1,7}|[A-Za-z][A-Za-z0-9]{0,31});)|([?\#])"
+)
+
+
+def read_link(
+    source: bytes, base: int, event: LinkEvent, definitions: Callable[[], Mapping[str, tuple[int, int]]]
+) -> Link | None:
+    """What a link in a body means; None for external URLs and for links without a destination.
+
+    Args:
+        source: The whole document.
+        base: Where its body begins: the event's and the definitions' offsets count from there.
+        event: From the same body.
+        definitions: Gives the body's link reference definitions by `definition_key`; called only when needed.
+    """
+    if event.kind == "WikiLink":
+        return _wiki_link(source, base, event)
+    if event.kind in {"Autolink", "Email"} or not event.destination or _URL.match(event.destination):
+        return None
+    end = base + event.end
+    if event.kind == "Inline":
+        written = _inline_destination(source, base + event.label_end, end)
+    else:
+        end += 2 if event.kind == "Collapsed" and source.startswith(b"[]", end) else 0
+        written = _defined_destination(source, base, definitions().get(definition_key(event.reference)))
+    return _markdown_link(source, event, Span(base + event.start, end), written)
+
+
+def parse_wiki(text: str) -> tuple[str, str, str] | None:
+    """Collection, path and fragment of what stands between `[[` and `|` or `]]`; None for a URL or nothing.
+
+    `kb:id` names a collection unless what follows the colon begins with a blank, another colon (`std::vector`) or a
+    slash; whether there is such a collection is not known here.
+    """
+    path, _, fragment = text.partition("#")
+    path, fragment = " ".join(path.split()) if "\n" in path else path.strip(), fragment.strip()
+    prefix = _COLLECTION.match(path)
+    if "://" in path or (prefix and prefix[1].lower() in _SCHEMES) or not (path or fragment):
+        return None
+    return (prefix[1].strip(), path[prefix.end() :], fragment) if prefix else ("", path, fragment)
+
+
+def set_label_first(last: bool) -> None:
+    """Say which side of `[[a|b]]` names the page: `b` when true, `a` as long as nobody says so (and in `![[a|b]]`).
+
+    Held for the whole process and said before any document is read: every reader of a folder must see the same links.
+    """
+    _WikilinkStyle.label_first = last
+
+
+def wiki_sides(inside: str) -> tuple[str, str, int]:
+    """What a wikilink leads to, its label, and where in its inside the former begins, in characters."""
+    left, pipe, right = inside.partition("|")
+    left = left.removesuffix("\\") if pipe else left  # in a table the | is escaped
+    if pipe and _WikilinkStyle.label_first:
+        return right, left.strip(), inside.index(pipe) + 1
+    return left, right.strip(), 0
+
+
+class _WikilinkStyle:
+    label_first = False
+
+
+def _wiki_link(source: bytes, base: int, event: LinkEvent) -> Link | None:
+    start = base + event.start + (3 if event.image else 2)
+    inner, label, skipped = event.destination, event.label.strip() if event.piped else "", 0
+    if event.piped and _WikilinkStyle.label_first and not event.image:
+        inside = source[start : base + event.end - 2].decode("utf-8", "replace")
+        inner, label, skipped = wiki_sides(inside)
+        start += len(inside[:skipped].encode())
+    elif event.piped:
+        inner = inner.removesuffix("\\")  # in a table the | is escaped
+    parsed = parse_wiki(inner)
+    if not parsed:
+        return None
+    collection, target, fragment = parsed
+    return Link(
+        LinkKind.EMBED if event.image else LinkKind.WIKI,
+        target,
+        inner.strip(),
+        fragment,
+        label,
+        collection,
+        span=Span(base + event.start, base + event.end),
+        target_span=_wiki_span(source, start, inner, collection),
+    )
+
+
+def path_range(inner: str, collection: str) -> tuple[int, int]:
+    """Where in the inside of a wikilink its path stands: behind the collection, before the fragment, without blanks."""
+    path = inner.partition("#")[0]
+    start = path.index(":") + 1 if collection else 0
+    rest = path[start:]
+    start += len(rest) - len(rest.lstrip())
+    return start, start + len(rest.strip())
+
+
+def _wiki_span(source: bytes, start: int, inner: str, collection: str) -> Span:
+    if not source.startswith(inner.encode(), start):
+        return NOWHERE
+    first, last = path_range(inner, collection)
+    start += len(inner[:first].encode())
+    return Span(start, start + len(inner[first:last].encode()))
+
+
+def _markdown_link(source: bytes, event: LinkEvent, span: Span, written: tuple[int, int]) -> Link | None:
+    start, end = written
+    raw = destination = event.destination
+    path, _, fragment = destination.partition("#")
+    target = path.partition("?")[0]
+    if not (target or fragment):
+        return None
+    if source[start:end] == destination.encode():
+        target_span = Span(start, start + len(target.encode()))
+    else:
+        raw, target_span = _escaped_destination(source, start, end, destination)
+    return Link(
+        LinkKind.IMAGE if event.image else LinkKind.MARKDOWN,
+        unquote(target) if "%" in target else target,
+        raw,
+        unquote(fragment) if "%" in fragment else fragment,
+        event.label.strip(),
+        "",
+        "",
+        "",
+        span,
+        target_span,
+    )
+
+
+def _escaped_destination(source: bytes, start: int, end: int, destination: str) -> tuple[str, Span]:
+    """The destination as written and the span of its path. Unescaped if the raw text does not match."""
+    raw = source[start:end].decode("utf-8", "replace")
+    plain, cut = _unescaped(raw)
+    return (raw, Span(start, start + len(raw[:cut].encode()))) if plain == destination else (destination, NOWHERE)
+
+
+def _unescaped(raw: str) -> tuple[str, int]:
+    """A destination without backslashes and entities, and where in it as written the query or fragment begins."""
+    parts: list[str] = []
+    at, cut = 0, len(raw)
+    for token in _TOKEN.finditer(raw):
+        escaped, entity, ending = token.groups()
+        parts.append(raw[at : token.start()])
+        parts.append(escaped or (unescape(entity) if entity else ending))
+        if (ending or parts[-1] in {"#", "?"}) and cut == len(raw):
+            cut = token.start()
+        at = token.end()
+    return "".join([*parts, raw[at:]]), cut
+
+
+def _inline_destination(source: bytes, at: int, end: int) -> tuple[int, int]:
+    simple = _SIMPLE_INLINE.match(source, at, end)
+    if simple:
+        return simple.span(1)
+    opening = _INLINE.search(source, at, end)
+    return _destination(source, opening.end(), end) if opening else (0, 0)
+
+
+def _defined_destination(source: bytes, base: int, definition: tuple[int, int] | None) -> tuple[int, int]:
+    opening = _DEFINITION.match(source, base + definition[0], base + definition[1]) if definition else None
+    return _destination(source, opening.end(), base + definition[1]) if opening and definition else (0, 0)
+
+
+def _destination(source: bytes, start: int, end: int) -> tuple[int, int]:
+    """Where the destination that begins at `start` stands, without the `<` and `>` that may be round it."""
+    angled = _ANGLED.match(source, start, end)
+    if angled:
+        return angled.span(1)
+    depth, at = 0, start
+    while piece := _BARE_PIECE.match(source, at, end):
+        if piece[0] == b"(":
+            depth += 1
+        elif piece[0] == b")":
+            depth -= 1
+            if depth < 0:
+                break
+        at = piece.end()
+    return start, at

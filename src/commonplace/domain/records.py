@@ -1,0 +1,254 @@
+"""What lists, sorts and filters see of a document: its record, its dates, and the terms that filters compare."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime
+from functools import lru_cache
+from hashlib import sha256
+from math import floor
+
+from commonplace.domain.addresses import fold
+from commonplace.domain.changes import Revision
+from commonplace.domain.documents import Document
+from commonplace.domain.json import Json
+from commonplace.domain.query import Filter, Record
+
+DATE_KEYS = ("date", "pubDate", "publishDate")
+CREATED_KEYS = ("created_at", "created", "date_created", *DATE_KEYS)
+UPDATED_KEYS = (
+    *("updated_at", "updated", "last_updated", "lastmod", "last_modified", "modified", "date_modified"),
+    *("last_modified_at", "updatedDate", "lastUpdated", "last_update.date"),
+)
+"""Frontmatter keys that say when a document was made or last changed; the first that can be read counts."""
+TYPE_KEYS = ("type", "category", "categories")
+ALIAS_KEYS = ("aliases", "alias", "redirect_from")
+"""Keys with other names of a document: a list, or one text with commas between them."""
+LABEL_KEYS = ("sidebar_label", "linkTitle", "nav_title")
+"""What generators of sites call a page in their menus."""
+PLACE_KEYS = ("slug", "permalink", "url")
+"""Where generators of sites publish a page; links of the site name it."""
+
+STATED_KEYS = ("created_at", "updated_at")
+"""Frontmatter keys whose moments filters compare to the second, as they stand there."""
+
+LAST_DAY = 99991231
+"""The highest `day_number`."""
+MAX_TERM_CHARS = 120
+"""Longer values are compared by their digest."""
+MAX_FIELD_DEPTH = 4
+"""How deep mappings are followed for `outer.inner` field names."""
+
+_DAY_CHARS = len("2024-05-31")
+_DAY = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
+
+
+def build_record(document: Document, revision: Revision) -> Record:
+    """The record of a document; `created` and `updated` are "" unless its frontmatter gives them."""
+    values = document.frontmatter.values
+    return Record(
+        address=document.address,
+        id=_scalar(values.get("id")) or document.address.id,
+        title=document.title,
+        type=next(filter(None, (_first_scalar(values.get(key)) for key in TYPE_KEYS)), ""),
+        tags=document.tags,
+        aliases=aliases_of(values),
+        description=_scalar(values.get("summary")) or _scalar(values.get("description")),
+        date=next(filter(None, (normal_date(values.get(key)) for key in DATE_KEYS)), ""),
+        created=_first_moment(values, CREATED_KEYS),
+        updated=_first_moment(values, UPDATED_KEYS),
+        words=document.words,
+        size=len(document.raw),
+        revision=revision,
+        frontmatter=values,
+        findings=document.findings,
+    )
+
+
+def normal_date(value: Json) -> str:
+    """A date or date and time as `YYYY-MM-DD…`, or "" when the value is none."""
+    if not isinstance(value, str):
+        return ""
+    text = value.strip()
+    found = _DAY.match(text)
+    if not found:
+        return ""
+    try:
+        day = date(int(found[1]), int(found[2]), int(found[3])).isoformat()
+    except ValueError:
+        return ""
+    return day + text[found.end() :]
+
+
+def normal_timestamp(value: Json) -> str:
+    """A date or date and time as ISO 8601 UTC with seconds (`2024-05-01T00:00:00Z`), or "" when the value is none."""
+    text = normal_date(value)
+    if not text:
+        return ""
+    try:
+        when = datetime.fromisoformat(text)
+    except ValueError:
+        when = datetime.fromisoformat(text[:10])
+    try:
+        utc = when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
+    except OverflowError:
+        return ""
+    return _utc_text(utc)
+
+
+def unix_seconds(value: Json) -> int | None:
+    """A date or date and time in unix seconds, None when the value is none."""
+    if isinstance(value, str) and len(value) > _DAY_CHARS and value[4] == value[7] == "-":
+        try:  # what programs write; everything else takes the longer way
+            when = datetime.fromisoformat(value)
+        except ValueError:
+            pass
+        else:
+            if when.tzinfo is UTC:
+                return floor(when.timestamp())
+    moment = normal_timestamp(value)
+    return int(datetime.fromisoformat(moment).timestamp()) if moment else None
+
+
+def iso_timestamp(seconds: float) -> str:
+    """Unix seconds as ISO 8601 UTC, clipped to the years 1 to 9999."""
+    return _moment_of(floor(min(max(seconds, _FIRST_SECOND), _LAST_SECOND)))
+
+
+@lru_cache(maxsize=256)
+def _moment_of(whole: int) -> str:
+    """Files that came together have the same moments."""
+    return f"{datetime.fromtimestamp(whole, UTC).isoformat()[:_MOMENT_CHARS]}Z"
+
+
+_FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
+_MOMENT_CHARS = len("2024-05-01T00:00:00")
+
+
+def _utc_text(when: datetime) -> str:
+    return f"{when.isoformat()[:_MOMENT_CHARS]}Z"
+
+
+def day_number(text: str) -> int:
+    """`20240501` for `2024-05-01…`; 0 for a text that begins with no such day."""
+    return _day_number(text[:_DAY_CHARS])
+
+
+@lru_cache(maxsize=256)
+def _day_number(day: str) -> int:
+    digits = f"{day[:4]}{day[5:7]}{day[8:]}"
+    return int(digits) if len(digits) == len("20240501") and digits.isdecimal() and digits.isascii() else 0
+
+
+def filter_terms(record: Record) -> frozenset[str]:
+    """Every term that a filter can ask this record for; the counterpart of `wanted_terms`."""
+    terms = {_type_term(record.type)}
+    for tag in record.tags:
+        terms.add(_tag_term(tag))
+        terms.update(_nested_tag_term(outer) for outer in _outer_tags(tag))
+    for key, value in record.frontmatter.items():
+        terms.update(_field_terms(key, value, MAX_FIELD_DEPTH))
+    return frozenset(terms)
+
+
+def wanted_terms(filter_: Filter) -> tuple[frozenset[str], ...]:
+    """Groups of terms; a record passes when it has at least one term of every group."""
+    groups = [frozenset({_nested_tag_term(tag)}) for tag in filter_.tags]
+    groups += [frozenset({_field_term(key, value)}) for key, value in filter_.fields]
+    if filter_.types:
+        groups.append(frozenset(_type_term(type_) for type_ in filter_.types))
+    if filter_.any_tags:
+        groups.append(frozenset(_tag_term(tag) for tag in filter_.any_tags))
+    return tuple(groups)
+
+
+def aliases_of(values: Mapping[str, Json]) -> tuple[str, ...]:
+    """Other names that a frontmatter gives its document: aliases, its name in menus, and where a site publishes it."""
+    found: dict[str, None] = {}
+    for key in ALIAS_KEYS:
+        value = values.get(key)
+        if value is None:
+            continue
+        items = value.split(",") if isinstance(value, str) else value
+        if isinstance(items, (list, tuple)):
+            found.update((text, None) for text in map(_scalar, items) if text)
+        else:
+            found.update((text, None) for text in (_scalar(items),) if text)
+    labels = [_scalar(values[key]) for key in LABEL_KEYS if key in values]
+    places = [_scalar(values[key]).rstrip("/") for key in PLACE_KEYS if key in values]
+    found.update((text, None) for text in labels if text)
+    found.update((text, None) for text in places if text and "://" not in text)
+    return tuple(found)
+
+
+def _first_moment(values: Mapping[str, Json], keys: Iterable[str]) -> str:
+    for key in keys:
+        value = _inner(values, key)
+        moment = normal_timestamp(value) if value is not None else ""
+        if moment:
+            return moment
+    return ""
+
+
+def _inner(values: Mapping[str, Json], key: str) -> Json:
+    """The value of `outer.inner`, or of a plain key."""
+    if "." not in key:
+        return values.get(key)
+    outer, _, inner = key.partition(".")
+    value = values.get(outer)
+    return value.get(inner) if isinstance(value, Mapping) else None
+
+
+def _first_scalar(value: Json) -> str:
+    """A scalar, or the first one of a list."""
+    return _scalar(value[0] if isinstance(value, (list, tuple)) and value else value)
+
+
+def _scalar(value: Json) -> str:
+    """A scalar as people write it in YAML; "" for null, lists and mappings."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value).strip() if isinstance(value, (str, int, float)) else ""
+
+
+def _outer_tags(tag: str) -> Iterator[str]:
+    parts = fold(tag.lstrip("#")).split("/")
+    for count in range(1, len(parts) + 1):
+        yield "/".join(parts[:count])
+
+
+def _field_terms(key: str, value: Json, depth: int) -> Sequence[str]:
+    if isinstance(value, str):
+        return (_field_term(key, value),)
+    if isinstance(value, (list, tuple)):
+        # Names of abstract types are asked last: such a question costs more than making the term.
+        plain = (item for item in value if isinstance(item, str) or not isinstance(item, (list, tuple, Mapping)))
+        return [_field_term(key, item if isinstance(item, str) else _scalar(item)) for item in plain]
+    if not isinstance(value, Mapping):
+        return (_field_term(key, _scalar(value)),)
+    inner = value.items() if depth else ()
+    return [term for name, item in inner for term in _field_terms(f"{key}.{name}", item, depth - 1)]
+
+
+def _type_term(type_: str) -> str:
+    return _term("type", type_)
+
+
+def _tag_term(tag: str) -> str:
+    return _term("tag", tag.lstrip("#"))
+
+
+def _nested_tag_term(tag: str) -> str:
+    return _term("under", tag.lstrip("#"))
+
+
+def _field_term(key: str, value: str) -> str:
+    return _term("field", f"{key}={value.strip()}")
+
+
+def _term(kind: str, value: str) -> str:
+    folded = fold(value)
+    if len(folded) > MAX_TERM_CHARS:
+        folded = sha256(folded.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{kind}:{folded}"

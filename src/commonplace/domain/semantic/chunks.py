@@ -1,0 +1,143 @@
+"""Chunks: the pieces of a document whose meaning is compared with a question's.
+
+They follow its sections. A long section becomes several, small neighbours become one, and each begins with the headings
+above it, because a paragraph seldom says again what its page is about.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from commonplace.domain.documents import Document, Section
+from commonplace.domain.snippets import strip_markdown
+
+TARGET_CHARS = 900
+"""Bytes of a chunk to aim at: about 150 English words, or 300 Chinese characters."""
+MAX_CHUNK_CHARS = 1350
+"""Bytes from which a text is taken apart: nearly all that a model of 256 tokens reads."""
+MAX_HEADING_CHARS = 200
+"""Characters of headings in front of a text."""
+MAX_CHUNKS = 500
+"""Of one document: what is further behind in a page of some megabytes is found by words alone."""
+
+_PARAGRAPHS = re.compile(r"\n[ \t]*\n\s*")
+_SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])")
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A piece of a document."""
+
+    ordinal: int
+    """The section that it is of; of several small ones, the longest."""
+    text: str
+    """Headings, and on further lines plain text: what a model reads."""
+
+    @property
+    def key(self) -> bytes:
+        """16 bytes that stand for the text, wherever it is found."""
+        return blake2b(self.text.encode(), digest_size=16).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A part of a section, before small ones are joined."""
+
+    section: Section
+    text: str
+    size: int
+    """Bytes."""
+
+
+def chunks_of(document: Document) -> list[Chunk]:
+    """The chunks of a document in order; none for one without a letter or digit."""
+    chunks: list[Chunk] = []
+    for pieces in _joined(_pieces(document)):
+        text = "\n".join(_text(document, pieces))
+        if any(letter.isalnum() for letter in text):
+            chunks.append(Chunk(max(pieces, key=lambda piece: piece.size).section.ordinal, text))
+        if len(chunks) == MAX_CHUNKS:
+            break
+    return chunks
+
+
+def _pieces(document: Document) -> Iterator[_Piece]:
+    source = document.raw if document.decodable else document.text.encode()
+    for section in document.sections:
+        markdown = source[section.content : section.end].decode("utf-8", "replace")
+        if section.level == 0 and not markdown.strip():
+            continue
+        for part in _parts(markdown):
+            text = strip_markdown(part)
+            yield _Piece(section, text, len(text.encode()))
+
+
+def _joined(pieces: Iterator[_Piece]) -> Iterator[list[_Piece]]:
+    """Neighbours that together are no longer than the target, a section never with one that is not below its parent."""
+    waiting: list[_Piece] = []
+    size = 0
+    for piece in pieces:
+        if waiting and (size + piece.size > TARGET_CHARS or not _related(waiting[0].section, piece.section)):
+            yield waiting
+            waiting, size = [], 0
+        waiting.append(piece)
+        size += piece.size
+    if waiting:
+        yield waiting
+
+
+def _related(first: Section, other: Section) -> bool:
+    """Whether the second is the first, below it, or a neighbour of the same parent."""
+    parent = first.path[:-1] if len(first.path) > 1 else first.path
+    return other.path[: len(parent)] == parent
+
+
+def _text(document: Document, pieces: Sequence[_Piece]) -> Iterator[str]:
+    """The headings above the pieces, then each piece, with its heading where it has one of its own."""
+    path = pieces[0].section.path
+    title = document.title if document.title != document.address.stem else ""
+    if title and title not in path:
+        path = (title, *path)
+    yield " > ".join(path)[:MAX_HEADING_CHARS]
+    last = pieces[0].section
+    for piece in pieces:
+        if piece.section is not last:
+            yield piece.section.heading
+            last = piece.section
+        yield piece.text
+
+
+def _parts(markdown: str) -> Iterator[str]:
+    """A section's text, taken apart between paragraphs, else sentences, else anywhere, where it is long."""
+    if len(markdown.encode()) <= MAX_CHUNK_CHARS:
+        yield markdown
+        return
+    waiting: list[str] = []
+    size = 0
+    for part in _small(markdown):
+        length = len(part.encode())
+        if waiting and size + length > TARGET_CHARS:
+            yield "\n\n".join(waiting)
+            waiting, size = [], 0
+        waiting.append(part)
+        size += length
+    if waiting:
+        yield "\n\n".join(waiting)
+
+
+def _small(markdown: str) -> Iterator[str]:
+    """Parts no longer than the target."""
+    for paragraph in _PARAGRAPHS.split(markdown):
+        if len(paragraph.encode()) <= TARGET_CHARS:
+            yield paragraph
+        else:
+            yield from _sentences(paragraph)
+
+
+def _sentences(paragraph: str) -> Iterator[str]:
+    for sentence in _SENTENCES.split(paragraph):
+        for start in range(0, len(sentence), TARGET_CHARS):
+            yield sentence[start : start + TARGET_CHARS]

@@ -1,0 +1,104 @@
+"""Values as lines of block YAML."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+
+from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.json import Json
+from commonplace.domain.yamlblock.loader import MAX_DEPTH
+from commonplace.domain.yamlblock.scalars import MAX_INTEGER, scalar_text
+
+INDENT = 2
+
+_NOT_LITERAL = re.compile(r"[^\S\n](?:\n|\Z)|\A\s|[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+
+
+def as_json_types(value: Json, depth: int = 0) -> Json:
+    """The value in lists and dicts alone.
+
+    Raises:
+        InvalidInputError: a number is not finite or over 64 bits, a text is no Unicode, it is nested deeper than 64
+            levels, or it is no JSON at all.
+    """
+    if depth > MAX_DEPTH:
+        raise _refused(f"it is nested deeper than {MAX_DEPTH} levels")
+    if isinstance(value, Mapping):
+        return {_checked_text(key): as_json_types(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, str):
+        return _checked_text(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise _refused("a number is not finite")
+    if isinstance(value, int) and not -MAX_INTEGER - 1 <= value <= MAX_INTEGER:
+        raise _refused("a number is over 64 bits")
+    if value is None or isinstance(value, (int, float)):
+        return value
+    return [as_json_types(item, depth + 1) for item in value]
+
+
+def entry_lines(key: str, value: Json, indent: int = 0) -> list[str]:
+    """A key and its value as lines without line ends."""
+    first, rest = value_lines(value, indent)
+    return [f"{' ' * indent}{scalar_text(key)}:{first}", *rest]
+
+
+def value_lines(value: Json, indent: int) -> tuple[str, list[str]]:
+    """What stands behind a key's colon, and the lines below it.
+
+    Args:
+        value: A value as `normal` gives it.
+        indent: Blanks in front of the key.
+    """
+    if isinstance(value, Mapping):
+        lines = [line for key, item in value.items() for line in entry_lines(key, item, indent + INDENT)]
+        return ("", lines) if lines else (" {}", [])
+    if isinstance(value, str):
+        return _text_lines(value, indent + INDENT)
+    if isinstance(value, Sequence):
+        lines = [line for item in value for line in item_lines(item, indent + INDENT)]
+        return ("", lines) if lines else (" []", [])
+    return f" {scalar_text(value)}", []
+
+
+def item_lines(value: Json, indent: int) -> list[str]:
+    """An item of a list as lines, its dash behind `indent` blanks."""
+    dash = f"{' ' * indent}-"
+    first, rest = value_lines(value, indent)
+    if first:
+        return [dash + first, *rest]
+    return [f"{dash} {rest[0].lstrip()}", *rest[1:]]
+
+
+def flow_list(values: Sequence[Json]) -> str:
+    """A list of scalars in brackets; "" when an item is none or has several lines."""
+    texts: list[str] = []
+    for value in values:
+        if isinstance(value, (Mapping, list, tuple)) or (isinstance(value, str) and "\n" in value):
+            return ""
+        if not isinstance(value, (str, int, float, bool)) and value is not None:
+            return ""
+        texts.append(scalar_text(value, flow=True))
+    return f"[{', '.join(texts)}]"
+
+
+def _text_lines(text: str, indent: int) -> tuple[str, list[str]]:
+    """A text of several lines as a literal block where that keeps every character, any other on one line."""
+    body = text.removesuffix("\n")
+    if "\n" not in body or body.endswith("\n") or _NOT_LITERAL.search(body):
+        return f" {scalar_text(text)}", []
+    lines = [f"{' ' * indent}{line}" if line else "" for line in body.split("\n")]
+    return " |-" if body == text else " |", lines
+
+
+def _checked_text(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise _refused("a text holds a lone surrogate") from None
+    return text
+
+
+def _refused(reason: str) -> InvalidInputError:
+    return InvalidInputError(f"The value cannot be written as YAML: {reason}.", kind="frontmatter")

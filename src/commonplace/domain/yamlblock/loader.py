@@ -1,0 +1,196 @@
+"""From YAML text to JSON values, for text that nobody vouches for.
+
+The values are built from the parser's events without recursion, so that neither nesting nor repetition can cost more
+than the text is long: aliases are not followed, depth and size are capped, and nothing is constructed but JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from yaml import YAMLError
+from yaml.cyaml import CBaseLoader
+from yaml.error import MarkedYAMLError
+from yaml.events import (
+    AliasEvent,
+    CollectionEndEvent,
+    CollectionStartEvent,
+    DocumentStartEvent,
+    Event,
+    MappingStartEvent,
+    NodeEvent,
+    ScalarEvent,
+)
+from yaml.reader import ReaderError
+
+from commonplace.domain.json import Json
+from commonplace.domain.yamlblock.plain import read_plain
+from commonplace.domain.yamlblock.scalars import plain_value
+
+MAX_YAML_CHARS = 1_048_576
+"""Real front matters hold up to 100,000 characters: keywords for every function of a library."""
+MAX_DEPTH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class YamlProblem:
+    """What is wrong with a YAML text, and where; line and column count from 0."""
+
+    rule: str
+    """`bad_yaml` (nothing could be read), `duplicate_key` or `yaml_alias`."""
+    message: str
+    key: str = ""
+    """The outermost key that it is about, or ""."""
+    line: int = 0
+    column: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedYaml:
+    """What a YAML text says."""
+
+    value: Json = None
+    problems: tuple[YamlProblem, ...] = ()
+
+    @property
+    def failed(self) -> bool:
+        """Whether the text could not be read."""
+        return any(problem.rule == "bad_yaml" for problem in self.problems)
+
+
+def load(text: str) -> LoadedYaml:
+    """Read one YAML document; never raises. Of repeated keys the last counts, and an alias counts as null."""
+    if len(text) > MAX_YAML_CHARS:
+        return _failure(f"it is longer than {MAX_YAML_CHARS:,} characters")
+    values = read_plain(text)
+    return parse(text) if values is None else LoadedYaml(values)
+
+
+def parse(text: str) -> LoadedYaml:
+    """The same with the parser, whatever the text; it may be of any length."""
+    builder = _Builder()
+    try:
+        for event in events(text):
+            builder.take(event)
+    except _RefusedError as error:
+        return _failure(error.reason, error.line, error.column)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        reason = str(error.problem or error.context)
+        return _failure(reason, mark.line, mark.column) if mark else _failure(reason)
+    except ReaderError as error:
+        return _failure("it holds a control character", text.encode()[: error.position].count(b"\n"))
+    except YAMLError:
+        return _failure("it cannot be read")
+    return LoadedYaml(builder.root, tuple(builder.problems))
+
+
+def events(text: str) -> Iterator[Event]:
+    """The parser's events for a text of one document.
+
+    Raises:
+        YAMLError: the text is no YAML, or holds a second document.
+    """
+    parser = CBaseLoader(text)
+    started = False
+    while (event := parser.get_event()) is not None:
+        if isinstance(event, DocumentStartEvent):
+            if started:
+                raise _RefusedError("it holds a second document", event)
+            started = True
+        yield event
+
+
+class _RefusedError(YAMLError):
+    """Valid YAML that is not read."""
+
+    def __init__(self, reason: str, event: Event) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.line, self.column = position(event)
+
+
+def position(event: Event) -> tuple[int, int]:
+    """Line and column, from 0, at which what the event says begins."""
+    mark = event.start_mark
+    return (mark.line, mark.column) if mark else (0, 0)
+
+
+def _failure(reason: str, line: int = 0, column: int = 0) -> LoadedYaml:
+    return LoadedYaml(None, (YamlProblem("bad_yaml", reason, line=line, column=column),))
+
+
+@dataclass(slots=True)
+class _Frame:
+    """A list or mapping that is being filled."""
+
+    value: list[Json] | dict[str, Json]
+    is_key: bool
+    """Whether it stands where a key does; JSON has text there."""
+    key: str | None = None
+    """The key whose value comes next."""
+    latest: str = ""
+    """The key that was met last."""
+
+
+@dataclass(slots=True)
+class _Builder:
+    """Takes events one by one; `root` is the whole value after the last."""
+
+    root: Json = None
+    problems: list[YamlProblem] = field(default_factory=list[YamlProblem])
+    _stack: list[_Frame] = field(default_factory=list[_Frame])
+
+    def take(self, event: Event) -> None:
+        """Add what the event says to the value."""
+        if isinstance(event, ScalarEvent):
+            self._add(plain_value(event.value) if event.implicit[0] else event.value, event.value, event)
+        elif isinstance(event, CollectionEndEvent):
+            frame = self._stack.pop()
+            if frame.is_key:
+                self._add_key(json.dumps(frame.value, ensure_ascii=False), event)
+        elif isinstance(event, CollectionStartEvent):
+            self._begin(event)
+        elif isinstance(event, AliasEvent):
+            text = f"*{event.anchor}"
+            self._report("yaml_alias", "an alias is not followed", event, text if self._awaits_key() else "")
+            self._add(None, text, event)
+
+    def _begin(self, event: CollectionStartEvent) -> None:
+        if len(self._stack) >= MAX_DEPTH:
+            raise _RefusedError(f"it is nested deeper than {MAX_DEPTH} levels", event)
+        made: list[Json] | dict[str, Json] = {} if isinstance(event, MappingStartEvent) else []
+        is_key = self._awaits_key()
+        if not is_key:
+            self._add(made, "", event)
+        self._stack.append(_Frame(made, is_key))
+
+    def _awaits_key(self) -> bool:
+        return bool(self._stack) and isinstance(self._stack[-1].value, dict) and self._stack[-1].key is None
+
+    def _add(self, value: Json, text: str, event: NodeEvent) -> None:
+        if not self._stack:
+            self.root = value
+            return
+        frame = self._stack[-1]
+        if isinstance(frame.value, list):
+            frame.value.append(value)
+        elif frame.key is None:
+            self._add_key(text, event)
+        else:
+            frame.value[frame.key] = value
+            frame.key = None
+
+    def _add_key(self, key: str, event: Event) -> None:
+        frame = self._stack[-1]
+        if key in frame.value:
+            self._report("duplicate_key", f"the key {key[:60]!r} is repeated", event, key)
+        frame.key = frame.latest = key
+
+    def _report(self, rule: str, message: str, event: Event, key: str = "") -> None:
+        inside = len(self._stack) > 1 or (bool(self._stack) and not key)
+        top = self._stack[0].latest if inside else key
+        line, column = position(event)
+        self.problems.append(YamlProblem(rule, message, top, line, column))

@@ -1,0 +1,232 @@
+"""Bringing vectors up to date: texts that are new go through the model, in batches, on threads of low priority."""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import sys
+import threading
+from collections.abc import Collection, Generator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.errors import KnowledgeError, NotFoundError, StorageError
+from commonplace.domain.ports import Index, Progress
+from commonplace.domain.revisions import revision_of
+from commonplace.domain.semantic.chunks import chunks_of
+from commonplace.embed.models import Model
+from commonplace.embed.vector_store import VectorStore
+from commonplace.embed.vectors.vector_file import DocumentVectors, VectorFile, VectorFormat
+from commonplace.embed.vectors.vector_space import quantized
+
+if TYPE_CHECKING:
+    from commonplace.embed.encoders import Vectors
+
+log = logging.getLogger(__name__)
+
+BATCH = 32
+"""Texts that are embedded and written together."""
+SLICE = 4
+"""Texts that go through the model in one call, so that an end is not waited for long."""
+SCALE_HEADROOM = 1.25
+"""By how much a later vector's largest part may be larger than that of the first batch without being cut."""
+NICENESS = 10
+"""Of the threads that embed: whatever else wants the processor comes first."""
+LOCK = "vectors.lock"
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Documents whose texts go through the model together."""
+
+    texts: dict[bytes, str] = field(default_factory=dict[bytes, str])
+    """By key: those without a vector."""
+    pages: list[DocumentVectors] = field(default_factory=list["DocumentVectors"])
+
+
+class EmbeddingRun:
+    """One pass over the documents of a collection.
+
+    Args:
+        model: Embeds.
+        index: Knows which documents there are.
+        kept: The vectors.
+        stop: Ends the pass after the texts that are in the model.
+    """
+
+    def __init__(self, model: Model, index: Index, kept: VectorStore, stop: threading.Event) -> None:
+        self._model = model
+        self._index = index
+        self._store = kept
+        self._stop = stop
+        self.pending = 0
+        """Documents that are still to be done."""
+
+    def run(self, progress: Progress | None = None, among: Collection[Address] | None = None) -> None:
+        """Embed what has changed, unless another process is at it.
+
+        Args:
+            progress: Told how many of the documents are done.
+            among: The documents to look at; None: all.
+
+        Raises:
+            KnowledgeError: kind "model": there is no model, it fails, or vectors cannot be kept.
+        """
+        changed, gone = self._differing() if among is None else self._differing_of(among)
+        self.pending = len(changed) + len(gone)
+        if not changed and not gone:
+            return
+        with _alone(self._store.folder / LOCK) as alone:
+            if alone:
+                self._embed(changed, progress)
+                self._write(_Batch(pages=[(path, "", ()) for path in gone]))
+                self._store.with_file(lambda file: file.remove_unused())
+        self._store.refresh(at_once=True)
+
+    def _differing(self) -> tuple[list[str], list[str]]:
+        """Paths of the documents that are to be embedded, and of those that are gone.
+
+        What is compared, rows of all documents, is held for no longer than that: what else is made while texts are in
+        the model would come to lie between, and leave holes in memory when the rows go.
+        """
+        known, _ = self._store.with_file(lambda file: file.statistics())
+        changed: list[str] = []
+        for address, revision in self._index.revisions().items():
+            if known.pop(address.path, None) != revision:
+                changed.append(address.path)
+        return changed, list(known)
+
+    def _differing_of(self, addresses: Collection[Address]) -> tuple[list[str], list[str]]:
+        """The same among some documents."""
+        known, _ = self._store.with_file(lambda file: file.statistics([address.path for address in addresses]))
+        changed: list[str] = []
+        gone: list[str] = []
+        for address in addresses:
+            record = self._index.record(address)
+            if record is None:
+                gone += [address.path] if address.path in known else []
+            elif known.get(address.path) != record.revision:
+                changed.append(address.path)
+        return changed, gone
+
+    def _embed(self, paths: Sequence[str], progress: Progress | None) -> None:
+        batch = _Batch()
+        for done, path in enumerate(paths):
+            if progress:
+                progress(done, len(paths))
+            self._take(path, batch)
+            if self._stop.is_set():
+                return
+            if len(batch.texts) >= BATCH or len(batch.pages) >= BATCH:
+                self._write(batch)
+                self.pending = len(paths) - done - 1
+                batch = _Batch()
+        self._write(batch)
+        if not self._stop.is_set():
+            self.pending = 0
+        if progress:
+            progress(len(paths), len(paths))
+
+    def _take(self, path: str, batch: _Batch) -> None:
+        """Put a document into a batch; most texts of a long one are written by themselves before it."""
+        try:
+            document = self._index.document(Address(path))
+        except (NotFoundError, StorageError):
+            return  # gone since, or not readable now: the index will say so
+        chunks = {chunk.key: chunk for chunk in chunks_of(document)}
+        known = self._store.with_file(lambda file: file.known(chunks))
+        texts = {key: chunk.text for key, chunk in chunks.items() if key not in known and key not in batch.texts}
+        while len(texts) > BATCH and not self._stop.is_set():
+            self._write(_Batch({key: texts.pop(key) for key in list(texts)[:BATCH]}))
+        batch.texts |= texts
+        places = [(chunk.ordinal, key) for key, chunk in chunks.items()]
+        batch.pages.append((path, revision_of(document.raw), places))
+
+    def _write(self, batch: _Batch) -> None:
+        """Embed a batch and keep it: all of it or, where the work is to end, nothing."""
+        if not batch.texts and not batch.pages:
+            return
+        vectors = self._vectors(list(batch.texts.values()))
+        if vectors is not None and not self._stop.is_set():
+            self._store.with_file(lambda file: self._put(file, batch, vectors))
+
+    def _put(self, file: VectorFile, batch: _Batch, vectors: Vectors) -> None:
+        form = file.format()
+        kept: dict[bytes, bytes] = {}
+        if vectors.size:
+            form = form or VectorFormat(
+                vectors.shape[1], min(1.0, float(np.abs(vectors).max()) * SCALE_HEADROOM) or 1.0
+            )
+            self._store.check_dimension(vectors.shape[1], form.dimension)
+            kept = dict(zip(batch.texts, quantized(vectors, form.scale), strict=True))
+        # After damage the file is new, and texts that were known are no more: their documents come with the next pass.
+        usable = file.known(key for _, _, chunks in batch.pages for _, key in chunks).keys() | kept.keys()
+        file.put(form, kept, [page for page in batch.pages if all(key in usable for _, key in page[2])])
+
+    def _vectors(self, texts: Sequence[str]) -> Vectors | None:
+        """The texts' vectors, made by two threads; None when the work is to end."""
+        middle = (len(texts) + 1) // 2
+        # Both are threads of their own: a priority that is lowered cannot be raised again for who waits here.
+        files = [_EncoderThread(self._model, part, self._stop) for part in (texts[:middle], texts[middle:]) if part]
+        for half in files:
+            half.start()
+        for half in files:
+            half.join()
+        for half in files:
+            if half.failure:
+                raise half.failure
+        if any(half.unfinished for half in files):
+            return None
+        made = [vectors for half in files for vectors in half.made]
+        return np.concatenate(made) if made else np.empty((0, 0), np.float32)
+
+
+class _EncoderThread(threading.Thread):
+    """Some texts on their way through the model, on a thread of low priority."""
+
+    def __init__(self, model: Model, texts: Sequence[str], stop: threading.Event) -> None:
+        super().__init__(name="embed", daemon=True)
+        self._model = model
+        self._texts = texts
+        self._stopping = stop
+        self.made: list[Vectors] = []
+        self.failure: KnowledgeError | None = None
+        self.unfinished = False
+
+    def run(self) -> None:
+        """Embed them, a few at a time."""
+        lower_priority()
+        for start in range(0, len(self._texts), SLICE):
+            if self._stopping.is_set():
+                self.unfinished = True
+                return
+            try:
+                self.made.append(self._model.texts(self._texts[start : start + SLICE]))
+            except KnowledgeError as error:
+                self.failure = error
+                return
+
+
+def lower_priority() -> None:
+    """Let everything else come before this thread."""
+    if sys.platform == "linux":
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
+
+
+@contextmanager
+def _alone(path: Path) -> Generator[bool]:
+    """Whether this process is the one that embeds; the kernel lets the next one when its holder dies."""
+    with path.open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True

@@ -1,0 +1,52 @@
+"""Search by meaning for one process: one model, and the vectors of each collection."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from commonplace.domain.ports import Index
+from commonplace.embed.background import BackgroundEmbedder
+from commonplace.embed.local import SERVING_SECONDS, LocalSemanticIndex
+from commonplace.embed.models import Model, ModelChoice
+
+
+class EmbeddingService:
+    """The model of this process and what is embedded by it.
+
+    Args:
+        choice: Which model.
+    """
+
+    def __init__(self, choice: ModelChoice) -> None:
+        self.model = Model(choice)
+        self._meanings: list[LocalSemanticIndex] = []
+        self._background: BackgroundEmbedder | None = None
+
+    def of(self, index: Index, folder: Path) -> LocalSemanticIndex:
+        """The meaning of a collection.
+
+        Args:
+            index: Of its documents.
+            folder: Where its vectors lie.
+        """
+        meaning = LocalSemanticIndex(self.model, index, folder)
+        if self._background:
+            meaning.patience = SERVING_SECONDS
+        self._meanings.append(meaning)
+        return meaning
+
+    def serve(self) -> None:
+        """From now on embed what changes, and let no search wait for the model to be loaded."""
+        if self.model.missing:
+            return
+        for meaning in self._meanings:
+            meaning.patience = SERVING_SECONDS
+        self._background = BackgroundEmbedder(self._meanings)
+        self._background.start()
+
+    def close(self) -> None:
+        """End the background and release every file."""
+        if self._background:
+            self._background.close()
+        for meaning in self._meanings:
+            meaning.close()

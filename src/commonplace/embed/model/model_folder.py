@@ -1,0 +1,133 @@
+"""Folders that hold a model: where one is looked for, and what is known of it before it is loaded.
+
+A folder holds `model.onnx` (also as `onnx/model.onnx` or `model_quantized.onnx`, as models are published),
+`tokenizer.json`, and where `commonplace model install` made it `model.json` with the digests of both.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+from typing import cast
+
+from commonplace.domain.errors import StorageError
+from commonplace.domain.json import Json
+
+MODEL = "all-MiniLM-L6-v2"
+"""The model that is used where no other is named."""
+PACKAGE = "commonplace_model_minilm"
+"""A package that holds it in a folder `model`; `make model-wheel` builds it."""
+GRAPH = "model.onnx"
+TOKENIZER = "tokenizer.json"
+MANIFEST = "model.json"
+MAX_TOKENS = 256
+"""Of a text, where the model does not say."""
+_GRAPHS = (GRAPH, "onnx/model.onnx", "model_quantized.onnx", "onnx/model_quantized.onnx")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFolder:
+    """A model on this machine."""
+
+    name: str
+    graph: Path
+    tokenizer: Path
+    tokens: int = MAX_TOKENS
+    """What is longer is cut."""
+    prompts: tuple[str, str] = ("", "")
+    """What stands before a question, and before a text."""
+    digests: Mapping[str, str] = field(default_factory=dict[str, str])
+    """SHA-256 by file name, as they should be; empty where nobody wrote them down."""
+
+    def checked(self) -> str:
+        """The SHA-256 of the graph.
+
+        Raises:
+            StorageError: kind "model": a file is not as it was installed, or cannot be read.
+        """
+        found = {path.name: _digest(path) for path in (self.graph, self.tokenizer)}
+        damaged = [name for name, digest in found.items() if self.digests.get(name, digest) != digest]
+        if damaged:
+            raise StorageError(
+                f"The model file {damaged[0]!r} is damaged.", kind="model", hint="Run: commonplace model install"
+            )
+        return found[self.graph.name]
+
+
+def find_model(models: Path) -> ModelFolder | None:
+    """The model that is installed: the package's, else the one in `models`; None without either."""
+    found = find_spec(PACKAGE)
+    packaged = [Path(place) / "model" for place in (found.submodule_search_locations or ())] if found else []
+    for folder in (*packaged, models / MODEL):
+        if os.path.isfile(folder / MANIFEST):
+            return open_folder(folder)
+    return None
+
+
+def installed(models: Path) -> bool:
+    """Whether the model is there and whole."""
+    try:
+        found = find_model(models)
+        return bool(found and found.checked())
+    except StorageError:
+        return False
+
+
+def open_folder(folder: Path) -> ModelFolder:
+    """What is known of the model in a folder.
+
+    Raises:
+        StorageError: kind "model": a file is missing, or what describes the model cannot be read.
+    """
+    graph = next((folder / name for name in _GRAPHS if os.path.isfile(folder / name)), None)
+    if graph is None or not os.path.isfile(folder / TOKENIZER):
+        raise StorageError(
+            f"The folder {folder.name!r} holds no model: expected {GRAPH} and {TOKENIZER}.",
+            kind="model",
+            hint="Name the folder of a sentence model in ONNX form, or run: commonplace model install",
+        )
+    manifest = _object(folder / MANIFEST)
+    limits = _object(folder / "sentence_bert_config.json")
+    prompts = _object(folder / "config_sentence_transformers.json").get("prompts")
+    tokens = manifest.get("tokens") or limits.get("max_seq_length")
+    digests = manifest.get("files")
+    return ModelFolder(
+        name=str(manifest.get("name") or folder.name),
+        graph=graph,
+        tokenizer=folder / TOKENIZER,
+        tokens=tokens if isinstance(tokens, int) and tokens > 0 else MAX_TOKENS,
+        prompts=_prompts(prompts if isinstance(prompts, Mapping) else {}),
+        digests={name: str(digest) for name, digest in digests.items()} if isinstance(digests, Mapping) else {},
+    )
+
+
+def manifest_text(name: str, tokens: int, files: Mapping[str, bytes]) -> str:
+    """What `model.json` holds."""
+    digests = {file: sha256(content).hexdigest() for file, content in files.items()}
+    return json.dumps({"name": name, "tokens": tokens, "files": digests}, indent=1) + "\n"
+
+
+def _prompts(given: Mapping[str, Json]) -> tuple[str, str]:
+    return str(given.get("query") or ""), str(given.get("document") or given.get("passage") or "")
+
+
+def _object(path: Path) -> Mapping[str, Json]:
+    if not os.path.isfile(path):
+        return {}
+    try:
+        value = cast("Json", json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
+        raise StorageError(f"The file {path.name!r} of the model cannot be read.", kind="model") from error
+    return value if isinstance(value, Mapping) else {}
+
+
+def _digest(path: Path) -> str:
+    try:
+        return sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise StorageError(f"The model file {path.name!r} cannot be read.", kind="model") from error

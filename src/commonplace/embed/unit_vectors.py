@@ -1,0 +1,17 @@
+"""Vectors of length 1."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from commonplace.embed.encoders import Vectors
+
+
+def normalized(vectors: Vectors) -> Vectors:
+    """Each row with length 1; rows with NaN or infinity, or of length 0, as zeros: near to nothing."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    usable = np.isfinite(lengths) & (lengths > 0)
+    return np.where(usable, vectors / np.where(usable, lengths, 1), 0).astype(np.float32)

@@ -1,0 +1,306 @@
+"""Vectors on disk: one SQLite file for each collection and model, which several processes share.
+
+`chunks` holds a vector of 8-bit integers for each text that was ever embedded, keyed by the text's digest; `pages` says
+which of them a document consists of. What is written is written in one transaction for a batch, so a kill loses no more
+than the batch. The file may be deleted or damaged at any moment: it is begun anew, and texts are embedded again.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+import sqlite3
+import threading
+import time
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+log = logging.getLogger(__name__)
+
+VERSION = 1
+"""Raised with every change to the tables, to how texts are cut, or to how vectors are kept."""
+MIN_UNUSED = 1000
+"""Vectors of texts that stand nowhere: so many are kept in any case, as the texts may only have moved."""
+UNUSED_SECONDS = 30 * 86_400
+"""How long vectors of another model are kept after their last use: someone may return to it."""
+BUSY_SECONDS = 10.0
+"""How long a connection waits for another process's write."""
+
+_SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE chunks (id INTEGER PRIMARY KEY AUTOINCREMENT, key BLOB NOT NULL UNIQUE, vector BLOB NOT NULL);
+-- `chunks`: four bytes each for the section's ordinal and the chunk's id. A page that is gone has no revision.
+CREATE TABLE pages (path TEXT PRIMARY KEY, revision TEXT NOT NULL, chunks BLOB NOT NULL, seq INTEGER NOT NULL);
+CREATE INDEX pages_by_seq ON pages (seq);
+"""
+
+DocumentRow = tuple[str, str, bytes]
+"""Path, revision, chunks."""
+DocumentVectors = tuple[str, str, Sequence[tuple[int, bytes]]]
+"""Path, revision, and section and key of each chunk."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedDocument:
+    """A document as it was last embedded."""
+
+    path: str
+    revision: str
+    """"" for one that is gone."""
+    packed: bytes
+    """For each chunk the ordinal of the section and the chunk's id, of four bytes each, the lowest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class VectorFormat:
+    """How vectors are kept."""
+
+    dimension: int
+    scale: float
+    """What an integer of 127 stands for."""
+
+
+@dataclass(frozen=True, slots=True)
+class VectorChanges:
+    """What was written after a moment."""
+
+    birth: int
+    """Another number than before: the file was begun anew, and these are all of its pages and chunks."""
+    seq: int
+    """The new moment."""
+    pages: Sequence[EmbeddedDocument]
+    chunks: Sequence[tuple[int, bytes]]
+    """Id and vector, by id."""
+
+
+class VectorFile:
+    """The vectors of one collection by one model.
+
+    Args:
+        path: The file; begun anew when it is missing, damaged, or of another version or model.
+        identity: The model's.
+
+    Raises:
+        sqlite3.DatabaseError, OSError: nothing can be written there.
+    """
+
+    def __init__(self, path: Path, identity: str) -> None:
+        self._path = path
+        self._identity = identity
+        self._lock = threading.RLock()
+        self._inode = 0
+        self._connection = self._opened()
+
+    def format(self) -> VectorFormat | None:
+        """How vectors are kept; None before the first one."""
+        with self._using() as connection:
+            rows = connection.execute("SELECT key, value FROM meta WHERE key IN ('dimension', 'scale')").fetchall()
+        said = cast("dict[str, float]", dict(rows))
+        return VectorFormat(int(said["dimension"]), said["scale"]) if said else None
+
+    def statistics(self, among: Iterable[str] | None = None) -> tuple[dict[str, str], int]:
+        """The embedded documents' revisions by path, of all or among some, and how many chunks have a vector."""
+        columns = "SELECT path, revision FROM pages WHERE revision <> ''"
+        with self._using() as connection:
+            if among is None:
+                rows = connection.execute(columns).fetchall()
+            else:
+                rows = [row for path in among for row in connection.execute(f"{columns} AND path = ?", (path,))]
+            return dict(rows), connection.execute("SELECT count(*) FROM chunks").fetchone()[0]
+
+    def known(self, keys: Iterable[bytes]) -> dict[bytes, int]:
+        """The ids of those texts that have a vector."""
+        with self._using() as connection:
+            found: dict[bytes, int] = {}
+            for key in keys:
+                row = connection.execute("SELECT id FROM chunks WHERE key = ?", (key,)).fetchone()
+                if row:
+                    found[key] = row[0]
+            return found
+
+    def put(self, form: VectorFormat | None, vectors: Mapping[bytes, bytes], pages: Iterable[DocumentVectors]) -> None:
+        """One batch.
+
+        Args:
+            form: How the vectors are kept: as those that are there, if there are any; None without vectors.
+            vectors: By the texts' keys.
+            pages: All of whose vectors are here or were before; those that are gone without any.
+        """
+        given = list(pages)
+        with self._writing() as connection:
+            about = [("dimension", form.dimension), ("scale", form.scale)] if form else []
+            connection.executemany("INSERT OR IGNORE INTO meta VALUES (?, ?)", about)
+            connection.executemany("INSERT OR IGNORE INTO chunks (key, vector) VALUES (?, ?)", vectors.items())
+            seq = int(connection.execute("SELECT ifnull(max(seq), 0) + 1 FROM pages").fetchone()[0])
+            loose = 0
+            for path, revision, chunks in given:
+                packed = b"".join(_pair(ordinal, _id_of(connection, key)) for ordinal, key in chunks)
+                before = connection.execute("SELECT chunks FROM pages WHERE path = ?", (path,)).fetchone()
+                loose += len({*_ids(before[0])}.difference(_ids(packed))) if before else 0
+                connection.execute("INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?)", (path, revision, packed, seq))
+            if loose:
+                _tidy(connection, loose)
+
+    def since(self, birth: int, seq: int, chunk: int) -> VectorChanges:
+        """What was written after a moment.
+
+        Args:
+            birth: The last answer's; 0 for everything.
+            seq: The last answer's moment.
+            chunk: The highest id of a chunk that is known.
+        """
+        with self._using() as connection:
+            connection.execute("BEGIN")
+            try:
+                born = int(connection.execute("SELECT value FROM meta WHERE key = 'birth'").fetchone()[0])
+                seq, chunk = (seq, chunk) if born == birth else (0, 0)
+                now = int(connection.execute("SELECT ifnull(max(seq), 0) FROM pages").fetchone()[0])
+                rows = connection.execute("SELECT path, revision, chunks FROM pages WHERE seq > ?", (seq,)).fetchall()
+                fresh = connection.execute(
+                    "SELECT id, vector FROM chunks WHERE id > ? ORDER BY id", (chunk,)
+                ).fetchall()
+            finally:
+                connection.execute("ROLLBACK")
+        pages = [EmbeddedDocument(*row) for row in cast("list[DocumentRow]", rows)]
+        return VectorChanges(born, now, pages, cast("list[tuple[int, bytes]]", fresh))
+
+    def remove_unused(self) -> None:
+        """Remove the vectors of other models that nobody has used for long; say that these are in use."""
+        with suppress(OSError):
+            os.utime(self._path)
+        for other in self._path.parent.glob("vectors-*.sqlite3"):
+            with suppress(OSError):
+                if other != self._path and time.time() - other.stat().st_mtime > UNUSED_SECONDS:
+                    log.info("removing the vectors of a model that is used no more")
+                    _wipe(other)
+
+    def close(self) -> None:
+        """Release the file."""
+        with self._lock:
+            self._connection.close()
+
+    def reset(self) -> None:
+        """Throw everything away: it is damaged.
+
+        Raises:
+            sqlite3.DatabaseError, OSError: nothing can be written there.
+        """
+        with self._lock:
+            self._connection.close()
+            _wipe(self._path)
+            self._connection = self._opened()
+
+    @contextmanager
+    def _using(self) -> Generator[sqlite3.Connection]:
+        """The connection, for one thread at a time; opened again where the file was deleted or replaced."""
+        with self._lock:
+            if _inode(self._path) != self._inode:
+                self._connection.close()
+                self._connection = self._opened()
+            yield self._connection
+
+    @contextmanager
+    def _writing(self) -> Generator[sqlite3.Connection]:
+        with self._using() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+
+    def _opened(self) -> sqlite3.Connection:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            connection = _connected(self._path, self._identity)
+        except sqlite3.OperationalError:
+            raise
+        except sqlite3.DatabaseError as error:
+            log.warning("the vectors are unusable (%s) and are made again", error)
+            _wipe(self._path)
+            connection = _connected(self._path, self._identity)
+        with suppress(OSError):
+            os.utime(self._path)  # what counts as its last use
+        self._inode = _inode(self._path)
+        return connection
+
+
+def _tidy(connection: sqlite3.Connection, loose: int) -> None:
+    """Forget the vectors of texts that stand nowhere any more, once they are a good part of all.
+
+    Which those are is asked of all documents, so first it is counted how many there can be.
+
+    Args:
+        connection: Inside a transaction.
+        loose: How many texts have gone from some document just now; they may stand in others.
+    """
+    said = connection.execute("SELECT value FROM meta WHERE key = 'loose'").fetchone()
+    loose += int(said[0]) if said else 0
+    if loose > MIN_UNUSED and loose > _few(connection.execute("SELECT count(*) FROM chunks").fetchone()[0]):
+        used = {chunk for (packed,) in connection.execute("SELECT chunks FROM pages") for chunk in _ids(packed)}
+        every = [cast("int", row[0]) for row in connection.execute("SELECT id FROM chunks")]
+        unused = [(one,) for one in every if one not in used]
+        loose = len(unused)
+        if loose > _few(len(every)):
+            connection.executemany("DELETE FROM chunks WHERE id = ?", unused)
+            loose = 0
+    connection.execute("INSERT OR REPLACE INTO meta VALUES ('loose', ?)", (loose,))
+
+
+def _few(every: int) -> int:
+    """How many of all vectors may be those of texts that stand nowhere."""
+    return max(MIN_UNUSED, every // 4)
+
+
+def _ids(packed: bytes) -> Iterator[int]:
+    return (int.from_bytes(packed[at : at + 4], "little") for at in range(4, len(packed), 8))
+
+
+def _pair(ordinal: int, chunk: int) -> bytes:
+    return ordinal.to_bytes(4, "little") + chunk.to_bytes(4, "little")
+
+
+def _id_of(connection: sqlite3.Connection, key: bytes) -> int:
+    return int(connection.execute("SELECT id FROM chunks WHERE key = ?", (key,)).fetchone()[0])
+
+
+def _connected(path: Path, identity: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("BEGIN IMMEDIATE")
+        if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone():
+            for statement in _SCHEMA.split(";"):
+                connection.execute(statement)
+            about = [("version", VERSION), ("model", identity), ("birth", random.getrandbits(62) + 1)]
+            connection.executemany("INSERT INTO meta VALUES (?, ?)", about)
+        said = dict(connection.execute("SELECT key, value FROM meta WHERE key IN ('version', 'model')").fetchall())
+        connection.execute("COMMIT")
+        _refuse_unless(said == {"version": VERSION, "model": identity})
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _refuse_unless(same: bool) -> None:
+    if not same:
+        raise sqlite3.DatabaseError("they are of another version or model")
+
+
+def _inode(path: Path) -> int:
+    try:
+        return path.stat().st_ino
+    except OSError:
+        return 0
+
+
+def _wipe(path: Path) -> None:
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"{path}{suffix}").unlink(missing_ok=True)

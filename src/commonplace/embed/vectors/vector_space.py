@@ -1,0 +1,298 @@
+"""The vectors of a collection in memory, kept in step with their file, and the answers to questions."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from functools import cached_property
+from operator import eq
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from commonplace.domain.similarity import ChunkHit, NearDocument
+from commonplace.embed.vectors.vector_file import EmbeddedDocument, VectorFile
+from commonplace.embed.vectors.vector_scan import Mask, Rows, VectorScan, new_scan
+
+if TYPE_CHECKING:
+    from commonplace.embed.encoders import Vectors
+
+CHUNKS_EACH = 6
+"""How many chunks are looked for, for each document that is wanted: near documents hold several near ones."""
+MAX_REFRESH_SHARE = 0.1
+"""The part of its time that a process spends on following the file while others write to it."""
+MAX_REFRESH_PAUSE = 1.0
+"""Seconds for which what others write may not be seen yet."""
+MAX_DEAD_SHARE = 0.25
+"""The part of all rows that no document has any more, from which on they are read anew."""
+MIN_DEAD_ROWS = 1000
+"""So many of them are never worth it."""
+MAX_CODE = 127
+
+Numbers = npt.NDArray[np.int64]
+
+
+def quantized(vectors: Vectors, scale: float) -> list[bytes]:
+    """Vectors as they are kept: 8-bit integers, of which 127 stands for `scale`."""
+    integers = np.clip(np.rint(vectors * (MAX_CODE / scale)), -MAX_CODE, MAX_CODE).astype(np.int8)
+    return [one.tobytes() for one in integers]
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Which rows make up which documents; entries stand document by document."""
+
+    paths: Sequence[str]
+    places: Mapping[str, int]
+    """Of a path."""
+    starts: Numbers
+    """Where a document's entries begin, and behind the last one's."""
+    rows: Numbers
+    """By entry."""
+    ordinals: Numbers
+    """Of the section, by entry."""
+    owners: Numbers
+    """Which document, by entry."""
+    order: Numbers
+    """Entries by row."""
+    live: Mask
+    """Which rows some document has."""
+
+
+class VectorSpace:
+    """All vectors of one collection.
+
+    Args:
+        file: Where they are kept.
+    """
+
+    def __init__(self, file: VectorFile) -> None:
+        self._file = file
+        self._lock = threading.Lock()
+        self._birth = self._seq = 0
+        self._highest = 0
+        self._ids = np.empty(0, np.int64)
+        self._pages: dict[str, EmbeddedDocument] = {}
+        self._scan: VectorScan | None = None
+        self._dimension = 0
+        self._scale = 1.0
+        self._layout = _laid_out({}, self._ids)
+        self._due = 0.0
+
+    def refresh(self, *, at_once: bool = False) -> None:
+        """Take in what was written since the last time, unless that was only just done.
+
+        Args:
+            at_once: Even then: the writer is done, and it was this process.
+
+        Raises:
+            sqlite3.DatabaseError: the file is damaged.
+        """
+        with self._lock:
+            began = time.monotonic()
+            if (at_once or began >= self._due) and self._take_in():
+                now = time.monotonic()
+                self._due = now + min((now - began) / MAX_REFRESH_SHARE, MAX_REFRESH_PAUSE)
+
+    def query(self, question: Vectors, within: AbstractSet[str] | None) -> VectorQuery:
+        """A question to this space as it is now.
+
+        Args:
+            question: Float32 of shape (dimension,), of length 1.
+            within: The documents that are meant; None for all.
+        """
+        with self._lock:
+            return VectorQuery(self._layout, self._scan, question * (self._scale / MAX_CODE), within)
+
+    @property
+    def dimension(self) -> int:
+        """Of its vectors; 0 while it is empty."""
+        return self._dimension if self._layout.paths else 0
+
+    def _take_in(self) -> bool:
+        news = self._file.since(self._birth, self._seq, self._highest)
+        if (news.birth, news.seq) == (self._birth, self._seq) and not news.chunks:
+            return False
+        if news.birth != self._birth:
+            self._forget()
+        self._add(news.chunks)
+        for page in news.pages:
+            if page.revision:
+                self._pages[page.path] = page
+            else:
+                self._pages.pop(page.path, None)
+        self._birth, self._seq = news.birth, news.seq
+        self._layout = _laid_out(self._pages, self._ids, self._layout)
+        count = len(self._ids)
+        if count - int(self._layout.live.sum()) > max(MIN_DEAD_ROWS, MAX_DEAD_SHARE * count):
+            self._drop_dead()
+        return True
+
+    def _drop_dead(self) -> None:
+        """Keep only the rows that some document has."""
+        self._forget()
+        news = self._file.since(0, 0, 0)
+        self._pages = {page.path: page for page in news.pages if page.revision}
+        used = set(_entries(self._pages)[:, 1].tolist())
+        self._add([(chunk, vector) for chunk, vector in news.chunks if chunk in used])
+        self._birth, self._seq = news.birth, news.seq
+        self._highest = max((chunk for chunk, _ in news.chunks), default=0)
+        self._layout = _laid_out(self._pages, self._ids)
+
+    def _add(self, chunks: Sequence[tuple[int, bytes]]) -> None:
+        form = self._file.format()
+        if not chunks or form is None:
+            return
+        self._dimension, self._scale = form.dimension, form.scale
+        scan = self._scan or new_scan(form.dimension)
+        scan.add(np.frombuffer(b"".join(vector for _, vector in chunks), np.int8).reshape(-1, form.dimension))
+        self._scan = scan
+        self._ids = np.concatenate((self._ids, np.array([chunk for chunk, _ in chunks], np.int64)))
+        self._highest = chunks[-1][0]
+
+    def _forget(self) -> None:
+        self._birth = self._seq = self._highest = 0
+        self._ids, self._pages, self._scan = np.empty(0, np.int64), {}, None
+
+
+class VectorQuery:
+    """A question and what is near to it; `domain.similarity.SimilarityScores` says what it promises.
+
+    Args:
+        layout: Of the space.
+        scan: Of the space; None while it is empty.
+        question: So scaled that its product with a row is the cosine.
+        within: The documents that are meant; None for all.
+    """
+
+    def __init__(
+        self, layout: _Layout, scan: VectorScan | None, question: Vectors, within: AbstractSet[str] | None
+    ) -> None:
+        self._layout = layout
+        self._scan = scan
+        self._question = question
+        self._within = within
+
+    def nearest(self, count: int) -> list[NearDocument]:
+        """The documents with the nearest chunks."""
+        best: dict[str, NearDocument] = {}
+        for entry, similarity in self._entries(count * CHUNKS_EACH):
+            near = self._near(entry, similarity)
+            best.setdefault(near.path, near)
+            if len(best) == count:
+                break
+        return list(best.values())
+
+    def nearest_chunks(self, count: int, each: int) -> list[ChunkHit]:
+        """The nearest chunks.
+
+        Args:
+            count: How many at the most.
+            each: How many of one document at the most.
+        """
+        found: list[ChunkHit] = []
+        seen: dict[int, int] = {}
+        for entry, similarity in self._entries(count * CHUNKS_EACH * each):
+            owner = int(self._layout.owners[entry])
+            seen[owner] = seen.get(owner, 0) + 1
+            if seen[owner] <= each:
+                found.append(self._passage(entry, owner, similarity))
+            if len(found) == count:
+                break
+        return found
+
+    def of(self, paths: Sequence[str]) -> dict[str, NearDocument]:
+        """These documents, those without vectors left out."""
+        layout = self._layout
+        places = [layout.places[path] for path in paths if path in layout.places]
+        ranges: list[Numbers] = [np.arange(layout.starts[place], layout.starts[place + 1]) for place in places]
+        if self._scan is None or not ranges:
+            return {}
+        entries = np.concatenate(ranges)
+        products = self._scan.of(self._question, layout.rows[entries])
+        best: dict[str, NearDocument] = {}
+        for at in np.argsort(-products, kind="stable"):
+            near = self._near(int(entries[at]), float(products[at]))
+            best.setdefault(near.path, near)
+        return best
+
+    @cached_property
+    def _among(self) -> Mask | None:
+        """The rows of the documents that are meant; None for all that there are."""
+        layout = self._layout
+        if self._within is None:
+            return None if layout.live.all() else layout.live
+        places = [layout.places[path] for path in self._within if path in layout.places]
+        meant = np.zeros(len(layout.paths), np.bool_)
+        meant[places] = True
+        among = np.zeros(len(layout.live), np.bool_)
+        among[layout.rows[meant[layout.owners]]] = True
+        return among
+
+    def _entries(self, count: int) -> list[tuple[int, float]]:
+        """The nearest entries; several documents can have the same chunk."""
+        if self._scan is None:
+            return []
+        rows, products = self._scan.best(self._question, count, self._among)
+        layout = self._layout
+        by_row = layout.rows[layout.order]
+        first = np.searchsorted(by_row, rows, "left")
+        last = np.searchsorted(by_row, rows, "right")
+        entries = (
+            (int(entry), float(product))
+            for begin, end, product in zip(first, last, products, strict=True)
+            for entry in layout.order[begin:end]
+        )
+        within = self._within
+        return [one for one in entries if within is None or layout.paths[int(layout.owners[one[0]])] in within]
+
+    def _near(self, entry: int, similarity: float) -> NearDocument:
+        layout = self._layout
+        return NearDocument(layout.paths[int(layout.owners[entry])], int(layout.ordinals[entry]), similarity)
+
+    def _passage(self, entry: int, owner: int, similarity: float) -> ChunkHit:
+        start, end = (int(self._layout.starts[at]) for at in (owner, owner + 1))
+        return ChunkHit(
+            path=self._layout.paths[owner],
+            ordinal=int(self._layout.ordinals[entry]),
+            number=entry - start,
+            of=end - start,
+            similarity=similarity,
+        )
+
+
+def _entries(pages: Mapping[str, EmbeddedDocument]) -> Numbers:
+    """Section and id of every chunk of these pages, of shape (chunks, 2)."""
+    packed = b"".join([page.packed for page in pages.values()])
+    return np.frombuffer(packed, "<u4").reshape(-1, 2).astype(np.int64)
+
+
+def _laid_out(pages: Mapping[str, EmbeddedDocument], ids: Numbers, before: _Layout | None = None) -> _Layout:
+    """The layout of these pages, where each row holds the chunk of an id; `ids` ascend. Other chunks are left out.
+
+    Nothing is made for each chunk but numbers: this is done anew with every document that changes. What `before` says
+    of the paths is kept as long as they are the same.
+    """
+    same = before if before and len(before.paths) == len(pages) and all(map(eq, before.paths, pages)) else None
+    paths = same.paths if same else list(pages)
+    entries = _entries(pages)
+    owners = np.repeat(np.arange(len(paths)), [len(page.packed) // 8 for page in pages.values()])
+    rows: Rows = np.searchsorted(ids, entries[:, 1])
+    there = np.append(ids, -1)[rows] == entries[:, 1]
+    entries, owners, rows = entries[there], owners[there], rows[there]
+    live = np.zeros(len(ids), np.bool_)
+    live[rows] = True
+    return _Layout(
+        paths=paths,
+        places=same.places if same else {path: place for place, path in enumerate(paths)},
+        starts=np.searchsorted(owners, np.arange(len(paths) + 1)),
+        rows=rows,
+        ordinals=entries[:, 0],
+        owners=owners,
+        order=np.argsort(rows, kind="stable"),
+        live=live,
+    )

@@ -1,0 +1,68 @@
+"""The one place where a request's `Authorization` becomes a caller, or a refusal."""
+
+from __future__ import annotations
+
+import hmac
+from dataclasses import dataclass, replace
+
+from commonplace.domain.errors import UnauthenticatedError
+from commonplace.faces.access.callers import Caller, least
+from commonplace.faces.access.keys import KEY_PREFIX, KeyStore, digest
+from commonplace.faces.access.tokens import TokenVerifier
+from commonplace.settings import Tier
+
+BEARER_SCHEME = "bearer "
+DEFAULT_TIER: Tier = "write"
+"""What a caller may do who needs no key, or has the server's own, where nobody said otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Authenticator:
+    """Who is let in.
+
+    Nobody needs a key where there is none: no key of the server's own, none created, no identity provider. Revoking the
+    last one opens nothing.
+    """
+
+    keys: KeyStore
+    always_closed: bool
+    """Whether a key is needed even where there is none."""
+    own_key: str = ""
+    """The server's own key, from its environment."""
+    tokens: TokenVerifier | None = None
+    tier: Tier | None = None
+    """The most that anybody may do here, or None for what their key says."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nobody needs a key."""
+        return not self.always_closed and not self.own_key and self.tokens is None and not self.keys.ever()
+
+    def authenticate(self, authorization: str | None) -> Caller:
+        """Who comes with this header.
+
+        Raises:
+            UnauthenticatedError: a key is needed, and this is none.
+        """
+        if self.is_open:
+            return Caller("", self.tier or DEFAULT_TIER, is_default=self.tier is None)
+        caller = self._known(_token(authorization))
+        return replace(caller, tier=least(caller.tier, self.tier)) if self.tier else caller
+
+    def _known(self, token: str) -> Caller:
+        if self.own_key and hmac.compare_digest(digest(self.own_key), digest(token)):
+            return Caller("key:own", self.tier or DEFAULT_TIER, is_default=self.tier is None)
+        key = self.keys.find(token)
+        if key is not None:
+            return key.caller
+        if self.tokens is not None and not token.startswith(KEY_PREFIX) and token.count(".") == 2:  # noqa: PLR2004 - a JWT
+            return self.tokens.verify_token(token)
+        raise UnauthenticatedError(
+            "The key is not known here.", kind="token", hint="Send a valid key as 'Authorization: Bearer KEY'."
+        )
+
+
+def _token(authorization: str | None) -> str:
+    if authorization is None or not authorization.lower().startswith(BEARER_SCHEME):
+        raise UnauthenticatedError("A key is needed here.", kind="key", hint="Send it as 'Authorization: Bearer KEY'.")
+    return authorization[len(BEARER_SCHEME) :].strip()

@@ -1,0 +1,47 @@
+"""Makes the words of a search stand out in what it found."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+
+from commonplace.domain.languages import content_words, language_of
+from commonplace.domain.query_parser import parse_query
+from commonplace.faces.cli.output import BOLD, Output, one_line
+
+MIN_PREFIX_CHARS = 3
+"""Characters from which on a searched word also marks the longer words that begin with it."""
+
+_WORD = re.compile(r"\w+")
+
+
+def highlighter(out: Output, query: str) -> Callable[[str], str]:
+    """What makes a text safe and one line, with the words of the query bold where styles are shown."""
+    question = parse_query(query, _words, prefix=False)
+    asked = [*question.words, *(word for phrase in question.phrases for word in phrase.words)]
+    words = set(content_words(asked, language_of(asked, lambda _: 0.0)))
+    # A script without blanks has no words to compare: pairs of characters are marked wherever they stand.
+    grams = {*question.grams, *(gram for phrase in question.phrases for gram in phrase.grams)}
+    pairs = re.compile(f"(?:{'|'.join(map(re.escape, sorted(grams, key=len, reverse=True)))})+" if grams else r"(?!)")
+
+    def marked(found: re.Match[str]) -> str:
+        if _is_meant(_folded(found[0]), words):
+            return out.styled(BOLD, found[0])
+        return pairs.sub(lambda part: out.styled(BOLD, part[0]), found[0])
+
+    return lambda text: _WORD.sub(marked, one_line(text))
+
+
+def _is_meant(word: str, wanted: set[str]) -> bool:
+    return word in wanted or any(len(one) >= MIN_PREFIX_CHARS and word.startswith(one) for one in wanted)
+
+
+def _words(text: str) -> list[str]:
+    return [_folded(word) for word in _WORD.findall(text)]
+
+
+def _folded(word: str) -> str:
+    """The word without case, accents and width."""
+    apart = unicodedata.normalize("NFKD", word)
+    return unicodedata.normalize("NFC", "".join(c for c in apart if not unicodedata.combining(c))).casefold()

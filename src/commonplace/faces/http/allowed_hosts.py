@@ -1,0 +1,96 @@
+"""By which names a server may be called: what keeps a web page from reaching it through a name that it controls."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+LOOPBACK_NAMES = frozenset({"localhost"})
+HTTP_PORT = 80
+MAX_PORT = 65_535
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedHosts:
+    """The names of one server.
+
+    DNS rebinding needs a name of the attacker's in `Host`; an IP address in it cannot be rebound.
+    """
+
+    bound: str
+    """The address that the server listens on."""
+    public_host: str = ""
+    """Host, with a port where it is not the scheme's own, behind a proxy; or ""."""
+    public_origin: str = ""
+    allowed_origins: frozenset[str] = frozenset()
+    """Origins of other servers whose pages may call this one (CORS), in lower case."""
+
+    def allows_host(self, host: str) -> bool:
+        """Whether a `Host` header names this server."""
+        if self.public_host and host.lower() == self.public_host:
+            return True
+        name, _ = _authority(host)
+        if not name:
+            return False
+        if is_loopback(self.bound):
+            return is_loopback(name)
+        return name == self.bound.lower() or is_loopback(name) or _is_address(name)
+
+    def allows_origin(self, origin: str, host: str) -> bool:
+        """Whether an `Origin` header names a page of this server's own, or one that was allowed.
+
+        Args:
+            origin: The header.
+            host: `Host` of the same request, which `allows_host`: a page of this server's own has the same one.
+        """
+        given = origin.lower()
+        if given == self.public_origin or self.shares_with(given):
+            return bool(given)
+        scheme, _, rest = given.partition("://")
+        if scheme != "http" or host.lower() == self.public_host:
+            return False
+        here, there = _authority(host), _authority(rest)
+        return here == there or (here[1] == there[1] and is_loopback(here[0]) and is_loopback(there[0]))
+
+    def shares_with(self, origin: str) -> bool:
+        """Whether pages of an origin were allowed to call this server and to read what it answers."""
+        return origin.lower() in self.allowed_origins
+
+
+def allowed_hosts_of(bound: str, public_url: str | None, allowed_origins: Iterable[str] = ()) -> AllowedHosts:
+    """The names of a server that listens on an address and, behind a proxy, has a public URL."""
+    allowed = frozenset(allowed_origins)
+    if not public_url:
+        return AllowedHosts(bound, allowed_origins=allowed)
+    parts = urlsplit(public_url)
+    return AllowedHosts(bound, parts.netloc.lower(), f"{parts.scheme}://{parts.netloc}".lower(), allowed)
+
+
+def is_loopback(name: str) -> bool:
+    """Whether a name or address is this machine and can be nothing else."""
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return name.lower() in LOOPBACK_NAMES
+
+
+def _authority(text: str) -> tuple[str, int]:
+    """The name or address in `name:port`, lower case, and the port; a name of "" when it is malformed."""
+    if text.startswith("["):
+        inner, bracket, rest = text[1:].partition("]")
+        name, port = (inner, rest.removeprefix(":")) if bracket and rest[:1] in {"", ":"} else ("", "")
+    else:
+        name, _, port = text.partition(":")
+    if port and not (port.isascii() and port.isdigit() and int(port[:6]) <= MAX_PORT):
+        return "", 0
+    return name.lower(), int(port or HTTP_PORT)
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

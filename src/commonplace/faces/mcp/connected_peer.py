@@ -1,0 +1,182 @@
+"""The client of a call over the SDK: asked in mid-call in the older era, by ending the call for now in the newer."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import json
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import cast
+
+import anyio.from_thread
+import mcp_types as types
+from mcp import MCPError
+from mcp.server.connection import allowed_log_levels
+from mcp.shared.jsonrpc_dispatcher import progress_token_from_params
+from mcp.shared.message import ServerMessageMetadata
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import TypeAdapter
+
+from commonplace.domain.errors import InvalidInputError, Stopped
+from commonplace.domain.json import JsonObject
+from commonplace.faces.mcp.peers import LEVELS, InputNeeded, Level, UnableError
+from commonplace.faces.mcp.progress import ProgressCounter
+from commonplace.faces.mcp.sdk import Context, session_of
+
+ASK_TIMEOUT = 300.0
+"""Seconds that a person has for an answer in the older era."""
+MAX_LOG_SESSIONS = 10_000
+"""Sessions whose log level is remembered; the oldest are forgotten and get every message again."""
+CAPABILITIES = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
+"""What a client must be able to do, by the method that asks for it."""
+_RESULTS: dict[str, type[types.Result]] = {
+    "elicitation/create": types.ElicitResult,
+    "sampling/createMessage": types.CreateMessageResult,
+    "roots/list": types.ListRootsResult,
+}
+_REQUEST: TypeAdapter[types.InputRequest] = TypeAdapter(types.InputRequest)
+_REQUESTS: TypeAdapter[types.InputRequests] = TypeAdapter(types.InputRequests)
+
+
+class LogLevels:
+    """Which log messages clients of the older era want, by session."""
+
+    def __init__(self) -> None:
+        self._least: OrderedDict[str, Level] = OrderedDict()
+        self._lock = Lock()
+
+    async def set(self, context: Context, params: types.SetLevelRequestParams) -> types.EmptyResult:
+        """Remember what a session asks for."""
+        with self._lock:
+            self._least[session_of(context)] = params.level
+            while len(self._least) > MAX_LOG_SESSIONS:
+                self._least.popitem(last=False)
+        return types.EmptyResult()
+
+    def wants(self, context: Context, level: Level) -> bool:
+        """Whether the client of a request is to get messages of a level."""
+        with self._lock:
+            least = self._least.get(session_of(context), LEVELS[0])
+        asked_for = allowed_log_levels(context.protocol_version, cast("Mapping[str, object] | None", context.meta))
+        return level in asked_for and LEVELS.index(level) >= LEVELS.index(least)
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectedPeer:
+    """The client of one request; used from the worker thread that runs the call."""
+
+    context: Context
+    levels: LogLevels
+    meter: ProgressCounter = field(default_factory=ProgressCounter)
+
+    def can(self, capability: str) -> bool:
+        """Whether it declared a capability."""
+        declared = self.context.session.client_capabilities
+        return getattr(declared, capability, None) is not None
+
+    def ask(self, requests: Mapping[str, JsonObject]) -> Mapping[str, JsonObject]:
+        """Answers by name."""
+        for request in requests.values():
+            capability = CAPABILITIES.get(str(request.get("method")), "")
+            if not self.can(capability):
+                raise UnableError(capability)
+        if not is_modern(self.context):
+            return {name: anyio.from_thread.run(self._sent, request) for name, request in requests.items()}
+        known = _answers(self.context)
+        missing = {name: request for name, request in requests.items() if name not in known}
+        if missing:
+            raise InputNeeded(missing, known)
+        return {name: known[name] for name in requests}
+
+    def log(self, level: Level, text: str) -> None:
+        """Send a log message, if the client wants those of this level."""
+        if self.levels.wants(self.context, level):
+            anyio.from_thread.run(self._logged, level, text)
+
+    def progress(self, done: int, total: int) -> None:
+        """Tell how far the call is, if the client wants to know."""
+        go_on()
+        if self._wants_progress:
+            self._tell(self.meter.counted(done, total))
+
+    def step(self, done: int, total: int) -> None:
+        """The same for what counts fast: only so many reports a second are sent."""
+        go_on()
+        if self._wants_progress:
+            self._tell(self.meter.sampled(done, total))
+
+    @property
+    def _wants_progress(self) -> bool:
+        return progress_token_from_params(self.context.params) is not None
+
+    def _tell(self, count: tuple[int, int] | None) -> None:
+        if count is None:
+            return
+        done, total = count
+        try:
+            anyio.from_thread.run(self.context.session.report_progress, done, total or None)
+        except concurrent.futures.CancelledError:
+            raise Stopped("the client has cancelled the call") from None
+
+    async def _sent(self, request: JsonObject) -> JsonObject:
+        parsed = _REQUEST.validate_python(request)
+        try:
+            result = await self.context.session.send_request(
+                parsed,
+                _RESULTS[parsed.method],
+                ASK_TIMEOUT,
+                ServerMessageMetadata(related_request_id=self.context.request_id),
+            )
+        except MCPError as error:
+            raise InvalidInputError(f"The client did not answer: {error}.", kind="client") from error
+        return _dumped(result)
+
+    async def _logged(self, level: Level, text: str) -> None:
+        params = types.LoggingMessageNotificationParams(level=level, data=text)
+        message = types.LoggingMessageNotification(params=params)
+        await self.context.session.send_notification(message, related_request_id=self.context.request_id)
+
+
+def go_on() -> None:
+    """Nothing, while somebody waits for the call that this thread serves.
+
+    Raises:
+        Stopped: the client has cancelled it, or has gone.
+    """
+    try:
+        anyio.from_thread.check_cancelled()
+    except asyncio.CancelledError:
+        raise Stopped("the client has cancelled the call") from None
+
+
+def is_modern(context: Context) -> bool:
+    """Whether a request is of the newer era, where servers ask by answering."""
+    return context.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+
+def input_required(needed: InputNeeded) -> types.InputRequiredResult:
+    """What a client of the newer era is told when a call waits for its answers."""
+    requests = _REQUESTS.validate_python(dict(needed.requests))
+    return types.InputRequiredResult(input_requests=requests, request_state=json.dumps(dict(needed.known)))
+
+
+def unable(error: UnableError) -> MCPError:
+    """What a client of the newer era is told when it cannot do what a call needs."""
+    required = {"requiredCapabilities": {error.capability: dict[str, object]()}}
+    return MCPError(code=types.MISSING_REQUIRED_CLIENT_CAPABILITY, message=str(error), data=required)
+
+
+def _answers(context: Context) -> dict[str, JsonObject]:
+    """What the client has answered in this and in earlier rounds; the state's seal was checked before."""
+    params = context.params or {}
+    state = params.get("requestState")
+    before = cast("dict[str, JsonObject]", json.loads(state)) if isinstance(state, str) else {}
+    now = params.get("inputResponses")
+    return before | (cast("dict[str, JsonObject]", now) if isinstance(now, dict) else {})
+
+
+def _dumped(result: types.Result) -> JsonObject:
+    return cast("JsonObject", result.model_dump(by_alias=True, mode="json", exclude_none=True))

@@ -1,0 +1,61 @@
+"""Pages of lists, whose cursors are opaque, and errors of the protocol: shared by all that is offered."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable
+from typing import TypeVar
+
+import mcp_types as types
+from mcp import MCPError
+
+from commonplace.domain.errors import KnowledgeError
+from commonplace.faces.errors import ERROR_MAPPINGS
+from commonplace.faces.mcp.connected_peer import unable
+from commonplace.faces.mcp.peers import UnableError
+from commonplace.faces.mcp.runner import Runner
+from commonplace.faces.mcp.sdk import Context
+from commonplace.faces.mcp.toolset import Call
+
+PAGE_SIZE = 100
+"""Resources on one page of a list, and completions in one answer."""
+
+T = TypeVar("T")
+
+
+async def protocol(runner: Runner, context: Context, verb: str, function: Callable[[Call], T]) -> T:
+    """Run a function whose errors are errors of the protocol."""
+    try:
+        return await runner.run(context, verb, function)
+    except UnableError as error:
+        raise unable(error) from error
+    except KnowledgeError as error:
+        raise MCPError(code=ERROR_MAPPINGS[error.code].jsonrpc, message=f"{error} {error.hint}".strip()) from error
+    except Exception as error:
+        # The face is where the unforeseen ends; `observed` has logged it.
+        raise MCPError(
+            code=types.INTERNAL_ERROR, message="Internal error; the server's log has the details."
+        ) from error
+
+
+def cursor_of(offset: int) -> str:
+    """What stands for a place in a list."""
+    return base64.urlsafe_b64encode(f"offset:{offset}".encode()).decode()
+
+
+def offset_of(cursor: str | None) -> int:
+    """The place that a cursor stands for, 0 without one.
+
+    Raises:
+        MCPError: it is none.
+    """
+    if cursor is None:
+        return 0
+    try:
+        label, _, number = base64.urlsafe_b64decode(cursor.encode()).decode().partition(":")
+        if label == "offset" and number.isdecimal():
+            return int(number)
+    except (binascii.Error, ValueError):
+        pass
+    raise MCPError(code=types.INVALID_PARAMS, message="Invalid cursor: use the one that the last page gave.")

@@ -1,0 +1,99 @@
+"""How one request runs: in a worker thread, noted, once the index is ready; shared by all that a server offers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TypeVar
+
+from commonplace.domain.changes import CURRENT_CLIENT, ClientProgram
+from commonplace.faces.access.callers import Caller, caller_of
+from commonplace.faces.call_log import traced_call
+from commonplace.faces.mcp.connected_peer import ConnectedPeer, LogLevels, go_on, is_modern
+from commonplace.faces.mcp.peers import InputNeeded
+from commonplace.faces.mcp.sdk import Context, asgi_scope, client_name, session_of
+from commonplace.faces.mcp.toolset import Call, Tier, require_text
+from commonplace.faces.worker_threads import run_in_worker
+from commonplace.services.services import Services
+
+READY_TIMEOUT = 45.0
+"""Seconds that a request waits for the first index."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """Runs requests on the services at one tier."""
+
+    services: Services
+    tier: Tier
+    levels: LogLevels = field(default_factory=LogLevels)
+
+    async def run(
+        self, context: Context, verb: str, function: Callable[[Call], T], *, reads: bool = True, ready: bool = True
+    ) -> T:
+        """Call a function in a worker thread.
+
+        Args:
+            context: The request.
+            verb: What the log names it.
+            function: Given who calls and on what.
+            reads: Whether it changes nothing, so that it can be left behind when the client cancels.
+            ready: Whether to wait for the first index.
+
+        Raises:
+            InputNeeded: it cannot go on without the client's answers.
+        """
+        scope = asgi_scope(context)
+        caller = caller_of(scope) if scope else None
+        services = self.services.only(caller.collections) if caller else self.services
+        client = session_of(context) or caller.id if caller else ""
+        name = _session_name(context, caller)
+        session = None if name is None else services.sessions.of(name)
+        peer = ConnectedPeer(context, self.levels)
+        call = Call(
+            services=services,
+            tier=self.tier,
+            progress=peer.step,
+            client=client,
+            session=session,
+            peer=peer,
+            go_on=go_on,
+        )
+        program = ClientProgram(client_name(context), services.credit)
+        run = partial(_run, verb, context.params, function, call, ready)
+        return await run_in_worker(partial(_as_client, program, run), reads=reads)
+
+
+def _session_name(context: Context, caller: Caller | None) -> str | None:
+    """By what the memory of a request's session is found; None for one in no session, such as any of the newer era.
+
+    A process on standard input and output is one session, in both eras.
+    """
+    if caller is None:
+        return ""
+    identifier = "" if is_modern(context) else session_of(context)
+    return f"{caller.id} {identifier}" if identifier else None
+
+
+def _as_client(program: ClientProgram, run: Callable[[], T]) -> T:
+    """Run a call so that its commits can name the program that asked for it."""
+    before = CURRENT_CLIENT.set(program)
+    try:
+        return run()
+    finally:
+        CURRENT_CLIENT.reset(before)
+
+
+def _run(verb: str, asked: object, function: Callable[[Call], T], call: Call, ready: bool) -> T:
+    with traced_call(verb) as trace:
+        require_text(asked)
+        if ready:
+            call.services.collections.wait_ready(READY_TIMEOUT, call.progress)
+        try:
+            return function(replace(call, trace=trace.id))
+        except InputNeeded as needed:
+            asked = needed
+    raise asked

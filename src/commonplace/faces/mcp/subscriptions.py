@@ -1,0 +1,247 @@
+"""Telling clients that resources have changed: those that they follow, and which there are.
+
+In the older era a session follows single resources, and is told of the list in any case. In the newer a client opens a
+stream for what it wants to be told of; there may be several.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from threading import Lock
+
+import anyio
+import mcp_types as types
+from mcp import MCPError
+from mcp.server.session import ServerSession
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
+from mcp.shared.subscriptions import ResourcesListChanged, ResourceUpdated, ServerEvent
+
+from commonplace.faces.access.callers import caller_of
+from commonplace.faces.mcp.quotas import Quota, check_subscriptions
+from commonplace.faces.mcp.runner import Runner
+from commonplace.faces.mcp.sdk import Context, asgi_scope, at_end, session_of
+from commonplace.faces.mcp.toolset import Call, Resources, ResourceSource
+from commonplace.services.change_feed import ChangeNotice
+
+WATCHED_TIMEOUT = 20.0
+"""Seconds that a client waits at the most until changes are noticed, right after a start."""
+NOTIFY_TIMEOUT = 5.0
+"""Seconds after which a client that does not read is told no more of one change."""
+
+
+@dataclass(slots=True)
+class _Subscriber:
+    """A session or a stream."""
+
+    deliver: Callable[[Sequence[ServerEvent]], None]
+    """Hands events over, from any thread; returns at once."""
+    sees: frozenset[str] | None
+    """The collections that its caller may use; None for all."""
+    listing: bool
+    """Whether it is told when resources come or go."""
+    client: str
+    """Whose it is, as `Quota` counts."""
+    asked: set[str] = field(default_factory=set[str])
+    """The URIs that are counted."""
+    uris: dict[str, Callable[[], ResourceSource | None]] = field(
+        default_factory=dict[str, Callable[[], ResourceSource | None]]
+    )
+    """What finds out what stands behind each URI that it follows."""
+    known: dict[str, ResourceSource] = field(default_factory=dict[str, ResourceSource])
+    """What was found out; kept, so that the end of a document can be told."""
+
+
+class SubscriptionManager:
+    """Who follows what, and how they are told.
+
+    Args:
+        resources: What can be followed.
+        runner: Knows who may see what.
+        quota: How much clients may follow.
+    """
+
+    def __init__(self, resources: Resources, runner: Runner, quota: Quota) -> None:
+        self._quota = quota
+        self._resources = resources
+        self._runner = runner
+        self._lock = Lock()
+        self._followers: dict[object, _Subscriber] = {}
+        runner.services.change_feed.subscribe(self._noticed)
+        if resources.changes is not None:
+            resources.changes(self._changed)
+
+    async def begin(self, context: Context, _: types.NotificationParams) -> None:
+        """A session of the older era is there; one too many is not told of changes."""
+        with suppress(MCPError):
+            self._begin(context)
+
+    def _begin(self, context: Context) -> _Subscriber:
+        key = session_of(context)
+        with self._lock:
+            known = self._followers.get(key)
+        if known is not None:
+            return known
+        told = partial(_hand_over, asyncio.get_running_loop(), context.session)
+        follower = _Subscriber(told, _seen(context), listing=True, client=_client(context))
+        self._add(key, follower)
+        at_end(context, partial(self._remove, key))
+        return follower
+
+    async def subscribe(self, context: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
+        """Tell this session of a resource from now on."""
+        follower = self._begin(context)
+        self._count(follower, [params.uri])
+        await self._follow(context, follower, [params.uri])
+        return types.EmptyResult()
+
+    async def unsubscribe(self, context: Context, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
+        """Tell this session of a resource no longer."""
+        with self._lock:
+            follower = self._followers.get(session_of(context))
+            if follower is not None:
+                follower.uris.pop(params.uri, None)
+                follower.known.pop(params.uri, None)
+                if params.uri in follower.asked:
+                    follower.asked.remove(params.uri)
+                    self._quota.remove_resources(follower.client, 1)
+        return types.EmptyResult()
+
+    async def listen(
+        self, context: Context, params: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:
+        """A stream of the newer era, until its client ends it."""
+        wanted = params.notifications
+        uris = list(dict.fromkeys(wanted.resource_subscriptions or ()))
+        check_subscriptions(uris)
+        bus = InMemorySubscriptionBus()
+        told = partial(_publish, asyncio.get_running_loop(), bus)
+        listing = wanted.resources_list_changed is True
+        follower = _Subscriber(told, _seen(context), listing=listing, client=_client(context))
+        async with self._member(follower):
+            self._count(follower, uris)
+            await self._follow(context, follower, uris)
+            return await ListenHandler(bus)(context, params)
+
+    @asynccontextmanager
+    async def _member(self, follower: _Subscriber) -> AsyncGenerator[None]:
+        key = object()
+        self._add(key, follower)
+        try:
+            yield
+        finally:
+            self._remove(key)
+
+    def _add(self, key: object, follower: _Subscriber) -> None:
+        self._quota.open_stream(follower.client)
+        with self._lock:
+            self._followers[key] = follower
+
+    def _remove(self, key: object) -> None:
+        with self._lock:
+            follower = self._followers.pop(key, None)
+            if follower is not None:
+                self._quota.close_stream(follower.client, len(follower.asked))
+                follower.asked.clear()
+
+    def _count(self, follower: _Subscriber, uris: Sequence[str]) -> None:
+        with self._lock:
+            new = [uri for uri in uris if uri not in follower.asked]
+            check_subscriptions(new, len(follower.asked))
+            self._quota.add_resources(follower.client, len(new))
+            follower.asked.update(new)
+
+    async def _follow(self, context: Context, follower: _Subscriber, uris: Sequence[str]) -> None:
+        """Find out what stands behind URIs, as far as it can be known now; what comes later is looked up again."""
+
+        def look(call: Call) -> None:
+            # A client that was told that it follows may change something at once.
+            call.services.collections.wait_watched(WATCHED_TIMEOUT)
+            for uri in uris:
+                with self._lock:
+                    follower.uris[uri] = partial(self._look, call, uri)
+                _find(follower, uri)
+
+        await self._runner.run(context, "resources/follow", look, ready=False)
+
+    def _look(self, call: Call, uri: str) -> ResourceSource | None:
+        return self._resources.source_of(call, uri) if self._resources.source_of else None
+
+    def _noticed(self, notice: ChangeNotice) -> None:
+        with self._lock:
+            followers = [one for one in self._followers.values() if one.sees is None or notice.collection in one.sees]
+        for follower in followers:
+            events: list[ServerEvent] = [
+                ResourceUpdated(uri) for uri in list(follower.uris) if _is_meant(follower, uri, notice)
+            ]
+            if notice.listing and follower.listing:
+                events.append(ResourcesListChanged())
+            if events:
+                follower.deliver(events)
+
+    def _changed(self, uri: str) -> None:
+        """A resource that is no document has changed."""
+        with self._lock:
+            followers = [one for one in self._followers.values() if uri in one.uris]
+        for follower in followers:
+            follower.deliver([ResourceUpdated(uri)])
+
+
+def _find(follower: _Subscriber, uri: str) -> ResourceSource | None:
+    """What stands behind a URI, looked up unless it is known."""
+    known = follower.known.get(uri)
+    look = follower.uris.get(uri)
+    if known is None and look is not None:
+        known = look()
+        if known is not None:
+            follower.known[uri] = known
+    return known
+
+
+def _is_meant(follower: _Subscriber, uri: str, notice: ChangeNotice) -> bool:
+    found = _find(follower, uri)
+    if found is None or found.collection not in {None, notice.collection}:
+        return False
+    meant = found.address is None or found.address in notice.addresses
+    if meant:
+        # It may have moved, or be made of another document from now on.
+        follower.known.pop(uri, None)
+        _find(follower, uri)
+    return meant
+
+
+def _seen(context: Context) -> frozenset[str] | None:
+    scope = asgi_scope(context)
+    return caller_of(scope).collections if scope else None
+
+
+def _client(context: Context) -> str:
+    scope = asgi_scope(context)
+    return caller_of(scope).counted_as if scope else ""
+
+
+def _hand_over(loop: asyncio.AbstractEventLoop, session: ServerSession, events: Sequence[ServerEvent]) -> None:
+    if not loop.is_closed():
+        asyncio.run_coroutine_threadsafe(_send(session, events), loop)
+
+
+async def _send(session: ServerSession, events: Sequence[ServerEvent]) -> None:
+    with anyio.move_on_after(NOTIFY_TIMEOUT):
+        for event in events:
+            if isinstance(event, ResourceUpdated):
+                await session.send_resource_updated(event.uri)
+            else:
+                await session.send_resource_list_changed()
+
+
+def _publish(loop: asyncio.AbstractEventLoop, bus: InMemorySubscriptionBus, events: Sequence[ServerEvent]) -> None:
+    if not loop.is_closed():
+        asyncio.run_coroutine_threadsafe(_spread(bus, events), loop)
+
+
+async def _spread(bus: InMemorySubscriptionBus, events: Sequence[ServerEvent]) -> None:
+    for event in events:
+        await bus.publish(event)

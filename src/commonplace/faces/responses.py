@@ -1,0 +1,91 @@
+"""JSON over HTTP: how every answer and every refusal is written, on whichever route."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from starlette.types import Send
+
+from commonplace.domain.errors import Code, ConflictError, KnowledgeError
+from commonplace.domain.json import Json, JsonObject
+from commonplace.faces.errors import error_mapping
+
+Headers = Sequence[tuple[str, str]]
+SAFE_HEADERS: Headers = (
+    ("cache-control", "no-store"),
+    ("x-content-type-options", "nosniff"),
+    ("content-security-policy", "default-src 'none'; frame-ancestors 'none'"),
+    ("referrer-policy", "no-referrer"),
+)
+"""What every JSON answer carries, so that no browser stores, sniffs, frames or runs it."""
+
+
+async def send_json(send: Send, status: int, value: Json, headers: Headers = (), *, with_body: bool = True) -> None:
+    """Answer with JSON.
+
+    Args:
+        send: Of the ASGI request.
+        status: HTTP status.
+        value: What to answer.
+        headers: Further ones.
+        with_body: False for HEAD.
+    """
+    body = json_bytes(value)
+    shown = [("content-type", "application/json"), ("content-length", str(len(body))), *SAFE_HEADERS, *headers]
+    raw = [(name.encode("latin-1"), text.encode("latin-1", "replace")) for name, text in shown]
+    await send({"type": "http.response.start", "status": status, "headers": raw})
+    await send({"type": "http.response.body", "body": body if with_body else b""})
+
+
+async def send_empty(send: Send, status: int, headers: Headers = ()) -> None:
+    """Answer without a body, as with 304.
+
+    Args:
+        send: Of the ASGI request.
+        status: HTTP status of an answer that has none.
+        headers: Further ones.
+    """
+    raw = [(name.encode("latin-1"), text.encode("latin-1", "replace")) for name, text in (*SAFE_HEADERS, *headers)]
+    await send({"type": "http.response.start", "status": status, "headers": raw})
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def send_error(send: Send, error: KnowledgeError, *, status: int = 0, headers: Headers = ()) -> None:
+    """Answer with an error.
+
+    Args:
+        send: Of the ASGI request.
+        error: What is wrong.
+        status: HTTP status where the error's own code does not say it.
+        headers: Further ones; those that belong to the error are added.
+    """
+    more = list(headers)
+    retry_after = error.context.get("retry_after")
+    if isinstance(retry_after, int):
+        more.append(("retry-after", str(retry_after)))
+    elif error_mapping(error).retryable:
+        more.append(("retry-after", "2"))
+    await send_json(send, status or error_mapping(error).http, error_json(error), more)
+
+
+def error_json(error: KnowledgeError) -> JsonObject:
+    """The error as an object: always `error`, and what helps further."""
+    shown: dict[str, Json] = {"error": str(error), "code": error.code.value}
+    if error.kind:
+        shown["kind"] = error.kind
+    if error.hint:
+        shown["hint"] = error.hint
+    for name in ("nearest", "reference"):
+        if error.context.get(name):
+            shown[name] = error.context[name]
+    if error.code in {Code.CONFLICT, Code.PRECONDITION}:
+        shown["current_revision"] = error.context.get("current_revision") or None
+    if isinstance(error, ConflictError) and error.changes:
+        shown["changes"] = list(error.changes)
+    return shown
+
+
+def json_bytes(value: Json) -> bytes:
+    """JSON in UTF-8; half a surrogate pair, which YAML can spell and UTF-8 cannot, becomes a question mark."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8", "replace")

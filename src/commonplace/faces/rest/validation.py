@@ -1,0 +1,108 @@
+"""From what came over the wire to checked values."""
+
+from __future__ import annotations
+
+import re
+from typing import TypeVar
+from urllib.parse import parse_qsl
+
+from pydantic import BaseModel, ValidationError
+from starlette.datastructures import Headers
+
+from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.revisions import Conditions
+from commonplace.faces.rest.endpoint import Endpoint
+from commonplace.faces.rest.models import QueryParameters
+
+MAX_SHOWN_INPUT = 60
+MAX_PARAMETERS = 100
+_TAG = re.compile(r'(?P<weak>W/)?(?:"(?P<quoted>[^"]*)"|(?P<bare>[^\s,"*]+))')
+_TAG_LIST = re.compile(r'[\s,]*(?:(?:W/)?(?:"[^"]*"|[^\s,"*]+)[\s]*(?:,[\s,]*|\Z))+')
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class MalformedError(InvalidInputError):
+    """The body is no JSON object: status 400 rather than 422."""
+
+
+def request_query(endpoint: Endpoint, query_string: bytes) -> QueryParameters:
+    """The endpoint's parameters; of one that is repeated the last counts, unknown ones are ignored.
+
+    Raises:
+        InvalidInputError: one is missing, or not what it must be.
+    """
+    try:
+        pairs = parse_qsl(
+            query_string.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MAX_PARAMETERS
+        )
+        return endpoint.query.model_validate(dict(pairs))
+    except ValidationError as error:
+        raise _invalid(error, "parameter") from error
+    except ValueError as error:
+        raise InvalidInputError(
+            "Invalid query: it is no percent-encoded UTF-8.", kind="query", hint="Percent-encode it as UTF-8."
+        ) from error
+
+
+def request_body(endpoint: Endpoint, body: bytes) -> BaseModel | None:
+    """The endpoint's body.
+
+    Raises:
+        MalformedError: it is no JSON object.
+        InvalidInputError: a key is missing, or not what it must be.
+    """
+    model = endpoint.body
+    if model is None or (not body and not endpoint.body_needed):
+        return None
+    try:
+        return model.model_validate_json(body)
+    except ValidationError as error:
+        if any(not problem["loc"] for problem in error.errors(include_url=False, include_input=False)):
+            raise MalformedError(
+                "The body is no JSON object.", kind="body", hint="Send an object as application/json."
+            ) from error
+        raise _invalid(error, "key") from error
+
+
+def conditions_of(headers: Headers) -> Conditions:
+    """What `If-Match` and `If-None-Match` demand.
+
+    A weak tag never matches in `If-Match`, as it says nothing of the bytes (RFC 9110, section 8.8.3.2). A tag without
+    quotation marks is taken for one with them.
+
+    Raises:
+        MalformedError: a header holds no list of entity tags.
+    """
+    return Conditions(
+        match=_tags(headers, "if-match", weak=False), none_match=_tags(headers, "if-none-match", weak=True)
+    )
+
+
+def _tags(headers: Headers, name: str, *, weak: bool) -> tuple[str, ...] | None:
+    given = [value.strip() for value in headers.getlist(name)]
+    if not given:
+        return None
+    text = ", ".join(given)
+    if text == "*":
+        return ("*",)
+    if not _TAG_LIST.fullmatch(text):
+        raise MalformedError(
+            f"Invalid header {name}: expected entity tags or *.", kind="header", hint='Send ETags as they came: "...".'
+        )
+    found = [match for match in _TAG.finditer(text) if weak or not match["weak"]]
+    tags = (match["quoted"] if match["quoted"] is not None else match["bare"] for match in found)
+    return tuple(tag if tag != "*" else '"*"' for tag in tags)  # a tag that is called so is not the asterisk
+
+
+def _invalid(error: ValidationError, what: str) -> InvalidInputError:
+    sentences: list[str] = []
+    for problem in error.errors(include_url=False, include_input=False):
+        name = ".".join(str(part) for part in problem["loc"])[:MAX_SHOWN_INPUT]
+        if problem["type"] == "missing":
+            sentences.append(f"Missing {what} {name}.")
+        else:
+            sentences.append(f"Invalid {what} {name}: {problem['msg'][:1].lower()}{problem['msg'][1:]}.")
+    return InvalidInputError(
+        " ".join(sentences), kind=what, hint="The API's document, /api/v1/openapi.json, says more."
+    )

@@ -1,0 +1,60 @@
+"""How answers name the bytes that a write took away: where they are, for how long, and how they come back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from commonplace.domain.changes import RetainedCopy
+from commonplace.domain.json import Json
+
+MAX_NAMED = 20
+"""Most that one answer names; `commonplace restore` lists all."""
+
+
+def in_no_commit(kept: Sequence[RetainedCopy]) -> list[RetainedCopy]:
+    """Those that only the trash, or a Git object that no commit names, still has."""
+    return [one for one in kept if one.place != "commit"]
+
+
+def retained_json(one: RetainedCopy) -> dict[str, Json]:
+    """`path`, `revision` and `place`; `commit` or `until` as the place has it; the command that brings it back."""
+    shown: dict[str, Json] = {"path": one.address.path, "revision": one.revision, "place": one.place}
+    if one.commit:
+        shown["commit"] = one.commit
+    if one.until:
+        shown["until"] = day(one.until)
+    return shown | {"restore": _command(one)}
+
+
+def retained_list(kept: Sequence[RetainedCopy]) -> list[Json]:
+    """The first `MAX_NAMED`."""
+    return [retained_json(one) for one in kept[:MAX_NAMED]]
+
+
+def retained_lines(kept: Sequence[RetainedCopy]) -> list[str]:
+    """A sentence for each, up to `MAX_NAMED`."""
+    lines = [retained_line(one) for one in kept[:MAX_NAMED]]
+    more = len(kept) - len(lines)
+    return [*lines, *([f"{more} more files were kept: commonplace restore lists them."] if more > 0 else [])]
+
+
+def retained_line(one: RetainedCopy) -> str:
+    """One sentence."""
+    if one.place == "commit":
+        return f"Commit {one.commit[:10]} has the last text of {one.address}: {_command(one)}"
+    where = f"kept until {day(one.until)}" if one.place == "trash" else "a Git object until Git prunes it"
+    return f"No commit had the old text of {one.address}: it is {where}, revision {one.revision}: {_command(one)}"
+
+
+def day(seconds: float) -> str:
+    """A day as `YYYY-MM-DD`, UTC."""
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d}"
+
+
+def _command(one: RetainedCopy) -> str:
+    """What a person types in the folder; quoted where a shell would take it apart."""
+    path = one.address.path
+    plain = path.replace("/", "").replace(".", "").replace("_", "").replace("-", "")
+    shown = path if plain.isalnum() and not path.startswith("-") else "'" + path.replace("'", "'\\''") + "'"
+    return f"commonplace restore {shown} --at {(one.commit or one.revision)[:12]}"

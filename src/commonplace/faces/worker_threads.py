@@ -1,0 +1,59 @@
+"""Where the work of servers is done: in threads, of which writers and readers have their own."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeVar
+
+import anyio.to_thread
+from anyio.lowlevel import RunVar, checkpoint_if_cancelled
+
+from commonplace.domain.errors import KnowledgeError, Stopped
+
+_WORKER = "AnyIO worker thread"
+"""How the library names its threads."""
+MAX_WRITERS = 16
+"""Calls that write, at once. They take turns under the folder's lock: more would only wait, in the way of readers."""
+MAX_READERS = 40
+"""Calls that only read, at once."""
+
+T = TypeVar("T")
+_LIMITERS: RunVar[tuple[anyio.CapacityLimiter, anyio.CapacityLimiter]] = RunVar("_LIMITERS")
+
+
+async def run_in_worker(function: Callable[[], T], *, reads: bool) -> T:
+    """Call a function in a worker thread.
+
+    Args:
+        function: What to do.
+        reads: Whether it changes nothing. Such a call is left behind when the caller goes away, and its place is free
+            at once; it ends where it next says how far it is. A writer finishes, so that its answer is true, unless
+            it says how far it is before it has written anything.
+    """
+    try:
+        readers, writers = _LIMITERS.get()
+    except LookupError:
+        readers, writers = anyio.CapacityLimiter(MAX_READERS), anyio.CapacityLimiter(MAX_WRITERS)
+        _LIMITERS.set((readers, writers))
+    limiter = readers if reads else writers
+    try:
+        return await anyio.to_thread.run_sync(function, abandon_on_cancel=reads, limiter=limiter)
+    except Stopped:
+        await checkpoint_if_cancelled()  # which ends this task: nobody waits for it
+        raise KnowledgeError("The work ended before it was done.", hint="Call again.") from None
+
+
+def end_abandoned_calls() -> None:
+    """End the process with 0 if calls that nobody waits for are at work; to be called when everything is closed.
+
+    The interpreter would wait for their threads, which cannot be woken.
+    """
+    if any(thread.name == _WORKER for thread in threading.enumerate()):
+        with suppress(OSError, ValueError):  # nobody may read them any more
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(0)

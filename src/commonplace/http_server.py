@@ -1,0 +1,159 @@
+"""Puts the HTTP server together: REST, MCP, metrics, each behind the one guard; beside `main`, for what it serves."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import TYPE_CHECKING
+
+from commonplace.bootstrap import Application, is_remote
+from commonplace.domain.errors import ConfigError
+from commonplace.faces.access.authentication import Authenticator
+from commonplace.faces.access.keys import KeyStore
+from commonplace.faces.access.rate_limits import DEFAULT_RATE, RateLimiter
+from commonplace.faces.access.tokens import TokenVerifier
+from commonplace.faces.http.allowed_hosts import allowed_hosts_of, is_loopback
+from commonplace.faces.http.app import App, MountedApp, small_body
+from commonplace.faces.http.guard import Guard, RouteRules
+from commonplace.faces.http.metadata import METADATA, ResourceMetadata
+from commonplace.faces.http.metrics import Metrics
+from commonplace.faces.http.server import BindAddress, listening, serve
+from commonplace.faces.lazy_module import load_lazy_modules
+from commonplace.faces.mcp.quotas import Quota
+from commonplace.faces.mcp.server import build_server
+from commonplace.faces.mcp.toolset import Tier, Toolset
+from commonplace.faces.mcp.transports.http import ServedToolsets, SseTransport, StreamableHttpTransport, max_body
+from commonplace.faces.rest.app import API_PREFIX, RestApi
+from commonplace.spaces import toolset_of
+
+if TYPE_CHECKING:
+    from commonplace.faces.cli.session import HttpOptions
+    from commonplace.faces.mcp.sdk import McpServer
+    from commonplace.services.services import Services
+    from commonplace.settings import Settings
+
+log = logging.getLogger(__name__)
+
+CONFINED = frozenset({"kb", "wiki", "pages"})
+"""Toolsets that see nothing but the collections of `Services.collections`."""
+
+EXTENDED = "kb"
+"""The toolset to which plugins add."""
+
+Toolsets = Mapping[str, Callable[[], Toolset]]
+
+
+def serve_http(settings: Settings, options: HttpOptions, toolsets: Toolsets) -> None:
+    """Serve until a signal ends the process.
+
+    Args:
+        settings: How.
+        options: What.
+        toolsets: Every toolset by name, loaded when asked for.
+
+    Raises:
+        ConfigError: the address is not to be had, or others can reach it and no key is needed.
+    """
+    gate = _gate(settings)
+    if gate.is_open and not is_loopback(settings.host) and not options.anonymous:
+        raise ConfigError(
+            f"Others can reach {settings.host}, and no key is needed there.",
+            kind="host",
+            hint="Create a key (commonplace keys create NAME), set OTTERWIKI_API_KEY, or say --allow-anonymous.",
+        )
+    application = Application(settings.kb, settings)
+    offer = _offer(settings, application, toolsets)
+    mcp = SseTransport(offer, "/mcp") if options.sse == "instead" else StreamableHttpTransport(offer)
+    older = SseTransport(offer, "/sse") if options.sse == "beside" else None
+    app = App(_parts(settings, options, application.services, mcp, older), _guard(settings, gate))
+
+    def start() -> None:
+        application.start()
+        load_lazy_modules()
+
+    def end() -> None:
+        mcp.end_streams()
+        if older is not None:
+            older.end_streams()
+
+    listener = listening(BindAddress(settings.host, settings.port))
+    threading.Thread(target=start, name="start", daemon=True).start()
+    try:
+        serve(app, listener, end)
+    finally:
+        application.close()
+
+
+def _gate(settings: Settings) -> Authenticator:
+    keys = KeyStore(settings.state_dir)
+    tokens = TokenVerifier(settings.oauth_issuer, _audience(settings)) if settings.oauth_issuer else None
+    own = settings.api_key or ""
+    return Authenticator(keys, bool(own or tokens or keys.all()), own, tokens, settings.tier)
+
+
+def _guard(settings: Settings, gate: Authenticator) -> Guard:
+    challenge = "Bearer"
+    if settings.oauth_issuer:
+        challenge += f' resource_metadata="{(settings.public_url or "").rstrip("/")}{METADATA}"'
+    names = allowed_hosts_of(settings.host, settings.public_url, settings.allow_origin)
+    rates = RateLimiter(DEFAULT_RATE if settings.rate_limit is None else settings.rate_limit)
+    return Guard(names, gate, rates, challenge, spares_loopback=settings.rate_limit is None)
+
+
+def _audience(settings: Settings) -> str:
+    if settings.oauth_audience:
+        return settings.oauth_audience
+    if not settings.public_url:
+        raise ConfigError(
+            "An identity provider needs an audience to check, and there is none.",
+            kind="oauth",
+            hint="Give --public-url, under which clients reach the server, or --oauth-audience.",
+        )
+    return f"{settings.public_url.rstrip('/')}/mcp"
+
+
+def _offer(settings: Settings, application: Application, toolsets: Toolsets) -> ServedToolsets:
+    names = ["wiki"] if is_remote(settings) else list(toolsets)
+    usual = toolset_of(settings)
+    if usual not in names:
+        raise ConfigError(f"Unknown toolset {usual!r}: expected one of {', '.join(names)}.", kind="toolset")
+
+    @cache
+    def toolset(name: str) -> Toolset:
+        found = toolsets[name]()
+        if name != EXTENDED or not application.plugins.loaded:
+            return found
+        from commonplace.plugins.toolset_extension import with_plugins  # noqa: PLC0415 - only where there are plugins
+
+        return with_plugins(found, application.plugins)
+
+    quota = Quota()
+
+    def build(name: str, tier: Tier) -> McpServer:
+        return build_server(toolset(name), application.services, tier, quota)
+
+    return ServedToolsets(names, usual, build, lambda name: toolset(name).default_tier, CONFINED)
+
+
+def _parts(
+    settings: Settings,
+    hosting: HttpOptions,
+    services: Services,
+    mcp: StreamableHttpTransport | SseTransport,
+    older: SseTransport | None,
+) -> list[MountedApp]:
+    closed = RouteRules(max_body, lambda _: False)
+    lifespan = mcp.lifespan if isinstance(mcp, StreamableHttpTransport) else None
+    parts = [MountedApp("/mcp", mcp, closed, lifespan)]
+    if older is not None:
+        parts.append(MountedApp("/sse", older, closed))
+    if settings.oauth_issuer:
+        metadata = ResourceMetadata(_audience(settings), settings.oauth_issuer)
+        parts.append(MountedApp(METADATA, metadata, RouteRules(small_body, lambda _: True)))
+    if hosting.mcp_only:
+        return parts
+    rest, metrics = RestApi(services), Metrics()
+    metrics.listen()
+    return [*parts, MountedApp(API_PREFIX, rest, RouteRules(rest.max_body, rest.is_open)), metrics.part()]

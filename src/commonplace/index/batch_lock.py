@@ -1,0 +1,87 @@
+"""The lock of one batch: across threads and processes, and free again when its holder dies."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import threading
+import time
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from commonplace.domain.errors import UnavailableError
+
+LOCK_SECONDS = 60.0
+"""How long a batch waits for those of others."""
+MAX_LOCK_PAUSE = 0.005
+"""Seconds between two attempts at the most."""
+
+
+class BatchLock:
+    """Held for one batch at a time, by one thread of one process.
+
+    Args:
+        path: The lock file; made when it is missing. Its folder must be there.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._threads = threading.Lock()
+
+    @contextmanager
+    def held(self) -> Generator[None]:
+        """Hold the lock for the length of a `with` block.
+
+        Raises:
+            UnavailableError: others kept it for `LOCK_SECONDS`.
+            OSError: the lock file cannot be made.
+        """
+        deadline = time.monotonic() + LOCK_SECONDS
+        if not self._threads.acquire(timeout=LOCK_SECONDS):
+            raise _busy()
+        try:
+            descriptor = _locked(self._path, deadline)
+            try:
+                yield
+            finally:
+                with suppress(OSError):  # nothing was written to it
+                    os.close(descriptor)
+        finally:
+            self._threads.release()
+
+
+def _locked(path: Path, deadline: float) -> int:
+    """The lock file, open and locked; it may have been deleted and made anew while others held it."""
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            _wait(descriptor, deadline)
+            if path.exists() and os.path.samestat(os.fstat(descriptor), path.stat()):
+                return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+
+
+def _wait(descriptor: int, deadline: float) -> None:
+    pause = MAX_LOCK_PAUSE / 10
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise _busy() from None
+            time.sleep(pause)
+            pause = min(2 * pause, MAX_LOCK_PAUSE)
+        else:
+            return
+
+
+def _busy() -> UnavailableError:
+    return UnavailableError(
+        f"Another process has been indexing this collection for {LOCK_SECONDS:g} seconds.",
+        kind="collection",
+        hint="Try again; if it lasts, look for a commonplace process that hangs and end it.",
+    )

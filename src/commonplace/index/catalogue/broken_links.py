@@ -1,0 +1,140 @@
+"""Every link of a collection that leads nowhere, worked out once for a generation of the index but for other files."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import cast
+
+from commonplace.domain.addresses import MARKDOWN_SUFFIXES, Address, parse_address
+from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.links import MARKDOWN_KINDS, NamedDocument, resolve
+from commonplace.domain.ports import Store
+from commonplace.domain.query import ResolvedLink
+from commonplace.index.catalogue.links import LINK_THRESHOLD, CatalogueLookup, link_from
+from commonplace.index.catalogue.other_files import OtherFiles
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenLinks:
+    """Links that lead to no document, and to nothing else unless one of their places is a file."""
+
+    links: Sequence[tuple[ResolvedLink, frozenset[str]]]
+    """By source, then order, each with the paths of other files that it can mean."""
+    candidate_paths: frozenset[str]
+    """All these paths."""
+
+    def without(self, files: frozenset[str]) -> list[ResolvedLink]:
+        """Those that lead nowhere when these of the places are files."""
+        return [link for link, places in self.links if not files or files.isdisjoint(places)]
+
+
+class LinkDecisionCache:
+    """What was decided of unresolved links: it holds for as long as names and other files stay as they are.
+
+    Deciding costs a hundred times what reading the links does, and most writes change no name.
+    """
+
+    def __init__(self) -> None:
+        self._places: dict[_Means, frozenset[str] | None] = {}
+        self._links: dict[_Stored, ResolvedLink] = {}
+
+    def link(self, stored: _Stored) -> ResolvedLink:
+        """A link as its row has it."""
+        link = self._links.get(stored)
+        if link is None:
+            source, text = stored
+            link = self._links[stored] = ResolvedLink(source=Address(source), link=link_from(text), target=None)
+        return link
+
+    def places(self, one: ResolvedLink, decide: Callable[[], frozenset[str] | None]) -> frozenset[str] | None:
+        """The paths of other files that a link can mean, None where it leads to a document after all.
+
+        Args:
+            one: The link.
+            decide: Finds out, where nobody has yet.
+        """
+        # All that `resolve` looks at: a link without a target is never broken.
+        means = (one.link.collection, one.link.target, one.source.folder, one.link.kind in MARKDOWN_KINDS)
+        if means not in self._places:
+            self._places[means] = decide()
+        return self._places[means]
+
+
+_Means = tuple[str, str, str, bool]
+_Stored = tuple[str, str]
+"""The path of a link's source, and the link as the catalogue keeps it."""
+
+
+def find_broken_links(
+    connection: sqlite3.Connection, store: Store, others: OtherFiles, decided: LinkDecisionCache
+) -> BrokenLinks:
+    """The links of all documents that lead to no document.
+
+    Args:
+        connection: The catalogue, inside a transaction.
+        store: The files.
+        others: Those of them that are no documents.
+        decided: By earlier calls with the same names and other files.
+    """
+    rows = _unresolved(connection)
+    lookups: list[_Documents] = []
+
+    def decide(one: ResolvedLink) -> frozenset[str] | None:
+        if not lookups:
+            many = len(rows) > LINK_THRESHOLD
+            lookups.append(_Documents(connection, CatalogueLookup(connection, store, others), many=many))
+        lookups[0].places.clear()
+        target = resolve(one.link, one.source, lookups[0], collection=store.name)
+        return frozenset(lookups[0].places) if target is None else None
+
+    links: list[tuple[ResolvedLink, frozenset[str]]] = []
+    for stored in rows:
+        one = decided.link(stored)
+        places = decided.places(one, partial(decide, one))
+        if places is not None:
+            links.append((one, places))
+    return BrokenLinks(links, frozenset[str]().union(*(places for _, places in links)))
+
+
+def _unresolved(connection: sqlite3.Connection) -> list[_Stored]:
+    """Links that led nowhere when they were last resolved, by source, then order."""
+    rows = connection.execute(
+        "SELECT s.path, l.link FROM links l JOIN files s ON s.id = l.source"
+        " WHERE l.target IS NULL AND l.attachment IS NULL ORDER BY s.path, l.ordinal"
+    )
+    return cast("list[_Stored]", rows.fetchall())
+
+
+class _Documents:
+    """What the rules of links ask, answered as if there were no other files; the paths where one was asked for."""
+
+    def __init__(self, connection: sqlite3.Connection, lookup: CatalogueLookup, *, many: bool) -> None:
+        self._paths = {path for (path,) in connection.execute("SELECT path FROM files")}
+        self._lookup = lookup
+        if many:
+            self._lookup.read_all_names()
+        self.places: set[str] = set()
+
+    def at(self, path: str) -> Address | None:
+        if path in self._paths:
+            return Address(path)
+        if not path.lower().endswith(MARKDOWN_SUFFIXES) and _is_address(path):
+            self.places.add(path)
+        return None
+
+    def named(self, key: str) -> Sequence[NamedDocument]:
+        return self._lookup.named(key)
+
+    def files(self, key: str) -> Sequence[Address]:
+        return self._lookup.files(key)
+
+
+def _is_address(path: str) -> bool:
+    try:
+        parse_address(path)
+    except InvalidInputError:
+        return False
+    return True

@@ -1,0 +1,37 @@
+"""What a shell offers of a catalogue: pages, tags and types by their beginnings. Loads SQLite and nothing else."""
+
+from __future__ import annotations
+
+import sqlite3
+
+BUSY_SECONDS = 0.02
+"""How long is waited for another process: who presses Tab would rather see nothing than wait."""
+MAX_CODE_POINT = "\U0010ffff"
+
+_NAMES = {
+    "tags": "SELECT shown, count(*) FROM tags WHERE shown >= ? AND shown < ? GROUP BY tag ORDER BY tag",
+    "types": "SELECT type, count(*) FROM files WHERE type >= ? AND type < ? AND type <> '' GROUP BY type ORDER BY type",
+}
+
+
+def complete_paths(database: str, begin: str) -> list[tuple[str, str]]:
+    """Path and title of the pages whose paths begin so, by path; none where the catalogue cannot be read."""
+    return _rows(database, "SELECT path, title FROM files WHERE path >= ? AND path < ? ORDER BY path", begin)
+
+
+def complete_names(database: str, what: str, begin: str) -> list[tuple[str, str]]:
+    """The `tags` or `types` that begin so, each with its number of pages as text."""
+    return _rows(database, _NAMES[what], begin)
+
+
+def _rows(database: str, statement: str, begin: str) -> list[tuple[str, str]]:
+    try:
+        connection = sqlite3.connect(database, timeout=BUSY_SECONDS)
+    except sqlite3.Error:
+        return []
+    try:
+        return [(name, str(about)) for name, about in connection.execute(statement, (begin, begin + MAX_CODE_POINT))]
+    except sqlite3.Error:
+        return []
+    finally:
+        connection.close()

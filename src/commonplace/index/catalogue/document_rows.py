@@ -1,0 +1,232 @@
+"""What a document leaves in the catalogue: rows on the way in, records and outlines on the way out."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from hashlib import blake2b
+from typing import TypedDict, cast
+
+from commonplace.domain.addresses import Address, fold
+from commonplace.domain.changes import FileStat, Revision
+from commonplace.domain.documents import Document, Finding, Severity
+from commonplace.domain.json import JsonObject
+from commonplace.domain.links import NamedDocument
+from commonplace.domain.query import Record
+from commonplace.domain.records import day_number, iso_timestamp
+from commonplace.index.catalogue.database import sql
+from commonplace.index.catalogue.outlines import Outline
+
+RECORD_COLUMNS = (
+    "f.id, f.path, f.size, f.revision, f.ident, f.aliases, f.title, f.type, f.date, f.created, f.updated, f.words,"
+    " d.record"
+)
+RECORD_TABLES = "files f JOIN details d ON d.id = f.id"
+"""What `record_from` reads, in its order."""
+
+GIVEN_CREATED = 1
+GIVEN_UPDATED = 2
+"""Bits of `files.given`: the frontmatter gives the date, so history does not replace it."""
+
+DATE_NEW, DATE_KNOWN, DATE_EDITED, DATE_UNCOMMITTED = range(4)
+"""What `files.dated` says: the first and third wait for a look into the history.
+
+NEW: times are the file's. DATED: times are the history's. EDITED: the document was seen to change, so that it may be
+newer than its last commit. UNCOMMITTED: it is.
+"""
+
+RecordRow = tuple[int, str, int, str, str, str, str, str, str, str, str, int, str]
+
+encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+"""Compact JSON; one encoder for all, because making one costs more than a small value's encoding."""
+
+
+class _Details(TypedDict):
+    tags: list[str]
+    description: str
+    frontmatter: JsonObject
+    findings: list[tuple[str, str, str, str, int]]
+
+
+@lru_cache(maxsize=65_536)
+def document_key(path: str) -> int:
+    """The number of a document in both halves of the index: always the same for a path.
+
+    A number that a counter gave out could come to mean another document when a killed process had used it in the
+    full text alone. With 63 bits, a million documents collide with a chance of 1 in 10 million.
+    """
+    return int.from_bytes(blake2b(path.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big") >> 1
+
+
+class DocumentRows:
+    """Puts documents into `files`, `details` and `tags`, all together in the order of these tables.
+
+    What the tables hold of a document stays there until then: links of other documents are resolved meanwhile, and
+    must find one that only changes.
+
+    Args:
+        connection: The catalogue, inside a writing transaction.
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._files: list[tuple[int | str, ...]] = []
+        self._details: list[tuple[int, str, str]] = []
+        self._tags: list[tuple[str, int, str]] = []
+        self._replaced: list[int] = []
+
+    def add(self, document: Document, record: Record, stat: FileStat, known: Record | None = None) -> None:
+        """Take a document in; it is in the tables after `finish`.
+
+        Args:
+            document: As it was read.
+            record: What it says of itself.
+            stat: Its file.
+            known: What the catalogue knew of it until now.
+        """
+        key = document_key(record.address.path)
+        if known:
+            self._replaced.append(key)
+        self._files.append(_file_row(key, document, record, stat, known))
+        self._details.append((key, _record_json(record), Outline.of(document.sections).stored()))
+        self._tags += [(fold(tag), key, tag) for tag in record.tags]
+
+    def finish(self) -> None:
+        """Write what was taken in; to be called once."""
+        remove_rows(self._connection, self._replaced)
+        # Paths come in order, so that their index grows at its end; the larger rows are put where they belong.
+        self._connection.executemany(_INSERT_FILE, self._files)
+        self._connection.executemany("INSERT INTO details VALUES (?, ?, ?)", sorted(self._details))
+        self._connection.executemany("INSERT OR IGNORE INTO tags VALUES (?, ?, ?)", sorted(self._tags))
+
+
+def _file_row(
+    key: int, document: Document, record: Record, stat: FileStat, known: Record | None
+) -> tuple[int | str, ...]:
+    changed = iso_timestamp(stat.mtime_ns / 1e9)
+    created, updated = record.created or (known.created if known else changed), record.updated or changed
+    given = (GIVEN_CREATED if record.created else 0) | (GIVEN_UPDATED if record.updated else 0)
+    return (
+        key, record.address.path,
+        stat.size, stat.mtime_ns, stat.ctime_ns, stat.inode, record.revision,
+        record.id, encode(record.aliases) if record.aliases else "",
+        record.title, record.title.casefold(), record.type, fold(record.type), record.date, day_number(record.date),
+        created, day_number(created), updated, day_number(updated), given,
+        DATE_EDITED if known else DATE_NEW,
+        record.words, len(document.sections), len(document.links), len(record.findings),
+    )  # fmt: skip
+
+
+_INSERT_FILE = sql("INSERT INTO files VALUES (", ", ".join("?" * 25), ")")
+
+
+def remove_rows(connection: sqlite3.Connection, keys: Sequence[int]) -> None:
+    """Take documents out of the tables that `DocumentRows` fills."""
+    rows = [(key,) for key in keys]
+    for statement in (
+        "DELETE FROM tags WHERE file = ?",
+        "DELETE FROM details WHERE id = ?",
+        "DELETE FROM files WHERE id = ?",
+    ):
+        connection.executemany(statement, rows)
+
+
+def set_stat(connection: sqlite3.Connection, address: Address, stat: FileStat) -> None:
+    """Remember the new times of a file whose bytes are the same; a document that no commit has is dated by them."""
+    connection.execute(
+        "UPDATE files SET dated = CASE WHEN mtime_ns <> ?2 AND dated % 2 = 1 THEN ?6 ELSE dated END,"
+        " size = ?1, mtime_ns = ?2, ctime_ns = ?3, inode = ?4 WHERE path = ?5",
+        (stat.size, stat.mtime_ns, stat.ctime_ns, stat.inode, address.path, DATE_EDITED),
+    )
+
+
+def record_from(row: RecordRow) -> Record:
+    """The record of a row of `RECORD_COLUMNS`."""
+    _, path, size, revision, ident, aliases, title, type_, date, created, updated, words, stored = row
+    details = cast("_Details", json.loads(stored))
+    return Record(
+        address=Address(path),
+        id=ident,
+        title=title,
+        type=type_,
+        tags=tuple(details["tags"]),
+        aliases=aliases_from(aliases),
+        description=details["description"],
+        date=date,
+        created=created,
+        updated=updated,
+        words=words,
+        size=size,
+        revision=revision,
+        frontmatter=details["frontmatter"],
+        findings=tuple(
+            Finding(rule, Severity(severity), text, field, line)
+            for rule, severity, text, field, line in details["findings"]
+        ),
+    )
+
+
+def aliases_from(stored: str) -> tuple[str, ...]:
+    """The aliases that the column of that name holds."""
+    return tuple(cast("list[str]", json.loads(stored))) if stored else ()
+
+
+def names_of_record(record: Record) -> NamedDocument:
+    """What links can call a document."""
+    return NamedDocument(record.address, record.id, record.title, record.aliases)
+
+
+def record_at(connection: sqlite3.Connection, path: str) -> Record | None:
+    """The record at a path."""
+    return next(iter(records_where(connection, "f.path = ?", (path,))), None)
+
+
+def revisions_in(connection: sqlite3.Connection, keys: Sequence[int] | None = None) -> dict[Address, Revision]:
+    """Documents of the catalogue with their revisions: all, or those with these numbers that are there."""
+    columns = "SELECT f.path, f.revision FROM"
+    if keys is None:
+        rows = connection.execute(sql(columns, "files f"))
+    else:
+        within = "json_each(?) w CROSS JOIN files f WHERE f.id = w.value"
+        rows = connection.execute(sql(columns, within), (encode(keys),))
+    return {Address(path): revision for path, revision in cast("list[tuple[str, str]]", rows.fetchall())}
+
+
+def records_where(
+    connection: sqlite3.Connection, condition: str, values: Iterable[str | int] = (), order: str = "f.path"
+) -> list[Record]:
+    """The records that a condition over `files f` keeps, in order."""
+    rows = connection.execute(
+        sql("SELECT", RECORD_COLUMNS, "FROM", RECORD_TABLES, "WHERE", condition, "ORDER BY", order), tuple(values)
+    )
+    return [record_from(cast("RecordRow", row)) for row in rows]
+
+
+def paths_by_key(connection: sqlite3.Connection, keys: Sequence[int]) -> dict[int, str]:
+    """Paths by document number; numbers that the catalogue does not know are left out."""
+    rows = connection.execute(
+        "SELECT f.id, f.path FROM json_each(?) w CROSS JOIN files f WHERE f.id = w.value", (encode(keys),)
+    )
+    return dict(cast("list[tuple[int, str]]", rows.fetchall()))
+
+
+def rows_by_key(connection: sqlite3.Connection, keys: Sequence[int]) -> dict[int, tuple[Record, str]]:
+    """Records and stored outlines by document number; numbers that the catalogue does not know are left out."""
+    columns = f"{RECORD_COLUMNS}, d.outline"
+    rows = connection.execute(
+        sql("SELECT", columns, "FROM json_each(?) w CROSS JOIN", RECORD_TABLES, "WHERE f.id = w.value"),
+        (encode(keys),),
+    )
+    return {row[0]: (record_from(row[:-1]), row[-1]) for row in cast("list[tuple[*RecordRow, str]]", rows.fetchall())}
+
+
+def _record_json(record: Record) -> str:
+    details: _Details = {
+        "tags": list(record.tags),
+        "description": record.description,
+        "frontmatter": record.frontmatter,
+        "findings": [(f.rule, f.severity.value, f.message, f.field, f.line) for f in record.findings],
+    }
+    return encode(details)

@@ -1,0 +1,389 @@
+"""Links: taken in with the documents that hold them, resolved when what they can mean changes, and asked for.
+
+A link is stored with the key under which its target is looked up. A document that comes, goes or is renamed unsettles
+its keys, and the links with one of them are resolved again; all others stay as they are.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
+from operator import itemgetter
+from typing import cast
+
+from commonplace.domain.addresses import Address, is_markdown, parse_address
+from commonplace.domain.documents import Document, Link, LinkKind, Span
+from commonplace.domain.errors import InvalidInputError, StorageError
+from commonplace.domain.links import INDEX_NAMES, MARKDOWN_KINDS, NamedDocument, link_key, name_keys, resolve
+from commonplace.domain.ports import Store
+from commonplace.domain.query import Record, ResolvedLink
+from commonplace.index.catalogue.database import grow, sql
+from commonplace.index.catalogue.document_rows import aliases_from, document_key, encode, names_of_record, records_where
+from commonplace.index.catalogue.other_files import OtherFiles, is_file
+
+ALL_LINKS = "*"
+"""The key that stands for every unresolved link: after a first sync it costs less than all keys one by one.
+
+No target has it: `link_key` gives it only for a target of that name, which is then resolved with the others.
+"""
+NAMED = "named"
+"""The key in `meta` of the number that grows whenever what documents are called has changed."""
+LINK_THRESHOLD = 1000
+"""From here on all names are read at once rather than asked for."""
+
+
+class CatalogueLookup:
+    """What the rules of links ask, answered by the catalogue and, for other files, by the store.
+
+    Args:
+        connection: The catalogue, inside a transaction.
+        store: The files.
+        others: Those of them that are no documents; None where links to them are not wanted.
+        paths: Every document there will be, while a first sync has taken in only a part of them; names are then not
+            looked up yet.
+    """
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        store: Store,
+        others: OtherFiles | None,
+        paths: Collection[str] | None = None,
+    ) -> None:
+        self._connection = connection
+        self._store = store
+        self.collection = store.name
+        self._others = others
+        self._paths = paths
+        self._folders = None if paths is None else {path.rpartition("/")[0] for path in paths}
+        self._listings: dict[str, frozenset[str]] = {}
+        self._files: dict[str, Address | None] = {}
+        self._names: dict[str, list[NamedDocument]] = {}
+        self._all_names = False
+
+    def at(self, path: str) -> Address | None:
+        """The document or other file at this path."""
+        if is_markdown(path):
+            # Only compared with paths that are known to be good.
+            return Address(path) if self._has_document(path) else None
+        if path not in self._files:
+            self._files[path] = self._find_file(path)
+        return self._files[path]
+
+    def named(self, key: str) -> Sequence[NamedDocument]:
+        """Documents with this key."""
+        if self._paths is not None:
+            return ()
+        if not self._all_names and key not in self._names:
+            self._names[key] = self._read_names("WHERE n.key = ?", (key,)).get(key, [])
+        return self._names.get(key, [])
+
+    def files(self, key: str) -> Sequence[Address]:
+        """Other files with this key; while a first sync goes on, a document may yet come that is meant instead."""
+        return self._others.named(key) if self._others and self._paths is None else ()
+
+    def read_all_names(self) -> None:
+        """Answer `named` from memory from now on."""
+        self._names = self._read_names("", ())
+        self._all_names = True
+
+    def _read_names(self, where: str, values: Sequence[str]) -> dict[str, list[NamedDocument]]:
+        columns = "SELECT n.key, f.path, f.ident, f.title, f.aliases FROM names n JOIN files f ON f.id = n.file"
+        rows = self._connection.execute(sql(columns, where, "ORDER BY f.path"), values)
+        found: dict[str, list[NamedDocument]] = {}
+        for key, path, ident, title, aliases in cast("Iterable[tuple[str, str, str, str, str]]", rows):
+            found.setdefault(key, []).append(NamedDocument(Address(path), ident, title, aliases_from(aliases)))
+        return found
+
+    def _find_file(self, path: str) -> Address | None:
+        if path not in self._listings.get(path.rpartition("/")[0], (path,)):
+            return None  # its folder was listed, and it is not there: that costs less to see than whether it is a path
+        try:
+            address = parse_address(path)
+        except InvalidInputError:
+            return None
+        return address if self._may_hold(address) and is_file(self._store, address) else None
+
+    def _may_hold(self, address: Address) -> bool:
+        """Whether it is worth looking for a file: many links lead into folders of other sites that are not here."""
+        folder = address.folder
+        if self._folders is None or folder in self._folders:
+            return True
+        if folder not in self._listings:
+            with suppress(StorageError):  # else a look at the file itself decides
+                listed = self._store.files(folder)
+                self._listings[folder] = frozenset(found.path for found, _ in listed)
+        return address.path in self._listings.get(folder, (address.path,))
+
+    def _has_document(self, path: str) -> bool:
+        if self._paths is not None:
+            return path in self._paths
+        return self._connection.execute("SELECT 1 FROM files WHERE path = ?", (path,)).fetchone() is not None
+
+
+class LinkWriter:
+    """Keeps the links of one transaction's documents; `finish` ends it.
+
+    New rows are written all together in the order of their tables, which costs half of writing them where each document
+    happens to lie. Where a link leads is worked out once for each target and folder: a document that changes what it
+    means unsettles it.
+
+    Args:
+        connection: The catalogue, inside a writing transaction.
+        store: The files.
+        others: Those of them that are no documents; None where links to them are not wanted.
+        paths: See `CatalogueLookup`.
+    """
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        store: Store,
+        others: OtherFiles | None,
+        paths: Collection[str] | None = None,
+    ) -> None:
+        self._connection = connection
+        self._collection = store.name
+        self._lookup = CatalogueLookup(connection, store, others, paths)
+        self._first = paths is not None
+        self._rows: list[_LinkRow] = []
+        self._names: list[tuple[str, int]] = []
+        self._renamed = False
+        self._targets: dict[_Means, _Columns] = {}
+        if self._first:
+            mark_unresolved(connection, {ALL_LINKS})
+
+    def change(self, old: Record | None, new: Record | None, document: Document | None = None) -> None:
+        """Take in that a document came (`old` None), went (`new` None) or changed.
+
+        Args:
+            old: What the catalogue knew of it.
+            new: What it will know.
+            document: The document, where there is one now.
+        """
+        before, after = (names_of_record(record) if record else None for record in (old, new))
+        if before != after:
+            self._rename(before, after)
+        if old:
+            self._connection.execute("DELETE FROM links WHERE source = ?", (document_key(old.address.path),))
+        if document:
+            self._add_links(document)
+
+    def finish(self) -> None:
+        """Write what was taken in; to be called once, before the links are settled."""
+        if self._renamed:
+            grow(self._connection, NAMED)
+        self._connection.executemany("INSERT OR IGNORE INTO names VALUES (?, ?)", sorted(self._names))
+        # Each document's rows stand together already, and in their order.
+        rows = sorted(self._rows, key=itemgetter(0))
+        self._connection.executemany("INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+
+    def _rename(self, before: NamedDocument | None, after: NamedDocument | None) -> None:
+        self._renamed = True
+        changed: set[str] = set()
+        if before:
+            key, keys = document_key(before.address.path), name_keys(before)
+            changed |= keys
+            rows = [(name, key) for name in keys]
+            self._connection.executemany("DELETE FROM names WHERE key = ? AND file = ?", rows)
+        if after:
+            key, keys = document_key(after.address.path), name_keys(after)
+            changed |= keys
+            self._names += [(name, key) for name in keys]
+        one = before or after
+        # A link to a folder above has no key of its own.
+        changed |= {""} if one and one.address.name in INDEX_NAMES else set()
+        if not self._first:
+            mark_unresolved(self._connection, changed)
+
+    def _add_links(self, document: Document) -> None:
+        if not document.links:
+            return
+        source, folder = document_key(document.address.path), document.address.folder
+        for ordinal, link in enumerate(document.links):
+            means = _means(link, folder, source)
+            columns = self._targets.get(means)
+            if columns is None:
+                columns = self._targets[means] = self._target_columns(link, document.address)
+            self._rows.append((source, ordinal, *columns, link.collection, _stored(link)))
+
+    def _target_columns(self, link: Link, source: Address) -> _Columns:
+        """The columns `key`, `target` and `attachment`."""
+        whole = f"{link.collection}:{link.target}" if link.collection not in {"", self._collection} else link.target
+        target = resolve(link, source, self._lookup, collection=self._collection)
+        return (link_key(whole) if whole else None, *_columns(target))
+
+
+def _means(link: Link, folder: str, source: int) -> _Means:
+    """All that decides where a link leads.
+
+    A path from the root leads from every folder to the same place, and a link without a target to its own document.
+    """
+    target = link.target
+    place = source if not target else "" if target[0] == "/" and not link.collection else folder
+    return link.collection, target, place, link.kind in MARKDOWN_KINDS
+
+
+_Means = tuple[str, str, str | int, bool]
+_Columns = tuple[str | None, int | None, str | None]
+_LinkRow = tuple[int, int, str | None, int | None, str | None, str, str]
+
+_TO_RESOLVE = (
+    "SELECT l.source, l.ordinal, f.path, l.link, l.target, l.attachment"
+    " FROM links l JOIN files f ON f.id = l.source WHERE"
+)
+_UNRESOLVED = (
+    "(l.target IS NULL AND l.attachment IS NULL AND (l.key IN (SELECT key FROM names)"
+    " OR l.key IN (SELECT value FROM json_each(?))))"
+    " OR l.target NOT IN (SELECT id FROM files)"
+)
+
+
+def mark_unresolved(connection: sqlite3.Connection, keys: Iterable[str]) -> None:
+    """Say that links with these keys may mean something else now."""
+    connection.executemany("INSERT OR IGNORE INTO unsettled VALUES (?)", [(key,) for key in sorted(keys)])
+
+
+def has_links(connection: sqlite3.Connection, keys: Iterable[str]) -> bool:
+    """Whether any link has one of these keys."""
+    query = "SELECT 1 FROM links WHERE key IN (SELECT value FROM json_each(?)) LIMIT 1"
+    return connection.execute(query, (encode(list(keys)),)).fetchone() is not None
+
+
+def resolve_links(connection: sqlite3.Connection, store: Store, others: OtherFiles | None) -> None:
+    """Resolve every unsettled link again."""
+    everything = connection.execute("SELECT 1 FROM unsettled WHERE key = ?", (ALL_LINKS,)).fetchone()
+    which = _UNRESOLVED if everything else "l.key IN (SELECT key FROM unsettled)"
+    values = (encode(others.keys() if others else ()),) if everything else ()
+    rows = cast(
+        "list[tuple[int, int, str, str, int | None, str | None]]",
+        connection.execute(sql(_TO_RESOLVE, which), values).fetchall(),
+    )
+    lookup = CatalogueLookup(connection, store, others)
+    if len(rows) > LINK_THRESHOLD:
+        lookup.read_all_names()
+    changes: list[tuple[int | None, str | None, int, int]] = []
+    found: dict[_Means, tuple[int | None, str | None]] = {}
+    for source, ordinal, path, stored, target, attachment in rows:
+        link, address = link_from(stored), Address(path)
+        means = _means(link, address.folder, source)
+        if means not in found:
+            found[means] = _columns(resolve(link, address, lookup, collection=store.name))
+        now = found[means]
+        if now != (target, attachment):
+            changes.append((*now, source, ordinal))
+    connection.executemany("UPDATE links SET target = ?, attachment = ? WHERE source = ? AND ordinal = ?", changes)
+    connection.execute("DELETE FROM unsettled")
+
+
+def link_from(stored: str) -> Link:
+    """A link as `links.link` holds it."""
+    kind, target, raw, fragment, label, collection, relation, note, *spans = stored.split(_SEPARATOR)
+    start, end, target_start, target_end = map(int, spans)
+    return Link(
+        LinkKind(kind), target, raw, fragment, label, collection, relation, note,
+        Span(start, end), Span(target_start, target_end),
+    )  # fmt: skip
+
+
+def links_of(connection: sqlite3.Connection, source: Address) -> list[ResolvedLink]:
+    """The links of a document, in order."""
+    return _resolved(connection, "l.source = ?", (document_key(source.path),))
+
+
+def links_to(connection: sqlite3.Connection, target: Address) -> list[ResolvedLink]:
+    """The links of other documents to a document or file, by source, then order."""
+    if not target.is_document:
+        return _resolved(connection, "l.attachment = ?", (target.path,))
+    key = document_key(target.path)
+    return _resolved(connection, "l.target = ? AND l.source <> ?", (key, key))
+
+
+def links_into(connection: sqlite3.Connection, collection: str) -> list[ResolvedLink]:
+    """The links that name another collection, by source, then order."""
+    return _resolved(connection, "l.collection = ? AND l.collection <> ''", (collection,))
+
+
+def links_named(connection: sqlite3.Connection, keys: Sequence[str]) -> list[ResolvedLink]:
+    """The links whose targets have one of these keys, wherever they lead, by source, then order."""
+    return _resolved(connection, "l.key IN (SELECT value FROM json_each(?))", (encode(list(keys)),))
+
+
+def unresolved_links(connection: sqlite3.Connection, source: Address | None = None) -> list[ResolvedLink]:
+    """Links of one document or of all that led nowhere when they were last resolved, by source, then order."""
+    where, values = ("", ()) if source is None else (" AND l.source = ?", (document_key(source.path),))
+    return _resolved(connection, f"l.target IS NULL AND l.attachment IS NULL{where}", values)
+
+
+def broken_links(connection: sqlite3.Connection, lookup: CatalogueLookup, source: Address) -> list[ResolvedLink]:
+    """Links of a document that lead nowhere, in order.
+
+    Other files come without the index being told, so links that look broken are tried once more.
+    """
+    found = unresolved_links(connection, source)
+    return [one for one in found if resolve(one.link, source, lookup, collection=lookup.collection) is None]
+
+
+def resolve_all(lookup: CatalogueLookup, document: Document) -> list[ResolvedLink]:
+    """Where the links of a document as given lead, in order."""
+    source = document.address
+    return [
+        ResolvedLink(source=source, link=link, target=resolve(link, source, lookup, collection=lookup.collection))
+        for link in document.links
+    ]
+
+
+def edges(connection: sqlite3.Connection) -> list[tuple[Address, Address]]:
+    """Every pair of documents that a link joins, once, by source then target; none from a document to itself."""
+    rows = connection.execute(
+        "SELECT DISTINCT s.path, t.path FROM links l JOIN files s ON s.id = l.source JOIN files t ON t.id = l.target"
+        " WHERE l.source <> l.target ORDER BY s.path, t.path"
+    )
+    return [(Address(source), Address(target)) for source, target in rows]
+
+
+def orphans(connection: sqlite3.Connection) -> list[Record]:
+    """Records of the documents that no other document links to, by path."""
+    return records_where(connection, "NOT EXISTS (SELECT 1 FROM links l WHERE l.target = f.id AND l.source <> f.id)")
+
+
+def _resolved(connection: sqlite3.Connection, where: str, values: Sequence[str | int]) -> list[ResolvedLink]:
+    rows = connection.execute(
+        sql(
+            "SELECT s.path, l.link, t.path, l.attachment FROM links l JOIN files s ON s.id = l.source",
+            "LEFT JOIN files t ON t.id = l.target WHERE",
+            where,
+            "ORDER BY s.path, l.ordinal",
+        ),
+        values,
+    )
+    resolved: list[ResolvedLink] = []
+    for source, stored, target, attachment in cast("Iterable[tuple[str, str, str | None, str | None]]", rows):
+        path = target or attachment
+        resolved.append(
+            ResolvedLink(source=Address(source), link=link_from(stored), target=Address(path) if path else None)
+        )
+    return resolved
+
+
+_SEPARATOR = "\x1f"
+_SEPARATORS = 11
+"""Between the parts of a stored link: a tenth of the cost of JSON, of which there would be one for every link."""
+
+
+def _columns(target: Address | None) -> tuple[int | None, str | None]:
+    """The columns `target` and `attachment`."""
+    if target is None:
+        return None, None
+    return (document_key(target.path), None) if target.is_document else (None, target.path)
+
+
+def _stored(link: Link) -> str:
+    kind, target, raw, fragment, label, collection, relation, note, (start, end), (target_start, target_end) = link
+    spans = f"{start}\x1f{end}\x1f{target_start}\x1f{target_end}"
+    stored = _SEPARATOR.join((kind, target, raw, fragment, label, collection, relation, note, spans))
+    if stored.count(_SEPARATOR) != _SEPARATORS:
+        texts = [text.replace(_SEPARATOR, "\ufffd") for text in link[1:8]]
+        stored = _SEPARATOR.join((kind, *texts, spans))
+    return stored

@@ -1,0 +1,219 @@
+"""When documents were made and last changed, from their history: computed beside everything else, as it can take long.
+
+Until it is known the files' own times stand in.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Collection, Sequence
+from typing import cast
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.changes import Commit
+from commonplace.domain.errors import KnowledgeError
+from commonplace.domain.ports import Store
+from commonplace.domain.records import day_number, iso_timestamp
+from commonplace.index.catalogue.database import Catalogue, grow, read_meta, sql, write_meta
+from commonplace.index.catalogue.document_rows import DATE_KNOWN, DATE_UNCOMMITTED, GIVEN_CREATED, GIVEN_UPDATED, encode
+from commonplace.index.process.allocator import trim_heap
+
+log = logging.getLogger(__name__)
+
+PAUSE_SECONDS = 1.0
+"""Between two walks of the history while nobody asks, so that a burst of commits costs one walk."""
+BATCH_DOCUMENTS = 500
+"""Documents that are dated together: after a switch of branches, all are looked at."""
+TIDY_SECONDS = 10.0
+"""Between two returns of memory to the system: changes leave holes, and to look for them takes some milliseconds."""
+
+
+class DateUpdater:
+    """Keeps created and updated times in step with the history, in a thread that ends when there is nothing to do.
+
+    Args:
+        store: The files and their history.
+        catalogue: Gives the catalogue to write to; None where it was deleted, and whoever asks next makes a new one.
+    """
+
+    def __init__(self, store: Store, catalogue: Callable[[], Catalogue | None]) -> None:
+        self._store = store
+        self._catalogue = catalogue
+        self._lock = threading.Lock()
+        self._wanted = False
+        self._thread: threading.Thread | None = None
+        self._closing = threading.Event()
+        self._hurry = threading.Event()
+        self._idle = threading.Event()
+        self._idle.set()
+        self._tidied = time.monotonic()
+
+    def wake(self) -> None:
+        """Say that the history may have moved on."""
+        with self._lock:
+            if self._closing.is_set():
+                return
+            self._wanted = True
+            self._idle.clear()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="dating", daemon=True)
+                self._thread.start()
+
+    def wait(self, timeout: float) -> bool:
+        """Whether all is dated, waiting for it at most `timeout` seconds."""
+        if not self._idle.is_set():
+            self._hurry.set()
+        return self._idle.wait(timeout)
+
+    def close(self) -> None:
+        """End after the walk that is going on."""
+        self._closing.set()
+        self._hurry.set()
+        thread = self._thread
+        if thread and thread is not threading.current_thread():
+            thread.join()
+
+    def _run(self) -> None:
+        while True:
+            with self._lock:
+                if not self._wanted or self._closing.is_set():
+                    self._thread = None
+                    self._idle.set()
+                    return
+                self._wanted = False
+                self._hurry.clear()
+            self._date()
+            with self._lock:
+                if not self._wanted:
+                    self._idle.set()
+            if time.monotonic() - self._tidied > TIDY_SECONDS:
+                trim_heap()
+                self._tidied = time.monotonic()
+            if not self._closing.is_set():
+                self._hurry.wait(PAUSE_SECONDS)
+
+    def _date(self) -> None:
+        catalogue = self._catalogue()
+        if catalogue is None:
+            return
+        try:
+            update_all_dates(self._store, catalogue)
+        except (KnowledgeError, sqlite3.Error, OSError) as error:
+            # A catalogue that was deleted or replaced meanwhile fails too; that is not logged.
+            if self._catalogue() is catalogue:
+                log.warning(
+                    "%s: the history could not be read for dates: %s",
+                    self._store.name,
+                    error,
+                    exc_info=log.isEnabledFor(logging.DEBUG),
+                )
+
+
+def update_all_dates(store: Store, catalogue: Catalogue) -> int:
+    """Set created and updated times from the history, where the frontmatter gives none; how many documents changed."""
+    head = store.history.head()
+    with catalogue.reading() as connection:
+        before = str(read_meta(connection, "dated") or "")
+        waiting = connection.execute(sql("SELECT 1 FROM files WHERE", _WAITING, "LIMIT 1")).fetchone()
+        if head == before and not waiting:
+            return 0
+        keys = _undated(connection, set() if head == before else store.history.touched_since(before))
+    moved, straight = 0, True
+    for at in range(0, len(keys), BATCH_DOCUMENTS):
+        moved += update_dates(store, catalogue, keys[at : at + BATCH_DOCUMENTS], committed=bool(head))
+        straight = straight and (store.history.head() == head or store.history.touched_since(head) is not None)
+    if straight:  # else some were dated by another branch, and all are looked at again
+        with catalogue.writing() as connection:
+            write_meta(connection, "dated", head)
+    return moved
+
+
+def update_dates(store: Store, catalogue: Catalogue, keys: Sequence[int], *, committed: bool) -> int:
+    """Set the times of some documents; how many changed.
+
+    Args:
+        store: Whose history it is.
+        catalogue: Where they stand.
+        keys: Their numbers.
+        committed: Whether there is any commit.
+    """
+    with catalogue.reading() as connection:
+        rows = _rows(connection, keys)
+    touched = store.history.touched([Address(row[0]) for row in rows]) if committed else {}
+    dated = [_dated(row, touched.get(Address(row[0]))) for row in rows]
+    # Only what may be newer than its last commit is compared with it: few, but for a new index.
+    suspects = {
+        Address(row[0]): row[5] for row, new in zip(rows, dated, strict=True) if new != row[1:3] or row[4] != DATE_KNOWN
+    }
+    newer = store.history.uncommitted(suspects) if committed else set[Address]()
+    changes = [
+        change
+        for row, new in zip(rows, dated, strict=True)
+        if (change := _change(row, new, is_newer=Address(row[0]) in newer))
+    ]
+    times = {(path, created, updated) for path, created, updated, *_ in rows}
+    moved = sum((path, created, updated) not in times for created, _, updated, _, _, path, *_ in changes)
+    if changes:
+        with catalogue.writing() as connection:
+            # A document that changed since it was looked at, or whose file was touched, waits for the next round.
+            connection.executemany(
+                "UPDATE files SET created = ?, created_day = ?, updated = ?, updated_day = ?, dated = ?"
+                " WHERE path = ? AND revision = ? AND mtime_ns = ?",
+                changes,
+            )
+            if moved:
+                grow(connection, "generation")
+    return moved
+
+
+_Row = tuple[str, str, str, int, int, str, int]
+
+_WITHOUT_DATE = f"dated <> {DATE_KNOWN}"
+"""Which rows have other times than their commits', in the words of the index `files_undated`."""
+_WAITING = f"{_WITHOUT_DATE} AND dated % 2 = 0"
+"""Which of them wait for a look into the history."""
+
+
+def _undated(connection: sqlite3.Connection, touched: Collection[Address] | None) -> list[int]:
+    """The numbers of documents whose times may be others now: those touched and those not committed, or all."""
+    if touched is None:
+        rows = connection.execute("SELECT id FROM files")
+    else:
+        paths = encode([address.path for address in touched])
+        either = ("SELECT id FROM files WHERE path IN (SELECT value FROM json_each(?)) OR", _WITHOUT_DATE)
+        rows = connection.execute(sql(*either), (paths,))
+    return [key for (key,) in rows]
+
+
+def _rows(connection: sqlite3.Connection, keys: Sequence[int]) -> list[_Row]:
+    rows = connection.execute(
+        "SELECT path, created, updated, given, dated, revision, mtime_ns FROM files"
+        " WHERE id IN (SELECT value FROM json_each(?))",
+        (encode(keys),),
+    )
+    return cast("list[_Row]", rows.fetchall())
+
+
+def _dated(row: _Row, commits: tuple[Commit, Commit] | None) -> tuple[str, str]:
+    """When a document was made and last changed: as its frontmatter says, else its commits, else its file."""
+    _, created, updated, given, _, _, mtime_ns = row
+    first, last = (iso_timestamp(commit.when) for commit in commits) if commits else [iso_timestamp(mtime_ns / 1e9)] * 2
+    return created if given & GIVEN_CREATED else first, updated if given & GIVEN_UPDATED else last
+
+
+_DateChange = tuple[str, int, str, int, int, str, str, int]
+
+
+def _change(row: _Row, dated: tuple[str, str], *, is_newer: bool) -> _DateChange | None:
+    """The new columns of a document and what it is known by, None when they are right."""
+    path, created, updated, given, before, revision, mtime_ns = row
+    first, last = dated
+    if is_newer and not given & GIVEN_UPDATED:
+        last = iso_timestamp(mtime_ns / 1e9)
+    state = DATE_UNCOMMITTED if is_newer else DATE_KNOWN
+    if (first, last, state) == (created, updated, before):
+        return None
+    return first, day_number(first), last, day_number(last), state, path, revision, mtime_ns

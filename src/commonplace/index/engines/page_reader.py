@@ -1,0 +1,51 @@
+"""Reading every page of a folder, for engines that keep their own copy and for a look without an index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from commonplace.domain.errors import NotFoundError, StorageError
+from commonplace.domain.pages.page import Page, PageText, UnusablePage, is_page_path, pages_by_id, read_page
+from commonplace.domain.pages.space import Space
+from commonplace.domain.ports import Store
+
+
+class PageReader:
+    """The pages of a folder as its files are now.
+
+    Args:
+        store: The folder.
+        space: What its space file says.
+    """
+
+    def __init__(self, store: Store, space: Space) -> None:
+        self._store = store
+        pages: list[Page] = []
+        unusable: list[UnusablePage] = []
+        for address, _ in store.scan():
+            if not is_page_path(address):
+                continue
+            try:
+                found = read_page(address, store.read(address))
+            except NotFoundError:
+                continue
+            except StorageError as error:
+                unusable.append(UnusablePage(address, str(error)))
+                continue
+            if isinstance(found, PageText):
+                pages.append(found.page)
+            elif found is not None:
+                unusable.append(found)
+        self.pages, repeated = pages_by_id(pages, space.paths)
+        """By id."""
+        self.unusable = sorted([*unusable, *repeated], key=lambda one: one.address)
+
+    def texts(self) -> Iterator[PageText]:
+        """The pages with their texts, read again one by one; one that is gone or changed its id by now is left out."""
+        for page in self.pages.values():
+            try:
+                found = read_page(page.address, self._store.read(page.address))
+            except (NotFoundError, StorageError):
+                continue
+            if isinstance(found, PageText) and found.page.id == page.id:
+                yield found

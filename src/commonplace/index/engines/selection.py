@@ -1,0 +1,98 @@
+"""Which engine searches a space, from what flags, environment and configuration files say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from commonplace.domain.errors import ConfigError
+from commonplace.domain.json import JsonObject
+from commonplace.domain.pages.ports import PageEngine
+from commonplace.domain.pages.space import Space, as_object, read_object
+from commonplace.domain.ports import Index, Store
+from commonplace.index.engines.embedded import EmbeddedEngine
+
+EMBEDDED, SERVER = ENGINES = ("embedded", "meilisearch")
+"""What `--engine` takes."""
+DEFAULT_URL = "http://localhost:7700"
+HOME_FILE = ".cn/config.json"
+"""Below the user's home; its `search` counts where the space's own file names no server."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineRequest:
+    """What the caller said of the engine."""
+
+    engine: str | None = None
+    """One of `ENGINES`; None: the server where one is named, else the embedded one."""
+    url: str | None = None
+    """Of a server, from a flag or the environment."""
+    key: str | None = None
+    """For that server. It is never sent to one that a file names."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineServer:
+    """A search server and the key that was given with its URL."""
+
+    url: str
+    key: str = ""
+
+
+def server_for(request: EngineRequest, space: Space, home: Path) -> EngineServer | None:
+    """The server that is to be used, None for the embedded engine.
+
+    Args:
+        request: What the caller said.
+        space: What the space's own file says.
+        home: The user's home.
+
+    Raises:
+        ConfigError: there is no such engine, or the user's own file is no JSON object.
+    """
+    if request.engine not in {None, *ENGINES}:
+        raise ConfigError(f"Unknown engine {request.engine!r}: expected one of {', '.join(ENGINES)}.", kind="engine")
+    if request.engine == EMBEDDED:
+        return None
+    named = [one for one in (_named(space.search), _named(_home_search(home))) if one]
+    if request.url:
+        known = next((one.key for one in named if one.url.rstrip("/") == request.url.rstrip("/")), "")
+        return EngineServer(request.url, request.key or known)
+    if named:
+        return named[0]
+    return EngineServer(DEFAULT_URL, request.key or "") if request.engine == SERVER else None
+
+
+def server_engine(server: EngineServer, store: Store, space: Callable[[], Space]) -> PageEngine:
+    """The engine on a server.
+
+    Raises:
+        ConfigError: its URL is none.
+    """
+    from commonplace.index.engines.meilisearch.client import MeilisearchClient  # noqa: PLC0415 - most spaces need none
+    from commonplace.index.engines.meilisearch.engine import MeilisearchEngine  # noqa: PLC0415
+
+    return MeilisearchEngine(MeilisearchClient(server.url, server.key), store, space)
+
+
+def embedded_engine(index: Index, store: Store, space: Callable[[], Space]) -> PageEngine:
+    """The engine in this process, over the folder's own index."""
+    return EmbeddedEngine(index, store, space)
+
+
+def _named(search: JsonObject) -> EngineServer | None:
+    url, key = search.get("meilisearchUrl"), search.get("apiKey")
+    if not isinstance(url, str) or not url.strip():
+        return None
+    return EngineServer(url.strip(), key if isinstance(key, str) else "")
+
+
+def _home_search(home: Path) -> JsonObject:
+    try:
+        text = (home / HOME_FILE).read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, UnicodeDecodeError):
+        raise ConfigError(f"~/{HOME_FILE} cannot be read.", kind="engine") from None
+    return as_object(read_object(text, f"~/{HOME_FILE}").get("search"))

@@ -1,0 +1,96 @@
+"""What of a document is searched: the texts and terms that go into the full text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from commonplace.domain.documents import Document
+from commonplace.domain.query import Record
+from commonplace.domain.query_parser import fold_text
+from commonplace.domain.records import STATED_KEYS, day_number, filter_terms, unix_seconds
+
+DAY_FIELD = "day"
+FOLDER_TERM_PREFIX = "in:"
+"""Begins the terms that say in which folders, at any depth, a document lies."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentText:
+    """A document as it is searched; all texts are folded."""
+
+    terms: tuple[str, ...]
+    """What filters ask for."""
+    numbers: Mapping[str, int]
+    """What filters compare, as far as it is known: the document's own `day` as `20240501`, and in unix seconds what it
+    states under the `STATED_KEYS`."""
+    title: str
+    """The title and the aliases."""
+    body: str
+    """What is said of the document outside its text (title, aliases, id, tags, description), and the text."""
+    sections: tuple[tuple[int, str], ...]
+    """Ordinal, and headings with text, of every section that is not blank."""
+
+
+def document_text(document: Document, record: Record) -> DocumentText:
+    """The searched texts of a document and of its sections."""
+    title = fold_text("\n".join((record.title, *record.aliases)))
+    said = any(section.heading == record.title for section in document.sections)
+    names = (*record.aliases, record.id, *record.tags, record.description)
+    about = fold_text("\n".join(names if said else (record.title, *names)))
+    source = document.raw if document.decodable else document.text.encode()
+    written = source[document.body_start :].decode()
+    text = fold_text(written)
+    return DocumentText(
+        terms=(*filter_terms(record), *_folder_terms(record.address.folder)),
+        numbers=_numbers(record),
+        title=title,
+        body=f"{about}\n{text}",
+        sections=tuple(_section_texts(document, source, written, text)),
+    )
+
+
+def text_to_json(text: DocumentText) -> str:
+    """The form in which the catalogue keeps it."""
+    return json.dumps((text.terms, text.numbers, text.title, text.body, text.sections))
+
+
+def text_from_json(stored: str) -> DocumentText:
+    """The counterpart of `text_to_json`."""
+    terms, numbers, title, body, sections = json.loads(stored)
+    return DocumentText(tuple(terms), numbers, title, body, tuple((ordinal, words) for ordinal, words in sections))
+
+
+def _numbers(record: Record) -> dict[str, int]:
+    stated = {key: unix_seconds(record.frontmatter[key]) for key in STATED_KEYS if key in record.frontmatter}
+    numbers = {key: seconds for key, seconds in stated.items() if seconds is not None}
+    day = day_number(record.date)
+    return numbers | {DAY_FIELD: day} if day else numbers
+
+
+def _folder_terms(folder: str) -> Iterator[str]:
+    """One term for a folder and one for each folder above it; none for the root."""
+    while folder:
+        yield f"{FOLDER_TERM_PREFIX}{folder}/"
+        folder = folder.rpartition("/")[0]
+
+
+def _section_texts(document: Document, source: bytes, written: str, folded: str) -> Iterator[tuple[int, str]]:
+    """Ordinal, and headings with text, of every section that is not blank.
+
+    Args:
+        document: Whose sections they are.
+        source: What its offsets count.
+        written: Its body.
+        folded: The same, folded.
+    """
+    plain, base = written.isascii(), document.body_start
+    # Most texts need nothing but lower case, and then neither do their parts. Of ASCII, no other stays as long.
+    lower = len(folded) == len(written) if plain else folded == written.lower()
+    fold_part = str.lower if lower else fold_text
+    for section in document.sections:
+        start, end = section.content, section.end
+        text = written[start - base : end - base] if plain else source[start:end].decode()
+        if section.level or (text and not text.isspace()):
+            yield section.ordinal, fold_part("\n".join((*section.path, text)))

@@ -1,0 +1,151 @@
+"""Wishes as Tantivy queries: what counts how much, where, and within which documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import tantivy
+from tantivy import Occur, Query
+
+from commonplace.domain.query_parser import PhraseTerms
+from commonplace.domain.ranking import TIE
+from commonplace.index.fulltext import tantivy_index as ft
+from commonplace.index.fulltext.search_scope import SearchScope
+from commonplace.index.fulltext.term_dictionary import STEM_WEIGHT, ExpandedQuery
+
+
+@dataclass(frozen=True, slots=True)
+class FieldWeight:
+    """How a field of the full text is searched."""
+
+    weight: float
+    """What a word counts in it."""
+    min_form_weight: float = 0.0
+    """What a form of a word must weigh to be looked for: distant ones cost time and find little in short texts."""
+
+    def forms(self, weights: Mapping[str, float]) -> Iterator[tuple[str, float]]:
+        """The forms to look for, and their weights."""
+        return ((form, weight) for form, weight in weights.items() if weight >= self.min_form_weight)
+
+
+EXACT_OR_STEM = FieldWeight(1.0, STEM_WEIGHT)
+"""Sections, which are only looked at in documents that were found."""
+FIELD_WEIGHTS: Mapping[str, FieldWeight] = {ft.BODY: FieldWeight(1.0), ft.TITLE: FieldWeight(0.4, STEM_WEIGHT)}
+"""Whole documents; the body holds the title once more."""
+MAX_LISTED_TERMS = 64
+"""Up to so many terms are looked up one by one; the library makes an automaton of a set, which pays for more."""
+COMPOUND_WEIGHT = 1.5
+"""What the parts of `std::vector` count once more when they stand together, and those of `utf8` when they do."""
+
+
+class QueryBuilder:
+    """Makes the queries of one search.
+
+    Args:
+        expanded: What is searched.
+        documents: The fields of documents.
+        sections: The fields of sections.
+    """
+
+    def __init__(self, expanded: ExpandedQuery, documents: tantivy.Schema, sections: tantivy.Schema) -> None:
+        self._expanded = expanded
+        self._documents = documents
+        self._sections = sections
+
+    def documents(self, scope: SearchScope, hidden: Sequence[int]) -> Query:
+        """Documents that answer.
+
+        Args:
+            scope: Which of them are meant.
+            hidden: Documents of which something newer is known.
+        """
+        schema = self._documents
+        clauses: list[tuple[Occur, Query]] = []
+        if self._expanded.words or self._expanded.grams:
+            occur = Occur.Should if self._expanded.phrases else Occur.Must
+            clauses.append((occur, Query.boolean_query(list(self._parts(schema, FIELD_WEIGHTS)))))
+        clauses += ((Occur.Must, _phrase(schema, phrase)) for phrase in self._expanded.phrases)
+        if not self._expanded.has_terms:
+            clauses.append((Occur.Must, _silent(Query.all_query())))
+        clauses += ((Occur.MustNot, _phrase(schema, phrase)) for phrase in self._expanded.excluded)
+        clauses += ((Occur.Must, _silent(query)) for query in _within(schema, scope))
+        for left_out in (hidden, sorted(scope.without)):
+            if left_out:
+                clauses.append((Occur.MustNot, _any_of(schema, ft.KEY, left_out)))
+        return Query.boolean_query(clauses)
+
+    def sections(self, keys: Sequence[int]) -> Query:
+        """Sections of these documents that hold something of what is searched, or all words of a phrase."""
+        schema = self._sections
+        parts = list(self._parts(schema, {ft.BODY: EXACT_OR_STEM}))
+        together = (*self._expanded.phrases, *map(PhraseTerms, self._expanded.parted))
+        parts += ((Occur.Should, _all_of(schema, phrase)) for phrase in together)
+        within = _silent(_any_of(schema, ft.KEY, keys))
+        return Query.boolean_query([(Occur.Must, within), (Occur.Must, Query.boolean_query(parts))])
+
+    def _parts(self, schema: tantivy.Schema, fields: Mapping[str, FieldWeight]) -> Iterable[tuple[Occur, Query]]:
+        for word in self._expanded.words:
+            for name, field in fields.items():
+                forms = [_weighted(_term(schema, name, form), share) for form, share in field.forms(word.forms)]
+                yield Occur.Should, _weighted(_best(forms), field.weight * word.count)
+        for gram, count in self._expanded.grams.items():
+            yield Occur.Should, _weighted(_term(schema, ft.GRAMS, gram), count)
+        if schema is self._documents:
+            for compound in (*self._expanded.compounds, *self._expanded.parted):
+                yield Occur.Should, _weighted(Query.phrase_query(schema, ft.BODY, list(compound)), COMPOUND_WEIGHT)
+
+
+def _phrase(schema: tantivy.Schema, phrase: PhraseTerms) -> Query:
+    """The words of a phrase together, and its grams together."""
+    parts: list[Query] = []
+    if phrase.words:
+        parts.append(_run(schema, ft.BODY, phrase.words))
+    if phrase.grams:
+        parts.append(_run(schema, ft.GRAMS, phrase.grams))
+    return Query.boolean_query([(Occur.Must, part) for part in parts])
+
+
+def _run(schema: tantivy.Schema, field: str, words: Sequence[str]) -> Query:
+    if len(words) == 1:
+        return _term(schema, field, words[0])
+    return Query.phrase_query(schema, field, list(words))
+
+
+def _all_of(schema: tantivy.Schema, phrase: PhraseTerms) -> Query:
+    parts = [_term(schema, ft.BODY, word) for word in phrase.words]
+    parts += [_term(schema, ft.GRAMS, gram) for gram in phrase.grams]
+    return Query.boolean_query([(Occur.Must, part) for part in parts])
+
+
+def _within(schema: tantivy.Schema, scope: SearchScope) -> list[Query]:
+    queries = [_any_of(schema, ft.TERMS, sorted(group)) for group in scope.groups]
+    queries += (
+        Query.range_query(schema, name, tantivy.FieldType.Integer, least, most) for name, least, most in scope.ranges
+    )
+    if scope.keys is not None:
+        queries.append(_any_of(schema, ft.KEY, sorted(scope.keys)))
+    return queries
+
+
+def _any_of(schema: tantivy.Schema, field: str, terms: Sequence[str] | Sequence[int]) -> Query:
+    """Texts that have at least one of these terms."""
+    if not 0 < len(terms) <= MAX_LISTED_TERMS:
+        return Query.term_set_query(schema, field, terms)
+    return Query.boolean_query([(Occur.Should, Query.term_query(schema, field, term)) for term in terms])
+
+
+def _term(schema: tantivy.Schema, field: str, text: str) -> Query:
+    return Query.term_query(schema, field, text)
+
+
+def _weighted(query: Query, weight: float) -> Query:
+    return query if weight == 1.0 else Query.boost_query(query, weight)
+
+
+def _best(queries: list[Query]) -> Query:
+    return queries[0] if len(queries) == 1 else Query.disjunction_max_query(queries, tie_breaker=TIE)
+
+
+def _silent(query: Query) -> Query:
+    return Query.const_score_query(query, 0.0)

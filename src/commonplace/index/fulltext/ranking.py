@@ -1,0 +1,236 @@
+"""Which documents answer a search, in which order, and which of their sections do."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, cast
+
+import tantivy
+
+from commonplace.domain.query import ListQuery, SearchQuery
+from commonplace.domain.similarity import NearDocument
+from commonplace.index.catalogue.listing import sorted_keys
+from commonplace.index.fulltext import tantivy_index as ft
+from commonplace.index.fulltext.hybrid_ranking import MAX_FUSED, FusedRanking, RankFusion
+from commonplace.index.fulltext.query_builder import QueryBuilder
+from commonplace.index.fulltext.scoring import RecentScorer
+from commonplace.index.fulltext.search_scope import SearchScope
+from commonplace.index.fulltext.snapshot import Snapshot
+from commonplace.index.fulltext.term_dictionary import ExpandedQuery
+
+MAX_RERANKED = 30
+"""How many of the best documents are put in order by their best section too."""
+SECTION_WEIGHT = 0.4
+"""What the best section's score counts beside the document's."""
+SECTIONS_SEEN = 200
+"""How many sections of those documents are looked at, at the least."""
+MAX_TIED = 100
+"""Up to so many documents of one score come by path. More of them stay in the full text's order, which is the same for
+every page of an answer: to know the first by path, all would have to be fetched."""
+
+
+class _Counted(Protocol):
+    """What the library's stubs leave out of a search result."""
+
+    @property
+    def count(self) -> int: ...
+
+
+SectionScores = Mapping[int, Sequence[tuple[int, float]]]
+"""Ordinals and scores by document, best first."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankedPage:
+    """A page of an answer."""
+
+    scores: Mapping[int, float]
+    """By document, in order."""
+    sections: SectionScores
+    total: int
+
+
+class Ranker:
+    """Ranks the answers to one search in one view of the index.
+
+    Args:
+        connection: The catalogue, inside a transaction.
+        fulltext: The full text.
+        snapshot: What is searched in.
+        expanded: What is searched.
+        known_only: Whether to look for documents that the catalogue does not know and leave them out. There are some
+            only where a process was killed, and looking for them costs a tenth of a search.
+    """
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        fulltext: ft.FullText,
+        snapshot: Snapshot,
+        expanded: ExpandedQuery,
+        *,
+        known_only: bool = False,
+    ) -> None:
+        self._connection = connection
+        self._snapshot = snapshot
+        self._searchers = snapshot.searchers
+        self._recent = snapshot.recent
+        self._expanded = expanded
+        self._known_only = known_only
+        self._query_builder = QueryBuilder(expanded, fulltext.document_schema, fulltext.section_schema)
+        self._scorer = RecentScorer(expanded, snapshot.recent, fulltext, snapshot.searchers)
+
+    def page(self, query: SearchQuery, scope: SearchScope) -> RankedPage:
+        """The page of documents that the query's sort, offset and limit choose."""
+        offset, limit = max(query.offset, 0), max(query.limit, 0)
+        if scope.keys is not None and not scope.keys:
+            return RankedPage({}, {}, 0)
+        if query.similarity and not query.words:
+            return self._fused(RankFusion(self._connection, query).by_similarity(), {}, 0, query)
+        if query.sort != "score" or not self._expanded.has_terms:
+            every = self.all(scope)
+            sort = "path" if query.sort == "score" else query.sort
+            order = ListQuery(sort=sort, descending=query.descending and sort == query.sort, offset=offset, limit=limit)
+            chosen = {key: every[key] for key in sorted_keys(self._connection, list(every), order)}
+            return RankedPage(chosen, self._sections_of(list(chosen), query.sections), len(every))
+        if not query.descending:
+            every = self._ordered(self.all(scope))
+            chosen = dict(list(reversed(every.items()))[offset : offset + limit])
+            return RankedPage(chosen, self._sections_of(list(chosen), query.sections), len(every))
+        return self._best(scope, query)
+
+    def all(self, scope: SearchScope) -> dict[int, float]:
+        """Every document that answers, with its score."""
+        found, _ = self._documents(scope, max(self._searchers.documents.num_docs, 1))
+        return self._scorer.documents(scope) | found
+
+    def _best(self, scope: SearchScope, query: SearchQuery) -> RankedPage:
+        offset, limit = max(query.offset, 0), max(query.limit, 0)
+        found, total = self._documents(scope, max(offset + limit, MAX_FUSED if query.similarity else MAX_RERANKED))
+        newer = self._scorer.documents(scope)
+        ordered = self._ordered(newer | found)
+        total += len(newer) - (len(found) + len(newer) - len(ordered))
+        seen: SectionScores = {}
+        if offset < MAX_RERANKED or query.similarity:
+            window = list(ordered)[:MAX_RERANKED]
+            seen = self._seen_sections(window)
+            best = {key: ordered[key] + SECTION_WEIGHT * (seen[key][0][1] if key in seen else 0.0) for key in window}
+            ordered = dict(sorted(best.items(), key=lambda one: -one[1])) | {
+                key: score for key, score in ordered.items() if key not in best
+            }
+        if query.similarity:
+            strict = bool(self._expanded.phrases or self._expanded.excluded)
+            return self._fused(RankFusion(self._connection, query, strict).fuse(ordered), seen, total, query)
+        return self._page(ordered, seen, total, query)
+
+    def _fused(self, meant: FusedRanking, seen: SectionScores, total: int, query: SearchQuery) -> RankedPage:
+        """The asked part of documents in an order by meaning; the nearest section answers where no word does."""
+        page = self._page(meant.scores, seen, total + meant.added, query)
+        sections = {
+            key: _blended(page.sections.get(key, ()), meant.nearest.get(key), query.sections) for key in page.scores
+        }
+        return RankedPage(page.scores, {key: found for key, found in sections.items() if found}, page.total)
+
+    def _page(self, ordered: dict[int, float], seen: SectionScores, total: int, query: SearchQuery) -> RankedPage:
+        """The asked part of all documents in order.
+
+        Args:
+            ordered: Scores by document, best first.
+            seen: Their best sections, as far as they are known.
+            total: How many documents answer in all.
+            query: What was asked.
+        """
+        offset, limit = max(query.offset, 0), max(query.limit, 0)
+        chosen = dict(list(ordered.items())[offset : offset + limit])
+        if query.sections == 1 and all(key in seen for key in chosen):
+            return RankedPage(chosen, seen, total)
+        return RankedPage(chosen, self._sections_of(list(chosen), query.sections), total)
+
+    def _documents(self, scope: SearchScope, limit: int) -> tuple[dict[int, float], int]:
+        """The best documents of the full text, in its order, and how many answer.
+
+        Of several alike at the end none is left out, unless there are more than `MAX_TIED`.
+        """
+        query = self._query_builder.documents(scope, self._recent.hidden)
+        searcher = self._searchers.documents
+        # The engine makes room for as many hits as it is asked for: more than there are can end the process.
+        limit = min(limit, max(searcher.num_docs, 1))
+        result = searcher.search(query, limit=limit + 1)
+        hits = result.hits
+        if len(hits) > limit:
+            last = hits[limit - 1][0]
+            if hits[limit][0] == last:
+                further = searcher.search(query, limit=limit + 1 + MAX_TIED, count=False).hits
+                hits = [hit for hit in further if hit[0] >= last]
+            else:
+                hits = hits[:limit]
+        keys = searcher.fast_field_values(ft.KEY, [address for _, address in hits])
+        scores = {int(key or 0): float(score) for key, (score, _) in zip(keys, hits, strict=True)}
+        return scores, cast("_Counted", result).count
+
+    def _ordered(self, scores: Mapping[int, float]) -> dict[int, float]:
+        """Best first, those alike by path.
+
+        Args:
+            scores: By document; those of the full text in its order.
+        """
+        alike = Counter(scores.values())
+        tied = (
+            [key for key, score in scores.items() if 1 < alike[score] <= MAX_TIED] if len(alike) < len(scores) else []
+        )
+        paths = self._snapshot.documents.paths(self._connection, scores if self._known_only else tied)
+        known = [key for key in scores if key in paths] if self._known_only else list(scores)
+        if tied:
+            known.sort(key=lambda key: (-scores[key], paths.get(key, "")))
+        else:
+            known.sort(key=scores.__getitem__, reverse=True)
+        return {key: scores[key] for key in known}
+
+    def _sections_of(self, keys: Sequence[int], count: int) -> SectionScores:
+        """The `count` best sections of each of a few documents."""
+        if not keys or not self._expanded.has_terms or count < 1:
+            return {}
+        return self._seen_sections(keys, count)
+
+    def _seen_sections(self, keys: Iterable[int], count: int = 1) -> dict[int, list[tuple[int, float]]]:
+        newer = self._recent.documents.keys() & set(keys)
+        older = [key for key in keys if key not in newer]
+        found = {key: self._scorer.sections(key)[:count] for key in newer}
+        if older:
+            found |= self._best_sections(older, count)
+        return {key: sections for key, sections in found.items() if sections}
+
+    def _best_sections(self, keys: Sequence[int], count: int) -> dict[int, list[tuple[int, float]]]:
+        """Ordinals and scores of the `count` best sections of documents of the full text; those alike in their order.
+
+        The full text gives texts that are alike in the order in which they were put in.
+        """
+        searcher = self._searchers.sections
+        limit = max(SECTIONS_SEEN, 8 * count * len(keys))
+        hits = searcher.search(self._query_builder.sections(keys), limit=limit, count=False).hits
+        owners = searcher.fast_field_values(ft.KEY, [address for _, address in hits])
+        chosen: dict[int, list[tuple[float, tantivy.DocAddress]]] = {}
+        for owner, hit in zip(owners, hits, strict=True):
+            sections = chosen.setdefault(int(owner or 0), [])
+            if len(sections) < count:
+                sections.append(hit)
+        addresses = [address for sections in chosen.values() for _, address in sections]
+        ordinals = iter(searcher.fast_field_values(ft.ORDINAL, addresses))
+        return {
+            key: [(int(next(ordinals) or 0), float(score)) for score, _ in sections] for key, sections in chosen.items()
+        }
+
+
+def _blended(
+    by_words: Sequence[tuple[int, float]], near: NearDocument | None, count: int
+) -> Sequence[tuple[int, float]]:
+    """The best sections of a document by words and meaning; a single one is by words, which a snippet can show."""
+    if near is None or (by_words and count < 2):  # noqa: PLR2004
+        return by_words
+    highest = max((score for _, score in by_words), default=0.0) or 1.0
+    scores = {ordinal: score / highest for ordinal, score in by_words}
+    scores[near.ordinal] = scores.get(near.ordinal, 0.0) + max(near.similarity, 0.0)
+    return sorted(scores.items(), key=lambda one: (-one[1], one[0]))[:count]

@@ -1,0 +1,202 @@
+"""Documents newer than the full text, searched in memory by the full text's own rules.
+
+Committing a document to Tantivy costs ten milliseconds, keeping its text in the catalogue less than one. So a few
+changed documents wait there; they hide what the full text knows of them, and are scored here with its statistics.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol, cast
+
+from commonplace.domain.query_parser import Analyze, grams
+from commonplace.index.fulltext.document_text import DocumentText, text_from_json
+
+MAX_CODE_POINT = "\U0010ffff"
+
+
+class FieldTexts(Protocol):
+    """One field of some texts, as BM25 counts it."""
+
+    @property
+    def lengths(self) -> Sequence[int]:
+        """Words of each text."""
+        ...
+
+    @property
+    def vocabulary(self) -> Iterable[str]:
+        """Every word, once."""
+        ...
+
+    def holding(self, word: str) -> int:
+        """In how many of the texts a word stands."""
+        ...
+
+
+@dataclass(frozen=True)
+class TextTerms:
+    """The words of one text."""
+
+    order: Sequence[str]
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        """How often each stands there."""
+        return Counter(self.order)
+
+    @property
+    def lengths(self) -> Sequence[int]:
+        """The length of the one text."""
+        return (len(self.order),)
+
+    @property
+    def vocabulary(self) -> Iterable[str]:
+        """Its words, each once."""
+        return self.counts
+
+    def holding(self, word: str) -> int:
+        """1 if the word stands there."""
+        return int(word in self.counts)
+
+
+class Postings:
+    """One field of the sections of a document, by word: a search looks only at the sections that hold its words.
+
+    Args:
+        texts: The words of each section.
+    """
+
+    def __init__(self, texts: Iterable[Sequence[str]]) -> None:
+        self.lengths: list[int] = []
+        """Words of each section."""
+        self._places: dict[str, list[tuple[int, int]]] = {}
+        for number, words in enumerate(texts):
+            self.lengths.append(len(words))
+            for word, count in Counter(words).items():
+                self._places.setdefault(word, []).append((number, count))
+
+    @property
+    def vocabulary(self) -> Iterable[str]:
+        """Every word, once."""
+        return self._places
+
+    def places(self, word: str) -> Sequence[tuple[int, int]]:
+        """The sections that hold a word, by their position, and how often each does."""
+        return self._places.get(word, ())
+
+    def holding(self, word: str) -> int:
+        """In how many sections a word stands."""
+        return len(self.places(word))
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentSections:
+    """The sections of a document."""
+
+    ordinals: Sequence[int]
+    """By position in the postings."""
+    fields: Mapping[str, Postings]
+    """Words under `body`, grams under `grams`."""
+
+
+@dataclass(frozen=True)
+class RecentDocument:
+    """One such document, taken apart when it is first asked for."""
+
+    text: DocumentText
+    analyze: Analyze = field(repr=False)
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        """What filters ask for."""
+        return frozenset(self.text.terms)
+
+    @cached_property
+    def fields(self) -> Mapping[str, TextTerms]:
+        """Words by field, and grams under `grams`."""
+        texts = {"body": self.text.body, "title": self.text.title}
+        words = {name: TextTerms(self.analyze(text)) for name, text in texts.items()}
+        return {**words, "grams": TextTerms(grams(self.text.body))}
+
+    @cached_property
+    def sections(self) -> DocumentSections:
+        """Words and grams of every section."""
+        texts = [text for _, text in self.text.sections]
+        fields = {"body": Postings(map(self.analyze, texts)), "grams": Postings(map(grams, texts))}
+        return DocumentSections([ordinal for ordinal, _ in self.text.sections], fields)
+
+
+class RecentDocuments:
+    """What is newer than the full text in one view of the catalogue.
+
+    Args:
+        documents: By number.
+        hidden: Numbers of these and of those that are gone.
+    """
+
+    def __init__(self, documents: Mapping[int, RecentDocument], hidden: Iterable[int]) -> None:
+        self.documents = documents
+        self.hidden = tuple(hidden)
+
+    def holders(self, field_name: str, word: str) -> int:
+        """In how many of them a word stands in a field."""
+        return sum(word in document.fields[field_name].counts for document in self.documents.values())
+
+    def words_beginning(self, prefix: str) -> list[str]:
+        """The words of their texts that begin so."""
+        return _beginning(self._vocabulary, prefix)
+
+    def grams_beginning(self, prefix: str) -> list[str]:
+        """Their grams that begin so."""
+        return _beginning(self._grams, prefix)
+
+    @cached_property
+    def _vocabulary(self) -> list[str]:
+        return sorted({word for one in self.documents.values() for word in one.fields["body"].counts})
+
+    @cached_property
+    def _grams(self) -> list[str]:
+        return sorted({gram for one in self.documents.values() for gram in one.fields["grams"].counts})
+
+
+class RecentCache:
+    """Keeps the documents that were taken apart for one search for the next ones.
+
+    Args:
+        analyze: How the full text splits text.
+    """
+
+    def __init__(self, analyze: Analyze) -> None:
+        self._analyze = analyze
+        self._lock = threading.Lock()
+        self._known: dict[int, tuple[int, RecentDocument | None]] = {}
+        self._latest = (-1, RecentDocuments({}, ()))
+
+    def at(self, connection: sqlite3.Connection, generation: int) -> RecentDocuments:
+        """What is newer than the full text in this view of the catalogue, which is at this generation."""
+        with self._lock:
+            seen, latest = self._latest
+            if seen == generation:
+                return latest
+            known = self._known
+        rows = cast("list[tuple[int, int]]", connection.execute("SELECT id, seq FROM recent").fetchall())
+        fresh = {key: known[key] if key in known and known[key][0] == seq else self._read(connection, key, seq)
+                 for key, seq in rows}  # fmt: skip
+        recent = RecentDocuments({key: document for key, (_, document) in fresh.items() if document}, fresh)
+        with self._lock:
+            self._known, self._latest = fresh, (generation, recent)
+        return recent
+
+    def _read(self, connection: sqlite3.Connection, key: int, seq: int) -> tuple[int, RecentDocument | None]:
+        stored = connection.execute("SELECT text FROM recent WHERE id = ?", (key,)).fetchone()[0]
+        return seq, RecentDocument(text_from_json(stored), self._analyze) if stored else None
+
+
+def _beginning(ordered: list[str], prefix: str) -> list[str]:
+    return ordered[bisect_left(ordered, prefix) : bisect_left(ordered, prefix + MAX_CODE_POINT)]

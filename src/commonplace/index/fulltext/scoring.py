@@ -1,0 +1,207 @@
+"""Scores of recent documents, by the formulas and with the statistics of the full text."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TypedDict, cast
+
+import tantivy
+from tantivy import Query
+
+from commonplace.domain.query_parser import PhraseTerms
+from commonplace.domain.ranking import FieldStatistics, best_of, bm25, phrase_bm25, phrase_count
+from commonplace.index.fulltext import tantivy_index as ft
+from commonplace.index.fulltext.query_builder import COMPOUND_WEIGHT, EXACT_OR_STEM, FIELD_WEIGHTS, FieldWeight
+from commonplace.index.fulltext.recent_documents import (
+    DocumentSections,
+    FieldTexts,
+    RecentDocument,
+    RecentDocuments,
+    TextTerms,
+)
+from commonplace.index.fulltext.search_scope import SearchScope
+from commonplace.index.fulltext.term_dictionary import ExpandedQuery
+
+PROBES = 200
+"""Words tried until one is found of which the full text can say how long its texts are on average."""
+
+Fields = Mapping[str, TextTerms]
+"""The words of a document, by field."""
+
+
+class TermStatistics:
+    """What BM25 counts with, over the full text and the recent texts together.
+
+    Args:
+        searcher: Of documents, or of sections.
+        schema: Their fields.
+        texts: The recent ones, by field.
+    """
+
+    def __init__(
+        self, searcher: tantivy.Searcher, schema: tantivy.Schema, texts: Sequence[Mapping[str, FieldTexts]]
+    ) -> None:
+        self._searcher = searcher
+        self._schema = schema
+        self._texts = texts
+        self._fields: dict[str, FieldStatistics] = {}
+        self._holding: dict[tuple[str, str], int] = {}
+
+    def score(self, field: str, word: str, count: int, length: int) -> float:
+        """What a word is worth that stands so often in a field of so many words."""
+        return bm25(count, length, self._holders(field, word), self._of(field)) if count else 0.0
+
+    def phrase_score(self, field: str, run: Sequence[str], words: TextTerms) -> float:
+        """What words that stand there together are worth."""
+        count = phrase_count(words.order, run)
+        if not count:
+            return 0.0
+        return phrase_bm25(count, len(words.order), [self._holders(field, word) for word in run], self._of(field))
+
+    def _holders(self, field: str, word: str) -> int:
+        known = self._holding.get((field, word))
+        if known is None:
+            newer = sum(text[field].holding(word) for text in self._texts)
+            known = self._holding[field, word] = self._searcher.doc_freq(field, word) + newer
+        return known
+
+    def _of(self, field: str) -> FieldStatistics:
+        if field not in self._fields:
+            lengths = [length for text in self._texts for length in text[field].lengths]
+            own = sum(lengths) / len(lengths) if lengths else 0.0
+            total = self._searcher.num_docs
+            average = (total and self._average_length(field)) or own
+            self._fields[field] = FieldStatistics(total + len(lengths), average)
+        return self._fields[field]
+
+    def _average_length(self, field: str) -> float:
+        """What the full text takes for the average length of a field; only its explanations tell."""
+        for word in self._probes(field):
+            query = Query.term_query(self._schema, field, word)
+            hits = (
+                self._searcher.search(query, limit=1, count=False).hits if self._searcher.doc_freq(field, word) else ()
+            )
+            for _, address in hits:
+                explanation = json.loads(query.explain(self._searcher, address).to_json())
+                return _explained_average(cast("_Explanation", explanation))
+        return 0.0
+
+    def _probes(self, field: str) -> Iterable[str]:
+        return islice((word for text in self._texts for word in text[field].vocabulary), PROBES)
+
+
+class RecentScorer:
+    """Answers one search from recent documents.
+
+    Args:
+        expanded: What is searched.
+        recent: Where.
+        fulltext: The full text, for its fields.
+        searchers: A view of it, for its statistics.
+    """
+
+    def __init__(
+        self, expanded: ExpandedQuery, recent: RecentDocuments, fulltext: ft.FullText, searchers: ft.Searchers
+    ) -> None:
+        self._expanded = expanded
+        self._recent = recent
+        texts = [document.fields for document in recent.documents.values()]
+        self._documents = TermStatistics(searchers.documents, fulltext.document_schema, texts)
+        parts = [document.sections.fields for document in recent.documents.values()]
+        self._sections = TermStatistics(searchers.sections, fulltext.section_schema, parts)
+
+    def documents(self, scope: SearchScope) -> dict[int, float]:
+        """Scores of those that answer, by number."""
+        scores = {
+            key: self._score(document)
+            for key, document in self._recent.documents.items()
+            if scope.holds(key, document.terms, document.text.numbers)
+        }
+        return {key: score for key, score in scores.items() if score is not None}
+
+    def sections(self, key: int) -> list[tuple[int, float]]:
+        """Ordinal and score of the sections of a document that hold something of what is searched, best first."""
+        sections = self._recent.documents[key].sections
+        scores: defaultdict[int, float] = defaultdict(float)
+        for word in self._expanded.words:
+            found: defaultdict[int, list[float]] = defaultdict(list)
+            for form, weight in EXACT_OR_STEM.forms(word.forms):
+                for place, worth in self._worths(sections, ft.BODY, form):
+                    found[place].append(weight * worth)
+            for place, worths in found.items():
+                scores[place] += EXACT_OR_STEM.weight * word.count * best_of(worths)
+        for gram, count in self._expanded.grams.items():
+            for place, worth in self._worths(sections, ft.GRAMS, gram):
+                scores[place] += count * worth
+        for phrase in (*self._expanded.phrases, *map(PhraseTerms, self._expanded.parted)):
+            for place, worth in self._all_of(sections, phrase).items():
+                scores[place] += worth
+        found_at = ((sections.ordinals[place], score) for place, score in scores.items() if score > 0)
+        return sorted(found_at, key=lambda one: (-one[1], one[0]))
+
+    def _score(self, document: RecentDocument) -> float | None:
+        if any(_holds(document, phrase) for phrase in self._expanded.excluded):
+            return None
+        if not all(_holds(document, phrase) for phrase in self._expanded.phrases):
+            return None
+        score = sum(self._words(name, field, document.fields) for name, field in FIELD_WEIGHTS.items())
+        score += sum(
+            count * self._worth(ft.GRAMS, gram, document.fields) for gram, count in self._expanded.grams.items()
+        )
+        for compound in (*self._expanded.compounds, *self._expanded.parted):
+            score += COMPOUND_WEIGHT * self._documents.phrase_score(ft.BODY, compound, document.fields[ft.BODY])
+        for phrase in self._expanded.phrases:
+            score += self._documents.phrase_score(ft.BODY, phrase.words, document.fields[ft.BODY])
+            score += self._documents.phrase_score(ft.GRAMS, phrase.grams, document.fields[ft.GRAMS])
+        return score if score > 0 or self._expanded.phrases or not self._expanded.has_terms else None
+
+    def _worths(self, sections: DocumentSections, field: str, word: str) -> Iterator[tuple[int, float]]:
+        """The sections that hold a word, by their position, and what it is worth in each."""
+        postings = sections.fields[field]
+        for place, count in postings.places(word):
+            yield place, self._sections.score(field, word, count, postings.lengths[place])
+
+    def _all_of(self, sections: DocumentSections, phrase: PhraseTerms) -> dict[int, float]:
+        """The sections that hold every part of a phrase, and what the parts are worth there."""
+        parts = [(ft.BODY, word) for word in phrase.words] + [(ft.GRAMS, gram) for gram in phrase.grams]
+        found = [dict(self._worths(sections, field, word)) for field, word in parts]
+        shared = set[int].intersection(*map(set, found)) if found else set[int]()
+        return {place: sum(worths[place] for worths in found) for place in shared}
+
+    def _words(self, name: str, field: FieldWeight, fields: Fields) -> float:
+        best = (
+            word.count
+            * best_of(
+                self._worth(name, form, fields) * weight
+                for form, weight in field.forms(word.forms)
+                if form in fields[name].counts
+            )
+            for word in self._expanded.words
+        )
+        return field.weight * sum(best)
+
+    def _worth(self, name: str, word: str, fields: Fields) -> float:
+        words = fields[name]
+        return self._documents.score(name, word, words.counts[word], len(words.order))
+
+
+def _holds(document: RecentDocument, phrase: PhraseTerms) -> bool:
+    parts = ((ft.BODY, phrase.words), (ft.GRAMS, phrase.grams))
+    return all(not run or phrase_count(document.fields[name].order, run) for name, run in parts)
+
+
+class _Explanation(TypedDict, total=False):
+    value: float
+    description: str
+    details: list[_Explanation]
+
+
+def _explained_average(explanation: _Explanation) -> float:
+    """The value whose description begins with `avgdl`, wherever in an explanation it stands; 0 when there is none."""
+    if explanation.get("description", "").startswith("avgdl"):
+        return explanation.get("value", 0.0)
+    found = map(_explained_average, explanation.get("details", ()))
+    return next((value for value in found if value), 0.0)

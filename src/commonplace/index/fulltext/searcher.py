@@ -1,0 +1,168 @@
+"""Answering a search: documents from the ranker, records from the catalogue, snippets from the files."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.changes import Revision
+from commonplace.domain.document_reader import read_document
+from commonplace.domain.errors import InvalidInputError, NotFoundError, StorageError
+from commonplace.domain.query import Filter, Hit, SearchQuery, SearchResult, SectionHit
+from commonplace.domain.query_parser import fold_text, parse_query
+from commonplace.domain.ranking import shared_beginning
+from commonplace.domain.snippets import HighlightTerms, snippet
+from commonplace.index.catalogue.outlines import Outline
+from commonplace.index.catalogue.record_cache import CachedDocument
+from commonplace.index.fulltext.document_sources import DocumentSource, DocumentSources
+from commonplace.index.fulltext.ranking import RankedPage, Ranker
+from commonplace.index.fulltext.search_scope import scope_of
+from commonplace.index.fulltext.snapshot import Snapshot
+from commonplace.index.fulltext.tantivy_index import FullText
+from commonplace.index.fulltext.term_dictionary import ExpandedQuery
+
+EMPTY_QUERY = ExpandedQuery(words=(), grams={}, compounds=(), parted=(), phrases=(), excluded=())
+"""Asks for every document."""
+MIN_HIGHLIGHT_PREFIX = 3
+MIN_PART_LENGTH = 2
+"""Letters of a part of a word that is worth showing by itself."""
+
+
+class IndexSearcher:
+    """Searches one view of the index.
+
+    Args:
+        sources: Where the shown documents are read again.
+        connection: The catalogue, inside a transaction.
+        fulltext: The full text.
+        snapshot: What the searches of this view share.
+    """
+
+    def __init__(
+        self, sources: DocumentSources, connection: sqlite3.Connection, fulltext: FullText, snapshot: Snapshot
+    ) -> None:
+        self.connection = connection
+        self._sources = sources
+        self._fulltext = fulltext
+        self._snapshot = snapshot
+
+    def answer(self, query: SearchQuery) -> SearchResult:
+        """A page of hits.
+
+        Raises:
+            InvalidInputError: the text is blank.
+        """
+        if not query.text.strip():
+            raise InvalidInputError(
+                "The search text is empty.", kind="query", hint="Give at least one word to search for."
+            )
+        question = parse_query(query.text, self._fulltext.analyzer.analyze, prefix=query.prefix)
+        if question.empty:
+            return SearchResult(hits=(), total=0, generation=self._snapshot.generation)
+        expanded = self._snapshot.dictionary.expand(question)
+        scope = scope_of(self.connection, query.filter)
+        ranked = self._ranker(expanded).page(query, scope)
+        if not self._knows(ranked, query):
+            ranked = self._ranker(expanded, known_only=True).page(query, scope)
+        wanted = self._wanted(expanded)
+        return SearchResult(
+            hits=self._hits(query, ranked, wanted) if query.records else (),
+            total=ranked.total,
+            addresses=() if query.records else self._addresses(ranked),
+            highlight=wanted,
+            generation=self._snapshot.generation,
+        )
+
+    def _knows(self, ranked: RankedPage, query: SearchQuery) -> bool:
+        """Whether the catalogue has all the documents of a page."""
+        look = self._snapshot.documents.entries if query.records else self._snapshot.documents.paths
+        return len(look(self.connection, ranked.scores)) == len(ranked.scores)
+
+    def _addresses(self, ranked: RankedPage) -> tuple[Address, ...]:
+        paths = self._snapshot.documents.paths(self.connection, ranked.scores)
+        return tuple(Address(paths[key]) for key in ranked.scores)
+
+    def _hits(self, query: SearchQuery, ranked: RankedPage, wanted: HighlightTerms) -> tuple[Hit, ...]:
+        entries = self._snapshot.documents.entries(self.connection, ranked.scores)
+        if not query.sections:
+            return tuple(Hit(record=entries[key].record, score=score) for key, score in ranked.scores.items())
+        with self._sources.reading() as read:
+            show = _SnippetReader(read, wanted, query.snippet)
+            return tuple(
+                Hit(
+                    record=entries[key].record,
+                    score=score,
+                    sections=show.sections(entries[key], ranked.sections.get(key, ())[: query.sections]),
+                )
+                for key, score in ranked.scores.items()
+            )
+
+    def keys(self, filter_: Filter) -> list[int]:
+        """The numbers of the documents that a filter keeps."""
+        return list(self._ranker(EMPTY_QUERY).all(scope_of(self.connection, filter_)))
+
+    def _ranker(self, expanded: ExpandedQuery, *, known_only: bool = False) -> Ranker:
+        return Ranker(self.connection, self._fulltext, self._snapshot, expanded, known_only=known_only)
+
+    def _wanted(self, expanded: ExpandedQuery) -> HighlightTerms:
+        words: dict[str, set[str]] = {}
+        for word in expanded.words:
+            asked = next(iter(word.forms))
+            for form in word.forms:
+                words.setdefault(_beginning(asked, form), set()).add(form)
+        said = [word for phrase in expanded.phrases for word in phrase.words]
+        said += [word for parts in expanded.parted for word in parts if len(word) >= MIN_PART_LENGTH]
+        for word in said:
+            words.setdefault(word, set()).add(word)
+        grams = [*expanded.grams, *(gram for phrase in expanded.phrases for gram in phrase.grams)]
+        return HighlightTerms(
+            {begin: frozenset(forms) for begin, forms in words.items()},
+            grams=tuple(dict.fromkeys(grams)),
+            fold=self._folded,
+        )
+
+    def _folded(self, word: str) -> str:
+        return "".join(self._fulltext.analyzer.analyze(fold_text(word)))
+
+
+class _SnippetReader:
+    """Reads documents again to show why they were found."""
+
+    def __init__(self, read: Callable[[Address, Revision], DocumentSource], wanted: HighlightTerms, limit: int) -> None:
+        self._read = read
+        self._wanted = wanted
+        self._limit = limit
+
+    def sections(self, entry: CachedDocument, best: Sequence[tuple[int, float]]) -> tuple[SectionHit, ...]:
+        """The best sections of a document, the first with text when only its names answered."""
+        record, outline = entry.record, entry.outline
+        try:
+            source = self._read(record.address, record.revision)
+        except (NotFoundError, StorageError):
+            return ()
+        raw = source.raw
+        if source.revision != record.revision or any(finding.rule == "not_utf8" for finding in record.findings):
+            document = read_document(record.address, raw)
+            raw = raw if document.decodable else document.text.encode()
+            outline = Outline.of(document.sections)
+        chosen = best or [(outline.first_with_text(), 0.0)]
+        return tuple(self._section(raw, outline, min(at, outline.last), score) for at, score in chosen)
+
+    def _section(self, raw: bytes, outline: Outline, ordinal: int, score: float) -> SectionHit:
+        text = raw[outline.text(ordinal)].decode("utf-8", "replace")
+        return SectionHit(
+            ordinal=ordinal,
+            path=outline.path(ordinal),
+            anchor=outline.anchor(ordinal),
+            snippet=snippet(text, self._wanted, self._limit),
+            score=score,
+        )
+
+
+@lru_cache(maxsize=20_000)
+def _beginning(one: str, other: str) -> str:
+    """What two words begin with, or the second when that is next to nothing."""
+    common = shared_beginning(one, other)
+    return other[:common] if common >= MIN_HIGHLIGHT_PREFIX else other

@@ -1,0 +1,57 @@
+"""What the searches of one generation of the index share."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from dataclasses import dataclass
+
+from commonplace.index.catalogue.database import read_number
+from commonplace.index.catalogue.record_cache import RecordCache
+from commonplace.index.fulltext.recent_documents import RecentCache, RecentDocuments
+from commonplace.index.fulltext.tantivy_index import FullText, Searchers
+from commonplace.index.fulltext.term_dictionary import TermDictionary
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The index at one generation."""
+
+    generation: int
+    searchers: Searchers
+    recent: RecentDocuments
+    """What is newer than the full text."""
+    dictionary: TermDictionary
+    documents: RecordCache
+
+
+class SnapshotCache:
+    """Keeps the latest; safe from several threads.
+
+    Args:
+        fulltext: The full text.
+    """
+
+    def __init__(self, fulltext: FullText) -> None:
+        self._fulltext = fulltext
+        self._recent = RecentCache(fulltext.analyzer.analyze)
+        self._lock = threading.Lock()
+        self._latest: Snapshot | None = None
+
+    def at(self, connection: sqlite3.Connection) -> Snapshot:
+        """That of a view of the catalogue.
+
+        Raises:
+            FullTextError: the full text is missing or damaged.
+        """
+        generation = read_number(connection, "generation")
+        with self._lock:
+            latest = self._latest
+        if latest and latest.generation == generation:
+            return latest
+        recent = self._recent.at(connection, generation)
+        searchers = self._fulltext.searchers(read_number(connection, "fulltext"))
+        snapshot = Snapshot(generation, searchers, recent, TermDictionary(searchers.documents, recent), RecordCache())
+        with self._lock:
+            self._latest = snapshot
+        return snapshot

@@ -1,0 +1,213 @@
+"""Which words there are: the other forms, continuations and corrections of a word that was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import tantivy
+
+from commonplace.domain.languages import DEFAULT, content_words, language_of
+from commonplace.domain.query_parser import ParsedQuery, PhraseTerms, count_each
+from commonplace.domain.ranking import best_forms, near_words
+from commonplace.domain.words.scripts import language_of_script
+from commonplace.domain.words.spellings import spellings
+from commonplace.index.fulltext import tantivy_index as ft
+from commonplace.index.fulltext.recent_documents import RecentDocuments
+
+STEM_WEIGHT = 0.5
+"""What another form of a word (`restored` for `restore`) counts, against the word itself."""
+SPELLING_WEIGHT = 0.8
+"""What another spelling of it (`colour` for `color`) counts."""
+PREFIX_WEIGHT = 0.3
+"""What a longer word that begins with it counts."""
+TYPO_WEIGHT = 0.8
+"""What a known word that an unknown one was probably meant for counts, for each typo once more."""
+
+MIN_PREFIX_LENGTH = 5
+"""Letters from which every word also finds the words that begin with it (compounds, in many languages)."""
+MIN_UNKNOWN_LENGTH = 3
+MIN_UNFINISHED_LENGTH = 2
+"""Letters from which a word that stands nowhere does, and one that is not written to its end."""
+MIN_FUZZY_LENGTH = 5
+MIN_TWO_EDITS_LENGTH = 9
+"""Letters of an unknown word from which one or two typos are looked for."""
+
+MIN_JOINED_LENGTH = 4
+"""Letters and digits of a word that two others make together."""
+MIN_STEM_LENGTH = 3
+MAX_STEMMED = 300
+MAX_CONTINUED = 20
+MAX_FORMS = 10
+"""Words looked at for their stem, taken as continuations, and kept in all: the commonest."""
+MAX_CACHED_WORDS = 5000
+"""Words whose forms, and words whose holders, are remembered."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpandedTerm:
+    """A word asked for and what else counts for it."""
+
+    count: int
+    """How often it was written."""
+    forms: Mapping[str, float]
+    """Weights by form, the word itself among them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpandedQuery:
+    """A question in words that are known."""
+
+    words: tuple[ExpandedTerm, ...]
+    grams: Mapping[str, int]
+    """How often each was written."""
+    compounds: tuple[tuple[str, ...], ...]
+    """Words that were written as one."""
+    parted: tuple[tuple[str, ...], ...]
+    """Words taken apart where they may be written so elsewhere."""
+    phrases: tuple[PhraseTerms, ...]
+    excluded: tuple[PhraseTerms, ...]
+
+    @property
+    def has_terms(self) -> bool:
+        """Whether anything is looked for; else everything but what is excluded is."""
+        return bool(self.words or self.grams or self.phrases)
+
+
+class TermDictionary:
+    """The words of one view of the index; what was found out of a word is remembered.
+
+    Args:
+        searcher: Of whole documents.
+        recent: What is newer than it.
+    """
+
+    def __init__(self, searcher: tantivy.Searcher, recent: RecentDocuments) -> None:
+        self._searcher = searcher
+        self._recent = recent
+        self._forms = lru_cache(MAX_CACHED_WORDS)(self._found_forms)
+        self._holding = lru_cache(MAX_CACHED_WORDS)(self._counted_holders)
+
+    def expand(self, question: ParsedQuery) -> ExpandedQuery:
+        """Every word of a question with its forms."""
+        language = language_of(set(question.words), self._share)
+        words = content_words(list(question.words), language)
+        forms = [
+            ExpandedTerm(count, self._forms(word, language_of_script(word) or language, self._least(word, question)))
+            for word, count in count_each(tuple(words)).items()
+        ]
+        return ExpandedQuery(
+            words=(*forms, *self._joined(question)),
+            grams=self._known_grams(question),
+            compounds=question.compounds,
+            parted=tuple(parts for parts in question.parted if all(map(self._holding, parts))),
+            phrases=question.phrases,
+            excluded=question.excluded,
+        )
+
+    def _counted_holders(self, word: str) -> int:
+        """In how many documents a word stands."""
+        return self._searcher.doc_freq(ft.BODY, word) + self._recent.holders(ft.BODY, word)
+
+    def _share(self, word: str) -> float:
+        total = self._searcher.num_docs + len(self._recent.documents)
+        return self._holding(word) / total if total else 0.0
+
+    def _joined(self, question: ParsedQuery) -> Iterator[ExpandedTerm]:
+        """Compounds that are written without a sign between elsewhere: `email` for `e-mail`, not `its` for `it's`."""
+        for parts in question.compounds:
+            joined = "".join(parts)
+            if parts[-1] != "s" and len(joined) >= MIN_JOINED_LENGTH and self._holding(joined):
+                yield ExpandedTerm(1, {joined: 1.0})
+
+    def _least(self, word: str, question: ParsedQuery) -> int:
+        """How many letters the word must have to find longer ones too."""
+        if word in question.unfinished:
+            return MIN_UNFINISHED_LENGTH
+        if question.exact:
+            return len(word) + 1
+        return MIN_PREFIX_LENGTH if self._holding(word) else MIN_UNKNOWN_LENGTH
+
+    def _found_forms(self, word: str, language: str, least: int) -> Mapping[str, float]:
+        weights = {word: 1.0}
+        holders: dict[str, int] = {}
+        stem = _stem(language, word) if word.isalpha() else word
+        beginning = _stem_beginning(stem) if word.isalpha() else ""
+        akin = self._beginning(beginning, MAX_STEMMED) if beginning else []
+        if len(word) >= least:
+            # Where all words that begin like the stem are known, so are those that begin like the word.
+            enough = beginning and word.startswith(beginning) and len(akin) < MAX_STEMMED
+            longer = (
+                [one for one in akin if one[0].startswith(word)] if enough else self._beginning(word, MAX_CONTINUED)
+            )
+            for other, count in longer[:MAX_CONTINUED]:
+                weights.setdefault(other, PREFIX_WEIGHT)
+                holders[other] = count
+        for other, count in akin:
+            if other != word and _stem(language, other) == stem:
+                weights[other] = STEM_WEIGHT
+                holders[other] = count
+        for spelling in spellings(word, language):
+            for other, count in self._akin(spelling, language):
+                weights.setdefault(other, SPELLING_WEIGHT if other == spelling else SPELLING_WEIGHT * STEM_WEIGHT)
+                holders[other] = count
+        if len(weights) == 1 and not self._holding(word):
+            weights |= self._corrections(word)
+        return best_forms(weights, holders, MAX_FORMS)
+
+    def _akin(self, word: str, language: str) -> list[tuple[str, int]]:
+        """A word and its other forms, those that there are."""
+        stem = _stem(language, word)
+        beginning = self._beginning(_stem_beginning(stem), MAX_CONTINUED)
+        return [(other, count) for other, count in beginning if _stem(language, other) == stem]
+
+    def _corrections(self, word: str) -> dict[str, float]:
+        """Known words that an unknown one may have been meant for."""
+        if len(word) < MIN_FUZZY_LENGTH or not word.isalpha():
+            return {}
+        most = 2 if len(word) >= MIN_TWO_EDITS_LENGTH else 1
+        for beginning in (word[:2], word[1::-1], word[0]):
+            near = near_words(word, (other for other, _ in self._beginning(beginning, None)), most)
+            if near:
+                least = min(near.values())
+                return {other: TYPO_WEIGHT**typos for other, typos in near.items() if typos == least}
+        return {}
+
+    def _known_grams(self, question: ParsedQuery) -> dict[str, int]:
+        known: dict[str, int] = {}
+        for gram, count in count_each(question.grams).items():
+            if len(gram) > 1:
+                known[gram] = count
+            else:
+                # A single character is the beginning of every gram that it stands in.
+                known.update((longer, 1) for longer, _ in self._searcher.terms_with_prefix(ft.GRAMS, gram, limit=100))
+                known.update((longer, 1) for longer in self._recent.grams_beginning(gram))
+        return known
+
+    def _beginning(self, prefix: str, limit: int | None) -> list[tuple[str, int]]:
+        """Words that begin so and how many documents hold them, commonest first."""
+        found = self._searcher.terms_with_prefix(ft.BODY, prefix, limit=limit)
+        newer = self._recent.words_beginning(prefix)
+        if not newer:
+            return found
+        counts = dict(found)
+        for word in newer:
+            counts[word] = counts.get(word, 0) + 1
+        return sorted(counts.items(), key=lambda one: -one[1])[:limit]
+
+
+@lru_cache(maxsize=20_000)
+def _stem(language: str, word: str) -> str:
+    return "".join(_stemmer(language).analyze(word))
+
+
+@lru_cache(maxsize=16)
+def _stemmer(language: str) -> tantivy.TextAnalyzer:
+    stemmer = tantivy.Filter.stemmer((language or DEFAULT).capitalize())
+    return tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.raw()).filter(stemmer).build()
+
+
+def _stem_beginning(stem: str) -> str:
+    """What all words of a stem begin with: without a last vowel that endings replace (`make`, `making`; `study`)."""
+    return stem[:-1] if len(stem) >= MIN_STEM_LENGTH and stem[-1] in "eiy" else stem

@@ -1,0 +1,169 @@
+"""Which names of a collection share most pairs of letters with a text, without going through them one by one.
+
+Every pair of letters has the set of names that hold it, as the bits of one whole number; a pair that stands twice in
+a name has a second set, and so on. To count for all names at once in how many of a text's sets they are, the sets are
+added up digit by digit: the n-th number of the sum holds the n-th binary digit of every name's count. A few hundred
+operations on numbers of as many bits as there are names take the place of a comparison with every name.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from operator import add
+
+MAX_SETS = 2000
+"""Sets of pairs that are kept once they were made; each takes a bit for every name."""
+
+NameEntry = tuple[str, str]
+"""A document's id and one of its names, folded."""
+
+
+class NameSimilarity:
+    """Names that can be compared with texts; they do not change.
+
+    Args:
+        entries: Every name; one that stands there several times counts as often.
+    """
+
+    def __init__(self, entries: Iterable[NameEntry]) -> None:
+        # In the order in which those alike are named, so that of alike ones the lowest bits are the first.
+        self._entries = sorted(entries)
+        self._every = (1 << len(self._entries)) - 1
+        self._holders: defaultdict[str, array[int]] = defaultdict(lambda: array("I"))
+        for number, (_, name) in enumerate(self._entries):
+            for pair in set(map(add, name, name[1:])):
+                self._holders[pair].append(number)
+        lengths: defaultdict[int, list[int]] = defaultdict(list)
+        for number, (_, name) in enumerate(self._entries):
+            lengths[len(name)].append(number)
+        self._lengths = {length: _set_of(lengths[length]) for length in sorted(lengths)}
+        self._sets: dict[tuple[str, int], int] = {}
+
+    def without(self, gone: Iterable[NameEntry]) -> int:
+        """The set of all names but these, each taken out as often as it stands here; for `most_similar`."""
+        taken = Counter(gone)
+        numbers: list[int] = []
+        for number, entry in enumerate(self._entries if taken else ()):
+            if taken[entry] > 0:
+                taken[entry] -= 1
+                numbers.append(number)
+        return self._every ^ _set_of(numbers)
+
+    def most_similar(self, wanted: str, limit: int, among: int) -> list[tuple[float, str, str]]:
+        """The names that share most pairs of letters with a text, each behind minus the part of the pairs it shares.
+
+        Args:
+            wanted: The text, folded.
+            limit: How many; of those alike, the first in the order of ids, then names.
+            among: The set of names that count.
+        """
+        # A text too short for pairs is like the very same name alone.
+        same = [number for number, (_, name) in enumerate(self._entries if len(wanted) <= 1 else ())
+                if name == wanted and among >> number & 1]  # fmt: skip
+        found = [(-1.0, number) for number in same]
+        digits = self._shared(wanted)
+        for count, group in _by_count(digits, len(digits), among ^ _set_of(same)):
+            self._take(found, count, group, len(wanted), limit)
+        return [(likeness, *self._entries[number]) for likeness, number in found[:limit]]
+
+    def _take(self, found: list[tuple[float, int]], count: int, group: int, length: int, limit: int) -> None:
+        """Add those of a group of names, which all share so many pairs, that may be among the first.
+
+        Args:
+            found: Those so far, with minus their likeness; left with no more than are wanted.
+            count: Pairs that each name of the group shares with the text.
+            group: The names.
+            length: Letters of the text.
+            limit: How many are wanted.
+        """
+        for own, names in self._lengths.items():
+            likeness = -dice_similarity(count, length, own)
+            if len(found) >= limit and likeness > found[-1][0]:
+                return  # all further ones are longer
+            some = names & group
+            if some:
+                found += [(likeness, number) for number in _first(some, limit)]
+                found.sort()
+                del found[limit:]
+
+    def _shared(self, wanted: str) -> list[int]:
+        """How many pairs every name shares with a text, as sets of names: the n-th holds the n-th binary digit."""
+        digits: list[int] = []
+        for pair, count in Counter(pairs_of(wanted)).items():
+            for nth in range(1, count + 1):
+                carry = self._set(pair, nth)
+                if not carry:
+                    break
+                for place, digit in enumerate(digits):
+                    digits[place], carry = digit ^ carry, digit & carry
+                    if not carry:
+                        break
+                if carry:
+                    digits.append(carry)
+        return digits
+
+    def _set(self, pair: str, nth: int) -> int:
+        """The names that hold a pair at least so often."""
+        known = self._sets.get((pair, nth))
+        if known is None:
+            numbers: Sequence[int] = self._holders.get(pair, ())
+            if nth > 1:
+                numbers = [number for number in numbers if self._entries[number][1].count(pair) >= nth]
+            known = _set_of(numbers)
+            if len(self._sets) < MAX_SETS:
+                self._sets[pair, nth] = known
+        return known
+
+
+def pairs_of(text: str) -> list[str]:
+    """Every two letters that stand side by side, in order."""
+    return [text[at : at + 2] for at in range(len(text) - 1)]
+
+
+def dice_similarity(shared: int, length: int, other: int) -> float:
+    """The part of two texts' pairs that they share, 0 to 1.
+
+    Args:
+        shared: Pairs that stand in both.
+        length: Letters of the one.
+        other: Letters of the other.
+    """
+    total = length + other - 2
+    return 2 * shared / total if total > 0 else 0.0
+
+
+def occurrences(name: str) -> dict[str, int]:
+    """How often each pair stands in a name, those that overlap (`aaa`) counted once."""
+    return {pair: name.count(pair) for pair in pairs_of(name)}
+
+
+def _by_count(digits: Sequence[int], level: int, group: int) -> Iterator[tuple[int, int]]:
+    """The names of a group by the number that the lowest `level` digits give them, highest number first."""
+    if not group:
+        return
+    if level == 0:
+        yield 0, group
+        return
+    ones = group & digits[level - 1]
+    for count, names in _by_count(digits, level - 1, ones):
+        yield count + (1 << level - 1), names
+    yield from _by_count(digits, level - 1, group ^ ones)
+
+
+def _set_of(numbers: Sequence[int]) -> int:
+    """The set of these numbers."""
+    bits = bytearray(max(numbers, default=0) // 8 + 1)
+    for number in numbers:
+        bits[number >> 3] |= 1 << (number & 7)
+    return int.from_bytes(bits, "little")
+
+
+def _first(names: int, limit: int) -> Iterator[int]:
+    """The lowest numbers in a set."""
+    while names and limit:
+        lowest = names & -names
+        yield lowest.bit_length() - 1
+        names ^= lowest
+        limit -= 1

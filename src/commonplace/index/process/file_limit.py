@@ -1,0 +1,67 @@
+"""Whether something failed only because this process may open no more files: nothing is damaged then, nothing gone."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+
+from commonplace.domain.errors import UnavailableError
+
+MIN_FREE_FILES = 24
+"""Files that must be to be had: about what opening an index and writing to it takes at once."""
+_ERRORS = {errno.EMFILE, errno.ENFILE}
+_SAID = ("TooManyOpenFiles", "Too many open files")
+"""How the full text's library says it."""
+
+
+def raise_if_file_limit(error: BaseException) -> None:
+    """Let such a failure reach the caller as what it is.
+
+    Raises:
+        UnavailableError: it is one.
+    """
+    if is_file_limit(error) or _are_few_left():
+        raise file_limit_error() from error
+
+
+def file_limit_error() -> UnavailableError:
+    """The error for it."""
+    return UnavailableError(
+        "This process may open no more files now.",
+        kind="index",
+        hint="Try again when fewer connections are open; the limit is that of `ulimit -n`.",
+    )
+
+
+def is_file_limit(error: BaseException) -> bool:
+    """Whether an error or what caused it says so."""
+    return any(_is_shortage(one) for one in _chain(error))
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__
+
+
+def _is_shortage(error: BaseException) -> bool:
+    if isinstance(error, OSError):
+        return error.errno in _ERRORS
+    return any(said in str(error) for said in _SAID)
+
+
+def _are_few_left() -> bool:
+    """SQLite does not say why it cannot open a file, and whoever failed may have closed some since."""
+    held: list[int] = []
+    try:
+        for _ in range(MIN_FREE_FILES):
+            held.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))  # noqa: PERF401 - what is open is closed
+    except OSError as error:
+        return error.errno in _ERRORS
+    finally:
+        for descriptor in held:
+            with suppress(OSError):
+                os.close(descriptor)
+    return False

@@ -1,0 +1,148 @@
+"""References as people give them: what document they mean, and which ones they nearly do."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import cast
+
+from commonplace.domain.addresses import Address, fold
+from commonplace.domain.links import link_key, resolve_target
+from commonplace.domain.ports import Store
+from commonplace.domain.query import Record
+from commonplace.index.catalogue.database import read_number
+from commonplace.index.catalogue.document_rows import record_at
+from commonplace.index.catalogue.links import NAMED, CatalogueLookup
+from commonplace.index.name_similarity import NameEntry, NameSimilarity, dice_similarity, occurrences, pairs_of
+
+MAX_COMPARED_NAMES = 40
+"""How many names are compared letter by letter, of those that share most pairs of letters."""
+CHANGED_SHARE = 32
+"""Once more than one document in so many has another name, all names are taken apart again."""
+MIN_SIMILARITY = 0.5
+"""Names less alike than this (0 to 1) are not suggested."""
+
+
+def find(connection: sqlite3.Connection, store: Store, reference: str, source: Address | None) -> Record | None:
+    """The document that a path, id, title or alias means, None when there is none or it is unclear."""
+    if not reference.strip():
+        return None
+    found = resolve_target(reference.strip(), source, CatalogueLookup(connection, store, None))
+    return record_at(connection, found.path) if found and found.is_document else None
+
+
+class NameIndex:
+    """The names of one open catalogue's documents, taken apart once for all who look for near ones.
+
+    Several processes write to a catalogue, so each question looks whether names have changed. A few that did are
+    compared one by one beside the others, until they are many.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._seen = -1
+        self._rows: dict[str, _Row] = {}
+        """By path, as they were when they were last taken apart."""
+        self._likeness = NameSimilarity(())
+        self._now = _ChangedNames(self._likeness.without(()), ())
+
+    def nearest(self, connection: sqlite3.Connection, reference: str, limit: int) -> list[str]:
+        """Ids of the documents whose id, path or title is most like a reference, best first."""
+        wanted = fold(reference.strip())
+        likeness, now = self._at(connection)
+        rough = likeness.most_similar(wanted, MAX_COMPARED_NAMES, now.among)
+        rough += [(-_alike(wanted, name), ident, name) for ident, name in now.added]
+        rough.sort()
+        return _best(wanted, [(ident, name) for _, ident, name in rough[:MAX_COMPARED_NAMES]], limit)
+
+    def _at(self, connection: sqlite3.Connection) -> tuple[NameSimilarity, _ChangedNames]:
+        """All names of this view of the catalogue."""
+        seen = read_number(connection, NAMED)
+        with self._lock:
+            if seen != self._seen:
+                gone, come = _differing(connection, self._rows)
+                if len(gone) + len(come) > max(len(self._rows) // CHANGED_SHARE, MAX_COMPARED_NAMES):
+                    for _, path, _ in gone:
+                        del self._rows[path]
+                    self._rows |= {row[1]: row for row in come}
+                    gone = come = []
+                    self._likeness = NameSimilarity(_entries(self._rows.values()))
+                self._now = _ChangedNames(self._likeness.without(_entries(gone)), tuple(_entries(come)))
+                self._seen = seen
+            return self._likeness, self._now
+
+
+@dataclass(frozen=True, slots=True)
+class _ChangedNames:
+    """What has changed since names were last taken apart."""
+
+    among: int
+    """The set of those that are still there."""
+    added: Sequence[NameEntry]
+
+
+_Row = tuple[str, str, str]
+"""A document's id, path and title."""
+
+
+def _differing(connection: sqlite3.Connection, known: Mapping[str, _Row]) -> tuple[list[_Row], list[_Row]]:
+    """Rows that are no longer so, and those that are so now.
+
+    Row by row: to hold all of them for a moment, after every change, leaves holes in memory that stay for hours.
+    """
+    same: set[str] = set()
+    come: list[_Row] = []
+    for row in cast("Iterator[_Row]", connection.execute("SELECT ident, path, title FROM files")):
+        there = known.get(row[1])
+        if there and there == row:
+            same.add(there[1])
+        else:
+            come.append(row)
+    return [row for path, row in known.items() if path not in same], come
+
+
+def _entries(rows: Iterable[_Row]) -> Iterator[NameEntry]:
+    for ident, path, title in rows:
+        address = Address(path)
+        for name in {ident, address.id, address.stem, title}:
+            yield ident, fold(name)
+
+
+def same_name(connection: sqlite3.Connection, address: Address) -> list[Address]:
+    """Other documents whose path differs only in case or in the form of its characters, by path."""
+    rows = connection.execute(
+        "SELECT f.path FROM names n JOIN files f ON f.id = n.file WHERE n.key = ? AND f.path <> ? ORDER BY f.path",
+        (link_key(address.path), address.path),
+    )
+    folded = fold(address.path)
+    return [Address(path) for (path,) in rows if fold(path) == folded]
+
+
+def _alike(wanted: str, name: str) -> float:
+    """The part of both names' pairs of letters that they share."""
+    if len(wanted) + len(name) <= 2:  # noqa: PLR2004 -- two names of one letter each, or less
+        return float(wanted == name)
+    here = occurrences(name)
+    shared = sum(min(count, here.get(pair, 0)) for pair, count in Counter(pairs_of(wanted)).items())
+    return dice_similarity(shared, len(wanted), len(name))
+
+
+def _best(wanted: str, entries: Sequence[NameEntry], limit: int) -> list[str]:
+    """The ids of those names that are most like a text letter by letter, best first, then by id."""
+    matchers = [SequenceMatcher(None, form, autojunk=False) for form in {wanted, link_key(wanted)}]
+    scores: dict[str, float] = {}
+    least = MIN_SIMILARITY
+    for ident, name in entries:
+        for matcher in matchers:
+            matcher.set_seq2(name)
+            # Two bounds from above, of which each costs a tenth of what follows it.
+            if matcher.real_quick_ratio() >= least and matcher.quick_ratio() >= least:
+                scores[ident] = max(scores.get(ident, 0.0), matcher.ratio())
+        if len(scores) >= limit > 0:
+            least = max(MIN_SIMILARITY, sorted(scores.values(), reverse=True)[limit - 1])
+    best = sorted(scores, key=lambda ident: (-scores[ident], ident))
+    return [ident for ident in best if scores[ident] >= MIN_SIMILARITY][:limit]

@@ -1,0 +1,355 @@
+"""Finding and loading plugins; one that fails is set aside with its reason.
+
+Every start comes through here: what plugins add is gathered in `gathering`.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from functools import cache, partial
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from commonplace.domain.errors import KnowledgeError, Stopped
+from commonplace.faces.mcp.peers import NULL_CLIENT, InputNeeded, Peer
+from commonplace.plugins.calls import (
+    HOOK_SECONDS,
+    LOAD_SECONDS,
+    START_SECONDS,
+    TOOL_SECONDS,
+    DeliveryQueue,
+    OverdueError,
+    StartBudget,
+    call_with_client,
+    call_with_timeout,
+)
+from commonplace.plugins.faults import Faults
+from commonplace.plugins.hooks import GROUPS, HOOKS
+from commonplace.plugins.values import FaultSink, WrongValueError, is_name, items, kind_of, named, shown
+
+if TYPE_CHECKING:  # a start looks for plugins, and hardly ever finds any
+    from commonplace.faces.mcp.toolset import Call
+
+T = TypeVar("T")
+
+NO_OTHER = "until it does, no other is made"
+CLI_EXPECTED = "a dict of names and functions, or a list of pairs of these"
+
+
+class Plugin:
+    """A plugin that was loaded: every call of its code goes through here.
+
+    Args:
+        name: By which it is known.
+        made: What the entry point gave.
+        faults: Told what is wrong with it.
+        patience: How long a start waits for what it offers.
+    """
+
+    def __init__(self, name: str, made: object, faults: Faults, patience: StartBudget) -> None:
+        self.name = name
+        self._made = made
+        self._faults = faults
+        self._patience = patience
+        self._lock = threading.Lock()
+        self._overdue: Counter[str] = Counter()
+        self._deliveries = DeliveryQueue()
+
+    def fault(self, hook: str, message: str, *, in_call: bool = False) -> None:
+        """Say what is wrong with what a hook returned, or did in a call."""
+        self._faults.note(self.name, hook, message, in_call=in_call)
+
+    def hook_result(self, hook: str, check: Callable[[object, FaultSink], T], nothing: T, *arguments: object) -> T:
+        """What a method returns, checked; `nothing` where there is none, or it fails or returns what it should not.
+
+        Args:
+            hook: The method's name.
+            check: Takes what it returned, and what to tell of items that are left out; raises `WrongValueError`.
+            nothing: What stands for it otherwise.
+            arguments: The method's.
+        """
+
+        def asked() -> T:
+            method = getattr(self._made, hook, None)
+            if method is None:
+                return nothing
+            if not callable(method):
+                raise WrongValueError(f"it is {kind_of(method)}; expected a method")
+            result = method(*arguments)
+            return nothing if result is None else check(result, partial(self.fault, hook))
+
+        seconds = self._patience.of(START_SECONDS)
+        outcome = self.called(hook, asked, seconds)
+        if outcome is None:
+            self._patience.count_timeout(seconds)
+            return nothing
+        error = outcome.exception()
+        if error is None:
+            return outcome.result()
+        self.fault(hook, _wrong_return(error))
+        return nothing
+
+    def failed(self, hook: str, what: str, error: BaseException) -> None:
+        """Say that a call failed, or gave what it should not.
+
+        Args:
+            hook: What it was called for.
+            what: Which function.
+            error: What it raised.
+        """
+        gave = f"gave {error}" if isinstance(error, WrongValueError) else f"failed: {error_summary(error)}"
+        self.fault(hook, f"{what} {gave}", in_call=True)
+
+    def has(self, hook: str) -> bool:
+        """Whether it has a method."""
+        outcome = self.called(hook, lambda: callable(getattr(self._made, hook, None)), START_SECONDS)
+        return outcome is not None and not outcome.exception() and outcome.result()
+
+    def called(self, hook: str, function: Callable[[], T], seconds: float = HOOK_SECONDS) -> Future[T] | None:
+        """What a call gave or raised; None where it is not done in time, or an earlier one has not returned yet."""
+        if self._overdue[hook]:
+            return None
+        try:
+            return call_with_timeout(function, seconds)
+        except OverdueError as error:
+            self._late(hook, error.call, seconds)
+            return None
+
+    def serve(
+        self, hook: str, answer: Callable[[Peer], T], call: Call | None = None, seconds: float = TOOL_SECONDS
+    ) -> T:
+        """The answer of a plugin to a client, such as of a tool.
+
+        Args:
+            hook: What is asked for.
+            answer: Answers; it may turn to the client.
+            call: Whose call it is.
+            seconds: How long the answer may take.
+
+        Raises:
+            KnowledgeError: it is not done in time, ended the thread, or returned what it should not.
+            Stopped: the client has gone.
+        """
+        if self._overdue[hook]:
+            raise KnowledgeError(
+                f"The plugin {self.name} is busy with an earlier call.", kind="plugin", hint="See `commonplace doctor`."
+            )
+        peer, go_on = (call.peer, call.go_on) if call else (NULL_CLIENT, lambda: None)
+        try:
+            outcome = call_with_client(answer, peer, seconds, go_on)
+        except OverdueError as error:
+            self._left(hook, error.call)
+            if error.stopped:
+                raise error.stopped from error
+            self.fault(hook, f"a call did not return within {seconds:g} s; {NO_OTHER}", in_call=True)
+            raise KnowledgeError(
+                f"The plugin {self.name} did not answer in time.", kind="plugin", hint="See `commonplace doctor`."
+            ) from error
+        error = outcome.exception()
+        if error is None:
+            return outcome.result()
+        if isinstance(error, (InputNeeded, Stopped, KnowledgeError)):
+            raise error
+        if isinstance(error, WrongValueError) or not isinstance(error, Exception):
+            self.fault(hook, _wrong_return(error), in_call=True)
+            raise KnowledgeError(
+                f"The plugin {self.name} gave no answer: {error_summary(error)}.",
+                kind="plugin",
+                hint="See `commonplace doctor`.",
+            ) from error
+        raise error
+
+    def deliver(self, hook: str, function: Callable[[], object], seconds: float) -> None:
+        """Call a function after a write, after all such calls before it; what it raises is a fault.
+
+        Args:
+            hook: The moment.
+            function: What to call.
+            seconds: How long to wait for it; it goes on.
+        """
+
+        def noted() -> None:
+            try:
+                function()
+            except BaseException as error:  # noqa: BLE001 - somebody else's code: the write stands
+                self.fault(hook, f"a call failed: {error_summary(error)}", in_call=True)
+
+        if self._deliveries.overdue:
+            late = f"a call did not return within {HOOK_SECONDS:g} s; later ones wait for it"
+            self.fault(hook, late, in_call=True)
+        if self._deliveries.deliver(noted, seconds) is None:
+            self.fault(hook, "too many calls wait for an earlier one; this one is left out", in_call=True)
+
+    def finish(self, seconds: float = HOOK_SECONDS) -> None:
+        """Wait until what follows writes was delivered, at most so long."""
+        self._deliveries.finish(seconds)
+
+    def _late(self, hook: str, outcome: Future[Any], seconds: float) -> None:
+        self._left(hook, outcome)
+        if hook in HOOKS:
+            self.fault(hook, f"did not return within {seconds:g} s; what it offers is left out")
+        else:
+            self.fault(hook, f"a call did not return within {seconds:g} s; {NO_OTHER}", in_call=True)
+
+    def _left(self, hook: str, outcome: Future[Any]) -> None:
+        """Make no other such call until this one has returned."""
+        with self._lock:
+            self._overdue[hook] += 1
+        outcome.add_done_callback(lambda _: self._returned(hook))
+
+    def _returned(self, hook: str) -> None:
+        with self._lock:
+            self._overdue[hook] -= 1
+
+
+class ResourceChanges:
+    """Passes on which of the plugins' resources change."""
+
+    def __init__(self) -> None:
+        self._listeners: list[Callable[[str], None]] = []
+
+    def listen(self, listener: Callable[[str], None]) -> None:
+        """Call a listener with the URI of every resource that changes from now on; it must not raise."""
+        self._listeners.append(listener)
+
+    def notify(self, uri: str) -> None:
+        """The resource has changed."""
+        for listener in tuple(self._listeners):
+            listener(uri)
+
+
+@dataclass(frozen=True, slots=True)
+class Plugins:
+    """The plugins of this process."""
+
+    loaded: tuple[Plugin, ...] = ()
+    faults: Faults = field(default_factory=Faults)
+    changes: ResourceChanges = field(default_factory=ResourceChanges)
+
+    def commands(self) -> dict[str, tuple[Plugin, Callable[..., object]]]:
+        """The subcommands that they add to the command line, the first of two with one name."""
+        added: dict[str, tuple[Plugin, Callable[..., object]]] = {}
+        for plugin in self.loaded:
+            for name, function in plugin.hook_result("get_cli_commands", _commands, []):
+                added.setdefault(name, (plugin, function))
+        return added
+
+    def finish(self) -> None:
+        """Wait, not long, until every plugin was told of the last writes."""
+        for plugin in self.loaded:
+            plugin.finish()
+
+
+@cache
+def installed_plugins() -> Plugins:
+    """The plugins that installed packages name, loaded once in a process."""
+    return load_plugins()
+
+
+def load_plugins() -> Plugins:
+    """Load every plugin that an installed package names; the first of two with one name is used."""
+    loaded: dict[str, Plugin] = {}
+    faults, patience = Faults(), StartBudget()
+    for point in _points():
+        seconds = patience.of(LOAD_SECONDS)
+        try:
+            name, made = _made(point, seconds)
+        except OverdueError:
+            patience.count_timeout(seconds)
+            faults.note(point.name, "", f"The plugin is not used: it was not loaded within {seconds:g} s")
+        except WrongValueError as error:
+            faults.note(point.name, "", f"The plugin is not used: {error}")
+        else:
+            if name in loaded:
+                faults.note(point.name, "", f"The plugin is not used: another plugin is named {name!r}")
+            else:
+                loaded[name] = Plugin(name, made, faults, patience)
+                faults.stamps[name] = _stamp(point)
+    return Plugins(tuple(loaded.values()), faults)
+
+
+def _points() -> Iterable[EntryPoint]:
+    installed = entry_points()  # reads a file of every package
+    for group in GROUPS:
+        yield from sorted(installed.select(group=group), key=lambda point: point.name)
+
+
+def _made(point: EntryPoint, seconds: float) -> tuple[str, object]:
+    """A plugin's name and what its entry point gives.
+
+    Raises:
+        WrongValueError: it fails, or is none.
+        OverdueError: it takes too long.
+    """
+
+    def make() -> tuple[object, object]:
+        loaded = point.load()
+        made = loaded() if isinstance(loaded, type) else loaded
+        return getattr(made, "name", None), made
+
+    outcome = call_with_timeout(make, seconds)
+    error = outcome.exception()
+    if error is not None:
+        raise WrongValueError(error_summary(error)) from error
+    name, made = outcome.result()
+    if not is_name(name):
+        raise WrongValueError(f"its name is {shown(name)}; expected a class with a text as `name`")
+    return cast("str", name), made
+
+
+def _stamp(point: EntryPoint) -> str:
+    """What is another text once a plugin's code has changed."""
+    version = point.dist.version if point.dist else ""
+    file = getattr(sys.modules.get(point.module), "__file__", None)
+    try:
+        return f"{version} {Path(file).stat().st_mtime_ns}" if isinstance(file, str) else version
+    except (OSError, ValueError):
+        return version
+
+
+def _commands(value: object, tell: FaultSink) -> list[tuple[str, Callable[..., object]]]:
+    found: list[tuple[str, Callable[..., object]]] = []
+    for name, function in _named_or_paired(value, tell):
+        if callable(function) and not isinstance(function, type):
+            found.append((name, function))
+        else:
+            tell(f"{name!r} is {kind_of(function)}; expected a function")
+    return found
+
+
+def _named_or_paired(value: object, tell: FaultSink) -> list[tuple[str, object]]:
+    if isinstance(value, (list, tuple)):
+        rows = items(cast("object", value), CLI_EXPECTED)
+        value = dict(_pair(row) for row in rows)
+    return named(value, CLI_EXPECTED, tell)
+
+
+def _pair(row: object) -> tuple[object, object]:
+    found = items(row, CLI_EXPECTED)
+    if len(found) != len(("name", "function")):
+        raise WrongValueError(f"one item has {len(found)} parts; expected {CLI_EXPECTED}")
+    return found[0], found[1]
+
+
+def _wrong_return(error: BaseException) -> str:
+    return f"returned {error}" if isinstance(error, WrongValueError) else f"failed: {error_summary(error)}"
+
+
+def error_summary(error: BaseException) -> str:
+    """The kind of an error and what it says, which need not be true or possible to ask."""
+    message = message_of(error)
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
+def message_of(error: BaseException) -> str:
+    """What an error says; "" where it says nothing, or fails."""
+    try:
+        return str(error)[:200]
+    except BaseException:  # noqa: BLE001 - somebody else's code
+        return ""

@@ -1,0 +1,215 @@
+"""Gathering what plugins add to the services."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import cast, get_args
+
+from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.json import JsonObject
+from commonplace.domain.schema import EntryType
+from commonplace.domain.validation import Violation
+from commonplace.plugins.calls import HOOK_SECONDS
+from commonplace.plugins.context import Entry, PluginContext
+from commonplace.plugins.entry_types import entry_types
+from commonplace.plugins.faults import Fault
+from commonplace.plugins.loader import Plugin, Plugins, message_of
+from commonplace.plugins.open_index import OpenIndex
+from commonplace.plugins.values import (
+    FaultSink,
+    WrongValueError,
+    function,
+    items,
+    kind_of,
+    named,
+    plain_object,
+    shown,
+)
+from commonplace.services.collections import Collections
+from commonplace.services.deadline import Deadline
+from commonplace.services.extensions import Extensions, Hook, HookPoint, Supplement, Validator
+
+HOOK_POINTS: Sequence[HookPoint] = get_args(HookPoint)
+BEFORE_HOOKS: frozenset[HookPoint] = frozenset({"before_save", "before_delete"})
+"""Moments at which a hook can stop the write."""
+Function = Callable[..., object]
+
+
+def extensions_of(plugins: Plugins, config: JsonObject, collections: Callable[[], Collections]) -> Extensions:
+    """What plugins add to the services; what is wrong with one is left out and noted in its faults.
+
+    Args:
+        plugins: Those that are loaded.
+        config: The settings that concern a plugin.
+        collections: Gives what is open.
+    """
+    context = PluginContext(config, OpenIndex(collections), plugins.changes.notify)
+    for plugin in plugins.loaded:
+        plugin.hook_result("set_context", _anything, None, context)
+    types: dict[str, EntryType] = {}
+    presets: dict[str, JsonObject] = {}
+    relations: list[tuple[str, str]] = []
+    for plugin in plugins.loaded:
+        types |= plugin.hook_result("get_entry_types", entry_types, {})
+        presets |= plugin.hook_result("get_kb_presets", _presets, {})
+        relations += plugin.hook_result("get_relationship_types", _relations, [])
+    return Extensions(
+        types=types,
+        relations=tuple(relations),
+        validators=tuple(one for plugin in plugins.loaded for one in _validators(plugin, context)),
+        hooks=_hooks(plugins.loaded, context),
+        supplements=tuple(_supplement(one) for one in plugins.loaded if one.has("get_orient_supplement")),
+        presets=presets,
+    )
+
+
+def faults_of(plugins: Plugins, state_dir: Path) -> list[Fault]:
+    """What is wrong with plugins: what they add to the services as who loads them sees it, and what servers met.
+
+    Args:
+        plugins: Those that are loaded.
+        state_dir: Where servers write what they meet.
+    """
+    config: JsonObject = {"tier": "read", "commit": "manual"}
+    extensions_of(plugins, config, lambda: Collections(tuple)).supplement("base")
+    return list(dict.fromkeys((*plugins.faults.all, *plugins.faults.stored_in(state_dir))))
+
+
+def _anything(value: object, tell: FaultSink) -> None:
+    del value, tell
+
+
+def _presets(value: object, tell: FaultSink) -> dict[str, JsonObject]:
+    found: dict[str, JsonObject] = {}
+    for name, one in named(value, "a dict of names and kb.yaml files as dicts", tell):
+        try:
+            found[name] = plain_object(one, "a kb.yaml as a dict")
+        except WrongValueError as error:
+            tell(f"the preset {name!r} is {error}")
+    return found
+
+
+def _relations(value: object, tell: FaultSink) -> list[tuple[str, str]]:
+    expected = "a dict of relations and their inverses"
+    found: list[tuple[str, str]] = []
+    for name, one in named(value, expected, tell):
+        inverse = cast("Mapping[str, object]", one).get("inverse", name) if isinstance(one, Mapping) else one
+        if isinstance(inverse, str) and inverse:
+            found.append((name, inverse))
+        else:
+            tell(f"the inverse of the relation {name!r} is {kind_of(inverse)}; expected a text")
+    return found
+
+
+def _validators(plugin: Plugin, context: PluginContext) -> list[Validator]:
+    takes = "a function validator(entry_type, data, context)"
+
+    def check(value: object, tell: FaultSink) -> list[Function]:
+        return _functions(items(value, f"a list of {takes[2:]}"), 3, takes, tell)
+
+    return [partial(_violations, plugin, one, context) for one in plugin.hook_result("get_validators", check, [])]
+
+
+def _violations(
+    plugin: Plugin, validator: Function, context: PluginContext, entry_type: str, values: JsonObject, kb_name: str
+) -> list[Violation]:
+    hook = "get_validators"
+
+    def judge() -> list[Violation]:
+        found = validator(entry_type, dict(values), context.of(kb_name))
+        rows = [] if found is None else items(found, "a list of dicts with field, rule, expected and got")
+        return [violation for row in rows if (violation := _violation(plugin, row))]
+
+    outcome = plugin.called(hook, judge)
+    if outcome is None:
+        return []
+    if error := outcome.exception():
+        plugin.failed(hook, "a validator", error)
+        return []
+    return outcome.result()
+
+
+def _violation(plugin: Plugin, row: object) -> Violation | None:
+    try:
+        one = plain_object(row, "a dict with field, rule, expected and got")
+    except WrongValueError as error:
+        plugin.fault("get_validators", f"a validator found {error}")
+        return None
+    return Violation(
+        str(one.get("field", "")),
+        str(one.get("rule", plugin.name)),
+        str(one.get("expected", "another value")),
+        str(one.get("got", "")),
+    )
+
+
+def _hooks(plugins: Sequence[Plugin], context: PluginContext) -> dict[HookPoint, tuple[Hook, ...]]:
+    found: dict[HookPoint, list[Hook]] = {moment: [] for moment in HOOK_POINTS}
+    for plugin in plugins:
+        for moment, functions in plugin.hook_result("get_hooks", _moments, {}).items():
+            found[moment] += [_hook(plugin, moment, one, context) for one in functions]
+    return {moment: tuple(hooks) for moment, hooks in found.items()}
+
+
+def _moments(value: object, tell: FaultSink) -> dict[HookPoint, list[Function]]:
+    found: dict[HookPoint, list[Function]] = {}
+    for name, given in named(value, "a dict of moments and lists of functions hook(entry, context)", tell):
+        moment: HookPoint | None = next((one for one in HOOK_POINTS if one == name), None)
+        if moment is None:
+            tell(f"there is no moment {shown(name)}; expected one of {', '.join(HOOK_POINTS)}")
+            continue
+        takes = "a function hook(entry, context)"
+        try:
+            rows = [given] if callable(given) else items(given, f"a list of {takes[2:]}")
+        except WrongValueError as error:
+            tell(f"{moment} is {error}")
+            continue
+        found[moment] = _functions(rows, 2, f"{takes} for {moment}", tell)
+    return found
+
+
+def _functions(rows: Sequence[object], arguments: int, expected: str, tell: FaultSink) -> list[Function]:
+    found: list[Function] = []
+    for row in rows:
+        try:
+            found.append(function(row, arguments, expected))
+        except WrongValueError as error:
+            tell(f"one item is {error}")
+    return found
+
+
+def _hook(plugin: Plugin, moment: HookPoint, hook: Function, context: PluginContext) -> Hook:
+    """The hook as the services call it: before a write its error refuses the write, after it the write stands."""
+
+    def before(entry: JsonObject, answer_by: Deadline | None, operation: str) -> None:
+        del answer_by
+        outcome = plugin.called(moment, partial(hook, Entry(entry), context.of(_base(entry), operation)))
+        error = outcome.exception() if outcome else None
+        if error:
+            reason = message_of(error) or type(error).__name__
+            raise InvalidInputError(f"A plugin refused this: {reason}.", kind="hook") from error
+
+    def after(entry: JsonObject, answer_by: Deadline | None, operation: str) -> None:
+        call = partial(hook, Entry(entry), context.of(_base(entry), operation))
+        plugin.deliver(moment, call, answer_by.left if answer_by else HOOK_SECONDS)
+
+    return before if moment in BEFORE_HOOKS else after
+
+
+def _base(entry: JsonObject) -> str:
+    name = entry.get("kb_name")
+    return name if isinstance(name, str) else ""
+
+
+def _supplement(plugin: Plugin) -> Supplement:
+    def check(value: object, tell: FaultSink) -> JsonObject:
+        del tell
+        return plain_object(value, "a dict")
+
+    def supplement(name: str) -> JsonObject:
+        nothing: JsonObject = {}
+        return plugin.hook_result("get_orient_supplement", check, nothing, name)
+
+    return supplement

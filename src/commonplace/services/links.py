@@ -1,0 +1,93 @@
+"""Links between documents: out, back, orphans and broken ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.links import inverse
+from commonplace.domain.query import Record, ResolvedLink
+from commonplace.services.collections import Collection, Collections, FoundDocument
+
+DEFAULT_RELATION = "related_to"
+"""The relation of a link that states none."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedDocument:
+    """The other end of a link, seen from a document."""
+
+    found: FoundDocument | None
+    """The document at the other end; None when the link leads to a file that is no document, or nowhere."""
+    resolved: ResolvedLink
+    relation: str
+    """As seen from the document: the inverse of what was written, for an incoming link."""
+
+
+def outgoing(collections: Collections, collection: Collection, address: Address) -> list[LinkedDocument]:
+    """Links of a document in order; `[[kb:id]]` may lead into another collection."""
+    neighbours: list[LinkedDocument] = []
+    for resolved in collection.index.links_from(address):
+        found = _target(collections, collection, resolved)
+        neighbours.append(LinkedDocument(found, resolved, resolved.link.relation or DEFAULT_RELATION))
+    return neighbours
+
+
+def incoming(collections: Collections, collection: Collection, address: Address) -> list[LinkedDocument]:
+    """Links of other documents that lead here, those of other collections last; relations are inverted."""
+    neighbours = [_incoming(collection, resolved) for resolved in collection.index.links_to(address)]
+    record = collection.index.record(address)
+    for other in collections:
+        if other.name == collection.name or record is None:
+            continue
+        for resolved in other.index.links_into(collection.name):
+            target = _in_collection(collection, resolved)
+            if target is not None and target.address == address:
+                neighbours.append(_incoming(other, resolved))
+    return neighbours
+
+
+def distinct(neighbours: Sequence[LinkedDocument]) -> list[LinkedDocument]:
+    """The first of several links with one relation to one document; links that lead to no document are left out."""
+    seen: set[tuple[str, Address, str]] = set()
+    kept: list[LinkedDocument] = []
+    for neighbour in neighbours:
+        if neighbour.found is None:
+            continue
+        key = (neighbour.found.collection.name, neighbour.found.record.address, neighbour.relation)
+        if key not in seen:
+            seen.add(key)
+            kept.append(neighbour)
+    return kept
+
+
+def orphans(collection: Collection) -> list[Record]:
+    """Documents that no other document links to, by path."""
+    return collection.index.orphans()
+
+
+def broken(collections: Collections, collection: Collection, address: Address | None = None) -> list[ResolvedLink]:
+    """Links that lead nowhere, of one document or of all; by source, then order."""
+    return [link for link in collection.index.broken(address) if _target(collections, collection, link) is None]
+
+
+def _incoming(collection: Collection, resolved: ResolvedLink) -> LinkedDocument:
+    record = collection.index.record(resolved.source)
+    found = FoundDocument(collection, record) if record else None
+    return LinkedDocument(found, resolved, inverse(resolved.link.relation or DEFAULT_RELATION))
+
+
+def _target(collections: Collections, collection: Collection, resolved: ResolvedLink) -> FoundDocument | None:
+    if resolved.link.collection and resolved.link.collection != collection.name:
+        for other in collections:
+            if other.name == resolved.link.collection:
+                record = _in_collection(other, resolved)
+                return FoundDocument(other, record) if record else None
+        return None
+    record = collection.index.record(resolved.target) if resolved.target else None
+    return FoundDocument(collection, record) if record else None
+
+
+def _in_collection(collection: Collection, resolved: ResolvedLink) -> Record | None:
+    return collection.index.find(resolved.link.target)

@@ -1,0 +1,119 @@
+"""Reading a document: whole, a section, its outline, a range of lines, or as it was."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from commonplace.domain.addresses import Address, parse_document_address
+from commonplace.domain.changes import Revision
+from commonplace.domain.document_reader import find_fragment, find_section, read_document
+from commonplace.domain.documents import Document, Section
+from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.revisions import revision_of
+from commonplace.services.collections import Collection
+
+
+@dataclass(frozen=True, slots=True)
+class TextPassage:
+    """A piece of a document, and where it stands."""
+
+    document: Document
+    revision: Revision
+    text: str
+    """The Markdown, as it is in the file."""
+    section: Section | None = None
+    """The section that the piece is, when it is one."""
+    first_line: int = 1
+    """1-based number of the piece's first line in the file."""
+
+
+def whole(collection: Collection, address: Address, *, at: str = "") -> TextPassage:
+    """The document with its frontmatter, now or at a revision.
+
+    Args:
+        collection: Where it is.
+        address: Which it is.
+        at: A commit or blob id (a unique prefix of 7 or more hex digits), or "" for now.
+
+    Raises:
+        NotFoundError: no such document, or not at that revision.
+        InvalidInputError: `at` is no revision.
+    """
+    document = document_at(collection, address, at)
+    return TextPassage(document, revision_of(document.raw), document.text)
+
+
+def section(collection: Collection, address: Address, heading: str, *, at: str = "") -> TextPassage:
+    """The section under a heading, with everything below it.
+
+    Args:
+        collection: Where the document is.
+        address: Which it is.
+        heading: The heading's text, a path of headings (`Setup > Linux`), or an anchor.
+        at: As in `whole`.
+
+    Raises:
+        NotFoundError: no such section; context holds `nearest`.
+    """
+    document = document_at(collection, address, at)
+    found = find_section(document, [part.strip() for part in heading.split(" > ")])
+    return _passage(document, found.start, found.tree_end, found)
+
+
+def fragment(collection: Collection, address: Address, name: str, *, at: str = "") -> TextPassage:
+    """What a link means by the part behind `#`: `Heading`, `Heading#Sub`, an anchor, or `^block`.
+
+    Raises:
+        NotFoundError: nothing in the document is called so; context holds `nearest`.
+    """
+    document = document_at(collection, address, at)
+    start, end, found = find_fragment(document, name)
+    return _passage(document, start, end, found)
+
+
+def outline(collection: Collection, address: Address) -> tuple[Section, ...]:
+    """The headings of a document in order, without the text before the first."""
+    return tuple(s for s in collection.index.document(address).sections if s.level)
+
+
+def lines(collection: Collection, address: Address, first: int, last: int) -> TextPassage:
+    """Some lines of the file.
+
+    Args:
+        collection: Where the document is.
+        address: Which it is.
+        first: Number of the first line, from 1.
+        last: Number of the last line; past the end means the end.
+
+    Raises:
+        InvalidInputError: the range is empty or begins past the end.
+    """
+    document = collection.index.document(address)
+    all_lines = document.text.splitlines(keepends=True)
+    if not 1 <= first <= last or first > len(all_lines):
+        raise InvalidInputError(
+            f"There are no lines {first} to {last}: the document has {len(all_lines)}, counted from 1.", kind="range"
+        )
+    return TextPassage(document, revision_of(document.raw), "".join(all_lines[first - 1 : last]), first_line=first)
+
+
+def document_at(collection: Collection, address: Address, at: str = "") -> Document:
+    """The parsed document, now or at a revision."""
+    if not at:
+        return collection.index.document(address)
+    return read_document(address, collection.store.history.read(address, at))
+
+
+def address_of(collection: Collection, reference: str) -> Address:
+    """The address that a reference means in a collection: an existing document's, else the one it spells."""
+    address = parse_document_address(reference)
+    if collection.index.record(address) is None:
+        record = collection.index.find(reference)
+        return record.address if record else address
+    return address
+
+
+def _passage(document: Document, start: int, end: int, found: Section | None) -> TextPassage:
+    raw = document.raw if document.decodable else document.text.encode()
+    text = raw[start:end].decode("utf-8", errors="replace")
+    return TextPassage(document, revision_of(document.raw), text, found, raw.count(b"\n", 0, start) + 1)

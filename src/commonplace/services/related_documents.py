@@ -1,0 +1,135 @@
+"""Pages that are about the same: for readers who want more of it, and for writers who might write it twice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.document_reader import read_document
+from commonplace.domain.documents import Document
+from commonplace.domain.errors import KnowledgeError
+from commonplace.domain.query import SearchQuery
+from commonplace.domain.snippets import strip_markdown
+from commonplace.services.collections import Collection, FoundDocument
+from commonplace.services.searches import search
+
+MAX_RELATED_CANDIDATES = 30
+"""How many pages are compared with a page."""
+MAX_GIST_WORDS = 60
+"""How many words of a page stand for it in a search."""
+MAX_SAMPLE_BYTES = 16_000
+"""Bytes of a page that are looked at for a page that says the same."""
+MAX_COMPARED_PAGES = 8
+"""How many pages a new page is compared with."""
+SHINGLE_WORDS = 4
+"""Words of the runs by which two texts are compared."""
+MIN_DUPLICATE_SIMILARITY = 0.8
+"""The part of such runs that two pages have in common which say the same."""
+MIN_SHINGLES = 12
+"""Words below which a text is too short to be called the same as another."""
+
+
+_Run = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedDocument:
+    """A page that is about the same."""
+
+    found: FoundDocument
+    score: float
+    """Higher is nearer; comparable within one answer only."""
+    linked: bool
+    """Whether one of the two links to the other."""
+
+
+def related(collection: Collection, address: Address, limit: int) -> list[RelatedDocument]:
+    """The pages nearest to a page, by meaning where there is a model and by words, without itself.
+
+    Raises:
+        NotFoundError: there is no such page.
+    """
+    document = collection.index.document(address)
+    query = SearchQuery(
+        text=_gist(_beginning(address, document.raw)), limit=MAX_RELATED_CANDIDATES, sections=0, prefix=False
+    )
+    if not query.text:
+        return []
+    hits = [found.hit for found in search([collection], query, "hybrid").hits if found.hit.record.address != address]
+    out = {link.target for link in collection.index.links_from(address)}
+    back = {link.source for link in collection.index.links_to(address)}
+    linked = out | back
+    return [
+        RelatedDocument(FoundDocument(collection, hit.record), hit.score, hit.record.address in linked)
+        for hit in islice(hits, limit)
+    ]
+
+
+class NearDuplicates:
+    """Looks for pages that say the same as new ones in nearly the same words, before these are written.
+
+    Args:
+        collection: Where the new ones go.
+    """
+
+    def __init__(self, collection: Collection) -> None:
+        self._collection = collection
+        self._new: list[tuple[str, frozenset[_Run]]] = []
+
+    def of(self, new: str, document: Document) -> str:
+        """The id of a page that says the same, one of those asked about before among them; "" for none.
+
+        Args:
+            new: The id of the new page.
+            document: The page.
+        """
+        sample = _beginning(document.address, document.raw)
+        own = _shingles(_plain(sample))
+        if len(own) < MIN_SHINGLES:
+            return ""
+        fellow = next((other for other, runs in self._new if _alike(own, runs) >= MIN_DUPLICATE_SIMILARITY), "")
+        self._new.append((new, own))
+        try:
+            return self._there(_gist(sample), own) or fellow
+        except KnowledgeError:
+            return fellow  # a warning that cannot be had is none
+
+    def _there(self, gist: str, own: frozenset[_Run]) -> str:
+        """The id of a page of the collection."""
+        store = self._collection.store
+        query = SearchQuery(text=gist, limit=MAX_COMPARED_PAGES, sections=0, prefix=False)
+        hits = search([self._collection], query, "keyword").hits if gist else ()
+        for record in (one.hit.record for one in hits):
+            there = _beginning(record.address, store.read(record.address))
+            if _alike(own, _shingles(_plain(there))) >= MIN_DUPLICATE_SIMILARITY:
+                return record.id
+        return ""
+
+
+def _beginning(address: Address, raw: bytes) -> Document:
+    """The whole lines in a page's first `MAX_SAMPLE_BYTES` bytes, so that the cost does not grow with the page."""
+    if len(raw) > MAX_SAMPLE_BYTES:
+        raw = raw[: raw.rfind(b"\n", 0, MAX_SAMPLE_BYTES) + 1 or MAX_SAMPLE_BYTES]
+    return read_document(address, raw)
+
+
+def _gist(document: Document) -> str:
+    """The title and the first words of a page, without what a search would take for syntax."""
+    words = f"{document.title} {_plain(document)}".replace('"', " ").split()
+    return " ".join(word.lstrip("-") for word in words[:MAX_GIST_WORDS] if any(letter.isalnum() for letter in word))
+
+
+def _plain(document: Document) -> str:
+    """What a page says, without its markup."""
+    return strip_markdown(document.raw[document.body_start :].decode("utf-8", "replace"))
+
+
+def _shingles(text: str) -> frozenset[_Run]:
+    words = [word for word in text.casefold().split() if any(letter.isalnum() for letter in word)]
+    return frozenset(tuple(words[at : at + SHINGLE_WORDS]) for at in range(len(words) - SHINGLE_WORDS + 1))
+
+
+def _alike(one: frozenset[_Run], other: frozenset[_Run]) -> float:
+    """The part of all runs that both have."""
+    return len(one & other) / (len(one | other) or 1)

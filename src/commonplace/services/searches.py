@@ -1,0 +1,118 @@
+"""Searching one collection or all of them, by words, by meaning, or by both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from commonplace.domain.errors import UnavailableError
+from commonplace.domain.query import Filter, Hit, SearchQuery
+from commonplace.domain.similarity import ChunkHit, SearchMode, SimilarityScores
+from commonplace.services.collections import Collection
+from commonplace.services.listing import sort_value
+
+MAX_NEAREST_DOCUMENTS = 100
+"""How many documents meaning offers at the most."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundHit:
+    """A hit and the collection that it is in."""
+
+    collection: Collection
+    hit: Hit
+
+
+@dataclass(frozen=True, slots=True)
+class FoundHits:
+    """A page of hits over all searched collections."""
+
+    hits: tuple[FoundHit, ...]
+    total: int
+    """How many documents match in all."""
+
+
+def search(collections: Sequence[Collection], query: SearchQuery, mode: SearchMode = "keyword") -> FoundHits:
+    """Ranked documents of all the collections together.
+
+    Args:
+        collections: Where to search.
+        query: What to search; `offset` and `limit` count over all collections.
+        mode: How; `hybrid` is by words where there is no model, or where another order than the best first is wanted.
+
+    Raises:
+        InvalidInputError: the text is blank.
+        UnavailableError: kind "model": meaning alone was asked for, and there is no model, or none that answers.
+    """
+    reach = query if len(collections) == 1 else replace(query, offset=0, limit=query.offset + query.limit)
+    asked = _with_meaning(collections, reach, mode)
+    results = [(collection, collection.index.search(one)) for collection, one in zip(collections, asked, strict=True)]
+    hits = [FoundHit(collection, hit) for collection, result in results for hit in result.hits]
+    total = sum(result.total for _, result in results)
+    if len(collections) == 1:
+        return FoundHits(tuple(hits), total)
+    if query.sort == "score":
+        hits.sort(key=lambda found: -found.hit.score)
+    else:
+        key = query.sort
+        hits.sort(key=lambda found: sort_value(found.hit.record, key), reverse=query.descending)
+    return FoundHits(tuple(hits[query.offset : query.offset + query.limit]), total)
+
+
+def nearest_chunks(collection: Collection, text: str, count: int, each: int) -> Sequence[ChunkHit]:
+    """The chunks that are nearest to a question, at most `each` of a document.
+
+    Raises:
+        UnavailableError: kind "model": there is no model, or none that answers.
+    """
+    if collection.semantic_index is None:
+        raise semantic_search_off()
+    return collection.semantic_index.nearest_chunks(text, count, each)
+
+
+def semantic_search_off() -> UnavailableError:
+    """The error for meaning alone where search by meaning is switched off."""
+    return UnavailableError(
+        "Search by meaning is switched off here.",
+        kind="model",
+        hint="Search with mode=keyword, or start without --no-embed.",
+        retryable=0,
+    )
+
+
+def _with_meaning(collections: Sequence[Collection], query: SearchQuery, mode: SearchMode) -> list[SearchQuery]:
+    """The query to each collection."""
+    best_first = query.sort == "score" and query.descending
+    if mode == "keyword" or not query.text.strip() or (mode == "hybrid" and not best_first):
+        return [query for _ in collections]
+    if mode == "semantic":
+        return [replace(query, similarity=_nearest(one, query), words=False) for one in collections]
+    asked = [replace(query, similarity=_near(collection, query)) for collection in collections]
+    if len(asked) > 1 and any(one.similarity for one in asked):
+        scale = max(map(_best_score, collections, [query] * len(asked)))
+        return [replace(one, scale=scale) for one in asked]
+    return asked
+
+
+def _near(collection: Collection, query: SearchQuery) -> SimilarityScores | None:
+    if collection.semantic_index is None:
+        return None
+    return collection.semantic_index.similar(query.text, _within(collection, query.filter), MAX_NEAREST_DOCUMENTS)
+
+
+def _nearest(collection: Collection, query: SearchQuery) -> SimilarityScores:
+    if collection.semantic_index is None:
+        raise semantic_search_off()
+    return collection.semantic_index.nearest(
+        query.text, _within(collection, query.filter), max(MAX_NEAREST_DOCUMENTS, query.offset + query.limit)
+    )
+
+
+def _within(collection: Collection, filter_: Filter) -> frozenset[str] | None:
+    return None if filter_ == Filter() else frozenset(address.path for address in collection.index.revisions(filter_))
+
+
+def _best_score(collection: Collection, query: SearchQuery) -> float:
+    """What the best document by words has, so that scores of several collections can be compared."""
+    hits = collection.index.search(replace(query, offset=0, limit=1, sections=0)).hits
+    return hits[0].score if hits else 0.0

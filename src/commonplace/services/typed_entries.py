@@ -1,0 +1,322 @@
+"""Typed entries: what a collection's `kb.yaml` says, and creating, updating and linking entries by it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from commonplace.domain import edits
+from commonplace.domain.addresses import Address, parse_address, parse_document_address
+from commonplace.domain.document_reader import read_document
+from commonplace.domain.documents import Document
+from commonplace.domain.errors import (
+    ALREADY_WRITTEN,
+    AlreadyExistsError,
+    InvalidInputError,
+    KnowledgeError,
+    NotFoundError,
+)
+from commonplace.domain.frontmatter import set_fields
+from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.ports import Store
+from commonplace.domain.query import Record
+from commonplace.domain.records import build_record
+from commonplace.domain.schema import SCHEMA_FILE, EntryType, Schema, read_schema
+from commonplace.domain.slugs import slug
+from commonplace.domain.validation import Violation, violations
+from commonplace.services import writes
+from commonplace.services.collections import Collection, record_of
+from commonplace.services.extensions import Operation, entry_fields, type_of
+from commonplace.services.related_documents import NearDuplicates
+from commonplace.services.writes import WriteReceipt, WriteRequest
+
+ASSESSMENT_TYPE = "qa_assessment"
+"""The type of entries that keep the result of an assessment; they are not assessed themselves."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewEntry:
+    """What a caller gives for a new entry."""
+
+    entry_type: str
+    title: str
+    body: str = ""
+    fields: JsonObject
+    """Frontmatter fields by name; those that are None are left out."""
+    metadata: JsonObject
+    """Further fields: at the top where the type declares them, else under `metadata:`."""
+
+
+@dataclass(frozen=True, slots=True)
+class SavedEntry:
+    """A written entry and what its type says of it."""
+
+    entry_id: str
+    written: WriteReceipt
+    warnings: tuple[Violation, ...] = ()
+    same: str = ""
+    """The id of another entry that says nearly the same as a new one."""
+
+
+def current_schema(collection: Collection) -> Schema:
+    """What the collection's `kb.yaml` and the plugins declare now; the file's own declaration of a type wins."""
+    schema = declared_schema(collection.store)
+    added = collection.extensions.types
+    if not added:
+        return schema
+    own = {name: one for name, one in schema.types.items() if one.declared is not None or name not in added}
+    return replace(schema, types={**schema.types, **added, **own})
+
+
+def declared_schema(store: Store) -> Schema:
+    """What a folder's `kb.yaml` declares now."""
+    try:
+        raw = store.read(parse_address(SCHEMA_FILE))
+    except NotFoundError:
+        raw = None
+    return read_schema(raw)
+
+
+def create_entry(collection: Collection, entry: NewEntry, intent: WriteRequest = writes.UNCONDITIONAL) -> SavedEntry:
+    """Write a new entry where its type's entries lie.
+
+    Raises:
+        InvalidInputError: kind "type" for an undeclared type, "schema" for an enforced violation, "title" for a title
+            without a letter or digit.
+        AlreadyExistsError: an entry has this id, or a file this path.
+    """
+    prepared = _prepared(collection, current_schema(collection), entry, NearDuplicates(collection))
+    written = writes.create(collection, prepared.document.address, prepared.document.raw, intent)
+    _after(collection, "create", prepared.document, written)
+    return SavedEntry(prepared.identifier, written, prepared.warnings, prepared.same)
+
+
+def create_entries(
+    collection: Collection, entries: Sequence[NewEntry], intent: WriteRequest = writes.UNCONDITIONAL
+) -> list[SavedEntry | KnowledgeError]:
+    """Write several new entries as one step; what is wrong with one of them does not stop the others.
+
+    Returns:
+        For each entry, in order, what was saved or why it was not.
+    """
+    schema, duplicates = current_schema(collection), NearDuplicates(collection)
+    prepared: list[_Prepared | KnowledgeError] = []
+    for entry in entries:
+        try:
+            prepared.append(_prepared(collection, schema, entry, duplicates))
+        except KnowledgeError as error:
+            prepared.append(error)
+    drafts = [(one.document.address, one.document.raw) for one in prepared if isinstance(one, _Prepared)]
+    results = iter(writes.create_all(collection, drafts, intent))
+    saved = [one if isinstance(one, KnowledgeError) else _saved(one, next(results)) for one in prepared]
+    for one, made in zip(saved, prepared, strict=True):
+        if isinstance(one, SavedEntry) and isinstance(made, _Prepared):
+            _after(collection, "create", made.document, one.written)
+    return saved
+
+
+def update_entry(
+    collection: Collection,
+    address: Address,
+    changes: JsonObject,
+    body: str | None = None,
+    intent: WriteRequest = writes.UNCONDITIONAL,
+) -> SavedEntry:
+    """Change the named frontmatter fields of an entry, and its body when one is given; nothing else.
+
+    Args:
+        collection: Where the entry is.
+        address: Which it is.
+        changes: New values; None removes a field. The keys of `metadata` are set one by one.
+        body: The new text below the frontmatter, or None to leave it.
+        intent: As for any write.
+
+    Raises:
+        InvalidInputError: kind "schema" for an enforced violation.
+        ConflictError: the entry is no longer at the expected revision.
+    """
+    schema = current_schema(collection)
+    warnings: tuple[Violation, ...] = ()
+    made: list[Document] = []
+
+    def change(document: Document) -> bytes:
+        nonlocal warnings
+        values = document.frontmatter.values
+        entry_type = type_of(values)
+        fields = _merged(schema.types.get(entry_type), values, changes)
+        warnings = _checked(collection, schema, entry_type, {"title": document.title, **values, **fields})
+        changed = read_document(address, set_fields(document.raw, fields)) if fields else document
+        return changed.raw if body is None else edits.replace_body(changed, body)
+
+    def accept(document: Document) -> None:
+        made.append(document)
+        collection.extensions.run_hooks("before_save", entry_fields(collection.name, document), operation="update")
+
+    written = writes.edit(collection, address, change, intent, whole=body is not None, accept=accept)
+    _after(collection, "update", made[-1], written)
+    return SavedEntry(build_record(made[-1], written.revision).id, written, warnings)
+
+
+def delete_entry(collection: Collection, address: Address, intent: WriteRequest = writes.UNCONDITIONAL) -> WriteReceipt:
+    """Delete an entry.
+
+    Raises:
+        NotFoundError: there is none.
+        InvalidInputError: kind "hook": a plugin objects.
+    """
+    entry = entry_fields(collection.name, collection.index.document(address))
+
+    def accept(_: Document) -> None:
+        collection.extensions.run_hooks("before_delete", entry, operation="delete")
+
+    written = writes.delete(collection, address, intent, accept=accept)
+    collection.extensions.run_hooks("after_delete", entry, written.answer_by, "delete")
+    return written
+
+
+def link_entries(
+    collection: Collection,
+    source: Address,
+    target: str,
+    link: tuple[str, str | None],
+    intent: WriteRequest = writes.UNCONDITIONAL,
+) -> WriteReceipt:
+    """Add a link to an entry's frontmatter; the same target and relation again change nothing.
+
+    Args:
+        collection: Where the entry is.
+        source: Which it is.
+        target: What it links to, as the link names it.
+        link: Its relation and its note.
+        intent: As for any write.
+    """
+    relation, note = link
+
+    def change(document: Document) -> bytes:
+        links = document.frontmatter.values.get("links")
+        present: list[Json] = list(links) if isinstance(links, list) else [] if links is None else [links]
+        if any(_same_link(link, target, relation) for link in present):
+            return document.raw
+        added: dict[str, Json] = {"target": target, "relation": relation}
+        return set_fields(document.raw, {"links": [*present, added | ({"note": note} if note else {})]})
+
+    message = intent.message or f"Link: {source.id} {relation} {target}"
+    return writes.edit(collection, source, change, replace(intent, message=message))
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A new entry that may be written."""
+
+    identifier: str
+    document: Document
+    warnings: tuple[Violation, ...]
+    same: str
+
+
+def _prepared(collection: Collection, schema: Schema, entry: NewEntry, duplicates: NearDuplicates) -> _Prepared:
+    declared = _declared(schema, entry.entry_type)
+    identifier = slug(entry.title)
+    top, below = _placed(declared, entry.metadata)
+    values: dict[str, Json] = {"id": identifier, "title": entry.title, "type": entry.entry_type}
+    values |= {key: value for key, value in entry.fields.items() if value is not None} | top
+    values |= {name: rule.default for name, rule in declared.fields.items() if rule.default is not None} | values
+    values |= {"metadata": below} if below else {}
+    taken = record_of(collection.index, identifier)
+    warnings = () if taken else _checked(collection, schema, entry.entry_type, values)
+    body = entry.body if not entry.body or entry.body.endswith("\n") else f"{entry.body}\n"
+    content = set_fields(f"\n{body}".encode() if body else b"", values)
+    if taken is not None:
+        raise _taken(collection, taken, content)
+    address = _address(declared, identifier, values)
+    document = read_document(address, content)
+    collection.extensions.run_hooks("before_save", entry_fields(collection.name, document), operation="create")
+    return _Prepared(identifier, document, warnings, duplicates.of(identifier, document))
+
+
+def _taken(collection: Collection, taken: Record, content: bytes) -> AlreadyExistsError:
+    try:
+        same = collection.store.read(taken.address) == content
+    except KnowledgeError:  # that it is there is known without its text
+        same = False
+    return AlreadyExistsError(
+        f"There already is an entry {taken.id!r}.",
+        kind="document",
+        hint=ALREADY_WRITTEN if same else "Update it, or choose another title.",
+        reference=taken.id,
+    )
+
+
+def _saved(prepared: _Prepared, result: WriteReceipt | KnowledgeError) -> SavedEntry | KnowledgeError:
+    return (
+        result
+        if isinstance(result, KnowledgeError)
+        else SavedEntry(prepared.identifier, result, prepared.warnings, prepared.same)
+    )
+
+
+def _same_link(link: Json, target: str, relation: str) -> bool:
+    if isinstance(link, Mapping):
+        return link.get("target") == target and (link.get("relation") or "related_to") == relation
+    return link == target and relation == "related_to"
+
+
+def _declared(schema: Schema, name: str) -> EntryType:
+    declared = schema.types.get(name)
+    if declared is None:
+        raise InvalidInputError(
+            f"The type {name!r} is not declared. Declared: {', '.join(schema.types)}.",
+            kind="type",
+            hint="Use a declared type, or add it to kb.yaml.",
+        )
+    return declared
+
+
+def _placed(declared: EntryType | None, metadata: JsonObject) -> tuple[dict[str, Json], dict[str, Json]]:
+    """The further fields that the type declares, and the others."""
+    known = {*declared.fields, *declared.required, *declared.optional} if declared else set[str]()
+    top = {key: value for key, value in metadata.items() if key in known}
+    return top, {key: value for key, value in metadata.items() if key not in known}
+
+
+def _merged(declared: EntryType | None, values: JsonObject, changes: JsonObject) -> dict[str, Json]:
+    fields = {key: value for key, value in changes.items() if key != "metadata"}
+    metadata = changes.get("metadata")
+    if isinstance(metadata, Mapping):
+        top, below = _placed(declared, metadata)
+        before = values.get("metadata")
+        merged = {**(before if isinstance(before, Mapping) else {}), **below}
+        kept = {key: value for key, value in merged.items() if value is not None}
+        fields |= top | ({"metadata": kept or None} if below else {})
+    return fields
+
+
+def _after(collection: Collection, operation: Operation, document: Document, written: WriteReceipt) -> None:
+    """What plugins do once an entry is written, from what was written: to look for it again could fail."""
+    if collection.extensions.hooks.get("after_save"):
+        entry = entry_fields(collection.name, document)
+        collection.extensions.run_hooks("after_save", entry, written.answer_by, operation)
+
+
+def _checked(collection: Collection, schema: Schema, entry_type: str, values: JsonObject) -> tuple[Violation, ...]:
+    found = (
+        *violations(schema, entry_type, values),
+        *collection.extensions.violations(entry_type, values, collection.name),
+    )
+    if found and schema.enforce:
+        raise InvalidInputError(
+            f"The entry breaks its type {entry_type!r}: {'; '.join(map(str, found))}.",
+            kind="schema",
+            hint="Mend the named fields and try again.",
+        )
+    return found
+
+
+def _address(declared: EntryType, identifier: str, values: JsonObject) -> Address:
+    date = values.get("date")
+    day = date if isinstance(date, str) else ""
+    pattern = declared.file_pattern or "/".join(filter(None, [declared.subdirectory, "{id}.md"]))
+    parts = {"{id}": identifier, "{slug}": identifier, "{date}": day[:10], "{year}": day[:4], "{type}": declared.name}
+    for name, value in parts.items():
+        pattern = pattern.replace(name, value)
+    return parse_document_address(pattern)

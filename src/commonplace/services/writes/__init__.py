@@ -1,0 +1,36 @@
+"""Writing documents: create, replace, edit, rename with its incoming links, delete. Each is one durable transaction."""
+
+from commonplace.services.writes.documents import (
+    MAX_DOCUMENT_BYTES,
+    append,
+    create,
+    create_all,
+    delete,
+    edit,
+    edit_section,
+    put_all,
+    replace,
+    replace_once,
+)
+from commonplace.services.writes.renames import rename, rename_preview
+from commonplace.services.writes.requests import UNCONDITIONAL, DocumentDraft, DocumentEdit, WriteReceipt, WriteRequest
+
+__all__ = [
+    "MAX_DOCUMENT_BYTES",
+    "UNCONDITIONAL",
+    "DocumentDraft",
+    "DocumentEdit",
+    "WriteReceipt",
+    "WriteRequest",
+    "append",
+    "create",
+    "create_all",
+    "delete",
+    "edit",
+    "edit_section",
+    "put_all",
+    "rename",
+    "rename_preview",
+    "replace",
+    "replace_once",
+]

@@ -1,0 +1,320 @@
+"""Writing documents: create, replace, edit, delete. Each is one durable transaction."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from commonplace.domain import edits
+from commonplace.domain.addresses import Address
+from commonplace.domain.changes import Receipt
+from commonplace.domain.document_reader import find_section, read_document
+from commonplace.domain.documents import Document
+from commonplace.domain.errors import (
+    ALREADY_WRITTEN,
+    AlreadyExistsError,
+    ConflictError,
+    KnowledgeError,
+    NotFoundError,
+    TooLargeError,
+)
+from commonplace.domain.ports import Transaction
+from commonplace.services.collections import Collection
+from commonplace.services.deadline import Deadline, after_write
+from commonplace.services.extensions import entry_fields
+from commonplace.services.writes.overwrites import has_seen, note_write, takes_away, unseen_conflict
+from commonplace.services.writes.requests import UNCONDITIONAL, DocumentDraft, DocumentEdit, WriteReceipt, WriteRequest
+
+MAX_DOCUMENT_BYTES = 16 * 1024 * 1024
+"""The largest document that can be written."""
+
+
+def create(
+    collection: Collection, address: Address, content: bytes, intent: WriteRequest = UNCONDITIONAL
+) -> WriteReceipt:
+    """Write a new document; never overwrites.
+
+    Raises:
+        AlreadyExistsError: there is a file at the address, or one whose name differs only in case.
+        TooLargeError: over `MAX_DOCUMENT_BYTES`.
+        ReadOnlyError, UnavailableError, StorageError, GitError: from the store; nothing was changed.
+    """
+    _check_size(content)
+    with collection.store.transaction(intent.message or f"Create: {address.id}", intent.author) as transaction:
+        require_free(collection, transaction, address, content)
+        transaction.put(address, content)
+    note_write(collection, address, content, intent, seen=True)
+    return _done(collection, address, transaction.receipt, created=True)
+
+
+def create_all(
+    collection: Collection, drafts: Sequence[DocumentDraft], intent: WriteRequest = UNCONDITIONAL
+) -> list[WriteReceipt | KnowledgeError]:
+    """Write several new documents as one step: one transaction, and where writes are committed one commit.
+
+    Args:
+        collection: Where they go.
+        drafts: Address and content of each.
+        intent: As for any write.
+
+    Returns:
+        For each draft, in order, what was written, or why it may not be; the others are written all the same.
+
+    Raises:
+        ReadOnlyError, UnavailableError, StorageError, GitError: from the store; nothing was changed.
+    """
+    refused: dict[int, KnowledgeError] = {}
+    with collection.store.transaction(intent.message or f"Create: {len(drafts)} documents", intent.author) as step:
+        for position, (address, content) in enumerate(drafts):
+            try:
+                _check_size(content)
+                require_free(collection, step, address, content)
+            except KnowledgeError as error:
+                refused[position] = error
+            else:
+                step.put(address, content)
+    receipt = step.receipt
+    for position, (address, content) in enumerate(drafts):
+        if position not in refused:
+            note_write(collection, address, content, intent, seen=True)
+    answer_by = take_in(collection, sorted(receipt.revisions))
+    return [
+        refused.get(position)
+        or WriteReceipt(address, receipt.revisions[address], receipt.commit, created=True, answer_by=answer_by)
+        for position, (address, _) in enumerate(drafts)
+    ]
+
+
+def put_all(collection: Collection, drafts: Sequence[DocumentDraft], intent: WriteRequest = UNCONDITIONAL) -> None:
+    """Write documents that only the product writes, new or not, as one step; what is replaced is kept."""
+    if not drafts:
+        return
+    with collection.store.transaction(intent.message, intent.author) as transaction:
+        for address, content in drafts:
+            transaction.put(address, content, keep=True)
+    take_in(collection, [address for address, _ in drafts])
+
+
+def edit(
+    collection: Collection,
+    address: Address,
+    change: DocumentEdit,
+    intent: WriteRequest = UNCONDITIONAL,
+    *,
+    whole: bool = False,
+    accept: Callable[[Document], None] | None = None,
+) -> WriteReceipt:
+    """Change a document under the writer's lock: what `change` sees is what it replaces, and what it raises stops it.
+
+    A write that would leave the document as it is succeeds at whatever revision: the writer finds its own text.
+
+    Args:
+        collection: Where the document is.
+        address: Which it is.
+        change: Makes the new bytes.
+        intent: Of the writer.
+        whole: Whether the change replaces text that it does not name, so that the writer must have seen the document
+            as it is, or what it takes away is kept (`WriteRequest.unseen`).
+        accept: Called with the new document before it is written; what it raises stops the write.
+
+    Raises:
+        NotFoundError: no such document.
+        ConflictError: it is no longer at the expected revision, or the writer was not shown it as it is; context holds
+            `current_revision`.
+    """
+    with collection.store.transaction(intent.message or f"Update: {address.id}", intent.author) as transaction:
+        raw = existing(collection, transaction, address)
+        document = read_document(address, raw)
+        seen = _may_change(collection, document, change, intent, whole=whole)
+        content = change(document)
+        _check_size(content)
+        if accept is not None:
+            accept(read_document(address, content))
+        transaction.put(address, content, keep=not seen and takes_away(raw, content))
+    note_write(collection, address, content, intent, seen=seen)
+    written = _done(collection, address, transaction.receipt)
+    return dataclasses.replace(written, unchanged=True) if content == raw else written
+
+
+def replace(
+    collection: Collection, address: Address, content: bytes, intent: WriteRequest = UNCONDITIONAL
+) -> WriteReceipt:
+    """Replace a document's whole text."""
+    return edit(collection, address, lambda _: content, intent, whole=True)
+
+
+def edit_section(
+    collection: Collection, address: Address, heading: str, text: str, intent: WriteRequest = UNCONDITIONAL
+) -> WriteReceipt:
+    """Replace the text under a heading (its own subsections included), leaving the heading as it is."""
+    path = [part.strip() for part in heading.split(" > ")]
+    return edit(
+        collection,
+        address,
+        lambda document: edits.replace_section(document, find_section(document, path), text),
+        intent,
+    )
+
+
+def replace_once(
+    collection: Collection, address: Address, old: str, new: str, intent: WriteRequest = UNCONDITIONAL
+) -> WriteReceipt:
+    """Replace the one occurrence of a text.
+
+    Raises:
+        InvalidInputError: the text is absent, occurs more than once, or equals its replacement.
+    """
+    return edit(collection, address, lambda document: edits.replace_once(document, old, new), intent)
+
+
+def append(collection: Collection, address: Address, text: str, intent: WriteRequest = UNCONDITIONAL) -> WriteReceipt:
+    """Add text at a document's end, as a paragraph of its own."""
+    return edit(collection, address, lambda document: edits.append(document, text), intent)
+
+
+def delete(
+    collection: Collection,
+    address: Address,
+    intent: WriteRequest = UNCONDITIONAL,
+    *,
+    accept: Callable[[Document], None] | None = None,
+) -> WriteReceipt:
+    """Delete a document; `WriteReceipt.retained` says where its last bytes are.
+
+    Args:
+        collection: Where the document is.
+        address: Which it is.
+        intent: Of the writer.
+        accept: Called with the document before it is deleted; what it raises stops the deletion.
+
+    Raises:
+        NotFoundError: no such document.
+        ConflictError: as for `edit` with `whole`.
+    """
+    with collection.store.transaction(intent.message or f"Delete: {address.id}", intent.author) as transaction:
+        raw = existing(collection, transaction, address)
+        if not has_seen(collection, address, raw, intent) and intent.unseen == "refuse":
+            raise unseen_conflict(collection, address, raw, intent)
+        if accept is not None:
+            accept(read_document(address, raw))
+        transaction.remove(address)
+    note_write(collection, address, None, intent, seen=True)
+    return _done(collection, address, transaction.receipt)
+
+
+def existing(collection: Collection, transaction: Transaction, address: Address) -> bytes:
+    """The bytes of a document that is there.
+
+    Raises:
+        NotFoundError: no such document.
+    """
+    if not transaction.exists(address):
+        raise NotFoundError(
+            f"There is no document {address.id!r}.",
+            kind="document",
+            hint="Create it, or give one of the nearest ids.",
+            reference=address.id,
+            nearest=collection.index.nearest(address.id),
+        )
+    return transaction.read(address)
+
+
+def require_free(
+    collection: Collection,
+    transaction: Transaction,
+    address: Address,
+    content: bytes | None = None,
+    *,
+    besides: Address | None = None,
+) -> None:
+    """Refuse an address that is taken, or would be on a file system that does not tell upper from lower case.
+
+    Args:
+        collection: Where the address is.
+        transaction: What is there.
+        address: Which it is.
+        content: What is to be created there, so that the error says where it is there already.
+        besides: A document that is moved away.
+
+    Raises:
+        AlreadyExistsError: it is taken.
+    """
+    taken = transaction.exists(address)
+    twins = [twin for twin in collection.index.same_name(address) if twin != besides and transaction.exists(twin)]
+    if taken or twins:
+        there = address if taken else twins[0]
+        same = content is not None and transaction.read(there) == content
+        raise AlreadyExistsError(
+            f"There already is a document {there.id!r}.",
+            kind="document",
+            hint=ALREADY_WRITTEN if same else "Read it and change it, or give another path.",
+            reference=there.id,
+        )
+
+
+def _may_change(
+    collection: Collection, document: Document, change: DocumentEdit, intent: WriteRequest, *, whole: bool
+) -> bool:
+    """Whether the writer has seen the document as it is.
+
+    Raises:
+        ConflictError: it has not, and the change would take away what it must have seen.
+    """
+    try:
+        seen = has_seen(collection, document.address, document.raw, intent)
+        if whole and not seen and intent.unseen == "refuse":
+            raise unseen_conflict(collection, document.address, document.raw, intent)
+    except ConflictError:
+        if _changes_nothing(document, change):
+            return True
+        raise
+    return seen
+
+
+def _changes_nothing(document: Document, change: DocumentEdit) -> bool:
+    try:
+        return change(document) == document.raw
+    except KnowledgeError:
+        return False
+
+
+def _check_size(content: bytes) -> None:
+    if len(content) > MAX_DOCUMENT_BYTES:
+        raise TooLargeError(
+            f"The document is {len(content):,} bytes; the limit is {MAX_DOCUMENT_BYTES:,}.",
+            kind="document",
+            hint="Split it into several documents.",
+        )
+
+
+def _done(collection: Collection, address: Address, receipt: Receipt, *, created: bool = False) -> WriteReceipt:
+    answer_by = take_in(collection, _touched(receipt, address))
+    now, before = receipt.revisions.get(address, ""), receipt.retained.get(address)
+    return WriteReceipt(address, now, receipt.commit, created=created, retained=before, answer_by=answer_by)
+
+
+def take_in(collection: Collection, addresses: Sequence[Address]) -> Deadline:
+    """Bring the index up to date with a durable write; plugins that want to know are told of each document before.
+
+    Neither fails the write or keeps its answer back for long.
+
+    Returns:
+        Until when the answer may wait for more.
+    """
+    answer_by = after_write()
+    if collection.extensions.hooks.get("before_index"):
+        answer_by.within(partial(_tell_plugins, collection, addresses), "a plugin's before_index hook")
+    collection.index.update(addresses, answer_by.left)
+    return answer_by
+
+
+def _tell_plugins(collection: Collection, addresses: Sequence[Address]) -> None:
+    for address in addresses:
+        if address.is_document and collection.store.stat(address) is not None:
+            document = read_document(address, collection.store.read(address))
+            collection.extensions.run_hooks("before_index", entry_fields(collection.name, document))
+
+
+def _touched(receipt: Receipt, address: Address) -> Sequence[Address]:
+    return sorted({address, *receipt.revisions, *receipt.removed})

@@ -1,0 +1,151 @@
+"""What can be wrong with a folder's Git repository that keeps it from being served or written."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shlex
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from commonplace.domain.diagnostics import Diagnostic
+from commonplace.domain.documents import Severity
+from commonplace.domain.errors import GitError
+from commonplace.store.disk.folder import Folder
+from commonplace.store.folder_store import key_of
+from commonplace.store.git.layout import UntrustedRepositoryError
+from commonplace.store.git.layout.discovery import DiscoveredRepository, find_repository
+from commonplace.store.git.repository import GitRepository
+from commonplace.store.git_command import try_git
+
+STALE_SECONDS = 60.0
+"""A lock of Git's that is older belongs to a process that has died: no step of Git's holds one for as long."""
+ASK_SECONDS = 10.0
+"""How long a question to the git command may take."""
+
+_FLUSHED = frozenset({"loose-object", "objects", "committed", "added", "all"})
+"""Words of `core.fsync` that make Git flush the objects of a commit."""
+_LOCKED = ("index.lock", "HEAD.lock")
+_SHARED = ("config.lock", "packed-refs.lock", "shallow.lock")
+
+
+def git_command() -> Diagnostic:
+    """The git command, which remotes need; everything else is done without it."""
+    try:
+        outcome = try_git(Path.cwd(), ["--version"], timeout=ASK_SECONDS)
+    except (GitError, OSError) as error:
+        hint = "Install git: without it projects cannot be pulled or pushed, and a new repository cannot be made."
+        return Diagnostic("git", Severity.WARNING, "git", str(error), hint)
+    return Diagnostic("git", None, "git", outcome.output.strip() or outcome.reason)
+
+
+def diagnose(folder: Path, state_dir: Path) -> Iterator[Diagnostic]:
+    """What there is to say of one folder's repository, locks and interrupted writes.
+
+    Args:
+        folder: It exists.
+        state_dir: Where locks and journals of folders without Git lie.
+    """
+    real = folder.resolve()
+    try:
+        found = find_repository(real)
+    except UntrustedRepositoryError as error:
+        yield _untrusted(real.name, error)
+        return
+    if found is None:
+        message = "It is in no Git repository: writes are files, and there is no history."
+        yield Diagnostic("git", None, real.name, message)
+        yield from _own(real.name, state_dir / f"{key_of(Folder(real))}.lock")
+        return
+    try:
+        repository = GitRepository(found.gitdir, found.work_tree)
+        branch = repository.branch
+    except UntrustedRepositoryError as error:
+        yield _untrusted(real.name, error)
+        return
+    except GitError as error:
+        command = _git(found, "fsck")
+        yield Diagnostic(
+            "git", Severity.ERROR, real.name, f"The repository cannot be opened: {error}", error.hint, command
+        )
+        return
+    yield _state(real.name, repository, branch)
+    yield from _settings(real.name, found, repository)
+    yield from _stale(real.name, found.gitdir, repository.common)
+    yield from _own(real.name, found.gitdir / "commonplace.lock")
+
+
+def _untrusted(name: str, error: UntrustedRepositoryError) -> Diagnostic:
+    return Diagnostic("git", Severity.ERROR, name, str(error), error.hint, error.command)
+
+
+def _state(name: str, repository: GitRepository, branch: str) -> Diagnostic:
+    if not branch:
+        hint = "Check out a branch, or go on reading."
+        return Diagnostic("git", Severity.INFO, name, "HEAD is detached, so nothing can be committed.", hint)
+    commit = f"commit {repository.head[:10]}" if repository.head else "no commit yet"
+    return Diagnostic("git", None, name, f"A Git repository on {branch.removeprefix('refs/heads/')}, {commit}.")
+
+
+def _settings(name: str, found: DiscoveredRepository, repository: GitRepository) -> Iterator[Diagnostic]:
+    words = {word.strip() for word in repository.setting("core.fsync").lower().split(",")}
+    method = repository.setting("core.fsyncmethod").lower()
+    if method == "writeout-only" or not (
+        words & _FLUSHED or repository.is_set("core.fsyncobjectfiles", otherwise=False)
+    ):
+        message = (
+            "Git does not wait for the disk when you commit yourself (core.fsync). Commits of commonplace are flushed"
+            " whatever Git is told."
+        )
+        hint = "To have the same of Git, at some milliseconds a commit:"
+        yield Diagnostic("fsync", Severity.INFO, name, message, hint, _git(found, "config core.fsync committed"))
+    else:
+        yield Diagnostic("fsync", None, name, "Git flushes commits to the disk (core.fsync).")
+    if not repository.setting("user.name") and "GIT_AUTHOR_NAME" not in os.environ:
+        message = "Git knows no name for you: commits are by commonplace <commonplace@localhost>."
+        command = 'git config --global user.name "Your Name" && git config --global user.email you@example.org'
+        yield Diagnostic("identity", Severity.INFO, name, message, "Tell Git who you are:", command)
+
+
+def _stale(name: str, gitdir: Path, common: Path) -> Iterator[Diagnostic]:
+    """Locks of Git's that a killed process left: Git refuses everything while they are there.
+
+    A linked work tree has an index and a HEAD of its own; branches and settings it shares with the main one.
+    """
+    locks = {gitdir / lock for lock in _LOCKED} | {common / lock for lock in _SHARED}
+    for place in (gitdir, common):
+        locks.update((place / "refs").rglob("*.lock"))
+    for lock in sorted(locks):
+        try:
+            age = time.time() - lock.stat().st_mtime
+        except OSError:
+            continue
+        shown = lock.relative_to(gitdir if lock.is_relative_to(gitdir) else common).as_posix()
+        if 0 <= age < STALE_SECONDS:
+            yield Diagnostic("lock", Severity.INFO, name, f"Git is at work: {shown} is {age:.0f} seconds old.")
+        else:
+            message = f"A killed git left {shown}, and Git refuses to work while it is there."
+            hint = "When no git runs in this repository:"
+            yield Diagnostic("lock", Severity.WARNING, name, message, hint, f"rm {shlex.quote(str(lock))}")
+
+
+def _own(name: str, lock: Path) -> Iterator[Diagnostic]:
+    """Whether another process writes now; a lock of a process that died is none."""
+    try:
+        descriptor = os.open(lock, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        message = "Another process of commonplace is writing here now."
+        yield Diagnostic("lock", Severity.INFO, name, message, "If that lasts, end the process that hangs.")
+    else:
+        yield Diagnostic("lock", None, name, "Nobody holds the writer's lock.")
+    finally:
+        os.close(descriptor)
+
+
+def _git(found: DiscoveredRepository, rest: str) -> str:
+    return f"git -C {shlex.quote(str(found.work_tree or found.gitdir))} {rest}"

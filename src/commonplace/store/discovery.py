@@ -1,0 +1,97 @@
+"""Finding out what a folder is, and opening the store that fits."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Literal
+
+from commonplace.domain.errors import ConfigError, GitError
+from commonplace.domain.ports import Store
+from commonplace.store.disk.folder import Folder
+from commonplace.store.disk.journal import Journal
+from commonplace.store.disk.trash import FolderTrash
+from commonplace.store.folder_store import FolderStore, WriteMode, key_of
+from commonplace.store.git.bare import BareStore
+from commonplace.store.git.commit_writer import GitWriter
+from commonplace.store.git.layout import UntrustedRepositoryError
+from commonplace.store.git.layout.discovery import find_repository
+from commonplace.store.git.past.history import GitHistory, NoHistory
+from commonplace.store.git.repository import GitRepository
+from commonplace.store.retention import Retention
+from commonplace.store.transaction_writer import TransactionWriter
+from commonplace.store.writer_lock import WriterLock
+
+
+def open_store(path: Path, *, commit: Literal["auto", "manual"], state_dir: Path) -> Store:
+    """The store of a folder.
+
+    Args:
+        path: The folder; it, or one above it, may be a Git repository; it may be a bare repository itself.
+        commit: "auto" makes every write one commit, "manual" leaves committing to the user.
+        state_dir: Where locks and journals of folders without Git lie; made when first written.
+
+    Raises:
+        ConfigError: no such folder, `auto` without Git, or the folder is a repository's inside.
+        StorageError: kind "folder": it may not be entered.
+        UntrustedRepositoryError: its repository leads elsewhere, or belongs to another user.
+    """
+    if not os.path.isdir(path):
+        raise ConfigError(f"There is no folder {path.name!r}.", hint="Give the path of a folder that exists.")
+    folder = Folder(path.resolve())
+    found = find_repository(folder.path)
+    if found is None:
+        if commit == "auto":
+            raise ConfigError(
+                f"{folder.path.name} is in no Git repository, so writes cannot be committed.",
+                hint="Run git init in it, or use --commit manual.",
+            )
+        return _plain(folder, state_dir)
+    try:
+        repository = GitRepository(found.gitdir, found.work_tree)
+    except UntrustedRepositoryError:
+        raise
+    except GitError as error:
+        if commit == "auto":
+            raise ConfigError(f"{folder.path.name}: {error}", hint=error.hint) from error
+        return _plain(folder, state_dir)
+    if found.work_tree is None:
+        return _bare(folder, repository)
+    return _in_repository(folder, repository, state_dir, commits=commit == "auto")
+
+
+def _bare(folder: Folder, repository: GitRepository) -> Store:
+    if folder.path != repository.gitdir or not repository.handle.is_bare:
+        raise ConfigError(
+            f"{folder.path.name} lies inside a Git repository's own files.", hint="Give the folder of the documents."
+        )
+    return BareStore(repository, key_of(folder))
+
+
+def _plain(folder: Folder, state_dir: Path) -> FolderStore:
+    lock = WriterLock(state_dir / f"{key_of(folder)}.lock")
+    journal = Journal(state_dir / f"{key_of(folder)}.journal")
+    writer = TransactionWriter(folder.path, lock, journal, None)
+    return FolderStore(folder, writer, NoHistory(), WriteMode(retention_of(folder, None, state_dir)))
+
+
+def _in_repository(folder: Folder, repository: GitRepository, state_dir: Path, *, commits: bool) -> FolderStore:
+    below = os.path.relpath(folder.path, repository.root)
+    prefix = "" if below == "." else f"{below}/"
+    gitdir = repository.gitdir
+    git = GitWriter(repository)
+    lock, journal = WriterLock(gitdir / "commonplace.lock"), Journal(gitdir / "commonplace.journal")
+    writer = TransactionWriter(repository.root, lock, journal, git)
+    terms = WriteMode(retention_of(Folder(repository.root), repository, state_dir), prefix, git, commits)
+    return FolderStore(folder, writer, GitHistory(repository, prefix, folder), terms)
+
+
+def retention_of(root: Folder, repository: GitRepository | None, state_dir: Path) -> Retention:
+    """What keeps the bytes that writes below a root take away.
+
+    Args:
+        root: The work tree, or the folder without Git.
+        repository: Whose work tree it is.
+        state_dir: As for `open_store`.
+    """
+    return Retention(root, repository, FolderTrash(state_dir / "trash", key_of(root)))

@@ -1,0 +1,287 @@
+"""Ignore files: which documents of a folder are left out, in the syntax of Git.
+
+`.gitignore` (and `.git/info/exclude`) counts where the folder lies in a Git work tree, from the top of that down;
+`.commonplaceignore` counts everywhere and has the last word. Patterns are those of gitignore(5): the last one that fits
+decides, `!` brings back, and of a folder that is left out everything is. What Git tracks all the same stays.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import translate
+from pathlib import Path
+
+from commonplace.domain.addresses import IGNORE_FILES, Address
+from commonplace.domain.errors import StorageError
+
+OWN_FILE, GIT_FILE = IGNORE_FILES
+MAX_IGNORE_BYTES = 1_000_000
+"""Of an ignore file; a longer one is no list of patterns."""
+
+Tracked = Callable[[], frozenset[str] | None]
+"""Gives the paths of documents that Git tracks and of their folders; None when that cannot be told."""
+
+_AS_NONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EACCES, errno.EPERM})
+"""What an ignore file that cannot be read for these reasons says: nothing, as to Git. For others it is asked again."""
+
+_ESCAPED = re.compile(r"\\(.)")
+_Stamp = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """One line of an ignore file."""
+
+    hides: bool
+    """False with `!` in front."""
+    folders_only: bool
+    anchored: bool
+    """Whether it is about a path from the file's own folder, and not about a name anywhere below."""
+    parts: tuple[re.Pattern[str] | None, ...]
+    """Of the path; None for `**`."""
+
+    def fits(self, path: Sequence[str], *, is_folder: bool) -> bool:
+        """Whether it is about this path, given from the ignore file's folder."""
+        if self.folders_only and not is_folder:
+            return False
+        if not self.anchored:
+            (name,) = self.parts
+            return name is None or name.fullmatch(path[-1]) is not None
+        return _fits(self.parts, path)
+
+
+def parse_patterns(text: str) -> tuple[Pattern, ...]:
+    """The patterns of an ignore file, in order; a line that is none is skipped."""
+    return tuple(filter(None, map(_pattern, text.splitlines())))
+
+
+_Files = tuple[tuple[int, tuple[Pattern, ...]], ...]
+"""Ignore files that say something, the nearest first: how many parts of a path lie above each, and its patterns."""
+
+
+@dataclass(frozen=True, slots=True)
+class FolderRules:
+    """What counts for the entries of one folder."""
+
+    own: _Files
+    gits: _Files
+    tracked: Tracked
+    inside: bool = False
+    """Whether Git leaves out the folder itself, and only what it tracks in there is served."""
+
+    @property
+    def nothing(self) -> bool:
+        """Whether nothing at all is left out."""
+        return not self.own and not self.gits
+
+    def hide(self, path: Sequence[str], *, is_folder: bool) -> bool:
+        """Whether an entry of the folder is left out.
+
+        Args:
+            path: The entry's parts, from the root.
+            is_folder: Whether it is a folder itself.
+        """
+        verdict = _verdict(self.own, path, is_folder=is_folder)
+        if verdict is not None:
+            return verdict
+        if not self.inside and not _verdict(self.gits, path, is_folder=is_folder):
+            return False
+        tracked = self.tracked()
+        return tracked is not None and "/".join(path) not in tracked
+
+
+class IgnoreRules:
+    """The ignore files of one folder and of those above it in the same Git work tree, read again when they change.
+
+    Args:
+        root: The folder, real and absolute.
+        tracked: See `Tracked`.
+
+    Raises:
+        StorageError: whether the folder is in a Git work tree cannot be seen.
+    """
+
+    def __init__(self, root: Path, tracked: Tracked = frozenset) -> None:
+        self._root = root
+        self._tracked = tracked
+        self._cache: dict[str, tuple[_Stamp, tuple[Pattern, ...]]] = {}
+        top = _top(root)
+        self._in_git = top is not None
+        self._above: list[tuple[Path, str]] = []
+        if top is not None:
+            # From the folder's parent up to the top of the work tree, and what only this clone leaves out.
+            parents = [above for above in root.parents if above == top or top in above.parents]
+            self._above = [(above / GIT_FILE, _below(above, root)) for above in parents]
+            self._above.append((top / ".git" / "info" / "exclude", _below(top, root)))
+
+    def hides(self, address: Address) -> bool:
+        """Whether a document, or a folder on the way to it, is left out.
+
+        Raises:
+            StorageError: an ignore file that is there cannot be read for now.
+        """
+        parts = address.path.split("/")
+        return any(
+            self.at(parts[: count - 1]).hide(parts[:count], is_folder=count < len(parts))
+            for count in range(1, len(parts) + 1)
+        )
+
+    def at(self, folder: Sequence[str]) -> FolderRules:
+        """What counts for the entries of a folder, given by its parts from the root.
+
+        Raises:
+            StorageError: an ignore file that is there cannot be read for now.
+        """
+        gits = (*self._files(folder, GIT_FILE), *self._from_above()) if self._in_git else ()
+        own = tuple(self._files(folder, OWN_FILE))
+        return FolderRules(own, gits, self._tracked, inside=_is_inside(own, gits, folder))
+
+    def _files(self, folder: Sequence[str], name: str) -> Iterator[tuple[int, tuple[Pattern, ...]]]:
+        for depth in range(len(folder), -1, -1):
+            patterns = self._read("/".join([*folder[:depth], name]))
+            if patterns:
+                yield depth, patterns
+
+    def _from_above(self) -> Iterator[tuple[int, tuple[Pattern, ...]]]:
+        """Those of the folders above, unless they leave out this very folder: then who serves it knows better."""
+        for file, below in self._above:
+            patterns = self._read(str(file))
+            way = below.split("/") if below else []
+            if any(_verdict([(0, patterns)], way[:n], is_folder=True) for n in range(1, len(way) + 1)):
+                return
+            if patterns:
+                yield 0, tuple(_moved(patterns, way)) if way else patterns
+
+    def _read(self, path: str) -> tuple[Pattern, ...]:
+        file = os.path.join(self._root, path)  # noqa: PTH118 - asked for every file of a scan
+        try:
+            status = os.stat(file)  # noqa: PTH116
+            if not stat.S_ISREG(status.st_mode):  # to open a pipe would wait for whoever writes to it
+                return ()
+            stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
+            known = self._cache.get(path)
+            if known is None or known[0] != stamp:
+                known = self._cache[path] = (stamp, _load(file))
+        except OSError as error:
+            if error.errno in _AS_NONE:
+                return ()
+            name = os.path.basename(path) if os.path.isabs(path) else path  # noqa: PTH117, PTH119
+            raise StorageError(
+                f"{name} cannot be read ({error.strerror}), so it is not known what is left out.",
+                kind="folder",
+                hint="Try again; if it stays so, look at the disk, or remove the file.",
+            ) from error
+        return known[1]
+
+
+def _is_inside(own: _Files, gits: _Files, folder: Sequence[str]) -> bool:
+    """Whether Git leaves out a folder or one that it lies in, and nothing brings that back."""
+    for count in range(1, len(folder) + 1 if gits else 1):
+        above = [[(depth, patterns) for depth, patterns in files if depth < count] for files in (own, gits)]
+        mine, theirs = (_verdict(files, folder[:count], is_folder=True) for files in above)
+        if mine is None and theirs:
+            return True
+    return False
+
+
+def _load(file: str) -> tuple[Pattern, ...]:
+    with open(file, "rb") as opened:  # noqa: PTH123
+        raw = opened.read(MAX_IGNORE_BYTES + 1)
+    return parse_patterns(raw.decode("utf-8", "replace")) if len(raw) <= MAX_IGNORE_BYTES else ()
+
+
+def _verdict(files: Iterable[tuple[int, tuple[Pattern, ...]]], path: Sequence[str], *, is_folder: bool) -> bool | None:
+    """What the first file with a pattern that fits says; None where none does."""
+    for depth, patterns in files:
+        inside = path[depth:]
+        for pattern in reversed(patterns):
+            if pattern.fits(inside, is_folder=is_folder):
+                return pattern.hides
+    return None
+
+
+def _moved(patterns: Sequence[Pattern], way: Sequence[str]) -> Iterator[Pattern]:
+    """Patterns of a folder above as they are for paths that begin here; anchored ones that lead elsewhere are left."""
+    for pattern in patterns:
+        if not pattern.anchored:
+            yield pattern
+            continue
+        for parts in _rests(pattern.parts, way):
+            yield Pattern(pattern.hides, pattern.folders_only, anchored=True, parts=parts)
+
+
+def _rests(
+    parts: tuple[re.Pattern[str] | None, ...], way: Sequence[str]
+) -> Iterator[tuple[re.Pattern[str] | None, ...]]:
+    """What is left of a path pattern when its beginning has fitted a way."""
+    if not way:
+        if parts:
+            yield parts
+        return
+    if not parts:
+        return
+    first = parts[0]
+    if first is None:
+        yield from _rests(parts[1:], way)
+        yield from _rests(parts, way[1:])
+    elif first.fullmatch(way[0]):
+        yield from _rests(parts[1:], way[1:])
+
+
+def _fits(parts: Sequence[re.Pattern[str] | None], path: Sequence[str]) -> bool:
+    """Whether path parts fit those of a pattern, `**` standing for any number of them."""
+    reached = {0}
+    for number, part in enumerate(parts):
+        if part is None:
+            last = number == len(parts) - 1
+            reached = set(range(min(reached) + last, len(path) + 1)) if reached else reached
+        else:
+            reached = {at + 1 for at in reached if at < len(path) and part.fullmatch(path[at])}
+        if not reached:
+            return False
+    return len(path) in reached
+
+
+def _pattern(line: str) -> Pattern | None:
+    text = line.rstrip("\r\n")
+    while text.endswith(" ") and not text.endswith("\\ "):
+        text = text[:-1]
+    if not text or text.startswith("#"):
+        return None
+    hides = not text.startswith("!")
+    text = text if hides else text[1:]
+    folders_only = text.endswith("/")
+    text = text.rstrip("/") if folders_only else text
+    anchored = "/" in text
+    parts = [part for part in text.split("/") if part]
+    if not parts:
+        return None
+    return Pattern(hides, folders_only, anchored, tuple(_part(part) for part in parts))
+
+
+def _part(text: str) -> re.Pattern[str] | None:
+    if text == "**":
+        return None
+    escaped = _ESCAPED.sub(lambda found: f"[{found[1]}]" if found[1] != "^" else "^", text)
+    return re.compile(translate(escaped.replace("[^", "[!")))
+
+
+def _below(above: Path, folder: Path) -> str:
+    return "" if above == folder else folder.relative_to(above).as_posix()
+
+
+def _top(root: Path) -> Path | None:
+    """The top of the Git work tree that a folder is in; None for none."""
+    try:
+        return next((above for above in (root, *root.parents) if (above / ".git").exists()), None)
+    except OSError as error:
+        raise StorageError(
+            f"Whether the folder is in a Git repository cannot be seen: {error.strerror}.",
+            kind="folder",
+            hint="Let this user look at the folder and at those above it.",
+        ) from error

@@ -1,0 +1,200 @@
+"""The store of a folder on disk, with or without Git beneath it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.changes import Author, FileStat, Trash
+from commonplace.domain.errors import InvalidInputError, KnowledgeError, ReadOnlyError, UnavailableError
+from commonplace.domain.ports import History, Repository, Transaction
+from commonplace.store.disk.file_swap import FileChange, storage_errors
+from commonplace.store.disk.folder import Folder
+from commonplace.store.disk.folder_scan import FolderScan
+from commonplace.store.disk.ignore_rules import IgnoreRules
+from commonplace.store.disk.trash import SubfolderTrash
+from commonplace.store.git.commit_writer import GitWriter
+from commonplace.store.git.commits import commit_message
+from commonplace.store.git.tracked_documents import TrackedDocuments
+from commonplace.store.publisher import Publisher
+from commonplace.store.retention import Retention
+from commonplace.store.transaction_writer import Plan, TransactionWriter
+from commonplace.store.transactions import TransactionDraft
+from commonplace.store.writer_lock import WAIT_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class WriteMode:
+    """How a folder is written."""
+
+    retention: Retention
+    """Keeps what writes take away."""
+    prefix: str = ""
+    """From the writer's root to the folder: "" or a path that ends in a slash."""
+    git: GitWriter | None = None
+    """None without Git."""
+    commits: bool = False
+    """Whether every write is one commit."""
+
+
+class FolderStore:
+    """`domain.ports.Store` of a folder."""
+
+    def __init__(self, folder: Folder, writer: TransactionWriter, history: History, terms: WriteMode) -> None:
+        self._folder = folder
+        self._writer = writer
+        self._history = history
+        self._terms = terms
+        git = terms.git
+        tracked = TrackedDocuments(git.repository, terms.prefix) if git else frozenset[str]
+        self._rules = IgnoreRules(folder.path, tracked)
+        self._skipped: list[tuple[str, str]] = []
+
+    @property
+    def name(self) -> str:
+        """The folder's own name."""
+        return self._folder.path.name
+
+    @property
+    def root(self) -> Path:
+        """The folder itself, for what watches it."""
+        return self._folder.path
+
+    @property
+    def identity(self) -> str:
+        """A stable key of this folder on this machine."""
+        return key_of(self._folder)
+
+    @property
+    def history(self) -> History:
+        """Its commits."""
+        self._writer.look()
+        return self._history
+
+    @property
+    def read_only_reason(self) -> str:
+        """Why nothing can be written, "" when it can."""
+        if not os.access(self._folder.path, os.W_OK | os.X_OK):
+            return "its folder may not be written by this user"
+        git = self._terms.git
+        try:
+            return git.refusal() if git and self._terms.commits else ""
+        except OSError as error:
+            return f"its repository cannot be looked at: {error.strerror}"
+
+    def scan(self) -> Iterator[tuple[Address, FileStat]]:
+        """Every servable Markdown file, in no particular order."""
+        self._writer.look()
+        scan = FolderScan(self._folder, self._rules)
+        yield from scan
+        self._skipped = scan.skipped
+
+    def skipped(self) -> list[tuple[str, str]]:
+        """Relative path and reason of what the last scan left out."""
+        return list(self._skipped)
+
+    def stat(self, address: Address) -> FileStat | None:
+        """Size and times of a regular file inside the folder, None when there is none or it is left out."""
+        return None if address.is_document and self._rules.hides(address) else self._folder.stat(address)
+
+    def read(self, address: Address) -> bytes:
+        """The bytes of a regular file inside the folder."""
+        self._writer.look()
+        return self._folder.read(address)
+
+    def reading(self) -> AbstractContextManager[Callable[[Address], bytes]]:
+        """Something that reads many files at a lower cost."""
+        self._writer.look()
+        return self._folder.reading()
+
+    def files(self, folder: str) -> list[tuple[Address, FileStat]]:
+        """Regular files directly in a folder, hidden ones and links left out."""
+        self._writer.look()
+        return self._folder.files(folder)
+
+    def folders(self, folder: str) -> list[str]:
+        """Paths of the folders directly in a folder, hidden ones and links left out."""
+        self._writer.look()
+        return self._folder.folders(folder)
+
+    def committing(self) -> FolderStore:
+        """The same files with every write one commit; itself where there is no Git."""
+        if self._terms.commits or self._terms.git is None:
+            return self
+        return FolderStore(self._folder, self._writer, self._history, replace(self._terms, commits=True))
+
+    @property
+    def repository(self) -> Repository | None:
+        """Commits by request and publishing; None without Git."""
+        git = self._terms.git
+        return Publisher(self._folder, self._writer, git, self._terms.prefix, self._rules.hides) if git else None
+
+    @property
+    def trash(self) -> Trash:
+        """What writes have deleted or replaced and no commit holds."""
+        return SubfolderTrash(self._terms.retention.trash, self._terms.prefix)
+
+    @contextmanager
+    def transaction(self, message: str, author: Author | None = None) -> Generator[Transaction]:
+        """One write: locked across processes, durable, and one commit in a committing store, when it ends."""
+        self._require_writable()
+        with storage_errors("the write"), self._writer.lock.held(WAIT_SECONDS):
+            self._writer.repair()
+            draft = TransactionDraft(self._folder)
+            yield draft
+            self._require_writable()
+            # A commit of a page takes in what the user had edited there and not committed, so that goes to the trash.
+            changes = draft.changes(self._terms.prefix, keep=self._terms.commits)
+            if self._terms.git:
+                self._terms.git.refuse_sparse([change.path for change in changes if change.before is None])
+            self._require_served(changes)
+            plan = self._plan(changes, message, author)
+            with self._terms.retention.kept(changes) as kept:
+                commit = self._writer.apply(changes, plan) if changes else ""
+            draft.acknowledge(commit, kept)
+
+    def recover(self) -> list[str]:
+        """Finish or undo what a killed process left; a writer at work elsewhere has done so already."""
+        if not self._writer.needs_repair:
+            return []
+        try:
+            with self._writer.lock.held(wait=0):
+                return self._writer.repair()
+        except UnavailableError:
+            return []
+        except KnowledgeError as error:  # the files can be read all the same
+            return [f"an interrupted write could not be repaired: {error}"]
+
+    def _plan(self, changes: Sequence[FileChange], message: str, author: Author | None) -> Plan:
+        git = self._terms.git
+        if git is None or not self._terms.commits:
+            return lambda _: None
+        contents = {change.path: change.content for change in changes}
+        return lambda token: git.plan(token, contents, commit_message(git.repository, message, author))
+
+    def _require_served(self, changes: Sequence[FileChange]) -> None:
+        """Refuse to write a document that nobody would find."""
+        for change in changes:
+            address = Address(change.shown)
+            if change.content is not None and address.is_document and self._rules.hides(address):
+                raise InvalidInputError(
+                    f"{address} is left out by an ignore file, so nobody would find it. Nothing was changed.",
+                    kind="document",
+                    hint=f"Choose another path, or bring it back with !/{address} in .commonplaceignore.",
+                )
+
+    def _require_writable(self) -> None:
+        if reason := self.read_only_reason:
+            raise ReadOnlyError(
+                f"{self.name} cannot be written: {reason}.", kind="collection", hint="It can be read meanwhile."
+            )
+
+
+def key_of(folder: Folder) -> str:
+    """32 hex digits that stand for a folder's real path."""
+    return hashlib.sha256(os.fsencode(folder.path)).hexdigest()[:32]

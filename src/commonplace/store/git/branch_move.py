@@ -1,0 +1,83 @@
+"""Moving the current branch to a commit that is there already, as one transaction with the files that it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from commonplace.domain.errors import UnavailableError
+from commonplace.store.disk.durable import Unsynced
+from commonplace.store.git.commits import roll_back_branch
+from commonplace.store.git.identity import signature
+from commonplace.store.git.objects import TreeEntry
+from commonplace.store.git.refs import RefUpdate, append_to_logs
+from commonplace.store.git.repository import GitRepository
+
+
+class BranchMove:
+    """What `NewCommit` is for a new commit: written by `write`, real after `publish`."""
+
+    def __init__(
+        self, repository: GitRepository, token: str, commit: str, changed: Mapping[str, TreeEntry | None]
+    ) -> None:
+        """Begin.
+
+        Args:
+            repository: Where.
+            token: The transaction's.
+            commit: Where the branch goes.
+            changed: What differs there from where it is now, by path.
+        """
+        self.reference = repository.branch
+        self.commit = commit
+        self.changed = changed
+        self.before: Mapping[str, str] = {path: _blob(repository.entry(repository.head, path)) for path in changed}
+        """The blobs that it replaces, by path; "" for none."""
+        self._repository = repository
+        self._from = repository.tip(self.reference)
+        self._advance = RefUpdate(repository.common, token, self.reference)
+
+    def write(self, unsynced: Unsynced) -> None:
+        """Write the branch's new content under a temporary name."""
+        self._advance.write(self.commit, unsynced)
+
+    def place(self) -> set[Path]:
+        """Nothing: the commit is there."""
+        return set()
+
+    def publish(self) -> set[Path]:
+        """Move the branch; the folders whose names have changed.
+
+        Raises:
+            UnavailableError: another program has moved or left the branch meanwhile.
+        """
+        current = self._repository.branch == self.reference
+        if not current or not self._advance.perform(self._from, self._repository.tip):
+            raise UnavailableError(
+                "Another Git program changed the branch meanwhile. Nothing was changed.",
+                kind="repository",
+                hint="Try again.",
+            )
+        self._record()
+        return {self._advance.folder}
+
+    def roll_back(self) -> bool:
+        """Move the branch back if it was moved; whether it is without the commit now."""
+        if self._repository.tip(self.reference) == self._from:
+            return True
+        return roll_back_branch(self._repository, self._advance, self.reference, (self.commit, self._from))
+
+    def discard(self) -> None:
+        """Remove what `write` left, when the transaction fails."""
+        self._advance.discard()
+
+    def _record(self) -> None:
+        who = bytes(signature("committer", self._repository.setting))
+        line = f"{self._from or '0' * 40} {self.commit} ".encode() + who + b"\tcommonplace: bring in the remote\n"
+        repository = self._repository
+        wanted = repository.is_set("core.logallrefupdates", otherwise=True)
+        append_to_logs(repository.gitdir, repository.common, self.reference, line, create=wanted)
+
+
+def _blob(entry: TreeEntry | None) -> str:
+    return entry.id if entry else ""

@@ -1,0 +1,241 @@
+"""The Git side of a write: whether one may be committed, what the commit holds, and the index afterwards."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pygit2.enums import RepositoryState
+
+from commonplace.domain.changes import FileStat
+from commonplace.domain.errors import ReadOnlyError
+from commonplace.store.disk.durable import sync_folders
+from commonplace.store.disk.folder import file_stat
+from commonplace.store.git import refs
+from commonplace.store.git.commits import BranchUpdate, CommitMessage, NewCommit, message_of_commit
+from commonplace.store.git.filters import is_ignored, stored_form
+from commonplace.store.git.layout import gitdir_files
+from commonplace.store.git.layout.discovery import is_submodule
+from commonplace.store.git.objects import MODE_EXECUTABLE, MODE_FILE, NewObjects, TreeEntry, discard_unplaced
+from commonplace.store.git.repository import GitRepository
+from commonplace.store.git.staging import index_entries
+from commonplace.store.git.staging.index_entries import IndexEntries
+from commonplace.store.git.staging.index_file import IndexEntry
+from commonplace.store.git.tree_cache import TreeCache
+from commonplace.store.names import BRANCHES, checked_ref
+
+_BUSY = {
+    RepositoryState.MERGE: "a merge",
+    RepositoryState.REVERT: "a revert",
+    RepositoryState.REVERT_SEQUENCE: "a revert",
+    RepositoryState.CHERRYPICK: "a cherry-pick",
+    RepositoryState.CHERRYPICK_SEQUENCE: "a cherry-pick",
+    RepositoryState.BISECT: "a bisect",
+    RepositoryState.REBASE: "a rebase",
+    RepositoryState.REBASE_INTERACTIVE: "a rebase",
+    RepositoryState.REBASE_MERGE: "a rebase",
+    RepositoryState.APPLY_MAILBOX: "git am",
+    RepositoryState.APPLY_MAILBOX_OR_REBASE: "a rebase",
+}
+
+_KEPT_ENTRIES = 30_000
+"""Entries of trees that are kept from one write to the next."""
+
+
+class GitWriter:
+    """Commits in one repository's work tree."""
+
+    def __init__(self, repository: GitRepository) -> None:
+        self.repository = repository
+        self._entries = IndexEntries(repository.gitdir)
+        self._trees = TreeCache(repository.content, _KEPT_ENTRIES)
+
+    def refusal(self) -> str:
+        """Why nothing can be committed now, "" when it can."""
+        repository = self.repository
+        if reason := _kind_refusal(repository):
+            return reason
+        if not all(os.access(folder, os.W_OK | os.X_OK) for folder in (repository.gitdir, repository.common)):
+            return "its .git folder may not be written by this user"
+        if not repository.branch.startswith(BRANCHES):
+            return "its repository is on no branch (detached HEAD); run git switch"
+        busy = _BUSY.get(RepositoryState(repository.handle.state()))
+        return f"{busy} is in progress in its repository; finish or abort it" if busy else ""
+
+    def plan(self, token: str, contents: Mapping[str, bytes | None], words: CommitMessage) -> NewCommit:
+        """A commit of these files' new bytes (None: no file), not yet written.
+
+        Files that Git is told to ignore and does not track stay out of it.
+
+        Raises:
+            ReadOnlyError: a file lies in a repository inside this one.
+            GitError: its attributes ask for what is not done here.
+        """
+        repository = self.repository
+        objects = NewObjects(repository.objects, token, repository.has_object)
+        reference = repository.branch
+        base = repository.tree_of(repository.tip(reference))
+        changed: dict[str, TreeEntry | None] = {}
+        before: dict[str, str] = {}
+        for path, content in contents.items():
+            _refuse_inner_repository(repository.root, path)
+            old = self._trees.entry(base, path)
+            before[path] = old.id if old else ""
+            if content is None:
+                changed[path] = None
+            elif old is not None or not is_ignored(repository, path):
+                blob = objects.add("blob", stored_form(repository, path, content))
+                changed[path] = TreeEntry(self._mode(path, old), blob)
+        commit = NewCommit(repository, self._trees, objects, reference)
+        commit.before = before
+        commit.prepare(changed, words)
+        return commit
+
+    def refuse_sparse(self, paths: Sequence[str]) -> None:
+        """Refuse new files in the place of those that a sparse checkout leaves out: nobody has seen what these hold.
+
+        Raises:
+            ReadOnlyError: there is such a file.
+        """
+        for path in sorted(self.repository.sparse_paths(paths)):
+            raise ReadOnlyError(
+                f"{path} cannot be written: it is in the repository, and this sparse checkout leaves it out.",
+                kind="document",
+                hint="Run git sparse-checkout add with its folder, and read it first.",
+                path=path,
+            )
+
+    def update_index(
+        self, token: str, commit: BranchUpdate, written: Mapping[str, FileStat], pending: Mapping[str, str]
+    ) -> dict[str, str]:
+        """Bring the index up to date with a commit and with what waits from before; what then waits.
+
+        Args:
+            token: The transaction's.
+            commit: Its commit, or move to one.
+            written: What each written file's facts were, to know that the file still holds just this.
+            pending: Entries left over from before: path to the blob id they had.
+        """
+        wanted = {path: self._index_entry(path, entry, written.get(path)) for path, entry in commit.changed.items()}
+        staged = self._entries.ids(wanted)
+        older = {path: old for path, old in pending.items() if path not in wanted}
+        if self._update(token, wanted | self._waiting(older)):
+            return {}
+        return {**commit.before, **staged, **pending}
+
+    def repair_index(self, token: str, pending: Mapping[str, str]) -> dict[str, str]:
+        """Bring entries that wait up to date with the current commit; those that still wait."""
+        waiting = self._waiting(pending)
+        return {} if not waiting or self._update(token, waiting) else dict(pending)
+
+    def _update(self, token: str, wanted: Mapping[str, IndexEntry | None]) -> bool:
+        return self._entries.update(self.repository.gitdir / index_entries.temporary_name(token), wanted)
+
+    def _waiting(self, pending: Mapping[str, str]) -> dict[str, IndexEntry | None]:
+        """What the current commit has for entries that wait, without those that somebody has changed since."""
+        if not pending:
+            return {}
+        staged, head = self._entries.ids(pending), self.repository.head
+        found = {
+            path: self.repository.entry(head, path) for path, old in pending.items() if staged.get(path, old) == old
+        }
+        return {path: self._index_entry(path, entry, None) for path, entry in found.items()}
+
+    def discard_left_over(self, token: str, reference: str) -> list[str]:
+        """Remove what a killed transaction left in the repository; one line for each lock removed."""
+        gitdir, common = self.repository.gitdir, self.repository.common
+        discard_unplaced(self.repository.objects, token)
+        index = index_entries.temporary_name(token)
+        gitdir_files.unlink(gitdir, f"{index}.lock")
+        locks = [(gitdir, index, "index.lock")]
+        if reference:
+            locks.append((common, refs.temporary_name(token), f"{checked_ref(reference)}.lock"))
+        return [f"removed a stale {lock}" for base, file, lock in locks if refs.discard_left_over(base, file, lock)]
+
+    def is_current(self, reference: str) -> bool:
+        """Whether the work tree is on this branch."""
+        return self.repository.branch == reference
+
+    def is_committed(self, reference: str, commit: str) -> bool:
+        """Whether the branch holds the commit."""
+        repository = self.repository
+        return self.is_written(commit) and repository.holds(repository.tip(reference), commit)
+
+    def is_written(self, commit: str) -> bool:
+        """Whether there is such a commit, on a branch or not."""
+        return bool(commit) and self.repository.has_object(commit)
+
+    def roll_back(self, token: str, reference: str, commit: str) -> bool:
+        """Take a commit off its branch if it is the last one there; whether the branch does not hold it now.
+
+        Raises:
+            OSError, KnowledgeError: it cannot be done now.
+        """
+        if not commit or not self.is_committed(reference, commit):
+            return True
+        before = next((str(parent) for parent in self.repository.commit(commit).parent_ids), "")
+        advance = refs.RefUpdate(self.repository.common, token, reference)
+        return advance.roll_back(before, commit, self.repository.tip)
+
+    def commit_again(self, token: str, reference: str, commit: str, paths: Sequence[str]) -> None:
+        """Bring what a written but unpublished commit changed onto its branch, in its words."""
+        repository = self.repository
+        objects = NewObjects(repository.objects, token, repository.has_object)
+        renewed = NewCommit(repository, self._trees, objects, reference)
+        renewed.prepare(
+            {path: repository.entry(commit, path) for path in paths}, message_of_commit(repository.commit(commit))
+        )
+        sync_folders(renewed.settle() | renewed.publish())
+
+    def outdated(self, commit: str, paths: Sequence[str]) -> dict[str, str]:
+        """The blobs that the index has for a commit's paths if nobody staged others: those before the commit."""
+        if not commit:
+            return {}
+        before = next((str(parent) for parent in self.repository.commit(commit).parent_ids), "")
+        found = {path: self.repository.entry(before, path) for path in paths}
+        return {path: entry.id if entry else "" for path, entry in found.items()}
+
+    def _mode(self, path: str, old: TreeEntry | None) -> int:
+        """A tracked file keeps its mode; a new one is executable if the file is and Git is to heed that."""
+        if old is not None and old.mode in {MODE_FILE, MODE_EXECUTABLE}:
+            return old.mode
+        executable = os.access(self.repository.root / path, os.X_OK)
+        return MODE_EXECUTABLE if executable and self.repository.is_set("core.filemode", otherwise=True) else MODE_FILE
+
+    def _index_entry(self, path: str, entry: TreeEntry | None, written: FileStat | None) -> IndexEntry | None:
+        return entry and IndexEntry(entry.id, entry.mode, _status(self.repository.root / path, written))
+
+
+def _kind_refusal(repository: GitRepository) -> str:
+    if not repository.is_at_root:
+        return "its repository's work tree is configured to lie elsewhere (core.worktree)"
+    if is_submodule(repository.gitdir):
+        return "it is a submodule; serve its own clone"
+    return ""
+
+
+def _refuse_inner_repository(root: Path, path: str) -> None:
+    parts = path.split("/")
+    for depth in range(1, len(parts)):
+        folder = "/".join(parts[:depth])
+        if os.path.lexists(root / folder / ".git"):
+            raise ReadOnlyError(
+                f"{path} cannot be written: {folder} is a Git repository of its own.",
+                kind="document",
+                hint="Serve that folder by itself.",
+                path=path,
+            )
+
+
+def _status(file: Path, written: FileStat | None) -> os.stat_result | None:
+    """The file's facts if it is still the one that was written (its `ctime` moves when names change)."""
+    if written is None:
+        return None
+    try:
+        status = file.lstat()
+    except OSError:
+        return None
+    now = file_stat(status)
+    same = (now.inode, now.size, now.mtime_ns) == (written.inode, written.size, written.mtime_ns)
+    return status if same else None

@@ -1,0 +1,140 @@
+"""Bringing the index's entries of committed paths up to date, and theirs alone.
+
+Without this the user's next plain `git commit` would take the old blobs from the index and revert the write. What was
+staged for the very path that is written gives way: the acknowledged write is the newer statement about that file.
+
+Nothing waits for `index.lock`. The new index is made beside, and the lock is taken only to rename it into place, as
+a second name of the finished file (see `refs`). When another program holds it, living or dead, the entries are
+remembered and brought up to date by the next transaction or the next start.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from commonplace.domain.changes import FileStat
+from commonplace.store.disk.durable import Unsynced
+from commonplace.store.disk.folder import file_stat
+from commonplace.store.git.layout import gitdir_files
+from commonplace.store.git.staging.index_file import (
+    DamagedIndexError,
+    IndexEntry,
+    IndexFile,
+    UnsupportedIndexError,
+    empty_index,
+    parse_index,
+)
+from commonplace.store.git.staging.libgit2_index import changed_copy
+
+_ATTEMPTS = 3
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """An index that was read or written before, and what its file looked like then."""
+
+    stat: FileStat | None
+    index: IndexFile
+
+
+class IndexEntries:
+    """The index of one repository."""
+
+    def __init__(self, gitdir: Path) -> None:
+        self._file = gitdir / "index"
+        self._lock = gitdir / "index.lock"
+        self._known: _Known | None = None
+
+    def ids(self, paths: Mapping[str, object]) -> dict[str, str]:
+        """The staged blob of each path, "" for none; nothing at all when the index cannot be read."""
+        try:
+            index = self._read().index
+        except (OSError, UnsupportedIndexError, DamagedIndexError):
+            return {}
+        return {path: index.id_of(path) for path in paths}
+
+    def update(self, beside: Path, changes: Mapping[str, IndexEntry | None]) -> bool:
+        """Give paths new entries (None: no entry).
+
+        Args:
+            beside: A name for the new index until it is in place; the transaction's own.
+            changes: By path, as the repository names it.
+
+        Returns:
+            Whether it is done; False when another program holds the lock, or the index is not to be had.
+        """
+        try:
+            return any(self._try(beside, changes) for _ in range(_ATTEMPTS))
+        except (OSError, DamagedIndexError) as error:
+            _log.warning("the index could not be brought up to date: %s", error)
+            return False
+        finally:
+            with suppress(OSError):
+                beside.unlink(missing_ok=True)
+
+    def _try(self, beside: Path, changes: Mapping[str, IndexEntry | None]) -> bool:
+        """One try; False when the index changed meanwhile or is locked."""
+        if self._lock.exists():
+            return False
+        before = self._stat()
+        new = self._write(beside, changes)
+        try:
+            gitdir_files.link_or_copy(self._file.parent, beside.name, self._lock.name)
+        except FileExistsError:
+            return False
+        try:
+            if self._stat() != before:
+                self._lock.unlink()
+                return False
+            self._lock.rename(self._file)
+        except BaseException:
+            self._lock.unlink(missing_ok=True)
+            raise
+        beside.unlink(missing_ok=True)
+        self._known = _Known(self._stat(), new) if new else None
+        return True
+
+    def _write(self, beside: Path, changes: Mapping[str, IndexEntry | None]) -> IndexFile | None:
+        """Make the new index; None when only libgit2 or Git knows what it holds."""
+        beside.unlink(missing_ok=True)
+        try:
+            new = self._read().index.changed(changes)
+        except UnsupportedIndexError:
+            changed_copy(self._file, beside, changes)
+            return None
+        with Unsynced() as unsynced:
+            descriptor = unsynced.create(beside, new.raw)
+            with suppress(FileNotFoundError):
+                os.fchmod(descriptor, self._file.lstat().st_mode & 0o777)
+        return new
+
+    def _read(self) -> _Known:
+        stat = self._stat()
+        if self._known is None or stat is None or self._known.stat != stat:
+            index = (
+                empty_index() if stat is None else parse_index(gitdir_files.read(self._file.parent, self._file.name))
+            )
+            self._known = _Known(stat, index)
+        return self._known
+
+    def _stat(self) -> FileStat | None:
+        try:
+            return file_stat(self._file.lstat())
+        except FileNotFoundError:
+            return None
+
+
+def temporary_name(token: str) -> str:
+    """The name of a transaction's new index."""
+    return f"commonplace-{token}.index"
+
+
+def is_locked(gitdir: Path) -> bool:
+    """Whether a program, living or dead, holds the lock of a repository's index."""
+    return os.path.lexists(gitdir / "index.lock")

@@ -1,0 +1,224 @@
+"""Commits by request, and pushing them: `domain.ports.Repository`."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+from commonplace.domain.addresses import Address, parse_address
+from commonplace.domain.changes import Author, FileStat, Receipt
+from commonplace.domain.errors import (
+    GitError,
+    InvalidInputError,
+    NotFoundError,
+    ReadOnlyError,
+    StorageError,
+    UnavailableError,
+)
+from commonplace.domain.ports import Progress
+from commonplace.domain.revisions import revision_of
+from commonplace.domain.schema import SCHEMA_FILE
+from commonplace.store.disk.file_swap import storage_errors
+from commonplace.store.disk.folder import Folder
+from commonplace.store.git.commit_writer import GitWriter
+from commonplace.store.git.commits import commit_message
+from commonplace.store.git.objects import is_file
+from commonplace.store.git.refs import set_ref
+from commonplace.store.git.repository import GitRepository
+from commonplace.store.git_command import GitResult, redacted
+from commonplace.store.names import checked_ref, is_ref
+from commonplace.store.remotes import exchange
+from commonplace.store.transaction_writer import TransactionWriter
+from commonplace.store.writer_lock import WAIT_SECONDS
+
+PUSH_TIMEOUT = 60.0
+log = logging.getLogger(__name__)
+
+_AUTHENTICATION = re.compile(
+    r"could not read (Username|Password)|Authentication failed|Permission denied|terminal prompts disabled"
+    r"|Host key verification failed|error: 40[13]|access denied",
+    re.IGNORECASE,
+)
+_NETWORK = re.compile(
+    r"Could not resolve|Connection (refused|reset|timed out)|timed out|Could ?n.t connect|Failed to connect"
+    r"|Network is unreachable|No route to host|remote end hung up|error: 50[0234]",
+    re.IGNORECASE,
+)
+_ABSENT = re.compile(r"does not appear to be a git repository|[Rr]epository .*not found|error: 404")
+
+
+class Publisher:
+    """One collection's commits by request and their publishing."""
+
+    def __init__(
+        self, folder: Folder, writer: TransactionWriter, git: GitWriter, prefix: str, hides: Callable[[Address], bool]
+    ) -> None:
+        """Begin.
+
+        Args:
+            folder: The collection's.
+            writer: Of the repository.
+            git: The same.
+            prefix: From the repository's root to the folder: "" or a path that ends in a slash.
+            hides: Whether an ignore file leaves a document out of the collection.
+        """
+        self._folder = folder
+        self._hides = hides
+        self._writer = writer
+        self._git = git
+        self._prefix = prefix
+
+    def commit(
+        self,
+        addresses: Sequence[Address] | None,
+        message: str,
+        *,
+        author: Author | None = None,
+        sign_off: bool = False,
+        progress: Progress | None = None,
+    ) -> Receipt:
+        """One commit of the collection's files as they are now; what else is staged or changed stays as it is."""
+        with storage_errors("the commit"):
+            reason = self._git.refusal()
+        if reason:
+            raise ReadOnlyError(f"Nothing can be committed: {reason}.", kind="repository")
+        with storage_errors("the commit"), self._writer.lock.held(WAIT_SECONDS):
+            self._writer.repair()
+            found = self._contents(self._dirty() if addresses is None else addresses, progress)
+            contents = {f"{self._prefix}{address.path}": content for address, (_, content) in found.items()}
+            written = {f"{self._prefix}{address.path}": stat for address, (stat, _) in found.items() if stat}
+            words = commit_message(self._git.repository, message, author, sign_off=sign_off)
+            commit = self._writer.apply([], lambda token: self._git.plan(token, contents, words), written)
+        if not commit:
+            raise GitError(
+                "There is nothing to commit: the files are as the last commit has them.",
+                kind="repository",
+                hint="Write something first." if addresses else "Write something, or name other files in paths.",
+            )
+        try:
+            changed = self._changed_by(commit)
+        except GitError as error:  # the commit stands, whatever can be told of it
+            log.warning("what a commit changed cannot be told: %s", error)
+            changed = set(found)
+        return Receipt(
+            commit,
+            {a: revision_of(content) for a, (_, content) in found.items() if a in changed and content is not None},
+            tuple(a for a, (_, content) in found.items() if a in changed and content is None),
+        )
+
+    def push(self, remote: str = "origin", branch: str = "") -> str:
+        """Publish a branch ("" for the current one) to a configured remote; one line that says what was done."""
+        repository = self._git.repository
+        self._require_remote(remote)
+        reference = f"refs/heads/{branch}" if branch else repository.branch
+        name = reference.removeprefix("refs/heads/")
+        if not (reference and repository.tip(reference)):
+            raise GitError(
+                f"There is no branch {name!r} with a commit to push." if name else "The repository is on no branch.",
+                kind="repository",
+                hint="Name a branch that exists.",
+            )
+        commit = repository.tip(reference)
+        with exchange(repository, remote, [commit]) as own:
+            outcome = own.push(
+                f"{commit}:{checked_ref(reference)}", settings=own_programs(repository), timeout=PUSH_TIMEOUT
+            )
+        if outcome.code:
+            raise _push_error(outcome, remote, name)
+        tracked = f"refs/remotes/{remote}/{name}"
+        if is_ref(tracked):
+            with suppress(StorageError, UnavailableError):  # what the remote has, Git asks it again
+                set_ref(repository.common, tracked, commit)
+        done = "has it already" if "\t[up to date]" in outcome.output else "has it now"
+        return f"{remote} {done}: {name} at {repository.tip(reference)[:8]}"
+
+    def _contents(
+        self, addresses: Sequence[Address], progress: Progress | None
+    ) -> dict[Address, tuple[FileStat | None, bytes | None]]:
+        """Each file's facts and bytes, None for one that is gone."""
+        found: dict[Address, tuple[FileStat | None, bytes | None]] = {}
+        repository = self._git.repository
+        for number, address in enumerate(addresses, 1):
+            if self._folder.stat(address) is not None:
+                found[address] = self._folder.load(address)
+            elif (entry := repository.entry(repository.head, f"{self._prefix}{address.path}")) and is_file(entry):
+                found[address] = None, None
+            else:
+                raise NotFoundError(f"No such file: {address}.", kind="document", path=address.path)
+            if progress:
+                progress(number, len(addresses))
+        return found
+
+    def _dirty(self) -> list[Address]:
+        """The collection's documents and its schema, where they differ from the last commit or the index.
+
+        Other files in its folder are somebody else's: they are committed only where a caller names them.
+        """
+        repository = self._git.repository
+        paths = [path for path in repository.dirty() if path.startswith(self._prefix) and not self._is_submodule(path)]
+        found = (address for path in sorted(paths) if (address := _address(path.removeprefix(self._prefix))))
+        return [one for one in found if one.path == SCHEMA_FILE or (one.is_document and not self._hides(one))]
+
+    def _is_submodule(self, path: str) -> bool:
+        """Whether a changed path is a submodule, in the last commit or only staged: its commits are its own."""
+        repository = self._git.repository
+        if not os.path.isdir(repository.root / path) or os.path.islink(repository.root / path):
+            return False
+        entry = repository.entry(repository.head, path)
+        return entry is None or not is_file(entry)
+
+    def _changed_by(self, commit: str) -> set[Address]:
+        repository = self._git.repository
+        paths = repository.changed_by(commit)
+        inside = (path.removeprefix(self._prefix) for path in paths if path.startswith(self._prefix))
+        return {address for path in inside if (address := _address(path))}
+
+    def _require_remote(self, remote: str) -> None:
+        known = self._git.repository.remotes()
+        if remote not in known:
+            listed = ", ".join(known)
+            raise GitError(
+                f"There is no remote {redacted(remote)[:60]!r}." + (f" There is: {listed}." if listed else ""),
+                kind="repository",
+                hint="Name one of them." if listed else "Add one with git remote add.",
+            )
+
+
+def own_programs(repository: GitRepository) -> dict[str, list[str]]:
+    """Programs for credentials and SSH that the user has configured; the repository's own words do not count."""
+    programs = {"credential.helper": ["", *repository.own_settings("credential.helper")]}
+    ssh = repository.own_settings("core.sshcommand")
+    return programs | ({"core.sshCommand": ssh[-1:]} if ssh else {})
+
+
+def _address(path: str) -> Address | None:
+    try:
+        return parse_address(path)
+    except InvalidInputError:
+        return None
+
+
+def _push_error(outcome: GitResult, remote: str, branch: str) -> GitError:
+    """What went wrong, told so that the caller knows what to do."""
+    said = outcome.errors + outcome.output
+    hint, retryable = "Run git push in a terminal to see more.", 0
+    what = outcome.reason
+    if "[rejected]" in said:
+        what, hint = "it has commits that are not here", "Fetch and merge or rebase them, then push again."
+    elif "[remote rejected]" in said:
+        what = redacted(next(line for line in said.splitlines() if "[remote rejected]" in line).split("\t")[-1])
+        hint = "The remote's rules forbid it; ask its owner."
+    elif _AUTHENTICATION.search(said):
+        hint = (
+            "Set up credentials that need no prompt: a credential helper in your own Git configuration, or an SSH key."
+        )
+    elif _NETWORK.search(said):
+        hint, retryable = "Check the network and try again.", 1
+    elif _ABSENT.search(said):
+        hint = f"Check the address with git remote get-url {remote}."
+    elif "not allowed" in said:
+        hint = "Only file, http, https and ssh remotes are used."
+    return GitError(f"{branch} was not pushed to {remote}: {what}.", kind="repository", hint=hint, retryable=retryable)

@@ -1,0 +1,139 @@
+"""Finishing or undoing a transaction whose process died, from its journal and the bytes that it left.
+
+A transaction is finished if all of its new bytes are there and nobody has changed its files since, and undone
+otherwise. Undoing never touches a file that has been changed since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from pathlib import Path
+
+from commonplace.store.disk.durable import sync_folders
+from commonplace.store.disk.file_swap import FileSlot, remove_empty, remove_empty_above
+from commonplace.store.disk.journal import JournalIntent, JournalRecord, JournalStep
+from commonplace.store.git.commit_writer import GitWriter
+
+_MENDING = "mending"
+"""The token of a repair that has no transaction to finish, only entries to bring up to date."""
+
+
+class _State(Enum):
+    """How far one file came."""
+
+    OLD = auto()
+    NEW = auto()
+    FOREIGN = auto()
+    """Neither: somebody has changed it since."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryReport:
+    """What a repair did."""
+
+    messages: list[str]
+    """One line for each thing done."""
+    pending: dict[str, str]
+    """Index entries that still wait (see `journal.JournalRecord`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    step: JournalStep
+    place: FileSlot
+    state: _State
+    ready: bool
+    """Whether its new bytes are at hand: in place, beside it, or not needed for a removal."""
+
+
+def recover(root: Path, git: GitWriter | None, record: JournalRecord, abandoned: str = "") -> RecoveryReport:
+    """Make the files, the branch and the index consistent; under the lock.
+
+    Args:
+        root: Of the files.
+        git: Where there is a repository.
+        record: What the journal says.
+        abandoned: The token of a transaction whose writer was told that it failed: it is undone however far it came.
+
+    Raises:
+        OSError, KnowledgeError: it cannot be done now; doing it again later is safe.
+    """
+    intent = record.intent
+    if intent is None:
+        return _mend_index(git, record.pending)
+    told = git.discard_left_over(intent.token, intent.reference) if git else []
+    files = [_file(root, intent.token, number, step) for number, step in enumerate(intent.steps)]
+    names = ", ".join(step.path for step in intent.steps) or "a commit"
+    committed = bool(git and git.is_committed(intent.reference, intent.commit))
+    if intent.token == abandoned and git and git.roll_back(intent.token, intent.reference, intent.commit):
+        committed = False
+    finished = committed or (intent.token != abandoned and _can_be_finished(files, git, intent))
+    if finished:
+        _finish(files)
+        if git and intent.commit and not committed:
+            git.commit_again(intent.token, intent.reference, intent.commit, intent.paths)
+    else:
+        _undo(files)
+    told.append(f"{'finished' if finished else 'undid'} an interrupted write of {names}")
+    _clean_up(root, intent, files)
+    if git is None:
+        return RecoveryReport(told, {})
+    pending = record.pending | (git.outdated(intent.commit, intent.paths) if finished else {})
+    return RecoveryReport(told, git.repair_index(intent.token, pending))
+
+
+def _mend_index(git: GitWriter | None, pending: dict[str, str]) -> RecoveryReport:
+    if git is None:
+        return RecoveryReport([], {})
+    told = git.discard_left_over(_MENDING, "")
+    left = git.repair_index(_MENDING, pending)
+    waiting = f"; {len(left)} still wait for index.lock" if left else ""
+    return RecoveryReport([*told, f"brought {len(pending) - len(left)} index entries up to date{waiting}"], left)
+
+
+def _file(root: Path, token: str, number: int, step: JournalStep) -> _File:
+    place = FileSlot(root, token, number, step.path)
+    now = place.revision(place.name)
+    state = _State.NEW if now == step.new else _State.OLD if now == step.old else _State.FOREIGN
+    ready = state is _State.NEW or not step.new or place.revision(place.new) == step.new
+    return _File(step, place, state, ready)
+
+
+def _can_be_finished(files: Sequence[_File], git: GitWriter | None, intent: JournalIntent) -> bool:
+    if intent.commit and not (git and git.is_written(intent.commit) and git.is_current(intent.reference)):
+        return False
+    if not any(file.state is _State.OLD for file in files):
+        return bool(files)  # every name had been changed; what is foreign was changed again since
+    return all(file.ready and file.state is not _State.FOREIGN for file in files)
+
+
+def _finish(files: Sequence[_File]) -> None:
+    for file in files:
+        if file.state is not _State.OLD:
+            continue
+        if not file.step.new:
+            file.place.rename(file.place.name, file.place.old)
+        elif file.ready:
+            file.place.rename(file.place.new, file.place.name)
+    sync_folders({file.place.folder for file in files})
+
+
+def _undo(files: Sequence[_File]) -> None:
+    for file in files:
+        if file.state is not _State.NEW:
+            continue
+        if not file.step.old:
+            file.place.discard(file.place.name)
+        elif file.place.revision(file.place.old) == file.step.old:
+            file.place.rename(file.place.old, file.place.name)
+    sync_folders({file.place.folder for file in files})
+
+
+def _clean_up(root: Path, intent: JournalIntent, files: Sequence[_File]) -> None:
+    for file in files:
+        file.place.discard(file.place.new, file.place.old)
+        if not file.step.new:
+            remove_empty_above(root, file.step.path)
+    remove_empty(root, reversed(intent.made))

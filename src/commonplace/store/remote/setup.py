@@ -1,0 +1,211 @@
+"""Opening the store of projects: made at the first start, mended at every one."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import tempfile
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pygit2
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.changes import Author
+from commonplace.domain.errors import ConfigError, GitError, StorageError
+from commonplace.domain.ports import Store
+from commonplace.domain.projects.registry import ACTIVITY_FILE, EMPTY_REGISTRY, IGNORE_FILE, INDEX_FILE
+from commonplace.store.discovery import open_store, retention_of
+from commonplace.store.disk.folder import Folder
+from commonplace.store.disk.journal import Journal
+from commonplace.store.git.commit_writer import GitWriter
+from commonplace.store.git.layout import gitdir_files
+from commonplace.store.git.layout.discovery import find_repository
+from commonplace.store.git.repository import GitRepository, guarded
+from commonplace.store.publisher import own_programs
+from commonplace.store.remote.activity_log import ActivityLogFile
+from commonplace.store.remote.origin import Origin
+from commonplace.store.remote.store_check import require_store
+from commonplace.store.remote.subfolders import Subfolders
+from commonplace.store.remote.worktree import WorkTree
+from commonplace.store.transaction_writer import TransactionWriter
+from commonplace.store.writer_lock import WAIT_SECONDS, WriterLock, lock_file
+
+IGNORED = f"""\
+{ACTIVITY_FILE}
+
+# Operating systems
+.DS_Store
+Thumbs.db
+desktop.ini
+
+# Editors
+.idea/
+.vscode/
+*.swp
+*.swo
+*~
+"""
+_MAKING = ".commonplace-making-"
+"""Begins the name of a folder in which a repository is made."""
+_FIRST_MESSAGE = "Initialize knowledge storage"
+_ADOPTED_MESSAGE = "Adopt as knowledge storage"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedProjectStore:
+    """A store and what goes with it."""
+
+    path: Path
+    store: Store
+    folders: Subfolders
+    origin: Origin
+    activity: ActivityLogFile
+
+
+def open_project_store(path: Path, state_dir: Path, who: Author, *, adopt: bool = False) -> OpenedProjectStore:
+    """The store at a path, which is made if there is none.
+
+    Args:
+        path: The folder.
+        state_dir: As for `open_store`.
+        who: Whom the commits name that nobody asked for.
+        adopt: Whether a folder that bears no mark of a store becomes one.
+
+    Raises:
+        ConfigError: the path lies inside a repository's own files, or is a folder that is no store.
+        StorageError: it cannot be made.
+        UnavailableError: another process has been making it for too long.
+        GitError: its repository is damaged.
+    """
+    _refuse_inside(path)
+    adopted = require_store(path, who, adopt=adopt)
+    made = _made(path)
+    root = path.resolve()
+    store, repository = _opened(root, state_dir)
+    for repair in store.recover():
+        log.warning("%s: %s", store.name, repair)
+    git = GitWriter(repository)
+    gitdir = repository.gitdir
+    writer = TransactionWriter(
+        root, WriterLock(gitdir / "commonplace.lock"), Journal(gitdir / "commonplace.journal"), git
+    )
+    tree = WorkTree(Folder(root), git, writer, retention_of(Folder(root), repository, state_dir), who)
+    if not store.read_only_reason:
+        _begin(store, who, tree if made else None)
+        if adopted:
+            _mark(store, who)
+        _exclude(repository)
+    origin = Origin(tree, lambda: own_programs(repository))
+    return OpenedProjectStore(root, store, Subfolders(root), origin, ActivityLogFile(root / ACTIVITY_FILE))
+
+
+def _refuse_inside(path: Path) -> None:
+    nearest = next((place for place in (path, *path.parents) if os.path.isdir(place)), None)
+    # What may not be entered is not looked into; that nothing can be made there is told soon enough.
+    found = find_repository(nearest.resolve()) if nearest and os.access(nearest, os.X_OK) else None
+    if found is not None and found.work_tree is None:
+        raise ConfigError(
+            f"{path.name} lies inside a Git repository's own files, so no store can be made there.",
+            hint="Give the folder of the store, not its .git.",
+        )
+
+
+def _opened(root: Path, state_dir: Path) -> tuple[Store, GitRepository]:
+    """The store and its own repository, never one that it merely lies in."""
+    found = find_repository(root)
+    if found is None or found.work_tree != root:
+        raise _no_repository("The store's .git is no Git repository any more.")
+    try:
+        return open_store(root, commit="auto", state_dir=state_dir), GitRepository(found.gitdir, root)
+    except ConfigError as error:
+        cause = error.__cause__
+        told = str(cause) if isinstance(cause, GitError) else "The store's .git is no Git repository any more."
+        raise _no_repository(told) from error
+
+
+def _no_repository(message: str) -> GitError:
+    return GitError(
+        message,
+        kind="repository",
+        hint="Mend it, or move .git away: a new repository is made at the next start, and the files stay.",
+    )
+
+
+def _made(path: Path) -> bool:
+    """Whether there was no repository at the path; now there is."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        if (path / ".git" / "HEAD").exists():
+            return False
+        folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            deadline = time.monotonic() + WAIT_SECONDS
+            lock_file(folder, deadline, WAIT_SECONDS)  # several servers may start for the first time at once
+            if (path / ".git").exists():
+                return False
+            _make(path)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        raise StorageError(
+            f"The folder of the projects cannot be made: {error.strerror}.",
+            kind="collection",
+            hint="Check its permissions, or name another folder.",
+        ) from error
+    return True
+
+
+def _make(path: Path) -> None:
+    """A repository, whole at once: one that a kill left half made would be taken for a damaged one."""
+    for left in path.glob(f"{_MAKING}*"):
+        _remove(left)
+    making = Path(tempfile.mkdtemp(prefix=_MAKING, dir=path))
+    guarded(lambda: pygit2.init_repository(str(making), initial_head="main"))
+    (making / ".git").rename(path / ".git")
+    making.rmdir()
+
+
+def _remove(left: Path) -> None:
+    """Remove what a killed start left: a folder of ours, that holds nothing but a repository."""
+    with suppress(OSError):
+        if not left.is_symlink() and left.is_dir() and {one.name for one in left.iterdir()} <= {".git"}:
+            shutil.rmtree(left)
+
+
+def _begin(store: Store, who: Author, tree: WorkTree | None) -> None:
+    """The first commit, with the projects that are there already in a folder that had no repository."""
+    if store.history.available:
+        return
+    ignore, index = Address(IGNORE_FILE), Address(INDEX_FILE)
+    with store.transaction(_FIRST_MESSAGE, who) as transaction:
+        if not transaction.exists(ignore):
+            transaction.put(ignore, IGNORED.encode())
+        if not transaction.exists(index) and not store.history.available:
+            transaction.put(index, EMPTY_REGISTRY.content)
+    if tree is not None:
+        with tree.writer.lock.held(WAIT_SECONDS):
+            tree.commit_all()
+
+
+def _mark(store: Store, who: Author) -> None:
+    """Make a store of an adopted folder, by which the next start knows it for one."""
+    index = Address(INDEX_FILE)
+    with store.transaction(_ADOPTED_MESSAGE, who) as transaction:
+        if not transaction.exists(index):
+            transaction.put(index, EMPTY_REGISTRY.content)
+
+
+def _exclude(repository: GitRepository) -> None:
+    """Keep the log out of Git in a store whose own `.gitignore` does not."""
+    if guarded(lambda: repository.handle.path_is_ignored(ACTIVITY_FILE)):
+        return
+    try:
+        gitdir_files.append(repository.common, "info/exclude", f"/{ACTIVITY_FILE}\n".encode(), create=True)
+    except OSError as error:
+        log.warning("the activity log could not be excluded from Git: %s", error.strerror)

@@ -1,0 +1,76 @@
+"""The check of words finds names and phrases that were given up, and modules that are not named by nouns."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support import ROOT
+
+FILE = "src/commonplace/services/one.py"
+
+
+def check(project: Path, text: str, where: str = FILE) -> tuple[int, str]:
+    """What the check says of a project with one file."""
+    file = project / where
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+    return run(project)
+
+
+def run(project: Path) -> tuple[int, str]:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tools" / "check_words.py"), "--root", str(project)],
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    return done.returncode, done.stderr
+
+
+def test_the_project_keeps_to_it() -> None:
+    assert run(ROOT) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class Wishes:\n    pass\n",
+        "from commonplace.domain.query import Wishes\n",
+        "x = one.Wishes\n",
+        "def f(wishes):\n    pass\n",
+        "f(wishes=1)\n",
+        "async def poke():\n    pass\n",
+        'x = f"{Wishes}"\n',
+        "from commonplace.index.halves import IndexFiles\n",
+    ],
+)
+def test_an_old_name_is_reported_with_its_new_one(tmp_path: Path, text: str) -> None:
+    code, said = check(tmp_path, text)
+    assert code == 1
+    assert said.startswith("words: src/commonplace/services/one.py:1: ")
+    assert "is an old word: " in said
+
+
+@pytest.mark.parametrize("where", ["src/commonplace/services/searching.py", "src/commonplace/completing/words.py"])
+def test_a_module_that_is_named_by_a_gerund_is_reported(tmp_path: Path, where: str) -> None:
+    code, said = check(tmp_path, "", where)
+    assert code == 1
+    assert "a module is named by a noun" in said
+
+
+@pytest.mark.parametrize("where", ["src/commonplace/faces/rest/routing.py", "src/commonplace/services/listing.py"])
+def test_nouns_of_the_field_that_end_in_ing_are_clean(tmp_path: Path, where: str) -> None:
+    assert check(tmp_path, "", where) == (0, "")
+
+
+def test_an_old_phrase_is_reported_in_code_and_in_documentation(tmp_path: Path) -> None:
+    said = check(tmp_path, '"""What this process wrote a moment ago, too."""\n')[1]
+    assert "including unsynced edits by others" in said
+    said = check(tmp_path, "A search reads the wishes.\n", "docs/page.md")[1]
+    assert "docs/page.md:1: 'wishes' is an old word: the expanded query" in said
+
+
+def test_earlier_releases_may_be_told_in_their_own_words(tmp_path: Path) -> None:
+    assert check(tmp_path, "- A search read its wishes.\n", "CHANGELOG.md") == (0, "")

@@ -1,0 +1,215 @@
+"""A document as a whole, from whatever bytes; and finding a section in it."""
+
+from __future__ import annotations
+
+import pytest
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.document_reader import find_fragment, find_section, read_document
+from commonplace.domain.documents import Severity
+from commonplace.domain.errors import InvalidInputError, NotFoundError
+from pages import page
+
+
+def test_a_whole_document() -> None:
+    raw = b"---\ntitle: The  Title\ntags: [a]\n---\n# H\n\nWords here, #b and [[c]].\n"
+    document = read_document(Address("notes/x.md"), raw)
+    assert document.raw == raw
+    assert document.text == raw.decode()
+    assert document.title == "The Title"
+    assert document.tags == ("a", "b")
+    assert [link.target for link in document.links] == ["c"]
+    assert document.frontmatter.values == {"title": "The  Title", "tags": ["a"]}
+    assert document.decodable
+    assert document.words == 7
+    assert document.findings == ()
+    assert document.body_start == raw.index(b"# H")
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("---\ntitle: T\n---\n# H\n", "T"),
+        ("---\ntitle: 42\n---\n", "42"),
+        ("---\ntitle: 2026-01-02\n---\n", "2026-01-02"),
+        ("---\ntitle:\n---\n# H\n", "H"),
+        ("---\ntitle: [x]\n---\n# H\n", "H"),
+        ("---\ntitle: ' '\n---\nH\n=\n", "H"),
+        ("## Second\n# First\n", "First"),
+        ("## Only second\n", "page"),
+        ("# \n# H\n", "H"),
+        ("", "page"),
+    ],
+)
+def test_the_title(text: str, title: str) -> None:
+    assert page(text).title == title
+
+
+@pytest.mark.parametrize(
+    ("raw", "newline"),
+    [
+        (b"", "\n"), (b"a", "\n"), (b"a\nb", "\n"), (b"a\r\nb", "\r\n"), (b"a\r\nb\n", "\n"),
+        (b"a\r\nb\r\nc\n", "\r\n"), (b"a\rb\r", "\n"),
+    ],
+)  # fmt: skip
+def test_the_commoner_line_end_is_the_documents_own(raw: bytes, newline: str) -> None:
+    assert page(raw).newline == newline
+
+
+def test_a_byte_order_mark_is_no_part_of_the_text() -> None:
+    document = page("\ufeff# Ä\n")
+    assert document.text == "# Ä\n"
+    assert document.raw.startswith(b"\xef\xbb\xbf")
+    assert document.title == "Ä"
+    assert document.sections[0].start == 3
+    assert document.raw[document.sections[1].start :] == "# Ä\n".encode()
+
+
+@pytest.mark.parametrize("bom", [b"", b"\xef\xbb\xbf"])
+def test_bytes_that_are_no_utf8_are_read_with_replacements(bom: bytes) -> None:
+    document = page(bom + b"---\ntitle: Caf\xe9\n---\n# One\n\n[[\xff]] #t\xe4g\n")
+    assert not document.decodable
+    assert document.title == "Caf\ufffd"
+    source = document.text.encode()
+    assert [source[s.start : s.end].decode() for s in document.sections[1:]] == ["# One\n\n[[\ufffd]] #t\ufffdg\n"]
+    assert source[document.links[0].target_span.start :].startswith("\ufffd]]".encode())
+    (finding,) = document.findings
+    assert (finding.rule, finding.severity, finding.line) == ("not_utf8", Severity.ERROR, 2)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "hällo".encode("utf-16"),
+        b"\x00" * 100,
+        bytes(range(256)) * 10,
+        b"\xff\xfe",
+        b"---\n\xff: \xfe\n---\n",
+        b"\xef\xbb",
+        b"# \xf0\x9f\n",
+        b"<Tabs>\n  import X from 'y'\n  {/* mdx */}\n  <T.Item value={`x`}>\n\n# H\n\n</T.Item>\n",
+        b"::: note {.x}\n# a\n:::\n",
+        b"$$\n# x\n$$\n%%\n[[hidden]]\n%%\n",
+    ],
+)
+def test_odd_bytes_are_read_all_the_same(raw: bytes) -> None:
+    document = page(raw)
+    assert document.raw == raw
+    assert document.sections
+
+
+def test_findings_of_the_front_matter_are_the_documents() -> None:
+    assert [finding.rule for finding in page("---\na: 1\na: b: c\n---\n").findings] == ["bad_yaml"]
+
+
+OUTLINE = page(
+    "# Guide\n## Setup\n### Linux\n### Mac OS\n## Usage\n### Linux\n# Größe {#size}\n## `Code` & more\n# a > b\n"
+    "# Notes\n# Notes\n# Deep\n## X\n### Y\n#### Z\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "ordinal"),
+    [
+        (["Guide"], 1),
+        (["guide"], 1),
+        (["## Setup"], 2),
+        (["Setup", "Linux"], 3),
+        (["Guide", "Usage", "Linux"], 6),
+        (["Guide", "Mac OS"], 4),
+        (["Mac  OS"], 4),
+        (["GRO\u0308ßE"], 7),
+        (["#size"], 7),
+        (["size"], 7),
+        (["Code & more"], 8),
+        (["#linux-1"], 6),
+        (["#Linux-1"], 6),
+        (["a", "b"], 9),
+        (["Deep", "Z"], 15),
+        (["X", "Y", "Z"], 15),
+        ([], 0),
+        ([""], 0),
+    ],
+)
+def test_a_section_is_found_by_headings_or_anchor(path: list[str], ordinal: int) -> None:
+    assert find_section(OUTLINE, path).ordinal == ordinal
+
+
+def test_a_whole_path_is_nearer_than_the_end_of_one() -> None:
+    document = page("# A\n## B\n# C\n## A\n### B\n")
+    assert find_section(document, ["A", "B"]).ordinal == 2
+    assert find_section(document, ["A"]).ordinal == 1
+
+
+def test_a_heading_that_is_not_there_is_told_with_the_nearest() -> None:
+    with pytest.raises(NotFoundError) as caught:
+        find_section(OUTLINE, ["Guide", "Usages"])
+    assert caught.value.kind == "section"
+    assert caught.value.context["nearest"] == ["Usage"]
+    with pytest.raises(NotFoundError) as caught:
+        find_section(OUTLINE, ["#nowhere-at-all"])
+    assert caught.value.context["nearest"] == []
+
+
+@pytest.mark.parametrize("path", [["Linux"], ["Notes"], ["Guide", "Linux"]])
+def test_a_heading_that_is_there_twice_is_told_with_its_anchors(path: list[str]) -> None:
+    with pytest.raises(InvalidInputError) as caught:
+        find_section(OUTLINE, path)
+    nearest = caught.value.context["nearest"]
+    assert isinstance(nearest, list)
+    assert len({find_section(OUTLINE, [anchor]).ordinal for anchor in nearest}) == 2
+
+
+BLOCKS = b"""---
+title: T ^not-here
+---
+# Trip ^no
+First line
+of a paragraph. ^para
+
+## Day 1
+
+- one ^item
+- two
+  > quoted ^37066d
+
+### Evening
+
+| a | b |
+|---|---|
+| 1 | 2 |
+
+^table
+
+## Day 2
+
+### Evening
+
+Late.
+"""
+
+
+@pytest.mark.parametrize(
+    ("fragment", "text"),
+    [
+        ("Day 1#Evening", "### Evening\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n^table\n\n"),
+        ("Day 2#Evening", "### Evening\n\nLate.\n"),
+        ("day-2", "## Day 2\n\n### Evening\n\nLate.\n"),
+        ("^para", "First line\nof a paragraph. ^para\n"),
+        ("^item", "- one ^item\n"),
+        ("^table", "| a | b |\n|---|---|\n| 1 | 2 |\n\n^table\n"),
+    ],
+)
+def test_the_part_behind_the_mark_of_a_link_is_found(fragment: str, text: str) -> None:
+    document = read_document(Address("trip.md"), BLOCKS)
+    start, end, section = find_fragment(document, fragment)
+    assert BLOCKS[start:end].decode() == text
+    assert (section is None) == fragment.startswith("^")
+
+
+@pytest.mark.parametrize("fragment", ["^gone", "^tabl", "^not-here"])
+def test_a_block_that_is_not_there_is_told_with_the_nearest(fragment: str) -> None:
+    with pytest.raises(NotFoundError) as told:
+        find_fragment(read_document(Address("trip.md"), BLOCKS), fragment)
+    assert told.value.kind == "block"
+    assert fragment != "^tabl" or told.value.context["nearest"] == ["^table"]

@@ -1,0 +1,132 @@
+"""Taking a search apart and folding text."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.domain.query_parser import PhraseTerms, count_each, fold_text, grams, parse_query, without_grams
+
+ARABIC = re.compile("[\u0600-\u06ff\ufb50-\ufdff\ufe70-\ufeff]")
+"""Letters of words that lose their article and endings, which may uncover others."""
+
+
+def words(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", text.lower())
+
+
+def test_words_are_taken_in_order_and_as_often_as_written() -> None:
+    question = parse_query("red Blue red", words)
+    assert question.words == ("red", "blue", "red")
+    assert count_each(question.words) == {"red": 2, "blue": 1}
+
+
+def test_quotations_are_phrases_and_a_minus_excludes() -> None:
+    question = parse_query('find "two words" -not -"that one" rest', words)
+    assert question.words == ("find", "rest")
+    assert question.phrases == (PhraseTerms(("two", "words")),)
+    assert question.excluded == (PhraseTerms(("not",)), PhraseTerms(("that", "one")))
+
+
+@pytest.mark.parametrize(
+    "quotes", ["“two words”", "„two words“", "«two words»", "「two words」", "\uff02two words\uff02"]
+)
+def test_quotation_marks_of_all_languages_quote(quotes: str) -> None:
+    assert parse_query(quotes, words).phrases == (PhraseTerms(("two", "words")),)
+
+
+def test_a_quotation_mark_without_its_partner_is_ignored() -> None:
+    assert parse_query('one "two three', words).words == ("one", "two", "three")
+    assert parse_query('"one two" three"', words) == parse_query('"one two" three ', words)
+
+
+@pytest.mark.parametrize("text", ["a-b", "- a", "--", "a -", "e-mail 1-2"])
+def test_a_minus_elsewhere_excludes_nothing(text: str) -> None:
+    assert parse_query(text, words).excluded == ()
+
+
+def test_parts_written_as_one_word_are_a_compound() -> None:
+    assert parse_query("use std::vector now", words).compounds == (("std", "vector"),)
+
+
+@pytest.mark.parametrize(
+    ("text", "parted"),
+    [
+        ("utf8 files", (("utf", "8"),)),
+        ("getUserName()", (("get", "user", "name"),)),
+        ("a.readFile", (("read", "file"),)),
+        ("mRNA HTTP Word", ()),
+        ("a1b2c3d4", ()),
+        ("第3章", ()),
+    ],
+)
+def test_words_with_edges_within_are_also_taken_apart(text: str, parted: tuple[tuple[str, ...], ...]) -> None:
+    assert parse_query(text, words).parted == parted
+
+
+@pytest.mark.parametrize(
+    ("text", "unfinished"),
+    [("one tw", {"tw"}), ("one two ", set()), ("one two?", set()), ('"one two"', set()), ("on* two ", {"on"})],
+)
+def test_the_last_word_and_words_with_a_star_are_unfinished(text: str, unfinished: set[str]) -> None:
+    assert parse_query(text, words).unfinished == unfinished
+
+
+def test_nothing_is_unfinished_when_prefixes_are_not_wanted() -> None:
+    question = parse_query("one two", words, prefix=False)
+    assert (question.unfinished, question.exact) == (frozenset(), True)
+
+
+def test_a_search_of_signs_is_empty_and_one_of_exclusions_is_not() -> None:
+    assert parse_query("?? ()", words).empty
+    assert not parse_query("-this", words).empty
+    assert not parse_query("-this", words).has_terms
+
+
+def test_runs_without_blanks_become_pairs_of_characters() -> None:
+    assert grams("知识库 und 数") == ["知识", "识库", "库", "数"]
+    assert parse_query("知识库", words).grams == ("知识", "识库")
+    assert parse_query("库", words).grams == ("库",)
+    assert without_grams("a知b") == "a b"
+    assert grams("plain text \u2013 with dashes") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "folded"),
+    [
+        ("plain", "plain"),
+        ("e\u0301", "e"),
+        ("Ёж", "еж"),
+        ("й и\u0306 Й", "й й й"),
+        ("ΟΔΟΣ οδος", "οδοσ οδοσ"),
+        ("\u0130stanbul", "istanbul"),
+        ("\u0130stanbul \u2460", "istanbul 1"),
+        ("Élan \u1e9e", "élan ß"),
+        ("أَلْكِتَاب", "كتاب"),
+        ("\uff21\uff22", "ab"),
+        ("が", "が"),
+        ("हिन्दी", "हिन्दी"),
+        ("한국어", "한국어"),
+        ("C++ and C#", "cplusplus and csharp"),
+        ("i++ # heading", "iplusplus # heading"),
+        ("page.md#part ## C", "page.md#part ## c"),
+    ],
+)  # fmt: skip
+def test_folding_drops_what_readers_leave_out(text: str, folded: str) -> None:
+    assert fold_text(text) == folded
+
+
+@given(st.text().filter(lambda text: not ARABIC.search(text)))
+def test_folding_twice_changes_nothing_more(text: str) -> None:
+    once = fold_text(text)
+    assert fold_text(once) == once
+
+
+@given(st.text(max_size=300))
+def test_no_search_raises(text: str) -> None:
+    question = parse_query(text, words)
+    assert all(phrase.words or phrase.grams or True for phrase in question.phrases)
+    assert question.unfinished <= set(question.words)

@@ -1,0 +1,46 @@
+"""Who follows resources is remembered for as long as its connection, and no longer."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client
+
+from commonplace.faces.mcp import subscriptions
+from commonplace.faces.mcp.server import build_server
+from commonplace.faces.mcp.toolsets.kb import KB
+from commonplace.services.collections import Collections
+from commonplace.services.services import Services
+
+SERVER: Any = build_server(KB, Services(collections=Collections(list)), "read")
+
+
+def followers() -> int:
+    gc.unfreeze()  # what another thread's index had the collector leave alone
+    gc.collect()
+    return sum(isinstance(one, subscriptions._Subscriber) for one in gc.get_objects())
+
+
+@pytest.mark.filterwarnings("ignore:resources/:mcp.shared.exceptions.MCPDeprecationWarning")
+def test_a_session_of_the_older_era_is_forgotten_at_its_end() -> None:
+    async def talk() -> None:
+        async with Client(SERVER, mode="legacy") as client:
+            await client.subscribe_resource("pyrite://kbs")
+            assert followers() == 1
+
+    anyio.run(talk)
+    assert followers() == 0
+
+
+def test_a_stream_of_the_newer_era_is_forgotten_at_its_end() -> None:
+    async def talk() -> None:
+        async with Client(SERVER) as client:
+            async with client.listen(resource_subscriptions=["pyrite://kbs"]):
+                assert followers() == 1
+            assert client.server_capabilities.resources is not None
+
+    anyio.run(talk)
+    assert followers() == 0

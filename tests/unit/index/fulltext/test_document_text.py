@@ -1,0 +1,59 @@
+"""What is searched of a document: its text and that of its sections, folded as a whole and part by part alike."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from commonplace.domain.documents import Document
+from commonplace.domain.query_parser import fold_text
+from commonplace.domain.readable_text import source_bytes
+from commonplace.domain.records import build_record
+from commonplace.index.fulltext.document_text import DocumentText, document_text, text_from_json, text_to_json
+from pages import markdown, page
+
+ascii_markdown = markdown.map(lambda text: text.encode("ascii", "ignore").decode())
+signs = st.sampled_from(["", "C++ ", "C# ", "Écrit ", "ΣΟΦΟΣ ", "\u0130zmir "])
+
+
+def searched(document: Document) -> DocumentText:
+    return document_text(document, build_record(document, "1"))
+
+
+@given(st.builds("".join, st.tuples(signs, markdown | ascii_markdown, signs, markdown)))
+@example("# One\r\n\r\nText\r\n## Two Über\nC# and C++\n")
+@example("# ONE\n\nTWO\n\n## THREE\n\nFour\n")
+@settings(max_examples=300)
+def test_a_section_is_searched_by_its_headings_and_its_own_folded_bytes(text: str) -> None:
+    document = page(text)
+    source = source_bytes(document)
+    found = dict(searched(document).sections)
+    for section in document.sections:
+        own = source[section.content : section.end].decode()
+        if section.level or own.strip():
+            headings = "\n".join((*section.path, ""))
+            assert found[section.ordinal] in {headings.lower() + fold_text(own), fold_text(headings + own)}
+        else:
+            assert section.ordinal not in found
+
+
+@given(st.builds("".join, st.tuples(signs, markdown)))
+def test_a_document_is_searched_by_its_folded_body(text: str) -> None:
+    document = page(text)
+    body = source_bytes(document)[document.body_start :].decode()
+    assert searched(document).body.endswith(f"\n{fold_text(body)}")
+
+
+@pytest.mark.parametrize("start", ["", "\ufeff", "---\ntitle: Größe\n---\n", "\ufeff---\na: 1\n---\n"])
+@pytest.mark.parametrize("tail", ["", "É", "C#", "\u0130"])
+def test_offsets_count_from_the_top_of_the_file(start: str, tail: str) -> None:
+    sections = searched(page(f"{start}Lead IN\n# First\n\nSome TEXT\n\n## Second\n\nMore {tail}\n")).sections
+    folded = {"": "more ", "É": "more é", "C#": "more csharp", "\u0130": "more i"}[tail]
+    expected = [(0, "lead in\n"), (1, "first\n\nsome text\n\n"), (2, f"first\nsecond\n\n{folded}\n")]
+    assert list(sections) == [(ordinal, text) for ordinal, text in expected]
+
+
+def test_a_text_comes_back_from_the_catalogue_as_it_was() -> None:
+    text = searched(page("---\ntags: [a, b]\ndate: 2024-05-01\n---\n# Title\n\n日本 text\n"))
+    assert text_from_json(text_to_json(text)) == text

@@ -1,0 +1,171 @@
+"""Checks that names and prose keep to the glossary's words: old words stay out, and modules are named by nouns.
+
+A name is looked for as an identifier: a class, function, variable, parameter, attribute or module. Words of plain
+English (`kept`, `late`) are no breach as such; the old class or module of that name is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from sources import ROOT, python_files, report
+
+FOLDERS = ("src", "tools", "benchmarks", "tests", "examples")
+
+IDENTIFIERS = {
+    "Asked": "RestRequest or ConceptQuery",
+    "Chooser": "PageFilterIndex",
+    "Customs": "WikiOptions",
+    "Dating": "DateUpdater",
+    "Decided": "LinkDecisionCache",
+    "Dialect": "Toolset",
+    "Followed": "ResourceSource",
+    "Following": "SubscriptionManager",
+    "Gathering": "PageReader",
+    "Halves": "IndexFiles",
+    "Haystack": "SubstringIndex",
+    "Home": "IndexLocation or ProjectStore",
+    "Intake": "Ingest",
+    "Kept": "GenerationCache or VectorStore",
+    "KnownFacts": "StatCache",
+    "Late": "LazyModule",
+    "Likeness": "NameSimilarity",
+    "Lost": "BrokenLinks",
+    "Meant": "FusedRanking",
+    "Moving": "FlushWorker",
+    "Nearness": "SimilarityScores",
+    "Nobody": "NullClient",
+    "Noticed": "InotifyEvents",
+    "Notices": "ChangeFeed or InotifyQueue",
+    "Presence": "PathExistenceCache",
+    "Rebuilt": "RebuildReport",
+    "Reindexing": "ReindexJob",
+    "Remembered": "RecordCache or SearchTextCache",
+    "Repaired": "RecoveryReport",
+    "Shelf": "Segment",
+    "Sight": "Snapshot",
+    "Sights": "SnapshotCache",
+    "Standing": "CollectionState",
+    "Telling": "ChangeNotifier",
+    "Trouble": "Diagnostic",
+    "Unusable": "UnusablePage",
+    "Wanted": "HighlightTerms or NoteFilter",
+    "Whole": "PageText",
+    "Wish": "EngineRequest",
+    "Wishes": "ExpandedQuery",
+    "Wording": "CommitMessage",
+    "Workplace": "Application",
+    "_Taking": "_IngestTransaction",
+    "comings": "membership_version",
+    "customs": "options",
+    "dialect": "toolset",
+    "halves": "files",
+    "pages_stand_last": "label_first",
+    "poke": "wake",
+    "wishes": "expanded",
+    "workplace": "application",
+}
+"""Names that were given up, and what is said instead."""
+
+GERUNDS = frozenset({"binding", "framing", "listing", "ranking", "routing", "scoring", "staging"})
+"""Names of modules in -ing that are nouns of the field: data binding, HTTP's framing, Git's staging area."""
+
+PHRASES = {
+    r"\bWhose parameters\b": "say what the parameter is",
+    r"\bas it is meant when\b": "unescaped if the raw text does not match",
+    r"\bof which was said that\b": "that were already logged",
+    r"\bas it takes as long as\b": "compiled lazily to keep start-up fast",
+    r"\bwhat no revision is\b": "a sentinel",
+    r"\bthe current commit has otherwise\b": "that differ from HEAD",
+    r"\bgives? a lock back\b": "unlocks",
+    r"\bit did not tell of\b": "that were not reported",
+    r"\bthe time that looking may\b": "maximum fraction of time spent sweeping",
+    r"\bwrote a moment ago, too\b": "including unsynced edits by others",
+    r"\bwishes\b": "the expanded query",
+}
+"""Patterns of prose that was given up, and what is said instead; for comments, docstrings and documentation."""
+
+PROSE = ("*.md", "docs/**/*.md", "examples/README.md")
+EXCEPT = frozenset(
+    {
+        "CHANGELOG.md",
+        "docs/glossary.md",
+        "docs/style.md",
+        "tools/check_words.py",
+        "tests/architecture/test_words_check.py",
+    }
+)
+"""What was said in earlier releases, and what names the old words to forbid them."""
+
+
+def main() -> int:
+    """Look through the project at `--root`; 1 and a line for each breach on stderr."""
+    parser = argparse.ArgumentParser(description="Check that names and prose keep to the glossary's words.")
+    parser.add_argument("--root", type=Path, default=ROOT, help="the project to look at")
+    root: Path = parser.parse_args().root
+    return report("words", [*_code(root), *_documents(root)])
+
+
+def _code(root: Path) -> Iterator[str]:
+    for path in python_files(root, FOLDERS):
+        where = path.relative_to(root).as_posix()
+        if where in EXCEPT:
+            continue
+        yield from _module_name(where)
+        text = path.read_text(encoding="utf-8")
+        for line, name in sorted(set(_names(ast.parse(text)))):
+            if name in IDENTIFIERS:
+                yield f"{where}:{line}: {name} is an old word: {IDENTIFIERS[name]}"
+        yield from _phrases(where, text)
+
+
+def _module_name(where: str) -> Iterator[str]:
+    """A breach for each part of a product module's name that ends in -ing and is no noun of the field."""
+    if where.startswith("src/"):
+        for part in Path(where).with_suffix("").parts:
+            last = part.rpartition("_")[2]
+            if last.endswith("ing") and last not in GERUNDS:
+                yield f"{where}: a module is named by a noun that says what is in it, not {part!r}"
+
+
+def _names(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Every identifier with its line."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name):
+                yield node.lineno, name
+            case ast.arg(arg=name) | ast.ClassDef(name=name) | ast.FunctionDef(name=name):
+                yield node.lineno, name
+            case ast.AsyncFunctionDef(name=name):
+                yield node.lineno, name
+            case ast.keyword(arg=str(name)):
+                yield node.lineno, name
+            case ast.alias(name=name, asname=other):
+                yield from ((node.lineno, part) for part in (*name.split("."), other) if part)
+            case ast.ImportFrom(module=str(module)):
+                yield from ((node.lineno, part) for part in module.split("."))
+            case _:
+                pass
+
+
+def _phrases(where: str, text: str) -> Iterator[str]:
+    for number, line in enumerate(text.splitlines(), 1):
+        for pattern, instead in PHRASES.items():
+            if found := re.search(pattern, line):
+                yield f"{where}:{number}: {found.group()!r} is an old word: {instead}"
+
+
+def _documents(root: Path) -> Iterator[str]:
+    for path in sorted({path for pattern in PROSE for path in root.glob(pattern)}):
+        where = path.relative_to(root).as_posix()
+        if where not in EXCEPT:
+            yield from _phrases(where, path.read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
