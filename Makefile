@@ -11,7 +11,7 @@ BIN := .venv/bin
 # Nothing to say when all is well; everything the tool said when it is not.
 quietly = said=$$($(1) 2>&1) || { printf '%s\n' "$$said" >&2; exit 1; }
 
-.PHONY: help setup setup-dev model model-wheel run test check format lint types imports docstrings sizes dups excepts text words tables bench soak eval lock clean
+.PHONY: help setup setup-dev model model-wheel dist run test check format lint types imports docstrings sizes dups excepts text words licences tables bench soak eval lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -36,7 +36,7 @@ run: setup model ## index KB (default: examples/kb), ask three questions over MC
 test: setup-dev model ## the whole suite
 	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(ARGS)
 
-check: lint types imports docstrings sizes dups excepts text words tables ## every static check; each also alone:
+check: lint types imports docstrings sizes dups excepts text words licences tables ## every static check; each also alone:
 	@echo "check: clean"
 
 format: setup-dev ## rewrite the sources in the one format
@@ -70,6 +70,9 @@ text: setup-dev ## no machine paths, registry hosts or unfinished work in tracke
 words: setup-dev ## the field's terms as names and in prose; no word that was given up (docs/glossary.md)
 	@$(BIN)/python tools/check_words.py
 
+licences: setup ## the pinned packages have licences that forbid no use (tools/release/licences.toml)
+	@$(BIN)/python tools/release/licences.py
+
 tables: setup-dev ## the pages of tools, commands, settings and errors say what the code says (tools/list_*.py make them)
 	@$(BIN)/python tools/list_tools.py --check
 	@$(BIN)/python tools/list_commands.py --check
@@ -83,6 +86,9 @@ soak: setup-dev model ## the long runs (kills, mutations, fuzz cases) whole; res
 
 eval: setup-dev model ## quality of search on judged question sets (../shared/eval)
 	@$(BIN)/python -m benchmarks.judged $(ARGS)
+
+dist: setup ## wheel and sdist (the same bytes each time), bill of materials, licences and SHA256SUMS, in dist/
+	@$(BIN)/python tools/release/dist.py
 
 model-wheel: setup model ## a package with the converted model, in dist/
 	@$(BIN)/python tools/model_wheel.py

@@ -1,3 +1,30 @@
 """commonplace: one knowledge server over Markdown files in Git, for AI agents and for people."""
 
 __version__ = "0.1.0"
+
+
+def build() -> str:
+    """The version, and in brackets the commit that the program was built from, where it was built from a checkout."""
+    found = _commit()
+    return f"{__version__} ({found})" if found else __version__
+
+
+def _commit() -> str:
+    """The commit that the installed package names; else that of the checkout that holds the sources; else ""."""
+    from pathlib import Path  # noqa: PLC0415 - only who asks for the version needs it
+
+    here = Path(__file__).parent
+    try:
+        return here.joinpath("commit.txt").read_text(encoding="utf-8").strip()
+    except OSError:
+        root = here.parents[1]
+    if not root.joinpath(".git").exists():
+        return ""
+    import subprocess  # noqa: PLC0415
+
+    command = ["git", "-C", str(root), "rev-parse", "--short=12", "HEAD"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=5)  # noqa: S603
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.strip()

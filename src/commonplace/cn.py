@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from commonplace import __version__
+from commonplace import build
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = sys.argv[1:] if argv is None else argv
     if list(arguments) == ["--version"]:
-        sys.stdout.write(f"cn {__version__}\n")
+        sys.stdout.write(f"cn {build()}\n")
         return 0
     from commonplace.faces.lazy_module import relax_gc
 

@@ -6,7 +6,7 @@ import sys
 from functools import partial
 from importlib import import_module
 
-from commonplace import __version__
+from commonplace import build
 
 TYPE_CHECKING = False  # as type checkers know it; `typing` would cost a shell that completes a third of its time
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if argv is None else argv
     if list(arguments) == ["--version"]:
         # Needs nothing of the product, so that scripts may ask as often as they like.
-        sys.stdout.write(f"commonplace {__version__}\n")
+        sys.stdout.write(f"commonplace {build()}\n")
         return 0
     if list(arguments[:1]) == ["__complete"]:
         from commonplace.completion import write_candidates

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace import __version__
+from commonplace import build
 from commonplace.faces.cli.app import COMMAND_NAMES
 from commonplace.faces.cli.failures import EXIT_CODES
 from shell import COMMAND, TIMEOUT, Shell
@@ -34,7 +34,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
 
 
 def test_the_version_is_told(shell: Shell) -> None:
-    assert shell.ok("--version").text == f"commonplace {__version__}\n"
+    assert shell.ok("--version").text == f"commonplace {build()}\n"
 
 
 def test_the_help_begins_with_examples_and_lists_commands_and_exit_codes(shell: Shell) -> None:

@@ -16,7 +16,7 @@ from typing import cast
 import typer
 from typer.main import get_command
 
-from commonplace import __version__
+from commonplace import build
 from commonplace.domain.errors import ConfigError
 from commonplace.faces.cli.binding import BoundCommand, Command, read_plainly
 from commonplace.faces.cli.failures import EXIT_CODES, FAILED, USAGE, error_json
@@ -156,7 +156,7 @@ def _ended(name: str, function: Callable[..., object]) -> Callable[..., object]:
 
 def _main(*, version: bool = typer.Option(False, "--version", help="Print the version.", is_eager=True)) -> None:
     if version:
-        sys.stdout.write(f"{NAME} {__version__}\n")
+        sys.stdout.write(f"{NAME} {build()}\n")
         raise typer.Exit
 
 

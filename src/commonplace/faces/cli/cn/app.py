@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 from typer.main import get_command
 
-from commonplace import __version__
+from commonplace import build
 from commonplace.domain.errors import KnowledgeError
 from commonplace.faces import clients
 from commonplace.faces.call_log import traced_call
@@ -77,7 +77,7 @@ def _app(parts: CnDependencies) -> typer.Typer:
 def _main(*, version: bool = typer.Option(False, "--version", help="Print the version.", is_eager=True)) -> None:
     logging.basicConfig(level="WARNING", format="%(levelname)s %(name)s: %(message)s")
     if version:
-        sys.stdout.write(f"cn {__version__}\n")
+        sys.stdout.write(f"cn {build()}\n")
         raise typer.Exit
 
 

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from commonplace import __version__
+from commonplace import build
 from commonplace.domain.diagnostics import Diagnostic
 from commonplace.domain.documents import Severity
 from commonplace.domain.errors import KnowledgeError
@@ -52,7 +52,7 @@ def _looked_at(session: Session) -> Iterator[Diagnostic]:
     from commonplace.faces.cli.app import usable_commands
     from commonplace.faces.cli.doctor_checks import external, folders
 
-    yield Diagnostic("program", None, "commonplace", f"{__version__} on Python {platform.python_version()}.")
+    yield Diagnostic("program", None, "commonplace", f"{build()} on Python {platform.python_version()}.")
     yield session.dependencies.git_command()
     yield from folders.settings(session.flags)
     yield from folders.folders(session.settings)

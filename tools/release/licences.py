@@ -1,0 +1,124 @@
+"""Checks the licences of the pinned packages and of the shared libraries that their wheels carry; lists them.
+
+make licences             a line for each package that forbids use or whose licence is unknown; nothing when all is well
+licences.py --list        the table, in Markdown
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, metadata
+from pathlib import Path
+
+from pins import Pin, pinned
+
+_TABLE = Path(__file__).with_name("licences.toml")
+_SITE = Path(sys.prefix, "lib", f"python{sys.version_info[0]}.{sys.version_info[1]}", "site-packages")
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What `licences.toml` holds."""
+
+    allowed: frozenset[str]
+    exceptions: Mapping[str, str]
+    """Licence to the reason why its conditions do not touch this program."""
+    declared: Mapping[str, str]
+    bundled: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A pinned package, or a library in one."""
+
+    name: str
+    version: str
+    licence: str
+    """An SPDX expression; "" where it is unknown."""
+    carrier: str = ""
+    """The package whose wheel carries the library."""
+
+
+def rules(table: Path = _TABLE) -> Rules:
+    """The rules of a file."""
+    held = tomllib.loads(table.read_text(encoding="utf-8"))
+    return Rules(frozenset(held["allowed"]), held["exceptions"], held["declared"], held["bundled"])
+
+
+def parts(pins: Sequence[Pin], known: Rules, site: Path = _SITE) -> list[Part]:
+    """Every pinned package, and every library that the wheels installed on this platform carry, with its licence."""
+    packages = [Part(pin.name, pin.version, known.declared.get(pin.name) or expression(pin.name)) for pin in pins]
+    carriers = {f"{pin.name.replace('-', '_')}.libs" for pin in pins}
+    folders = [folder for folder in sorted(site.glob("*.libs")) if folder.name in carriers]
+    return packages + [part for folder in folders for part in _carried(folder, known)]
+
+
+def expression(name: str) -> str:
+    """The SPDX expression of an installed package's metadata; "" where it has none or is not installed."""
+    try:
+        held = metadata(name)
+    except PackageNotFoundError:
+        return ""
+    return next(iter(held.get_all("License-Expression") or ()), "")
+
+
+def alternatives(licence: str) -> list[list[str]]:
+    """The licences that apply together, for each choice that an expression without brackets leaves."""
+    return [re.split(r" AND ", choice) for choice in re.split(r" OR ", licence)]
+
+
+def breaches(found: Sequence[Part], known: Rules) -> Iterator[str]:
+    """A line for each part whose licence is unknown or not allowed, and for each entry that nothing needs."""
+    for part in found:
+        where = f"{part.name} {part.version}".strip() + (f" in {part.carrier}" if part.carrier else "")
+        if not part.licence:
+            yield f"{where}: no licence is known; read its licence file and enter it in tools/release/licences.toml"
+        elif not any(known.allowed.issuperset(choice) for choice in alternatives(part.licence)):
+            yield f"{where}: {part.licence} is not among the allowed licences of tools/release/licences.toml"
+    names = {part.name for part in found}
+    for name in known.declared:
+        if name not in names:
+            yield f"{name}: declared in tools/release/licences.toml, but not pinned"
+        elif expression(name):
+            yield f"{name}: declared in tools/release/licences.toml, but its metadata says {expression(name)}"
+
+
+def listing(found: Sequence[Part], known: Rules) -> str:
+    """The table, and below it the exceptions that it names."""
+    lines = ["# Licences of the pinned packages", "", "| package | version | licence | part of |", "|---|---|---|---|"]
+    lines += [f"| {part.name} | {part.version} | {part.licence} | {part.carrier} |" for part in found]
+    used = {licence for part in found for choice in alternatives(part.licence) for licence in choice}
+    lines += ["", "## Conditions that do not touch programs that use the package", ""]
+    lines += [f"- {licence}: {reason}" for licence, reason in known.exceptions.items() if licence in used]
+    return "\n".join(lines) + "\n"
+
+
+def _carried(folder: Path, known: Rules) -> Iterator[Part]:
+    for file in sorted(folder.iterdir()):
+        stem = re.split(r"[-.]", file.name)[0].rstrip("0123456789_") or file.name
+        names = [name for name in known.bundled if file.name.startswith(name)]
+        best = max(names, key=len, default="")
+        yield Part(best or stem, "", known.bundled.get(best, ""), folder.name.removesuffix(".libs").replace("_", "-"))
+
+
+def main() -> int:
+    """Check, or print the table; 1 with a line on stderr for each breach."""
+    parser = argparse.ArgumentParser(description="Check the licences of the pinned packages.")
+    parser.add_argument("--list", action="store_true", help="print the table")
+    known = rules()
+    found = parts(pinned(), known)
+    if parser.parse_args().list:
+        sys.stdout.write(listing(found, known))
+    wrong = list(breaches(found, known))
+    for line in wrong:
+        sys.stderr.write(f"licences: {line}\n")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
