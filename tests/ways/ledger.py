@@ -7,10 +7,11 @@ one whose step it is had been shown it, when the step's answer names bytes that 
 from __future__ import annotations
 
 import itertools
+import os
 import re
 import subprocess
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -62,8 +63,7 @@ class Ledger:
 
     def words(self) -> set[str]:
         """The words in the files now."""
-        files = (file for file in self.repo.path.rglob("*.md") if ".git" not in file.parts)
-        return {word for file in files for word in WORD.findall(file.read_text())}
+        return {word for file in self._pages() for word in WORD.findall(file.read_text())}
 
     def lost(self, listed_trash: str = "") -> dict[str, str]:
         """The words that are nowhere, with the step that took each away.
@@ -83,6 +83,12 @@ class Ledger:
         named = self._named(listed_trash) & left.keys() if listed_trash else set[str]()
         self.counts["listed by restore"] += len(named)
         return {word: step for word, step in left.items() if word not in named}
+
+    def _pages(self) -> Iterator[Path]:
+        for folder, below, files in os.walk(self.repo.path):
+            if ".git" in below:
+                below.remove(".git")  # Git packs and prunes there meanwhile
+            yield from (Path(folder, file) for file in files if file.endswith(".md"))
 
     def _named(self, answer: str) -> set[str]:
         """The words in the bytes that an answer names, in the trash or in Git."""
