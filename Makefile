@@ -26,10 +26,10 @@ setup: ## .venv with the pinned packages and the product (quick when it fits)
 setup-dev: setup
 	@$(BIN)/python tools/setup.py --dev
 
-model: setup ## the model for searching by meaning, made once from published weights
+model: setup ## the model for searching by meaning, made once from published weights (80 MB once; 8 s on a fast line)
 	@$(BIN)/commonplace model install >/dev/null || echo "model: search goes by words alone; see above" >&2
 
-run: setup model ## index KB (default: examples/kb), ask three questions over MCP, print the client's entry: make run KB=~/notes
+run: setup ## index KB (default: examples/kb), ask three questions over MCP, print the client's entry: make run KB=~/notes
 	@$(BIN)/python tools/run_demo.py "$(KB)"
 
 # Compiled files are kept, whatever the shell says: hundreds of processes would compile what was edited again and again.

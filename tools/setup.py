@@ -79,8 +79,29 @@ def _make_venv() -> None:
 def _run(command: list[str], reason: str) -> None:
     environment = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "PYTHONHOME"}}
     environment["PIP_REQUIRE_VIRTUALENV"] = "0"
-    if subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode:
+    began = time.monotonic()
+    with subprocess.Popen(command, cwd=ROOT, env=environment) as running:
+        while (code := _ended(running, 1.0 if sys.stderr.isatty() else 10.0)) is None:
+            _show_wait(time.monotonic() - began)
+    if sys.stderr.isatty():
+        sys.stderr.write("\r\x1b[K")
+    if code:
         raise SetupError(f"{reason}.")
+
+
+def _ended(running: subprocess.Popen[bytes], seconds: float) -> int | None:
+    """The exit code; None when the process runs on after so many seconds."""
+    try:
+        return running.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def _show_wait(seconds: float) -> None:
+    """Show that the step runs on: one line that changes on a terminal, else a line each time."""
+    line = f"setup: {seconds:.0f} s ..."
+    sys.stderr.write(f"\r{line}" if sys.stderr.isatty() else f"{line}\n")
+    sys.stderr.flush()
 
 
 def _digest(lock: str) -> str:

