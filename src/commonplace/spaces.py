@@ -128,7 +128,7 @@ def server_of(settings: Settings, space: Space) -> EngineServer | None:
     """The search server that is asked for, None for the embedded engine.
 
     Raises:
-        ConfigError: there is no such engine, or the user's own file is no JSON object.
+        ConfigError: there is no such engine, or the user's own file is not a JSON object.
     """
     from commonplace.index.engines.selection import EngineRequest, server_for
 

@@ -1,7 +1,7 @@
-"""Where a file lies in its collection: parsed once, so that a path that escapes cannot be expressed.
+"""Addresses: relative paths of files, parsed once, so that no address can leave its collection.
 
-Every outside string (a tool argument, a URL, a link target, a file name met in a scan) becomes an `Address` here or
-is refused here; nothing below this module handles raw paths.
+Every path from outside (a tool argument, a URL, a link target, a file name found by a scan) is parsed into an `Address`
+here or rejected. No lower module handles raw paths.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from commonplace.domain.errors import InvalidInputError
 MAX_COMPONENT_BYTES = 255
 MAX_PATH_BYTES = 1024
 MAX_SHOWN_ADDRESS = 80
-"""Characters of a refused path that an error repeats."""
+"""Maximum length in characters of a rejected path in an error message."""
 MARKDOWN_SUFFIXES = (".md", ".markdown")
 SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})
-"""Folders that never hold documents, whatever the collection."""
+"""Folders that never contain documents, in any collection."""
 
 IGNORE_FILES = (".commonplaceignore", ".gitignore")
-"""Files that name what is left out of a folder; the first has the last word."""
+"""Ignore files of a folder. The first takes precedence."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u0085\u2028\u2029]")
 _DRIVE = re.compile(r"^[A-Za-z]:([/\\]|$)")
@@ -30,14 +30,14 @@ _SHORT_GIT = re.compile(r"^git~\d+$")
 _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff]"
 )
-"""What shows nothing and is no format character: fillers, joiners, selectors of variants, the empty Braille cell."""
+"""Invisible characters that are not format characters (Cf): fillers, joiners, variation selectors, empty Braille."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Address:
     """A relative path inside one collection, `/`-separated, with its suffix (`notes/idea.md`).
 
-    Build one with `parse_address` (outside input), never directly from outside input.
+    Build one from outside input with `parse_address`, never directly.
     """
 
     path: str
@@ -62,30 +62,30 @@ class Address:
 
     @property
     def id(self) -> str:
-        """The path without a Markdown suffix: the name of a document whose frontmatter gives no `id`."""
+        """The path without a Markdown suffix: the id of a document without an `id` in its frontmatter."""
         return _without_suffix(self.path)
 
     @property
     def is_document(self) -> bool:
-        """Whether the name says that this is Markdown."""
+        """Whether the file name has a Markdown suffix."""
         return is_markdown(self.path)
 
 
 def is_markdown(path: str) -> bool:
-    """Whether a path ends as those of documents do."""
+    """Whether a path has a Markdown suffix, in any case."""
     return path.endswith(MARKDOWN_SUFFIXES) or path.lower().endswith(MARKDOWN_SUFFIXES)
 
 
 def parse_address(text: str) -> Address:
-    """Turn an outside string into an address, or say why it is none.
+    """Parse a path from outside.
 
-    Refused: empty, absolute, drive letters and UNC, backslashes, control characters and line breaks, empty, `.` and
-    `..` parts, parts that begin with a dot (so every `.git` file) or are Git's short name for it, parts of which
-    nothing is seen, parts that end in a dot or blank, lone surrogates, parts over 255 and paths over 1,024 bytes of
-    UTF-8.
+    Rejected are: the empty path, absolute paths, drive letters and UNC, backslashes, control characters and line
+    breaks; parts that are empty, `.` or `..`, that begin with a dot (`.git` included) or are a Git short name for such
+    a part, that are invisible, or that end in a dot or blank; lone surrogates; parts over 255 bytes and paths over
+    1,024 bytes of UTF-8.
 
     Raises:
-        InvalidInputError: with the rule that the text breaks, and the limit where there is one.
+        InvalidInputError: the path breaks a rule; the message names the rule and its limit, if it has one.
     """
     reason = _refusal(text)
     if reason:
@@ -98,9 +98,9 @@ def parse_address(text: str) -> Address:
 
 
 def parse_document_address(text: str) -> Address:
-    """Like `parse_address`, for a document: a leading `/` is forgiven and `.md` is added when it is missing.
+    """Parse the path of a document. A leading `/` is ignored and a missing `.md` is added.
 
-    So a name may end in a dot: `Acme Inc.` is the file `Acme Inc..md`, which does not.
+    The name without its suffix may end in a dot: `Acme Inc.` is the file `Acme Inc..md`.
     """
     stripped = text[1:] if text.startswith("/") and not text.startswith("//") else text
     name = stripped.rpartition("/")[2]
@@ -111,8 +111,8 @@ def parse_document_address(text: str) -> Address:
 
 
 def fold(text: str) -> str:
-    """The form in which names are compared when case, accents' encoding and width must not matter."""
-    # Of plain ASCII the same, for a quarter of the cost.
+    """The form in which names are compared regardless of case, width and Unicode normalization."""
+    # For ASCII, `lower` gives the same result at a quarter of the cost.
     return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
 
 
@@ -126,7 +126,7 @@ def _without_suffix(path: str) -> str:
 
 def _refusal(text: str) -> str:
     if not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
-        return "it holds a lone surrogate, which is no text"
+        return "it contains a lone surrogate, which is not valid text"
     for broken, reason in _PATH_RULES:
         if broken(text):
             return reason
@@ -139,7 +139,7 @@ def _part_refusal(part: str) -> str:
 
 
 def visible_form(part: str) -> str:
-    """A name as far as it is seen: compatibility forms unified, without what shows nothing and blanks at its ends."""
+    """The visible part of a name: NFKC, without invisible characters and without blanks at either end."""
     if part.isascii():
         return part.strip()
     plain = unicodedata.normalize("NFKC", part)
@@ -147,7 +147,7 @@ def visible_form(part: str) -> str:
 
 
 def _is_hidden_in_disguise(part: str) -> bool:
-    """HFS+ ignores some code points, NTFS has short names: both are other spellings of `.git`."""
+    """Whether a part is another spelling of a hidden name. HFS+ ignores some code points; NTFS has short names."""
     if part.isascii():
         return bool(_SHORT_GIT.match(part.casefold()))
     visible = visible_form(part)
@@ -157,8 +157,8 @@ def _is_hidden_in_disguise(part: str) -> bool:
 
 _PATH_RULES: tuple[tuple[Callable[[str], object], str], ...] = (
     (lambda text: not text, "it is empty"),
-    (_CONTROL.search, "it holds a control character or line break"),
-    (lambda text: "\\" in text, "it holds a backslash; parts are separated by '/'"),
+    (_CONTROL.search, "it contains a control character or line break"),
+    (lambda text: "\\" in text, "it contains a backslash; parts are separated by '/'"),
     (lambda text: text.startswith("/") or _DRIVE.match(text), "it is absolute"),
     (lambda text: len(text.encode()) > MAX_PATH_BYTES, f"it is longer than {MAX_PATH_BYTES:,} bytes"),
 )
@@ -167,7 +167,7 @@ _PART_RULES: tuple[tuple[Callable[[str], object], str], ...] = (
     (lambda part: part in {".", ".."}, "'.' and '..' are not allowed"),
     (lambda part: part.startswith("."), "a part begins with a dot; hidden files are not served"),
     (lambda part: part[-1] in ". " or part[0] == " ", "a part ends in a dot or begins or ends with a blank"),
-    (lambda part: not visible_form(part).rstrip(". "), "nothing of a part is seen"),
+    (lambda part: not visible_form(part).rstrip(". "), "a part has no visible character"),
     (_is_hidden_in_disguise, "a part is another spelling of a hidden or Git name"),
     (lambda part: len(part.encode()) > MAX_COMPONENT_BYTES, f"a part is longer than {MAX_COMPONENT_BYTES} bytes"),
 )

@@ -1,4 +1,4 @@
-"""How a write is described and what it leaves behind."""
+"""Values that describe a write and its result."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 from commonplace.domain.addresses import Address
 
 Revision = str
-"""A document's state: the Git blob id of its bytes, 40 hex digits. Known without Git, equal wherever bytes are."""
+"""The state of a document: the Git blob id of its bytes, 40 hex digits. The same with and without Git."""
 
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who a commit names."""
+    """The author of a commit."""
 
     name: str
     email: str
     commits: bool = False
-    """Whether the committer is this one as well, whatever Git's configuration says."""
+    """Whether the author is also the committer, regardless of Git's configuration."""
 
 
 ClientCredit: TypeAlias = Literal["none", "co-author", "author"]
-"""How commits name the program that asked for them: not at all, in a `Co-authored-by` line, or as their author."""
+"""How a commit credits the client program: not at all, in a `Co-authored-by` line, or as author."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +33,18 @@ class ClientProgram:
     """The program through which a caller writes."""
 
     name: str
-    """As it calls itself; nobody has checked that."""
+    """The name that the program gives itself. Not verified."""
     credit: ClientCredit = "none"
 
 
 CURRENT_CLIENT: ContextVar[ClientProgram | None] = ContextVar("client", default=None)
-"""Through which program the current thread's caller writes, where a face knows it."""
+"""The client program of the current thread's caller; None if the face does not know it."""
 
 
 class FileStat(NamedTuple):
-    """What the file system says about a file without reading it; two equal values mean an unchanged file.
+    """The file metadata that `stat` returns. Two equal values mean an unchanged file.
 
-    A named tuple, as every scan makes and compares one for each file.
+    A named tuple, because every scan creates and compares one per file.
     """
 
     size: int
@@ -65,27 +65,27 @@ class Commit:
     """Unix seconds of the author's date."""
     message: str
     addresses: tuple[Address, ...] = ()
-    """The documents it touched, as they are named in it; filled where the caller asked for them."""
+    """The documents that the commit touched, by their names in it; empty unless the caller asked for them."""
 
 
 Loss: TypeAlias = Literal["deleted", "replaced"]
-"""How a write takes a file's bytes away."""
+"""How a write removes a file's bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetainedCopy:
-    """Where the bytes are that a write deleted or replaced."""
+    """Location of the bytes that a write deleted or replaced."""
 
     address: Address
-    """Of the file."""
+    """Address of the file."""
     revision: Revision
-    """Of the bytes."""
+    """Revision of the bytes."""
     place: Literal["commit", "trash", "object"]
-    """A commit; the trash; or, where the trash could not be written, only a Git object that no commit names."""
+    """A commit, the trash, or (if the trash was not writable) a Git object that no commit references."""
     commit: str = ""
-    """The commit that holds them, where one does."""
+    """The commit that contains the bytes; "" for another place."""
     until: int = 0
-    """Unix seconds until which the trash keeps them; 0 for another place."""
+    """Unix seconds at which the trash deletes the bytes; 0 for another place."""
 
 
 _KEPT: ContextVar[list[RetainedCopy] | None] = ContextVar("kept", default=None)
@@ -93,7 +93,7 @@ _KEPT: ContextVar[list[RetainedCopy] | None] = ContextVar("kept", default=None)
 
 @contextmanager
 def recording_retained() -> Generator[list[RetainedCopy]]:
-    """What the writes of the block keep, so that an answer can name it; of this thread's call alone."""
+    """Collect the copies that the writes of the block retain. Only writes of this call's context are collected."""
     kept: list[RetainedCopy] = []
     token = _KEPT.set(kept)
     try:
@@ -103,7 +103,7 @@ def recording_retained() -> Generator[list[RetainedCopy]]:
 
 
 def record_retained(kept: Iterable[RetainedCopy]) -> None:
-    """Tell the current call, if it wants to know, what a write that stands has kept."""
+    """Add the copies that a completed write retained to the list of `recording_retained`, if one is active."""
     noted = _KEPT.get()
     if noted is not None:
         noted.extend(kept)
@@ -111,52 +111,52 @@ def record_retained(kept: Iterable[RetainedCopy]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class TrashItem:
-    """What the trash holds of one file: its bytes at the time of the write that took them away."""
+    """One file in the trash, with the bytes that it had before the write that removed them."""
 
     address: Address
-    """Where the file was."""
+    """Address of the file before the write."""
     revision: Revision
-    """Of the bytes; by it callers name the item."""
+    """Revision of the bytes; callers name the item by it."""
     size: int
     """Bytes."""
     when: float
-    """Unix seconds of that write."""
+    """Unix seconds of the write."""
     until: int
-    """Unix seconds at which it goes."""
+    """Unix seconds at which the item expires."""
     loss: Loss
     name: str
-    """The item's own name in the trash."""
+    """Name of the item in the trash folder."""
 
 
 class Trash(Protocol):
-    """What was deleted or replaced in one folder while no commit held it; nothing is kept for longer than 30 days."""
+    """Deleted and replaced bytes of one folder that no commit contains. Items expire after 30 days."""
 
     def items(self) -> list[TrashItem]:
-        """What is there, newest first, then by address."""
+        """All items, newest first, then by address."""
         ...
 
     def content(self, item: TrashItem) -> bytes:
         """The bytes of an item.
 
         Raises:
-            NotFoundError: it is gone.
-            StorageError: it cannot be read, or its bytes are not those that were kept.
+            NotFoundError: the item has expired or was removed.
+            StorageError: the item cannot be read, or its bytes do not match its revision.
         """
         ...
 
     def discard(self, item: TrashItem) -> None:
-        """Remove an item, which may be gone already."""
+        """Remove an item. Does nothing if the item does not exist."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What an acknowledged write did. All of it is durable when the caller has this."""
+    """The result of an acknowledged write. All of it is durable when the caller receives the receipt."""
 
     commit: str
-    """The commit's id, or "" when nothing was committed (no Git, manual commits, no change)."""
+    """The commit's id, or "" if nothing was committed (no Git, manual commits, no change)."""
     revisions: dict[Address, Revision] = field(default_factory=dict[Address, Revision])
-    """The new revision of every written document; removed ones are absent."""
+    """The new revision of every written document. Removed documents are absent."""
     removed: tuple[Address, ...] = ()
     retained: dict[Address, RetainedCopy] = field(default_factory=dict[Address, RetainedCopy])
-    """Where the old bytes are of what was deleted, or replaced with `keep`."""
+    """Location of the old bytes of every file that was deleted, or replaced with `keep`."""

@@ -1,4 +1,4 @@
-"""What `doctor` says of an installation and its folders: what it looked at, and what is wrong with it."""
+"""The results of `doctor`: what was checked, and what is wrong."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from commonplace.domain.documents import Severity
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One thing that a check found, in order or not."""
+    """One result of a check, in order or not."""
 
     check: str
     """A stable name: `git`, `fsync`, `lock`, `disk`, `index`, `setting`, `port`, `client`, ..."""
     severity: Severity | None
-    """None for what is in order."""
+    """None if the result is in order."""
     subject: str
-    """What it is about: a collection's, a plugin's or a client's name, or a part of the machine."""
+    """The thing that was checked: the name of a collection, plugin or client, or a part of the machine."""
     message: str
     hint: str = ""
-    """What to do about it."""
+    """What to do about the problem."""
     command: str = ""
-    """The command that mends it, ready to be typed; "" where there is none."""
+    """The command that solves the problem, ready to run; "" if there is none."""
 
     @property
     def is_problem(self) -> bool:
-        """Whether it is a finding: something that should be mended."""
+        """Whether the result is an error or a warning."""
         return self.severity in {Severity.ERROR, Severity.WARNING}

@@ -1,4 +1,4 @@
-"""From bytes to a `Document`: the one place where a file's text gets its meaning. Reading never raises."""
+"""Parses a file's bytes into a `Document`. Reading never raises."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from commonplace.domain.revisions import is_pointer
 
 _MARKERS = re.compile(r"^\s*#{1,6}\s+")
 _BLANK_OR_X = bytes(ord(" " if chr(code).isspace() else "x") for code in range(256))
-"""For each byte, whether it is a blank."""
+"""Translation table of bytes: white space to a blank, everything else to `x`."""
 _MARKED = re.compile(rb"(?m)(?:(?<=[ \t])|^)(\^[A-Za-z0-9-]+)[ \t]*\r?$")
 _ITEM = re.compile(rb"[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]")
 _BLANK = re.compile(rb"(?m)^[ \t]*\r?\n")
 _MAX_NEAREST = 3
 _MAX_COMPARED = 500
-"""Headings, and characters of one, that are compared to find the nearest."""
+"""Maximum number of headings, and of characters of one, that are compared to find the nearest."""
 
 
 def read_document(address: Address, raw: bytes) -> Document:
-    """Read a file's bytes; whatever is wrong with them becomes a finding, never an exception."""
+    """Parse the bytes of a file. Everything wrong with them becomes a finding, never an exception."""
     bom = len(codecs.BOM_UTF8) if raw.startswith(codecs.BOM_UTF8) else 0
     source, findings = raw, ()
     try:
@@ -63,7 +63,7 @@ def read_document(address: Address, raw: bytes) -> Document:
 
 
 def _pointer(raw: bytes) -> Sequence[Finding]:
-    """A finding for a file of Git LFS that was not fetched: what lies here only says where its text is."""
+    """A finding for a Git LFS pointer: the file's real content was not fetched."""
     if not is_pointer(raw):
         return ()
     message = "The file is a pointer of Git LFS; its text is not here. Run git lfs pull."
@@ -71,17 +71,17 @@ def _pointer(raw: bytes) -> Sequence[Finding]:
 
 
 def find_section(document: Document, path: Sequence[str]) -> Section:
-    """The section that a reader means by a heading, some of the headings above it and it, or an anchor.
+    """Find the section that a caller names by a heading, a path of headings or an anchor.
 
     Args:
-        document: Where to look.
-        path: Headings from the outermost to the section's own; those between may be left out. Markers (`## `) are
-            ignored, case and width matter only to tell two headings apart. A single `#anchor` is an anchor. Nothing
-            at all means the text before the first heading.
+        document: The document to search.
+        path: Headings from the outermost to the section's own; those between may be omitted. Markers (`## `) are
+            ignored. Case and width matter only between several matches. A single `#anchor` is an anchor. An empty path
+            means the text before the first heading.
 
     Raises:
         NotFoundError: kind "section"; context holds `nearest`.
-        InvalidInputError: kind "section": several sections fit; context holds their anchors as `nearest`.
+        InvalidInputError: kind "section": several sections match; context holds their anchors as `nearest`.
     """
     wanted = [" ".join(_MARKERS.sub("", part).split()) for part in path if part.strip()]
     if not wanted:
@@ -107,14 +107,14 @@ def find_section(document: Document, path: Sequence[str]) -> Section:
 
 
 def find_fragment(document: Document, fragment: str) -> tuple[int, int, Section | None]:
-    """What the part of a link behind `#` means: where it begins and ends, and the section where it is one.
+    """Resolve a link's fragment: start, end, and the section; None for a block.
 
     Args:
-        document: Where to look.
+        document: The document to search.
         fragment: `Heading`, `Heading#Sub`, an anchor, or `^block`.
 
     Raises:
-        NotFoundError, InvalidInputError: as for `find_section`; kind "block" where no block is marked so.
+        NotFoundError, InvalidInputError: as for `find_section`; kind "block" if there is no such block.
     """
     if not fragment.startswith("^"):
         section = find_section(document, fragment.split("#"))
@@ -135,15 +135,15 @@ def find_fragment(document: Document, fragment: str) -> tuple[int, int, Section 
 
 
 def _is_text(document: Document, at: int) -> bool:
-    """Whether a place is no part of a heading line: what stands there marks the section."""
+    """Whether an offset lies outside of heading lines. A block id in a heading line marks the section."""
     return not any(section.start <= at < section.content for section in document.sections[1:])
 
 
 def _block(raw: bytes, first: int, at: int) -> tuple[int, int]:
-    """The lines of the block that a mark stands in or below: a list item alone, else all between blank lines."""
+    """The lines of the block that a block id marks: a list item alone, else all lines between blank lines."""
     line = raw.rfind(b"\n", first, at) + 1 or first
     end = raw.find(b"\n", at) + 1 or len(raw)
-    if not raw[line:at].strip():  # on a line of its own: it marks the block above
+    if not raw[line:at].strip():  # the block id is on its own line and marks the block above
         line = max(first, len(raw[first:line].rstrip()) + first)
         line = raw.rfind(b"\n", first, line) + 1 or first
     elif _ITEM.match(raw, line):
@@ -168,7 +168,7 @@ def _by_anchor(sections: Sequence[Section], name: str) -> list[Section]:
 def _fitting(
     sections: Sequence[Section], wanted: Sequence[str], whole: str, form: Callable[[str], str]
 ) -> list[Section]:
-    """The sections that fit best: by their whole path, by its end, by some of it in order."""
+    """The best-matching sections: by the whole path, else by its end, else by some of its headings in order."""
     parts, name = [form(part) for part in wanted], form(whole)
     ends = [(s, [form(heading) for heading in s.path]) for s in sections if form(s.heading) in {parts[-1], name}]
     return (
@@ -183,7 +183,7 @@ def _as_written(text: str) -> str:
 
 
 def _is_within(parts: Sequence[str], path: Sequence[str]) -> bool:
-    """Whether the parts occur in the path in their order, with others between."""
+    """Whether the parts occur in the path in this order, possibly with others between."""
     rest = iter(path)
     return all(part in rest for part in parts)
 
@@ -218,7 +218,7 @@ def _links(source: bytes, base: int, body: str, events: Sequence[LinkEvent]) -> 
 
 
 class _Definitions:
-    """The link reference definitions of a body, looked for when they are first asked for."""
+    """The link reference definitions of a body. Parsed on the first call."""
 
     __slots__ = ("_body", "_spans")
 
@@ -233,7 +233,7 @@ class _Definitions:
 
 
 def _words(source: bytes, text: str) -> int:
-    """How many words a text has; counting those of plain ASCII without making them takes a third of the time."""
+    """Number of words of a text. For ASCII, the words are counted without splitting, in a third of the time."""
     return (b" " + source.translate(_BLANK_OR_X)).count(b" x") if source.isascii() else len(text.split())
 
 

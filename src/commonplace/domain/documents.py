@@ -1,9 +1,8 @@
-"""What a document is once it has been read: the bytes, and where in them everything stands.
+"""A parsed document: its bytes, and the offsets of its parts.
 
-All offsets are byte offsets into `Document.raw`, so that an edit can name the bytes that it changes and no others.
-The values are made by `domain.document_reader` (structure), `domain.frontmatter` (YAML) and `domain.links`. Those of
-which a document has many are named tuples: they cost a third of a frozen dataclass to make, and an index makes
-millions.
+All offsets are byte offsets into `Document.raw`, so that an edit can name the bytes that it changes. The values are
+created by `domain.document_reader` (structure), `domain.frontmatter` (YAML) and `domain.links`. Values of which a
+document has many are named tuples: they cost a third of a frozen dataclass to create, and an index creates millions.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ class Span(NamedTuple):
 
 
 class Severity(StrEnum):
-    """How much a finding matters."""
+    """Severity of a finding."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -34,10 +33,10 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that is wrong with a document, found while reading it; never an exception.
+    """A problem of a document, found while reading it. Never an exception.
 
-    `rule` is a stable name (`bad_yaml`, `not_utf8`, `broken_link`, ...), `field` the frontmatter key it is about or
-    "", `line` 1-based or 0 when the finding is about the whole file.
+    `rule` is a stable name (`bad_yaml`, `not_utf8`, `broken_link`, ...). `field` is the frontmatter key concerned, or
+    "". `line` is 1-based, or 0 if the finding concerns the whole file.
     """
 
     rule: str
@@ -50,8 +49,8 @@ class Finding:
 class Section(NamedTuple):
     """A heading and the text under it, or (level 0, ordinal 0) the text before the first heading.
 
-    Every document has at least the section of level 0, which may be empty. Sections are in document order and their
-    own spans `[start, end)` tile the body.
+    Every document has at least the section of level 0, which may be empty. Sections are in document order. Their spans
+    `[start, end)` cover the body without gaps or overlaps.
     """
 
     ordinal: int
@@ -64,21 +63,21 @@ class Section(NamedTuple):
     anchor: str
     """The slug that links use, unique in the document (`usage`, `usage-1`); "" at level 0."""
     attributes: str
-    """What stands between the braces of `## Heading {...}`, "" when there are none."""
+    """The text between the braces of `## Heading {...}`; "" without braces."""
     start: int
-    """Where the heading line begins (level 0: where the body begins)."""
+    """Start of the heading line (level 0: start of the body)."""
     content: int
-    """Where the text after the heading line (both lines of a setext heading) begins."""
+    """Start of the text after the heading line (after both lines of a setext heading)."""
     end: int
-    """Where the next heading of any level begins, or the document ends."""
+    """Start of the next heading of any level, or the end of the document."""
     tree_end: int
-    """Where the next heading of this or a higher rank begins, or the document ends."""
+    """Start of the next heading of this or a higher rank, or the end of the document."""
     atx: bool
-    """Whether the heading is written with `#`."""
+    """Whether the heading is an ATX heading (written with `#`)."""
 
 
 class LinkKind(StrEnum):
-    """How a link is written."""
+    """The syntax of a link."""
 
     WIKI = "wiki"
     EMBED = "embed"
@@ -88,7 +87,7 @@ class LinkKind(StrEnum):
 
 
 class Link(NamedTuple):
-    """A reference from a document to another document or file of a collection. External URLs are no links here."""
+    """A reference from a document to another document or file of a collection. External URLs are not included."""
 
     kind: LinkKind
     target: str
@@ -106,9 +105,9 @@ class Link(NamedTuple):
     note: str = ""
     """The note of a frontmatter link, or ""."""
     span: Span = Span(0, 0)
-    """The whole link in the document; `Span(0, 0)` for a frontmatter link."""
+    """Span of the whole link in the document; `Span(0, 0)` for a frontmatter link."""
     target_span: Span = Span(0, 0)
-    """The bytes of the path part alone (no fragment, alias, collection): what a rename rewrites."""
+    """Span of the path part alone (no fragment, alias, collection): the bytes that a rename rewrites."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,37 +115,37 @@ class Frontmatter:
     """The YAML block at the top of a document."""
 
     values: Mapping[str, Json]
-    """Every readable key in order, dates as ISO strings; empty when there is no block or it is unreadable."""
+    """Every readable key in order, dates as ISO strings; empty if there is no block or the block is unreadable."""
     span: Span
-    """The block with both fences and the last line's end; `Span(n, n)` behind the BOM when there is none."""
+    """Span of the block with both fences and the last line end; `Span(n, n)` after the BOM if there is no block."""
     present: bool
     findings: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One Markdown file as read: its bytes and what they mean."""
+    """One parsed Markdown file: its bytes and its structure."""
 
     address: Address
     raw: bytes
     text: str
-    """`raw` decoded, BOM removed; undecodable bytes became U+FFFD (then `decodable` is false)."""
+    """`raw` decoded, without BOM. Undecodable bytes are U+FFFD, and `decodable` is false."""
     decodable: bool
-    """False when the bytes are no UTF-8: offsets are then those of `text` encoded again, and edits are refused."""
+    """False if the bytes are not UTF-8: offsets then refer to `text` encoded again, and edits are rejected."""
     newline: str
-    """The document's own line end: the commoner of `\\n` and `\\r\\n`, `\\n` for a file without any."""
+    r"""The document's prevailing line end: the more frequent of `\n` and `\r\n`; `\n` without any."""
     frontmatter: Frontmatter
     sections: tuple[Section, ...]
     links: tuple[Link, ...]
     tags: tuple[str, ...]
-    """Frontmatter tags and `#tags` of the body, without `#`, in order, without repeats."""
+    """Frontmatter tags and `#tags` of the body, without `#`, in order, without duplicates."""
     findings: tuple[Finding, ...]
     title: str
     """Frontmatter `title`, else the first heading of level 1, else the file's stem."""
     words: int
-    """White-space-separated runs of the body."""
+    """Number of white-space-separated words of the body."""
 
     @property
     def body_start(self) -> int:
-        """Byte offset at which the text after the frontmatter begins."""
+        """Byte offset of the text after the frontmatter."""
         return self.frontmatter.span.end

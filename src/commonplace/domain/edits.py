@@ -1,7 +1,7 @@
-"""Edits as pure functions from a document to its new bytes, which change only what they name.
+"""Edits as pure functions from a document to its new bytes. All other bytes stay unchanged.
 
-Text that is put in takes on the document's own line ends. Blank lines round a replaced text stay as they are, so that
-changing one word in a section that was read changes one line of the file.
+Inserted text takes on the document's line ends. Blank lines around a replaced text stay, so that changing one word in a
+section changes one line of the file.
 """
 
 from __future__ import annotations
@@ -27,15 +27,14 @@ def replace_section(
     """Replace the text of a section.
 
     Args:
-        document: Where the section is.
-        section: One of the document's.
-        text: The new text; when it repeats the heading that is kept, the repetition is left out.
-        keep_heading: Whether the heading line stays; without it, `text` replaces it too.
-        subsections: Whether the sections below this one are replaced with it. They never are for the text before the
-            first heading.
+        document: The document that contains the section.
+        section: A section of the document.
+        text: The new text. If it repeats a heading that is kept, the repetition is dropped.
+        keep_heading: Whether the heading line stays. If false, `text` replaces it too.
+        subsections: Whether the subsections are replaced too. They never are for the text before the first heading.
 
     Raises:
-        InvalidInputError: the document is not UTF-8, or the text no Unicode.
+        InvalidInputError: the document is not UTF-8, or the text is not valid Unicode.
     """
     _require_text(document)
     start = section.content if keep_heading else section.start
@@ -46,10 +45,10 @@ def replace_section(
 
 
 def replace_text(document: Document, text: str) -> bytes:
-    """Replace the whole text, frontmatter included; a byte order mark and the kind of line ends stay.
+    """Replace the whole text, frontmatter included. The byte order mark and the line ends stay.
 
     Raises:
-        InvalidInputError: the document is not UTF-8, or the text no Unicode.
+        InvalidInputError: the document is not UTF-8, or the text is not valid Unicode.
     """
     _require_text(document)
     start = _text_start(document)
@@ -59,17 +58,17 @@ def replace_text(document: Document, text: str) -> bytes:
 
 
 def replace_body(document: Document, text: str) -> bytes:
-    """Replace everything below the frontmatter.
+    """Replace everything after the frontmatter.
 
     Raises:
-        InvalidInputError: the document is not UTF-8, or the text no Unicode.
+        InvalidInputError: the document is not UTF-8, or the text is not valid Unicode.
     """
     _require_text(document)
     return _replaced(document, document.body_start, len(document.raw), text)
 
 
 def remove_section(document: Document, section: Section) -> bytes:
-    """Remove a section with its heading and everything below it; of level 0, the text before the first heading.
+    """Remove a section with its heading and subsections. For level 0, remove the text before the first heading.
 
     Raises:
         InvalidInputError: the document is not UTF-8.
@@ -82,17 +81,18 @@ def remove_section(document: Document, section: Section) -> bytes:
 def insert_section(
     document: Document, heading: str, text: str, *, level: int = 2, after: Section | None = None
 ) -> bytes:
-    """Add a section, with blank lines round it where there are none.
+    """Add a section. Missing blank lines around it are added.
 
     Args:
-        document: Where to add it.
+        document: The document to change.
         heading: One line, without markers.
-        text: What stands under the heading.
+        text: The text under the heading.
         level: 1 to 6.
-        after: The section behind whose last subsection it goes; None for the document's end.
+        after: The section after whose last subsection the new one is inserted; None for the document's end.
 
     Raises:
-        InvalidInputError: the heading is empty or has a line break, the level is not 1 to 6, or as for any edit.
+        InvalidInputError: the heading is empty or has a line break, the level is not 1 to 6, the document is not UTF-8,
+            or the text is not valid Unicode.
     """
     title = heading.strip()
     if not title or len(title.splitlines()) != 1:
@@ -106,10 +106,10 @@ def insert_section(
 
 
 def append(document: Document, text: str) -> bytes:
-    """Add text at the end, as a paragraph of its own; a document without a last line end still has none.
+    """Append text as a separate paragraph. A document without a final line end still has none.
 
     Raises:
-        InvalidInputError: the document is not UTF-8, or the text empty or no Unicode.
+        InvalidInputError: the document is not UTF-8, or the text is empty or not valid Unicode.
     """
     content = _trimmed(text)
     if not content:
@@ -118,7 +118,7 @@ def append(document: Document, text: str) -> bytes:
 
 
 def replace_once(document: Document, old: str, new: str) -> bytes:
-    """Replace the one occurrence of a text, frontmatter included; line ends of either kind match each other.
+    """Replace the only occurrence of a text, frontmatter included. Both kinds of line end match each other.
 
     Raises:
         InvalidInputError: the text is absent, occurs more than once, is empty, or equals its replacement.
@@ -156,18 +156,18 @@ def rewrite_links(
     moved_to: Address | None = None,
     leads: Callable[[str, LinkKind], Address | None] | None = None,
 ) -> bytes:
-    """Make links lead where they must after a move, each in its writer's style; only their paths change.
+    """Rewrite links after a move, each in its author's style. Only their paths change.
 
-    Links that name a document by its id, title or alias stay as they are.
+    Links that name a document by its id, title or alias stay unchanged.
 
     Args:
-        document: As it was read, under its address of then.
-        targets: Where links must lead, by their position in `document.links`.
-        old: Where all of these links led before, or some by their position; the others lead where they did, or to the
-            document itself.
-        moved_to: The document's own new address, None when it stays.
-        leads: Where a path in a link of a kind leads from this document after the move; a style that would lead
-            elsewhere is given up. None when every style leads right. Not asked where a link leads to no document.
+        document: The document as read under its old address.
+        targets: The new targets of links, by position in `document.links`.
+        old: The old target of all these links, or of some by position. The others had the new target, or the document
+            itself, as target before.
+        moved_to: The document's own new address; None if it does not move.
+        leads: Resolves a path in a link of a kind from this document after the move. A style that would resolve to
+            another document is not used. None if every style is right. Not called for targets that are not documents.
 
     Raises:
         InvalidInputError: the document is not UTF-8, or the new path cannot be written in a wikilink.
@@ -201,12 +201,12 @@ def _with_changes(raw: bytes, changes: Mapping[tuple[int, int], bytes]) -> bytes
 
 
 def _text_start(document: Document) -> int:
-    """Where the text begins: behind a byte order mark."""
+    """Start of the text, after the byte order mark if there is one."""
     return len(codecs.BOM_UTF8) if document.raw.startswith(codecs.BOM_UTF8) else 0
 
 
 def _replaced(document: Document, start: int, end: int, text: str) -> bytes:
-    """The document with new text in a range; the blank lines at the range's ends stay."""
+    """The document with new text in a range. Blank lines at the ends of the range stay."""
     raw = document.raw
     old = raw[start:end]
     content = _trimmed(text)
@@ -219,7 +219,7 @@ def _replaced(document: Document, start: int, end: int, text: str) -> bytes:
 
 
 def _core(text: bytes) -> tuple[int, int]:
-    """Where the lines between the blank lines at a text's ends begin and end, their last line end not included."""
+    """Start and end of a text without the blank lines at its ends and without its last line end."""
     first = len(text) - len(text.lstrip(_BLANK))
     if first == len(text):
         return 0, 0
@@ -229,7 +229,7 @@ def _core(text: bytes) -> tuple[int, int]:
 
 
 def _filled(document: Document, start: int, end: int, content: bytes) -> bytes:
-    """The document with text in a range that was blank: set off by a blank line from a heading on either side."""
+    """The document with text in a formerly blank range, separated by blank lines from the headings around it."""
     raw, newline = document.raw, document.newline.encode()
     before = raw[:start] if not start or raw[start - 1 : start] in b"\r\n" else raw[:start] + newline
     lead = newline if start > document.body_start else b""
@@ -238,7 +238,7 @@ def _filled(document: Document, start: int, end: int, content: bytes) -> bytes:
 
 
 def _inserted(document: Document, at: int, text: str) -> bytes:
-    """The document with a block of text at the beginning of a line or the end, blank lines round it."""
+    """The document with a block of text inserted at a line start or at the end, with blank lines around it."""
     _require_text(document)
     raw, newline = document.raw, document.newline.encode()
     before, after = raw[:at], raw[at:]
@@ -256,30 +256,30 @@ def _inserted(document: Document, at: int, text: str) -> bytes:
 
 
 def _last_line_end(document: Document) -> bytes:
-    """What a text at the document's end ends with: a line end, unless the document does without."""
+    """The line end for text at the document's end: "" if the document does not end with one."""
     return document.newline.encode() if not document.raw or document.raw.endswith(b"\n") else b""
 
 
 def _without_heading(line: str, text: str) -> str:
-    """The text without a beginning that repeats the heading's own line or lines."""
+    """The text without its first lines if they repeat the heading."""
     heading, lines = with_unix_line_ends(line).strip(), with_unix_line_ends(text).lstrip("\n")
     return lines.removeprefix(heading) if f"{lines}\n".startswith(f"{heading}\n") else text
 
 
 def _trimmed(text: str) -> str:
-    """The text without blank lines at its ends, with Unix line ends; its first line stays indented."""
+    """The text without blank lines at its ends, with Unix line ends. The first line keeps its indentation."""
     lines = utf8(with_unix_line_ends(text))
     first, last = _core(lines)
     return lines[first:last].decode()
 
 
 def _adapted(document: Document, text: str, replaced: bytes = b"") -> bytes:
-    """Text with Unix line ends as it stands in the document, in place of `replaced`."""
+    """Text with Unix line ends converted to the document's line ends, in place of `replaced`."""
     return with_line_ends(text, document.newline, replaced if is_mixed(document.raw) else b"")
 
 
 def _offset_with_returns(raw: bytes, offset: int) -> int:
-    """The offset of what stands at `offset` when a line end of two bytes counts as one."""
+    """Convert an offset in text with Unix line ends to an offset in `raw`."""
     for found in re.finditer(rb"\r\n", raw):
         if found.start() >= offset:
             break

@@ -1,4 +1,4 @@
-"""Everything that can go wrong, named once: the codes of the product and the exceptions that carry them."""
+"""Error codes of the product, and the exceptions that carry them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import ClassVar
 
 ALREADY_WRITTEN = "It holds exactly these bytes, so nothing is left to do: an earlier call wrote it."
 ALREADY_EDITED = "It holds the new text and no more the old one: an earlier call may have made this edit."
-"""How the hint of an error begins when a writer meets its own text, as after a write that was sent twice."""
+"""Beginnings of an error's hint if a write finds its own text already there, as after a repeated request."""
 
 
 class Code(StrEnum):
-    """Stable public names of failures; `faces.errors.ERROR_MAPPINGS` has exactly one row for each."""
+    """Stable public names of failures. `faces.errors.ERROR_MAPPINGS` has exactly one row for each."""
 
     NOT_FOUND = "not_found"
     ALREADY_EXISTS = "already_exists"
@@ -35,11 +35,11 @@ class KnowledgeError(Exception):
     """Base of every error that a caller may see.
 
     Args:
-        message: One sentence for a person: what was wrong, naming the argument and what is valid. Never content,
-            a credential or an absolute path.
-        kind: What the error is about ("document", "section", "collection", ...), or "".
+        message: One sentence for a person: what was wrong, the argument concerned and what is valid. Never content, a
+            credential or an absolute path.
+        kind: The subject of the error ("document", "section", "collection", ...), or "".
         hint: The next useful action, or "".
-        **context: Small, loggable facts; never content or secrets. `nearest` (a list of ids) becomes a suggestion.
+        **context: Small facts for the log; never content or secrets. `nearest` (a list of ids) becomes a suggestion.
     """
 
     code: ClassVar[Code] = Code.INTERNAL
@@ -52,22 +52,22 @@ class KnowledgeError(Exception):
 
     @property
     def advice(self) -> str:
-        """What was wrong and what to do next, on one line."""
+        """Message and hint on one line."""
         return f"{self} {self.hint}".strip()
 
 
 class Stopped(BaseException):
-    """Ends work for which nobody waits any longer; no error, so nothing that handles those sees it."""
+    """Cancels work whose caller has gone. Not an `Exception`, so error handlers do not catch it."""
 
 
 class NotFoundError(KnowledgeError):
-    """No such thing, in any collection that the caller may read."""
+    """The thing does not exist in any collection that the caller may read."""
 
     code = Code.NOT_FOUND
 
 
 class AlreadyExistsError(KnowledgeError):
-    """Creating would overwrite something."""
+    """Creating the thing would overwrite an existing one."""
 
     code = Code.ALREADY_EXISTS
 
@@ -77,7 +77,7 @@ class ConflictError(KnowledgeError):
 
     code = Code.CONFLICT
     changes: tuple[str, ...] = ()
-    """What differs from what the writer saw, a line each, as far as it is known. Content, so it is never logged."""
+    """Differences from the revision that the writer saw, one line each; empty if unknown. Content: never logged."""
 
 
 class PreconditionError(KnowledgeError):
@@ -87,25 +87,25 @@ class PreconditionError(KnowledgeError):
 
 
 class InvalidInputError(KnowledgeError):
-    """The caller's input breaks a stated rule."""
+    """The input breaks a stated rule."""
 
     code = Code.INVALID
 
 
 class TooLargeError(KnowledgeError):
-    """The input is over a stated limit."""
+    """The input exceeds a stated limit."""
 
     code = Code.TOO_LARGE
 
 
 class UnauthenticatedError(KnowledgeError):
-    """No key, or a wrong one."""
+    """The key is missing or wrong."""
 
     code = Code.UNAUTHENTICATED
 
 
 class ForbiddenError(KnowledgeError):
-    """The caller's tier does not allow it."""
+    """The caller's tier does not permit the call."""
 
     code = Code.FORBIDDEN
 
@@ -123,7 +123,7 @@ class RateLimitedError(KnowledgeError):
 
 
 class UnavailableError(KnowledgeError):
-    """Something that is needed does not answer now; the same call can succeed later."""
+    """A required resource does not respond. The same call can succeed later."""
 
     code = Code.UNAVAILABLE
 
@@ -135,18 +135,18 @@ class IndexingError(KnowledgeError):
 
 
 class GitError(KnowledgeError):
-    """Git refused; the message says why and the hint what to do."""
+    """A Git operation failed. The message gives the reason, the hint what to do."""
 
     code = Code.GIT
 
 
 class StorageError(KnowledgeError):
-    """The file system refused (full, unwritable, unreadable); nothing was changed."""
+    """A file system operation failed (full, unwritable, unreadable). Nothing was changed."""
 
     code = Code.STORAGE
 
 
 class ConfigError(KnowledgeError):
-    """A setting, flag or manifest is wrong; the process does not start."""
+    """A setting, flag or manifest is invalid. The process does not start."""
 
     code = Code.CONFIG

@@ -1,4 +1,4 @@
-"""The part of a long section that answers a question, as it is written: whole paragraphs, as many as fit."""
+"""Excerpts: the run of whole paragraphs of a long section that best answers a question, with markup."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ _WORD = re.compile(r"\w+")
 
 
 def query_words(question: str) -> frozenset[str]:
-    """The words of a question that an excerpt should hold, lower case."""
+    """The words of a question that an excerpt should contain, casefolded, 3 characters or longer."""
     return frozenset(word for word in _WORD.findall(question.casefold()) if len(word) > 2)  # noqa: PLR2004
 
 
 def excerpt(markdown: str, words: Collection[str], limit: int) -> str:
-    """At most `limit` characters of a text: the run of paragraphs that holds most of the words, `…` where it is cut.
+    """The run of paragraphs with most of the words, at most `limit` characters; `…` marks a cut.
 
     Args:
         markdown: The text.
-        words: Lower case.
-        limit: Characters; 0 or less gives "".
+        words: Lower-case words.
+        limit: Maximum number of characters; 0 or less gives "".
     """
     text = markdown.strip()
     if len(text) <= limit:

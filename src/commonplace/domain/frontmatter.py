@@ -1,6 +1,6 @@
-"""The YAML block at the top of a document: where it is, what it says, and changing single keys of it.
+"""The YAML block at the top of a document: finding, parsing, and changing single keys.
 
-Reading never raises. A block that is no valid YAML is a finding, and those of its keys that can be read alone are.
+Reading never raises. Invalid YAML is a finding; keys that parse on their own are still read.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from commonplace.domain.yamlblock.key_edits import change_keys
 from commonplace.domain.yamlblock.loader import MAX_YAML_CHARS, LoadedYaml, YamlProblem, load
 
 MAX_SALVAGED_KEYS = 200
-"""Keys that are tried one by one in a broken block."""
+"""Maximum number of keys that are parsed separately in a broken block."""
 
 _OPENING = re.compile(rb"---[ \t]*(?:\r\n|\n)")
 _CLOSING = re.compile(rb"^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
@@ -28,10 +28,10 @@ _SEVERITIES = {"bad_yaml": Severity.ERROR, "duplicate_key": Severity.WARNING, "y
 
 
 def read_frontmatter(raw: bytes, start: int = 0) -> Frontmatter:
-    """Locate and read the block that begins at `start`, behind the BOM if there is one.
+    """Locate and parse the block that begins at `start` (after the BOM, if there is one).
 
-    A block begins with a line `---` and ends with the next line `---` or `...`. Two rules with prose between them,
-    the first followed by a blank line, are no block.
+    A block begins with a line `---` and ends with the next line `---` or `...`. Two thematic breaks with prose between
+    them, the first followed by a blank line, are not a block.
     """
     opening = _OPENING.match(raw, start)
     if not opening:
@@ -57,31 +57,31 @@ def read_frontmatter(raw: bytes, start: int = 0) -> Frontmatter:
 
 
 def block_end(raw: bytes) -> int:
-    """Where the text behind the block begins that stands at the very top, found without reading it; 0 without one."""
+    """Offset of the text after a block at the very top, without parsing the block; 0 without a block."""
     opening = _OPENING.match(raw)
     closing = _CLOSING.search(raw, opening.end()) if opening else None
     return closing.end() if closing else 0
 
 
 def block_range(raw: bytes, block: Frontmatter) -> Span:
-    """Where the lines between the fences of a block that is present stand."""
+    """Span of the lines between the fences of a block. The block must be present."""
     whole = raw[block.span.start : block.span.end]
     return Span(block.span.start + whole.index(b"\n") + 1, block.span.start + len(whole.rstrip()) - len(b"---"))
 
 
 def set_fields(document: Document | bytes, changes: Mapping[str, Json | None]) -> bytes:
-    """Set, add and remove keys of the frontmatter; nothing else changes, not even the quotes of a key beside them.
+    """Set, add and remove keys of the frontmatter. All other bytes stay, including the quotes of other keys.
 
-    A document without a block gets one. New keys come last, lists and mappings as block YAML. A value that is already
-    there changes nothing, a changed one keeps its comment, quotation marks, brackets and the items that stay.
+    A document without a block gets one. New keys are appended, lists and mappings as block YAML. An equal value changes
+    nothing. A changed value keeps its comment, quotation marks, brackets and the items that stay.
 
     Args:
         document: The document or its bytes.
-        changes: New values by key at the top; None removes the key.
+        changes: New values by top-level key; None removes the key.
 
     Raises:
-        InvalidInputError: kind "frontmatter": the block cannot be read, its keys have no lines of their own, or a
-            value cannot be written; kind "document": the bytes are not UTF-8.
+        InvalidInputError: kind "frontmatter": the block is unreadable, its keys are not on separate lines, or a value
+            cannot be written; kind "document": the bytes are not UTF-8.
     """
     raw = document if isinstance(document, bytes) else document.raw
     _require_utf8(raw)
@@ -105,7 +105,7 @@ def set_fields(document: Document | bytes, changes: Mapping[str, Json | None]) -
 
 
 def text_items(value: Json) -> tuple[str, ...]:
-    """The words of a YAML list, or of one text with commas or else blanks between them; "" and null are left out."""
+    """The items of a YAML list, or of one string split at commas, else at blanks. "" and null are dropped."""
     if isinstance(value, str):
         found = value.split(",") if "," in value else value.split()
     elif isinstance(value, (list, tuple)):
@@ -144,22 +144,22 @@ def _require_readable(block: Frontmatter) -> None:
             raise InvalidInputError(
                 f"The front matter cannot be read (line {finding.line}), so no key of it can be changed.",
                 kind="frontmatter",
-                hint="Mend it first: read the document and replace the text that is wrong.",
+                hint="Repair it first: read the document and replace the text that is wrong.",
             )
 
 
 def _holds(values: Mapping[str, Json], key: str, value: Json) -> bool:
-    """Whether a change would change nothing."""
+    """Whether the key already has the value; for None, whether the key is absent."""
     return key not in values if value is None else key in values and _equal(values[key], value)
 
 
 def _equal(one: Json, other: Json) -> bool:
-    """Whether two values are the same to the type: 1, 1.0 and true differ."""
+    """Whether two values are equal, types included: 1, 1.0 and true differ."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def _salvaged(text: str) -> dict[str, Json]:
-    """The top-level keys of a broken block whose own lines can be read, alone or as plain text."""
+    """The top-level keys of a broken block whose own lines can be parsed, as YAML or as plain text."""
     whole = text if len(text) <= MAX_YAML_CHARS else text[: text.rfind("\n", 0, MAX_YAML_CHARS) + 1]
     edges = [*(found.start() for found in _KEY_LINE.finditer(whole)), len(whole)]
     values: dict[str, Json] = {}
@@ -189,7 +189,7 @@ def _finding(problem: YamlProblem) -> Finding:
     if problem.rule == "bad_yaml":
         message = f"The front matter is not valid YAML: {problem.message} ({where})."
         if "mapping values" in problem.message:
-            message += " A value that holds ': ' needs quotes."
+            message += " A value that contains ': ' needs quotes."
     else:
         message = f"In the front matter {problem.message} ({where})."
     return Finding(problem.rule, _SEVERITIES[problem.rule], message, field=problem.key, line=line)

@@ -1,4 +1,4 @@
-"""The shape of every value that leaves the product as JSON."""
+"""The type of every JSON value that the product returns."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # ruff: noqa: RUF001 (the Russian and Arabic words are meant to be that)
-"""Languages as far as searching needs them: the words that carry no meaning, and which language a text is in.
+"""Stop words of each language, and the detection of a query's language.
 
 Words are in the folded form of the index: lower case, Latin letters without accents.
 """
@@ -12,7 +12,7 @@ from commonplace.domain.query_parser import fold_text
 
 DEFAULT = "english"
 
-# Function words, question words and what people write round a question. Names are those of the Snowball stemmers.
+# Function words, question words and phrases of questions. The names are those of the Snowball stemmers.
 _LISTS: Mapping[str, str] = {
     "english": """
         a about above after again against all also am an and any are aren as at be because been before being below
@@ -102,15 +102,15 @@ _MARKERS: Mapping[str, tuple[str, ...]] = {
     "arabic": ("في", "من", "علي"),
 }
 MAX_SHORT = 3
-"""A search of this many words or fewer is taken word for word."""
+"""Maximum number of words of a query whose stop words are kept."""
 
 
 def language_of(words: Collection[str], share: Callable[[str], float]) -> str:
-    """The language of a search: the one with most function words in it, else the one most documents are in.
+    """The language of a query: the one with most of its stop words, else the one of most documents.
 
     Args:
-        words: Folded words of the search.
-        share: In which part of the documents, 0 to 1, a word stands.
+        words: Folded words of the query.
+        share: Returns the share of documents, 0 to 1, that contain a word.
     """
     hits = {name: sum(word in stops for word in words) for name, stops in STOP_WORDS.items()}
     best = max(hits, key=lambda name: (hits[name], name == DEFAULT))
@@ -121,7 +121,7 @@ def language_of(words: Collection[str], share: Callable[[str], float]) -> str:
 
 
 def content_words(words: list[str], language: str) -> list[str]:
-    """A long question without its function words; a short search, or one of nothing else, as it is."""
+    """The words of a long query without stop words. Short queries and queries of stop words alone stay unchanged."""
     if len(words) <= MAX_SHORT:
         return words
     stops = STOP_WORDS.get(language, STOP_WORDS[DEFAULT])

@@ -1,24 +1,24 @@
-"""What a link's target means, how it is written after a move, and the relations of typed links.
+"""Resolution of link targets, and the relations of typed links.
 
-A target `T` in a document of the folder `F` is looked up by these rules in their order; the first that fits decides.
-docs/links.md has the same table with examples, and says where Obsidian does otherwise.
+A target `T` in a document of the folder `F` is resolved by these rules in order; the first that matches decides.
+docs/links.md has the same table with examples, and lists the differences from Obsidian.
 
-1. Nothing but a fragment is the document itself.
+1. A fragment alone is the document itself.
 2. A path: in a wikilink, embed or frontmatter link from the root, then from `F`; in a Markdown link or image from `F`,
-   then from the root. `/T` is from the root only, `./T` and `../T` from `F` only, and of these only this rule holds,
-   but that an alias may be `/T`: where a site publishes the document.
+   then from the root. `/T` is from the root only, `./T` and `../T` from `F` only. For these three, no other rule
+   applies, except that an alias may be `/T` (the path at which a site publishes the document).
 3. A document's id.
-4. Rule 2 without regard to case, width and the encoding of accents.
-5. The end of a document's path (`idea` or `notes/idea` for `old/notes/idea.md`), without regard to case; of several,
-   the shortest path; of several as long, the one that is written so.
+4. Rule 2 regardless of case, width and Unicode normalization.
+5. The end of a document's path (`idea` or `notes/idea` for `old/notes/idea.md`), regardless of case. Of several
+   matches, the shortest path; of several equally short ones, the one with the same case.
 6. A document's title or alias.
-7. Rules 3 and 6 without regard to case, width and the encoding of accents.
+7. Rules 3 and 6 regardless of case, width and Unicode normalization.
 8. The end of another file's path (`plan.png` for `files/2024/plan.png`); of several, the shortest.
 
-A path fits as it is, with `.md` or `.markdown` added, with `.md` in place of `.html`, and, naming a folder, as the
-`index.md` or `README.md` in it. It never leads above the root. Where a rule fits several documents alike the link is
-unclear and leads nowhere. `[[kb:id]]` leads into the collection `kb`; in a collection without such a neighbour `kb:id`
-is a target like any other.
+A path matches as it is, with `.md` or `.markdown` added, with `.md` in place of `.html`, and, if it names a folder, as
+the `index.md` or `README.md` in it. It never leads above the root. If a rule matches several documents equally, the
+link is ambiguous and resolves to nothing. `[[kb:id]]` names a document of the collection `kb`; in a collection without
+such a neighbour `kb:id` is an ordinary target.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ from commonplace.domain.markdown.paths import (
 Target = TypeVar("Target")
 
 MARKDOWN_KINDS = (LinkKind.MARKDOWN, LinkKind.IMAGE)
-"""Kinds whose paths begin at their document's folder; those of the others begin at the root."""
+"""Kinds whose paths are relative to their document's folder first. Other kinds are relative to the root first."""
 
 
 @dataclass(frozen=True, slots=True)
 class NamedDocument:
-    """A document and the names that it answers to."""
+    """A document with all names that links can use."""
 
     address: Address
     id: str
@@ -56,34 +56,34 @@ class NamedDocument:
 
 
 class LinkLookup(Protocol):
-    """What the rules need to know of a collection."""
+    """The lookups in a collection that the rules need."""
 
     def at(self, path: str) -> Address | None:
         """The document or other file at exactly this path.
 
-        The path is relative and without `.` and `..` parts, but comes from a document: whoever looks into the file
-        system with it parses it as an address first.
+        The path is relative and without `.` and `..` parts, but comes from a document: an implementation that accesses
+        the file system must parse it as an address first.
         """
         ...
 
     def named(self, key: str) -> Sequence[NamedDocument]:
-        """Every document that has this key among its `name_keys`."""
+        """Every document with this key among its `name_keys`."""
         ...
 
     def files(self, key: str) -> Sequence[Address]:
-        """Every file that is no document and has this `link_key`."""
+        """Every file that is not a document and has this `link_key`."""
         ...
 
 
 def link_key(target: str) -> str:
-    """The key under which a target is looked up: its last part without suffix, folded; "" when it has none."""
+    """The lookup key of a target: its last part without suffix, folded; "" if there is none."""
     path = without_suffix(slashed(target).rstrip("/"))
     name = path.rpartition("/")[2]
     return "" if name in {".", ".."} else fold(name)
 
 
 def name_keys(named: NamedDocument) -> frozenset[str]:
-    """Every key under which a document must be found for each rule to see it."""
+    """All lookup keys of a document. Every rule must find the document under one of them."""
     address = named.address
     names = [address.path, named.id, named.title, *named.aliases]
     if address.name in INDEX_NAMES:
@@ -92,13 +92,13 @@ def name_keys(named: NamedDocument) -> frozenset[str]:
 
 
 def resolve(link: Link, source: Address, lookup: LinkLookup, *, collection: str = "") -> Address | None:
-    """Where a link leads inside its own collection, None when it is broken or unclear.
+    """The target of a link inside its own collection; None if the link is broken or ambiguous.
 
     Args:
-        link: As it was read.
-        source: The document that holds it.
+        link: The link as parsed.
+        source: The document that contains the link.
         lookup: The collection.
-        collection: The collection's name, with which its own links may begin.
+        collection: The collection's own name, which its links may use as a prefix.
     """
     target = link.target
     if link.collection and link.collection != collection:
@@ -111,13 +111,13 @@ def resolve(link: Link, source: Address, lookup: LinkLookup, *, collection: str 
 def resolve_target(
     target: str, source: Address | None, lookup: LinkLookup, *, markdown: bool = False
 ) -> Address | None:
-    """Where a target leads, None when nowhere or unclear.
+    """The document or file that a target names; None if there is none or several.
 
     Args:
         target: A path, id, title or alias, without fragment.
-        source: The document that names it, None for the root.
+        source: The document that contains the target; None for the root.
         lookup: The collection.
-        markdown: Whether it stands in a Markdown link or image.
+        markdown: Whether the target is from a Markdown link or image.
     """
     path = slashed(target).strip()
     if not path:
@@ -145,7 +145,7 @@ def resolve_target(
 
 
 def inverse(relation: str) -> str:
-    """The relation as seen from the other end; one without a known inverse stays as it is."""
+    """The inverse relation; a relation without a known inverse is returned unchanged."""
     return _INVERSES.get(relation, relation)
 
 
@@ -154,7 +154,7 @@ def _as_written(text: str) -> str:
 
 
 def _places(path: str, folder: str, *, markdown: bool) -> Iterator[str]:
-    """The paths from the root that a target can mean by rule 2, in their order; mostly the first is it."""
+    """The paths from the root that a target can mean by rule 2, in order. Lazy, because the first usually matches."""
     if path.startswith("/"):
         folders = [""]
     elif is_fixed(path):
@@ -168,7 +168,7 @@ def _places(path: str, folder: str, *, markdown: bool) -> Iterator[str]:
 
 
 def _by_path(places: Sequence[str], named: Sequence[NamedDocument]) -> list[NamedDocument]:
-    """Rule 2 without regard to case."""
+    """Rule 2 regardless of case."""
     for place in places:
         forms = {fold(form) for form in place_files(place)}
         fitting = [one for one in named if fold(one.address.path) in forms]
@@ -200,7 +200,7 @@ def _by_title(path: str, named: Sequence[NamedDocument], form: Callable[[str], s
 
 
 def _other_file(path: str, lookup: LinkLookup) -> Address | None:
-    """Rule 8. What has no suffix is meant as a document."""
+    """Rule 8. A target without a suffix can only be a document."""
     suffix = path.rpartition("/")[2].rpartition(".")[2].lower()
     if "." not in path.rpartition("/")[2] or f".{suffix}" in MARKDOWN_SUFFIXES:
         return None
@@ -211,7 +211,7 @@ def _other_file(path: str, lookup: LinkLookup) -> Address | None:
 
 
 def _shortest(found: Sequence[Target], address: Callable[[Target], Address]) -> list[Target]:
-    """Those with the shortest path of all."""
+    """The items with the shortest path."""
     length = min((len(address(one).path) for one in found), default=0)
     return [one for one in found if len(address(one).path) == length]
 
@@ -242,6 +242,6 @@ RELATIONS: tuple[tuple[str, str], ...] = (
     ("similar_to", "similar_to"),
     ("opposite_of", "opposite_of"),
 )
-"""Relations and their inverses, each pair once; a relation of its own inverse stands with itself."""
+"""Relations and their inverses, each pair once. A symmetric relation is paired with itself."""
 
 _INVERSES = {**dict(RELATIONS), **{inverse: relation for relation, inverse in RELATIONS}}

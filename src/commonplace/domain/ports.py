@@ -1,7 +1,7 @@
-"""What the services need from the outside, as protocols: a store of files, their history, and an index.
+"""Ports of the services, as protocols: a store of files, its history, and an index.
 
-Adapters live in `store`, `index` and `embed`; only `bootstrap` knows which of them is behind a port. Every call is
-synchronous and safe from several threads.
+Adapters are in `store`, `index` and `embed`; only `bootstrap` knows which adapter implements a port. Every call is
+synchronous and thread-safe.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ if TYPE_CHECKING:  # a server answers its client before it loads them
     )
 
 Progress = Callable[[int, int], None]
-"""Called with steps done and steps in all; returns at once.
+"""Called with the numbers of finished steps and of all steps.
 
 Raises:
-    Stopped: nobody waits for the work any longer. It is called where work may end: nothing is left half done.
+    Stopped: the work is cancelled, at a point where it leaves no partial results.
 """
 
 
 class Transaction(Protocol):
-    """Reads and writes of one folder as one step, under the folder's writer lock.
+    """Reads and writes of one folder as one atomic step, under the folder's writer lock.
 
-    Nothing reaches the disk before the `with` block ends without an exception; then all of it does, or none.
+    Nothing is written before the `with` block ends without an exception. Then all changes are written, or none.
     """
 
     def read(self, address: Address) -> bytes:
-        """The bytes as this transaction would leave them.
+        """The bytes of a file, with the changes of this transaction.
 
         Raises:
             NotFoundError: no such file.
@@ -49,26 +49,26 @@ class Transaction(Protocol):
         ...
 
     def exists(self, address: Address) -> bool:
-        """Whether the file is there, as this transaction would leave it."""
+        """Whether the file exists, with the changes of this transaction."""
         ...
 
     def put(self, address: Address, content: bytes, *, keep: bool = False) -> None:
-        """Create or replace a file; missing folders are made.
+        """Create or replace a file. Missing folders are created.
 
         Args:
-            address: Of the file.
-            content: Its new bytes.
-            keep: Whether the bytes that are there must stay to be had, as the writer may not have seen them: where no
-                commit holds them, the trash keeps them. `Receipt.retained` says where they are.
+            address: Address of the file.
+            content: The new bytes.
+            keep: Whether to retain the old bytes, because the writer may not have seen them. Bytes that no commit
+                contains go to the trash. `Receipt.retained` gives their location.
         """
         ...
 
     def remove(self, address: Address, *, keep: bool = True) -> None:
-        """Delete a file; folders left empty by it are removed.
+        """Delete a file. Folders that become empty are removed.
 
         Args:
-            address: Of the file.
-            keep: As for `put`; false for a file whose bytes go elsewhere.
+            address: Address of the file.
+            keep: As for `put`; false for a file whose bytes are written elsewhere.
 
         Raises:
             NotFoundError: no such file.
@@ -77,41 +77,41 @@ class Transaction(Protocol):
 
     @property
     def receipt(self) -> Receipt:
-        """What was done; valid after the `with` block has ended."""
+        """The result of the transaction; valid after the `with` block has ended."""
         ...
 
 
 class History(Protocol):
-    """The commits of a folder, read-only. Revisions given by callers are never taken for options of Git."""
+    """The commits of a folder, read-only. Revisions from callers are never interpreted as Git options."""
 
     @property
     def available(self) -> bool:
-        """Whether the folder lies in a Git repository with at least one commit."""
+        """Whether the folder is in a Git repository with at least one commit."""
         ...
 
     def log(self, address: Address | None, *, limit: int, offset: int = 0) -> list[Commit]:
-        """Commits that touched the document (None: anything in the folder), newest first, renames not followed."""
+        """Commits that touched the document (None: anything in the folder), newest first. Renames are not followed."""
         ...
 
     def read(self, address: Address, revision: str) -> bytes:
-        """The document as it was at a commit (any unique prefix of 7 or more hex digits, or a blob id).
+        """The document at a commit (any unique prefix of 7 or more hex digits, or a blob id).
 
         Raises:
-            NotFoundError: no such commit, or the document was not in it.
+            NotFoundError: no such commit, or the commit does not contain the document.
             InvalidInputError: not a revision.
         """
         ...
 
     def diff(self, address: Address, old: str, new: str = "") -> str:
-        """Unified diff of one document between two commits; `new` "" means the file as it is now."""
+        """Unified diff of one document between two commits; `new` "" means the current file."""
         ...
 
     def touched(self, addresses: Collection[Address] | None = None) -> dict[Address, tuple[Commit, Commit]]:
-        """First and last commit of these documents (None: of all), as far as they have one; cached by HEAD."""
+        """First and last commit of each of these documents (None: all) that has commits. Cached by HEAD."""
         ...
 
     def touched_since(self, commit: str) -> set[Address] | None:
-        """Documents that later commits touched; None where it is not one before HEAD, or long before."""
+        """Documents that later commits touched; None if the commit is not an ancestor of HEAD or too far behind."""
         ...
 
     def uncommitted(self, known: Mapping[Address, Revision]) -> set[Address]:
@@ -119,12 +119,12 @@ class History(Protocol):
         ...
 
     def head(self) -> str:
-        """Id of the current commit, or "" without one."""
+        """Id of the current commit; "" without one."""
         ...
 
 
 class Repository(Protocol):
-    """Committing what was written as files, and publishing commits, by request."""
+    """Explicit commits of written files, and pushes."""
 
     def commit(
         self,
@@ -135,29 +135,29 @@ class Repository(Protocol):
         sign_off: bool = False,
         progress: Progress | None = None,
     ) -> Receipt:
-        """One commit of the collection's files as they are now; what else is staged or changed stays as it is.
+        """Commit the current files of the collection. Other staged or changed files stay as they are.
 
         Args:
             addresses: The files to commit (a removed one counts); None for all documents of the collection and its
-                `kb.yaml` that differ from the last commit, new ones included, hidden and ignored ones not.
+                `kb.yaml` that differ from the last commit, including new ones, excluding hidden and ignored ones.
             message: The commit's message.
-            author: Who it names, or None for the configured identity.
+            author: The author, or None for the configured identity.
             sign_off: Whether to add `Signed-off-by` with the committer's name.
-            progress: Told how many files are read; what may stop here has changed nothing.
+            progress: Called with the number of files read. If it raises `Stopped`, nothing was changed.
 
         Raises:
             NotFoundError: an address is neither a file nor in the last commit.
-            GitError: there is nothing to commit, or Git refused.
+            GitError: there is nothing to commit, or Git failed.
             ReadOnlyError, UnavailableError: as for a transaction.
         """
         ...
 
     def push(self, remote: str = "origin", branch: str = "") -> str:
-        """Publish a branch ("" for the current one) to a configured remote; one line that says what was done.
+        """Push a branch ("" for the current one) to a configured remote. Returns one line that describes the result.
 
         Raises:
-            GitError: no such remote or branch, rejected, refused, or not reached; the hint says what to do, and
-                context `retryable` is 1 when the same call can succeed later.
+            GitError: no such remote or branch, or the push was rejected, refused or could not connect. The hint gives
+                the next step; context `retryable` is 1 if the same call can succeed later.
         """
         ...
 
@@ -167,158 +167,158 @@ class Store(Protocol):
 
     @property
     def name(self) -> str:
-        """The folder's own name."""
+        """The folder's name."""
         ...
 
     @property
     def identity(self) -> str:
-        """A stable key of this folder on this machine, for derived data; never shown to callers."""
+        """A stable key of this folder on this machine, for derived data. Never shown to callers."""
         ...
 
     @property
     def history(self) -> History:
-        """Its commits."""
+        """The commits of the files."""
         ...
 
     @property
     def read_only_reason(self) -> str:
-        """Why nothing can be written ("" when it can): no permission, detached HEAD, bare, submodule, ..."""
+        """Why nothing can be written (no permission, detached HEAD, bare, submodule, ...); "" if writable."""
         ...
 
     def scan(self) -> Iterator[tuple[Address, FileStat]]:
         """Every servable Markdown file, in no particular order.
 
-        Dot entries, `node_modules`, files that are no regular files and links that leave the folder are left out.
+        Dot entries, `node_modules`, files that are not regular and links that leave the folder are skipped.
         """
         ...
 
     def skipped(self) -> list[tuple[str, str]]:
-        """Relative path and reason of what the last scan left out though it looks like a document."""
+        """Relative path and reason of each file that looks like a document but was skipped by the last scan."""
         ...
 
     def stat(self, address: Address) -> FileStat | None:
-        """Size and times of a regular file inside it, None when there is none; StorageError: nobody can see that."""
+        """Size and times of a regular file inside the folder; None if there is none; StorageError if unreadable."""
         ...
 
     def read(self, address: Address) -> bytes:
         """The bytes of a regular file inside the folder.
 
         Raises:
-            NotFoundError: no such file, or not one that may be served.
-            StorageError: it cannot be read.
+            NotFoundError: no such file, or the file may not be served.
+            StorageError: the file cannot be read.
         """
         ...
 
     def reading(self) -> AbstractContextManager[Callable[[Address], bytes]]:
-        """Something that reads as `read` does, at a lower cost for many files in the order of their paths."""
+        """A context with a function like `read` that is cheaper for many files in path order."""
         ...
 
     def files(self, folder: str) -> list[tuple[Address, FileStat]]:
-        """Regular files directly in a folder (a path without a slash at its end), hidden ones left out.
+        """Regular files directly in a folder (no trailing slash), except hidden files and links.
 
-        Links are left out too. Empty where there is no such folder.
+        Empty if it is missing.
         """
         ...
 
     def folders(self, folder: str) -> list[str]:
-        """Paths of the folders directly in a folder; hidden ones, and those that never hold documents, left out."""
+        """Paths of the folders directly in a folder, except hidden ones and those that never contain documents."""
         ...
 
     def committing(self) -> Store:
-        """The same files with every write one commit, whatever this store was opened for; without Git, itself."""
+        """The same files in a store that commits every write; without Git, this store itself."""
         ...
 
     @property
     def repository(self) -> Repository | None:
-        """Commits by request and publishing; None where there is no Git work tree."""
+        """Explicit commits and pushes; None without a Git work tree."""
         ...
 
     @property
     def trash(self) -> Trash | None:
-        """What writes have deleted or replaced and no commit holds; None where nothing is ever written."""
+        """Deleted and replaced bytes that no commit contains; None for a store that is never written."""
         ...
 
     def transaction(self, message: str, author: Author | None = None) -> AbstractContextManager[Transaction]:
-        """One write: locked across processes, durable, and (in a committing store) one commit, when it ends.
+        """One write: locked across processes, durable, and (in a committing store) one commit at its end.
 
         Raises:
-            ReadOnlyError: with `read_only_reason`.
-            UnavailableError: the lock was not to be had in time.
-            StorageError, GitError: the write failed; everything is as it was.
+            ReadOnlyError: the store is read-only; the message is `read_only_reason`.
+            UnavailableError: acquiring the lock timed out.
+            StorageError, GitError: the write failed and was rolled back.
         """
         ...
 
     def recover(self) -> list[str]:
-        """Finish or undo what a killed process left; one line for each repair. Called at every start."""
+        """Finish or roll back interrupted writes of a killed process; one line per repair. Called at every start."""
         ...
 
 
 class Index(Protocol):
-    """Everything derived from the files of one collection: catalogue, full text, links."""
+    """All data derived from the files of one collection: catalogue, full text, links."""
 
     def sync(self, progress: Progress | None = None, *, afresh: bool = False) -> SyncReport:
-        """Compare every file with the index and bring in what differs. Returns when all of it is searchable.
+        """Compare every file with the index and index the differences. Returns when all are searchable.
 
         Args:
-            progress: Told how far it is.
-            afresh: Begin with an empty index instead of the one that is there.
+            progress: Called with the progress.
+            afresh: Rebuild the index from empty.
         """
         ...
 
     def update(self, addresses: Sequence[Address], timeout: float = 0.1) -> None:
-        """Bring these files (written, changed or gone) up to date.
+        """Index these files (written, changed or deleted).
 
-        They are searchable by every process on return, unless that takes longer than `timeout` seconds: then this
-        process's questions wait for them, and other processes find them a moment later. Nothing is raised.
+        On return, they are searchable by every process, unless indexing takes longer than `timeout` seconds. Then
+        queries of this process wait for them, and other processes see them a moment later. Never raises.
         """
         ...
 
     def watch(self, on_change: Callable[[Sequence[Address]], None] | None = None) -> AbstractContextManager[None]:
-        """While open, changes made outside are brought in as the file system reports them."""
+        """While open, index outside changes as the file system reports them."""
         ...
 
     def listen(self, listener: Callable[[Sequence[Address], bool], None]) -> None:
-        """Tell a listener, from any thread, of documents that changed, and whether some may have come or gone."""
+        """Register a listener of changed documents, called from any thread; the flag: some may be new or gone."""
         ...
 
     def wait_watched(self, timeout: float) -> bool:
-        """Return once every later change will be noticed, or after so many seconds without; whether it will be."""
+        """Wait at most `timeout` seconds until every later change will be noticed. Returns whether it will be."""
         ...
 
     def wait_ready(self, timeout: float) -> None:
-        """Return once the first full sync is over, within so many seconds.
+        """Wait at most `timeout` seconds until the first full sync has ended.
 
         Raises:
-            IndexingError: it is not over in time; context holds `done` and `total`.
+            IndexingError: the sync has not ended in time; context holds `done` and `total`.
         """
         ...
 
     def record(self, address: Address) -> Record | None:
-        """What is known of a document."""
+        """The record of a document; None if the index does not contain it."""
         ...
 
     def revisions(self, filter_: Filter | None = None) -> dict[Address, Revision]:
-        """The documents that a filter keeps, all without one, with the state in which the index knows them."""
+        """The documents that match a filter (None: all), with their indexed revisions."""
         ...
 
     def by_id(self, identifier: str) -> list[Record]:
-        """Documents whose id is this (several when ids repeat); ids are compared exactly."""
+        """Documents with exactly this id (several if ids repeat)."""
         ...
 
     def find(self, reference: str, source: Address | None = None) -> Record | None:
-        """The document that a reference (path, id, title or alias) means, seen from `source`; None if unclear."""
+        """The document that a reference (path, id, title or alias) names in `source`; None if none or ambiguous."""
         ...
 
     def nearest(self, reference: str, limit: int = 3) -> list[str]:
-        """Ids most like an unknown reference, best first."""
+        """Ids most similar to an unknown reference, best first."""
         ...
 
     def list(self, query: ListQuery) -> RecordPage:
-        """Records by filter, sorted, with a true total."""
+        """Records by filter, sorted, with the exact total."""
         ...
 
     def search(self, query: SearchQuery) -> SearchResult:
-        """Ranked documents with their best sections. A text that is no valid syntax is searched as plain words.
+        """Ranked documents with their best sections. Text with invalid syntax is searched as plain words.
 
         Raises:
             InvalidInputError: the text is blank.
@@ -326,7 +326,7 @@ class Index(Protocol):
         ...
 
     def tags(self, filter_: Filter, prefix: str = "") -> list[tuple[str, int]]:
-        """Tags and in how many documents, commonest first, then by name."""
+        """Tags with their number of documents, most frequent first, then by name."""
         ...
 
     def counts(self) -> Counts:
@@ -334,7 +334,7 @@ class Index(Protocol):
         ...
 
     def resolve(self, document: Document) -> list[ResolvedLink]:
-        """Where the links of a document as given (not as indexed) lead, one for each of `document.links`, in order."""
+        """Targets of the links of a document as given (not as indexed), one for each of `document.links`, in order."""
         ...
 
     def same_name(self, address: Address) -> Sequence[Address]:
@@ -346,11 +346,11 @@ class Index(Protocol):
         ...
 
     def links_to(self, address: Address, *, sentences: bool = True) -> list[ResolvedLink]:
-        """Links of other documents that lead here, by source path, then order.
+        """Links of other documents to this one, by source path, then order.
 
         Args:
             address: A document or other file.
-            sentences: Whether each comes with the sentence that holds it, for which its document is read.
+            sentences: Whether to include the sentence around each link, which reads the linking document.
         """
         ...
 
@@ -359,7 +359,7 @@ class Index(Protocol):
         ...
 
     def links_named(self, keys: Sequence[str]) -> list[ResolvedLink]:
-        """Links whose target has one of these keys (`domain.links.link_key`), wherever they lead; by source, order."""
+        """Links whose target has one of these keys (`domain.links.link_key`), broken or not; by source, then order."""
         ...
 
     def links(self) -> list[tuple[Address, Address]]:
@@ -371,7 +371,7 @@ class Index(Protocol):
         ...
 
     def broken(self, address: Address | None = None) -> list[ResolvedLink]:
-        """Links that lead nowhere, of one document or of all."""
+        """Broken links of one document, or of all."""
         ...
 
     def findings(self) -> list[Record]:
@@ -379,7 +379,7 @@ class Index(Protocol):
         ...
 
     def document(self, address: Address) -> Document:
-        """The document read and parsed now.
+        """The document, read and parsed now.
 
         Raises:
             NotFoundError: no such document; context holds `nearest`.
@@ -388,11 +388,11 @@ class Index(Protocol):
 
     @property
     def generation(self) -> int:
-        """Grows with every change that the index took in."""
+        """A number that grows with every indexed change."""
         ...
 
     def close(self) -> None:
-        """Release everything; the index stays usable for other processes."""
+        """Release all resources. The index stays usable for other processes."""
         ...
 
 

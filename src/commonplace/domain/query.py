@@ -1,4 +1,4 @@
-"""What can be asked of an index, and what comes back."""
+"""Queries of an index, and their results."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:  # a server answers its client before anything is searched
     from commonplace.domain.snippets import HighlightTerms
 
 SortKey = Literal["path", "title", "type", "date", "created", "updated", "updated_day", "score"]
-"""`updated_day` counts days alone, so that documents of one day stand by path."""
+"""`updated_day` compares days only, so that documents of one day are sorted by path."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """Which documents are meant; every given part must hold. Empty: all of them.
+    """A selection of documents; every given part must match. Empty: all documents.
 
-    Values are compared whole and without regard to case; days are inclusive `YYYY-MM-DD` strings.
+    Values are compared whole and regardless of case; days are inclusive `YYYY-MM-DD` strings.
     """
 
     prefix: str = ""
-    """Path prefix, such as `notes/`; compared as written."""
+    """Path prefix, such as `notes/`; case-sensitive."""
     types: tuple[str, ...] = ()
     """One of these types (frontmatter `type`, else `category`)."""
     tags: tuple[str, ...] = ()
@@ -36,25 +36,27 @@ class Filter:
     """At least one of these tags, whole."""
     date_from: str = ""
     date_to: str = ""
-    """Bounds on the document's own `date`; documents without one are left out when a bound is given."""
+    """Bounds on the document's own `date`. If a bound is given, documents without a date do not match."""
     created_from: str = ""
     created_to: str = ""
     updated_from: str = ""
     updated_to: str = ""
     dates: tuple[tuple[str, int | None, int | None], ...] = ()
-    """Frontmatter key (of `records.STATED_KEYS`), and the first and last second, in unix seconds and None where that
-    is open, of the moment that it states; documents in which it states none are left out."""
+    """Frontmatter key (of `records.STATED_KEYS`), first and last second of its value in unix seconds; None for an open
+
+    end. Documents without a value for the key do not match.
+    """
     fields: tuple[tuple[str, str], ...] = ()
-    """Frontmatter key and value; a list matches when one of its items does."""
+    """Frontmatter key and value; a list matches if one of its items does."""
     among: tuple[Address, ...] | None = None
     """Only these documents, in any order."""
     without: tuple[Address, ...] = ()
-    """Not these documents."""
+    """All but these documents."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListQuery:
-    """A page of the documents that a filter keeps."""
+    """A page of the documents that match a filter."""
 
     filter: Filter = Filter()
     sort: SortKey = "path"
@@ -65,7 +67,7 @@ class ListQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchQuery:
-    """A search as the caller typed it."""
+    """A search as typed by the caller."""
 
     text: str
     filter: Filter = Filter()
@@ -74,24 +76,24 @@ class SearchQuery:
     offset: int = 0
     limit: int = 20
     sections: int = 1
-    """How many sections to name for each document, best first; with 0 no document is opened."""
+    """Number of sections per document, best first; with 0 no document is opened."""
     records: bool = True
-    """Whether hits are wanted; else the answer says only where the documents lie."""
+    """Whether to return hits; if false, only the addresses of the documents."""
     snippet: int = 200
-    """Characters of a snippet at the most."""
+    """Maximum number of characters of a snippet."""
     prefix: bool = True
-    """Whether the last word also matches as the beginning of a word."""
+    """Whether the last word also matches as a prefix."""
     similarity: SimilarityScores | None = None
-    """How near documents are in meaning, where that counts: within the filter."""
+    """Similarity of the documents within the filter; None for a search by words alone."""
     words: bool = True
-    """Whether words count; without them, meaning alone does."""
+    """Whether words count; if false, similarity alone does."""
     scale: float = 0.0
-    """What a score by words is divided by to be added to a similarity; 0 for the best document's own."""
+    """Divisor of keyword scores before they are added to similarities; 0 for the best document's own score."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """What the index knows of a document without opening it."""
+    """The indexed facts of a document; available without opening it."""
 
     address: Address
     id: str
@@ -117,24 +119,24 @@ class Record:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SectionHit:
-    """The section of a document that answers, and the words in it that do."""
+    """A matching section of a document, with its snippet."""
 
     ordinal: int
     path: tuple[str, ...]
     """Headings from the outermost to this section's own; empty for the text before the first heading."""
     anchor: str
     snippet: str
-    """Plain text that contains a matched word wherever the section has one."""
+    """Plain text that contains a matched word if the section has one."""
     score: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A document that answers a search."""
+    """A document that matches a search."""
 
     record: Record
     score: float
-    """Higher is better; comparable within one answer only."""
+    """Higher is better; comparable only within one result."""
     sections: tuple[SectionHit, ...] = ()
 
 
@@ -144,13 +146,13 @@ class SearchResult:
 
     hits: tuple[Hit, ...]
     total: int
-    """How many documents match in all, whatever the limit."""
+    """Number of all matching documents, regardless of the limit."""
     addresses: tuple[Address, ...] = ()
-    """Where the documents lie, in order, when no hits were wanted."""
+    """Addresses of the documents, in order, if no hits were requested."""
     highlight: HighlightTerms | None = None
-    """What was looked for, for callers who cut snippets themselves; None when nothing was."""
+    """The search's terms, for callers who create snippets themselves; None without terms."""
     generation: int = -1
-    """That of the index which answered."""
+    """Generation of the index that answered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,14 +165,14 @@ class RecordPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedLink:
-    """A link, who holds it and where it leads."""
+    """A link with its source and its target."""
 
     source: Address
     link: Link
     target: Address | None
-    """The document or file meant, or None when the link is broken."""
+    """The target document or file; None if the link is broken."""
     sentence: str = ""
-    """The text round the link, one line, for people; "" when not asked for."""
+    """The text around the link, one line, for people; "" unless requested."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,15 +184,15 @@ class Counts:
     links: int
     tags: int
     types: tuple[tuple[str, int], ...] = ()
-    """Type and number of documents, commonest first; documents without a type count under ""."""
+    """Type and number of documents, most frequent first; documents without a type count under ""."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncReport:
-    """What bringing an index up to date changed."""
+    """The changes that a sync made to an index."""
 
     added: int = 0
     updated: int = 0
     removed: int = 0
     unreadable: tuple[tuple[str, str], ...] = ()
-    """Path and reason of files that could not be read; they are served no more, and listed by `check`."""
+    """Path and reason of unreadable files; they are no longer served, and `check` lists them."""

@@ -1,6 +1,6 @@
-"""A search as typed, taken apart: words, phrases, exclusions; and the forms in which text is compared.
+"""Parses a search into words, phrases and exclusions, and folds text for comparison.
 
-There is no wrong query. Whatever is no quotation and no exclusion is a word.
+Every query is valid. Text that is neither a quotation nor an exclusion is a word.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from commonplace.domain.words.scripts import fold_letters
 
 MAX_QUERY_CHARS = 2000
-"""What is longer is cut: no question needs more, and every further word costs time."""
+"""Maximum length of a query in characters; the rest is cut. Every further word costs time."""
 
 Analyze = Callable[[str], list[str]]
-"""Splits folded text into the index's words."""
+"""Splits folded text into the terms of the index."""
 
 _QUOTES = str.maketrans("“”„«»「」『』\uff02", '"' * 10)
 _PART = re.compile(r'(?P<sign>(?<!\S)-)?(?:"(?P<phrase>[^"]*)"|(?P<word>[^\s"]+))')
 
-# Scripts that write words without blanks between them, and Hangul, whose words carry their particles along.
+# Scripts that write words without blanks between them, and Hangul, whose words include their particles.
 _RUNS = re.compile(
     "[\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3]+"
     "|[\u2e80-\u2fd5\u3005-\u3007\u3021-\u3029\u3040-\u309f\u30a0-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -33,8 +33,8 @@ _ANY_RUN = re.compile(
     "[\u0e00-\u0fff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u2fd5\u3005-\u3007\u3021-\u3029\u3040-\u318e\u31f0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]"
 )
-# Marks that readers leave out when they search: accents, Hebrew points, Arabic vowel signs and the tatweel. The short
-# sign of the Cyrillic `и` is none: it makes another letter, which nobody leaves out.
+# Marks that people omit when they search: accents, Hebrew points, Arabic vowel signs and the tatweel. The breve of the
+# Cyrillic `й` is excluded, because it makes another letter, which nobody omits.
 _MARKS = re.compile(
     "[\u0300-\u0305\u0307-\u036f\u0483-\u0487\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]"
     "|(?<![\u0418\u0438])\u0306"
@@ -42,9 +42,9 @@ _MARKS = re.compile(
 # Text in which folding can change anything that the index's own folding of Latin letters does not.
 _TO_FOLD = re.compile("[\u0300-\u1cff\u1f00-\u1fff\u2100-\u214f\u2460-\u24ff\u3000-\u30ff\u3200-\u33ff\uf900-\uffef]")
 _DOT = "\u0307"
-"""What lower case makes of the dot of the Turkish `\u0130`."""
+"""The combining dot that lower-casing the Turkish `İ` produces."""
 # `C++`, `C#`, `F#`: names whose sign matters. Each pattern begins with the sign itself, which is found at memory speed,
-# and looks at what stands before it after.
+# and checks the text before the sign afterwards.
 _SIGNED = (
     ("#", re.compile(r"#(?:(?<=\b[A-Za-z]#)|(?<=\b[A-Za-z]{2}#))(?![A-Za-z_+#])"), "sharp"),
     ("++", re.compile(r"\+\+(?:(?<=\b[A-Za-z]\+\+)|(?<=\b[A-Za-z]{2}\+\+))(?![A-Za-z_+#])"), "plusplus"),
@@ -52,14 +52,14 @@ _SIGNED = (
 _OPERATORS = frozenset({"AND", "OR"})
 _RUN_OF_WORD = re.compile(r"[^\W_]+")
 _INNER_EDGES = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])|(?<=[a-z])(?=[A-Z][a-z])")
-"""Where a word has an edge that is not written: `utf8`, `getName`."""
+"""Unwritten word boundaries within a word: `utf8`, `getName`."""
 MAX_INNER_PARTS = 4
-"""Parts of a word with such edges; one with more is a number or a key."""
+"""Maximum number of parts of a word with such boundaries; a word with more is a number or a key."""
 
 
 @dataclass(frozen=True, slots=True)
 class PhraseTerms:
-    """Words, and pairs of characters, that stand one behind the other."""
+    """Words and character bigrams that must be adjacent."""
 
     words: tuple[str, ...]
     grams: tuple[str, ...] = ()
@@ -67,42 +67,42 @@ class PhraseTerms:
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuery:
-    """A search as words of the index; repeated words stand as often as they were written."""
+    """A parsed search. Repeated words occur as often as they were typed."""
 
     words: tuple[str, ...] = ()
     grams: tuple[str, ...] = ()
     compounds: tuple[tuple[str, ...], ...] = ()
-    """Words that were written as one: `std::vector`, `foo_bar`."""
+    """Words that were typed as one: `std::vector`, `foo_bar`."""
     parted: tuple[tuple[str, ...], ...] = ()
-    """Words taken apart at edges that were not written: `utf8`, which elsewhere is `utf-8`; `getName`."""
+    """Words split at unwritten boundaries: `utf8`, which also matches `utf-8`; `getName`."""
     phrases: tuple[PhraseTerms, ...] = ()
     excluded: tuple[PhraseTerms, ...] = ()
     unfinished: frozenset[str] = frozenset()
-    """Words of which only the beginning was written: the last one, as more of it may be coming, and `word*`."""
+    """Words that match as prefixes: the last one, which may be incomplete, and `word*`."""
     exact: bool = False
-    """Whether no other word is to be taken for the beginning of one."""
+    """Whether no word except `word*` matches as a prefix."""
 
     @property
     def has_terms(self) -> bool:
-        """Whether anything is looked for; else everything but what is excluded is."""
+        """Whether the query has positive terms. Without any, all documents match except the excluded ones."""
         return bool(self.words or self.grams or self.phrases)
 
     @property
     def empty(self) -> bool:
-        """Whether the search says nothing at all."""
+        """Whether the query has no terms at all."""
         return not (self.has_terms or self.excluded)
 
 
 def parse_query(text: str, analyze: Analyze, *, prefix: bool = True) -> ParsedQuery:
-    """Take a search apart.
+    """Parse a search.
 
-    A quotation mark without its partner is ignored; a `-` excludes only at the beginning of a word or quotation that
-    holds a letter or digit, so that `- x`, `a-b` and `--` exclude nothing.
+    An unpaired quotation mark is ignored. A `-` excludes only at the beginning of a word or quotation that contains a
+    letter or digit, so `- x`, `a-b` and `--` exclude nothing.
 
     Args:
-        text: As typed.
-        analyze: How the index splits text.
-        prefix: Whether words, above all the last, may be the beginning of one.
+        text: The search as typed.
+        analyze: The index's tokenizer.
+        prefix: Whether the last word may also match as a prefix.
     """
     straight = text[:MAX_QUERY_CHARS].translate(_QUOTES)
     if straight.count('"') % 2:
@@ -141,11 +141,11 @@ def parse_query(text: str, analyze: Analyze, *, prefix: bool = True) -> ParsedQu
 
 
 def fold_text(text: str) -> str:
-    """Text as the index compares it, but for the accents of Latin letters, which the index folds itself.
+    """Fold text for comparison, except for the accents of Latin letters, which the index folds itself.
 
-    Case, width and compatibility forms are unified and the accents of other scripts dropped; the letters of scripts
-    whose vowels are marks (Devanagari, Thai) stay whole. `C++` and `C#` become words of their own: a text of plain
-    ASCII without them keeps its length, and one with them gets longer.
+    Case, width and compatibility forms are unified and the accents of other scripts dropped. Letters of scripts whose
+    vowels are marks (Devanagari, Thai) stay whole. `C++` and `C#` become words. ASCII text keeps its length unless it
+    contains such a name; then it becomes longer.
     """
     for sign, signed, name in _SIGNED:
         if sign in text:
@@ -159,10 +159,10 @@ def fold_text(text: str) -> str:
 
 
 def grams(text: str) -> list[str]:
-    """Pairs of neighbouring characters of every run in a script without blanks, and each run's last character.
+    """Character bigrams of every run in a script without blanks, and each run's last character.
 
-    The last character alone makes every character the beginning of some gram, so that a search for a single one
-    finds all its places.
+    With the last character alone, every character begins some gram, so that a search for a single one finds all its
+    occurrences.
     """
     if text.isascii() or not _ANY_RUN.search(text):
         return []
@@ -174,17 +174,17 @@ def grams(text: str) -> list[str]:
 
 
 def without_grams(text: str) -> str:
-    """The text with those runs blanked, for what is searched by words."""
+    """The text with the runs of scripts without blanks replaced by blanks, for search by words."""
     return text if text.isascii() else _RUNS.sub(" ", text)
 
 
 def count_each(items: tuple[str, ...]) -> dict[str, int]:
-    """How many times each was written, in the order of their first place."""
+    """Number of occurrences of each item, in the order of first occurrence."""
     return dict(Counter(items))
 
 
 def _taken_apart(text: str, analyze: Analyze) -> list[tuple[str, ...]]:
-    """The parts of words that have edges within, word by word."""
+    """The parts of words with unwritten boundaries, word by word."""
     found: list[tuple[str, ...]] = []
     for run in _RUN_OF_WORD.findall(text):
         inner = _INNER_EDGES.sub(" ", run)
@@ -197,15 +197,15 @@ def _taken_apart(text: str, analyze: Analyze) -> list[tuple[str, ...]]:
 def _phrase(text: str, analyze: Analyze) -> PhraseTerms:
     folded = fold_text(text)
     found = grams(folded)
-    # The last character of a run stands alone only to be found; nobody asks for it beside its pair.
+    # The last character of a run is indexed alone only for single-character searches; the pair covers it otherwise.
     pairs = [gram for gram in found if len(gram) > 1]
     return PhraseTerms(tuple(analyze(without_grams(folded))), tuple(pairs or found))
 
 
 def _parts(text: str) -> Iterator[tuple[str, bool, bool]]:
-    """Text, whether it was quoted, and whether it is excluded, of every part that holds a letter or digit.
+    """Text, whether it was quoted, and whether it is excluded, of every part with a letter or digit.
 
-    `AND` and `OR` between other words are left out: all words are ored, and who writes them does not look for them.
+    `AND` and `OR` after other words are dropped: words are always combined with OR.
     """
     for found in _PART.finditer(text):
         phrase, word = found["phrase"], found["word"]

@@ -1,4 +1,4 @@
-"""What a word found in a text is worth, and how near two words are."""
+"""Scores of terms in texts (BM25), and edit distances."""
 
 from __future__ import annotations
 
@@ -8,41 +8,41 @@ from dataclasses import dataclass
 
 K1 = 1.2
 B = 0.75
-"""Constants of BM25; those of the full text, so that scores made here and there can be compared."""
+"""Constants of BM25, the same as Tantivy's, so that scores of both can be compared."""
 
 TIE = 0.3
-"""What each further form of a word adds to the best one."""
+"""Weight of each further form of a word added to the best one."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldStatistics:
-    """What BM25 needs to know of a field over all documents."""
+    """Statistics of a field over all documents, for BM25."""
 
     documents: int
     average_length: float
-    """Words."""
+    """Average length of the field in words."""
 
 
 def bm25(count: int, length: int, holders: int, statistics: FieldStatistics) -> float:
-    """What a word is worth that stands `count` times in a field of `length` words.
+    """BM25 score of a word that occurs `count` times in a field of `length` words.
 
     Args:
         count: At least 1.
         length: Words of the field.
-        holders: Documents that hold the word in this field.
-        statistics: Of the field.
+        holders: Number of documents that contain the word in this field.
+        statistics: Statistics of the field.
     """
     return phrase_bm25(count, length, [holders], statistics)
 
 
 def phrase_bm25(count: int, length: int, holders: Iterable[int], statistics: FieldStatistics) -> float:
-    """The same for words that stand together `count` times.
+    """BM25 score of a phrase that occurs `count` times.
 
     Args:
         count: At least 1.
         length: Words of the field.
-        holders: For each word, documents that hold it in this field.
-        statistics: Of the field.
+        holders: For each word, the number of documents that contain it in this field.
+        statistics: Statistics of the field.
     """
     rarity = sum(_rarity(number, statistics.documents) for number in holders)
     relative = length / statistics.average_length if statistics.average_length else 1.0
@@ -55,14 +55,14 @@ def _rarity(holders: int, documents: int) -> float:
 
 
 def best_of(scores: Iterable[float], tie: float = TIE) -> float:
-    """The best score and a part of each other one; 0 for none."""
+    """The best score plus `tie` times each other one; 0 for none."""
     found = list(scores)
     best = max(found, default=0.0)
     return best + tie * (sum(found) - best)
 
 
 def phrase_count(words: Sequence[str], wanted: Sequence[str]) -> int:
-    """How many times `wanted` stands in `words` as a run."""
+    """Number of occurrences of the run `wanted` in `words`."""
     if not wanted:
         return 0
     first, size = wanted[0], len(wanted)
@@ -71,19 +71,19 @@ def phrase_count(words: Sequence[str], wanted: Sequence[str]) -> int:
 
 
 def near_words(word: str, others: Iterable[str], most: int) -> dict[str, int]:
-    """Those of many words that are at most so many typos away, each with its number of typos."""
+    """The words within an edit distance of `most`, each with its distance."""
     letters, size = set(word), len(word)
     return {
         other: typos
         for other in others
-        # Most are ruled out by this, without a call for each.
+        # These cheap conditions exclude most words without a call.
         if -most <= len(other) - size <= most and len(letters.difference(other)) <= most
         if (typos := typos_between(word, other, most)) <= most
     }
 
 
 def typos_between(one: str, other: str, most: int) -> int:
-    """Insertions, deletions, changes and swaps of neighbours that turn one word into the other; `most + 1` if more."""
+    """Edit distance (insertions, deletions, substitutions, transpositions of neighbours); `most + 1` if greater."""
     if abs(len(one) - len(other)) > most or len(set(one) - set(other)) > most:
         return most + 1
     start = shared_beginning(one, other)
@@ -95,7 +95,7 @@ def typos_between(one: str, other: str, most: int) -> int:
 
 
 def shared_beginning(one: str, other: str) -> int:
-    """How many letters two words begin with alike."""
+    """Length of the common prefix of two words."""
     at = 0
     for a, b in zip(one, other, strict=False):
         if a != b:
@@ -118,6 +118,6 @@ def _distance(one: str, other: str) -> int:
 
 
 def best_forms(weights: Mapping[str, float], holders: Mapping[str, int], limit: int) -> dict[str, float]:
-    """The `limit` forms of a word worth most: by weight, then by how many documents hold them."""
+    """The `limit` forms of a word with the greatest weight, then with most documents."""
     chosen = sorted(weights, key=lambda form: (-weights[form], -holders.get(form, 0), form))[:limit]
     return {form: weights[form] for form in chosen}

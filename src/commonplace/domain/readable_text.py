@@ -1,4 +1,4 @@
-"""A document's text for people to read in passing: without markup, and the sentence round a link."""
+"""Readable text of a document without markup, and the sentence around a link."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from commonplace.domain.markdown.structure import OPTIONS
 SENTENCE_CHARS = 200
 
 _REACH = 600
-"""Bytes on either side of a place in which its sentence is looked for."""
+"""Bytes on either side of a position in which its sentence is searched."""
 
 _END_OF: dict[str, str] = {
     "TableCell": " ",
@@ -21,7 +21,7 @@ _END_OF: dict[str, str] = {
         ("Paragraph", "Item", "TableRow", "TableHead", "CodeBlock", "HtmlBlock", "FootnoteDefinition"), "\n"
     ),
 }
-"""What comes behind an element, where it is not nothing; lists, quotes and headings end a line too."""
+"""Text after an element, unless it is empty; lists, quotes and headings also end a line."""
 
 _TAGS = re.compile(r"<!--.*?(?:-->|\Z)|<[^<>]*>", re.DOTALL)
 _BLOCK_EDGE = re.compile(
@@ -29,21 +29,21 @@ _BLOCK_EDGE = re.compile(
 )
 _SENTENCE_EDGE = re.compile("(?<=[.!?\u2026])([\"'\u201d\u2019)\\]]*)\\s+(?![a-z])|(?<=[\u3002\uff01\uff1f])")
 _OPEN, _CLOSE = "\ufdd0", "\ufdd1"
-"""Code points that are no characters: they mark a place in a text while its markup is taken away."""
+"""Noncharacters that mark a position in a text while its markup is removed."""
 
 
 def source_bytes(document: Document) -> bytes:
-    """The bytes that a document's offsets count: its own, or those of its text where it is no UTF-8."""
+    """The bytes that a document's offsets refer to: its own, or those of its text if it is not UTF-8."""
     return document.raw if document.decodable else document.text.encode()
 
 
 def plain_text(document: Document, start: int, end: int) -> str:
-    """The readable text of a range of the body, a line for each paragraph, item, row and line of code.
+    """The readable text of a range of the body, one line per paragraph, item, row and line of code.
 
     Args:
-        document: Where it is from.
+        document: The document.
         start: Byte offset, best at the beginning of a line.
-        end: Byte offset behind the range.
+        end: Byte offset after the range.
     """
     source = source_bytes(document)
     start = max(start, document.body_start)
@@ -58,7 +58,7 @@ def plain_text(document: Document, start: int, end: int) -> str:
 
 
 def sentence_around(document: Document, span: Span, limit: int = SENTENCE_CHARS) -> str:
-    """The sentence in which a place stands, as one line of at most `limit` characters; "" for a place of no width."""
+    """The sentence around a span, as one line of at most `limit` characters; "" for an empty span."""
     if span.start >= span.end:
         return ""
     source = source_bytes(document)
@@ -80,7 +80,7 @@ def sentence_around(document: Document, span: Span, limit: int = SENTENCE_CHARS)
 
 
 def _sentence(text: str, limit: int) -> str:
-    """The sentence round the marks, without them."""
+    """The sentence around the marks, without the marks."""
     start, end = text.find(_OPEN), text.find(_CLOSE)
     text = text.replace(_OPEN, "").replace(_CLOSE, "")
     if start < 0 or end < 0:
@@ -92,7 +92,7 @@ def _sentence(text: str, limit: int) -> str:
 
 
 def _clipped(text: str, at: int, limit: int) -> str:
-    """At most `limit` characters of a line, those round `at` among them, cut between words where that is near."""
+    """At most `limit` characters of a line, including those around `at`; cut between words if possible."""
     if len(text) <= limit:
         return text
     start = max(0, min(at - limit // 3, len(text) - limit))
@@ -107,7 +107,7 @@ def _clipped(text: str, at: int, limit: int) -> str:
 
 
 def _known(link: BrokenLink) -> tuple[str, str] | None:
-    """Definitions stand outside of most ranges: `[text][label]` is a link all the same, `[text]` is not."""
+    """Definitions are outside of most ranges: `[text][label]` is treated as a link, `[text]` is not."""
     return None if str(link["link_type"]).startswith("Shortcut") else ("", "")
 
 

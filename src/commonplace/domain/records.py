@@ -1,4 +1,4 @@
-"""What lists, sorts and filters see of a document: its record, its dates, and the terms that filters compare."""
+"""Records of documents for lists, sorting and filters: fields, dates, and filter terms."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ UPDATED_KEYS = (
     *("updated_at", "updated", "last_updated", "lastmod", "last_modified", "modified", "date_modified"),
     *("last_modified_at", "updatedDate", "lastUpdated", "last_update.date"),
 )
-"""Frontmatter keys that say when a document was made or last changed; the first that can be read counts."""
+"""Frontmatter keys of a document's creation or last change; the first readable one counts."""
 TYPE_KEYS = ("type", "category", "categories")
 ALIAS_KEYS = ("aliases", "alias", "redirect_from")
-"""Keys with other names of a document: a list, or one text with commas between them."""
+"""Keys of other names of a document: a list, or one string separated by commas."""
 LABEL_KEYS = ("sidebar_label", "linkTitle", "nav_title")
-"""What generators of sites call a page in their menus."""
+"""Keys of a page's name in the menus of site generators."""
 PLACE_KEYS = ("slug", "permalink", "url")
-"""Where generators of sites publish a page; links of the site name it."""
+"""Keys of the path at which site generators publish a page. Links of the site use this path."""
 
 STATED_KEYS = ("created_at", "updated_at")
-"""Frontmatter keys whose moments filters compare to the second, as they stand there."""
+"""Frontmatter keys whose values filters compare to the second."""
 
 LAST_DAY = 99991231
-"""The highest `day_number`."""
+"""The greatest `day_number`."""
 MAX_TERM_CHARS = 120
-"""Longer values are compared by their digest."""
+"""Maximum length of a term in characters; longer values are compared by their digest."""
 MAX_FIELD_DEPTH = 4
-"""How deep mappings are followed for `outer.inner` field names."""
+"""Maximum depth of nested mappings for `outer.inner` field names."""
 
 _DAY_CHARS = len("2024-05-31")
 _DAY = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
@@ -67,7 +67,7 @@ def build_record(document: Document, revision: Revision) -> Record:
 
 
 def normal_date(value: Json) -> str:
-    """A date or date and time as `YYYY-MM-DD…`, or "" when the value is none."""
+    """A date or timestamp as `YYYY-MM-DD…`; "" if the value is neither."""
     if not isinstance(value, str):
         return ""
     text = value.strip()
@@ -82,7 +82,7 @@ def normal_date(value: Json) -> str:
 
 
 def normal_timestamp(value: Json) -> str:
-    """A date or date and time as ISO 8601 UTC with seconds (`2024-05-01T00:00:00Z`), or "" when the value is none."""
+    """A date or timestamp as ISO 8601 UTC with seconds (`2024-05-01T00:00:00Z`); "" if the value is neither."""
     text = normal_date(value)
     if not text:
         return ""
@@ -98,9 +98,9 @@ def normal_timestamp(value: Json) -> str:
 
 
 def unix_seconds(value: Json) -> int | None:
-    """A date or date and time in unix seconds, None when the value is none."""
+    """A date or timestamp in unix seconds; None if the value is neither."""
     if isinstance(value, str) and len(value) > _DAY_CHARS and value[4] == value[7] == "-":
-        try:  # what programs write; everything else takes the longer way
+        try:  # programs write this form; other forms take the slower path
             when = datetime.fromisoformat(value)
         except ValueError:
             pass
@@ -112,13 +112,13 @@ def unix_seconds(value: Json) -> int | None:
 
 
 def iso_timestamp(seconds: float) -> str:
-    """Unix seconds as ISO 8601 UTC, clipped to the years 1 to 9999."""
+    """Unix seconds as ISO 8601 UTC, limited to the years 1 to 9999."""
     return _moment_of(floor(min(max(seconds, _FIRST_SECOND), _LAST_SECOND)))
 
 
 @lru_cache(maxsize=256)
 def _moment_of(whole: int) -> str:
-    """Files that came together have the same moments."""
+    """Cached, because files written together have equal times."""
     return f"{datetime.fromtimestamp(whole, UTC).isoformat()[:_MOMENT_CHARS]}Z"
 
 
@@ -131,7 +131,7 @@ def _utc_text(when: datetime) -> str:
 
 
 def day_number(text: str) -> int:
-    """`20240501` for `2024-05-01…`; 0 for a text that begins with no such day."""
+    """`20240501` for `2024-05-01…`; 0 if the text does not begin with a day."""
     return _day_number(text[:_DAY_CHARS])
 
 
@@ -142,7 +142,7 @@ def _day_number(day: str) -> int:
 
 
 def filter_terms(record: Record) -> frozenset[str]:
-    """Every term that a filter can ask this record for; the counterpart of `wanted_terms`."""
+    """Every filter term of a record; the counterpart of `wanted_terms`."""
     terms = {_type_term(record.type)}
     for tag in record.tags:
         terms.add(_tag_term(tag))
@@ -153,7 +153,7 @@ def filter_terms(record: Record) -> frozenset[str]:
 
 
 def wanted_terms(filter_: Filter) -> tuple[frozenset[str], ...]:
-    """Groups of terms; a record passes when it has at least one term of every group."""
+    """Groups of terms; a record matches if it has at least one term of every group."""
     groups = [frozenset({_nested_tag_term(tag)}) for tag in filter_.tags]
     groups += [frozenset({_field_term(key, value)}) for key, value in filter_.fields]
     if filter_.types:
@@ -164,7 +164,7 @@ def wanted_terms(filter_: Filter) -> tuple[frozenset[str], ...]:
 
 
 def aliases_of(values: Mapping[str, Json]) -> tuple[str, ...]:
-    """Other names that a frontmatter gives its document: aliases, its name in menus, and where a site publishes it."""
+    """Other names in a frontmatter: aliases, names in menus, and published paths."""
     found: dict[str, None] = {}
     for key in ALIAS_KEYS:
         value = values.get(key)
@@ -201,12 +201,12 @@ def _inner(values: Mapping[str, Json], key: str) -> Json:
 
 
 def _first_scalar(value: Json) -> str:
-    """A scalar, or the first one of a list."""
+    """A scalar, or the first item of a list, as `_scalar` returns it."""
     return _scalar(value[0] if isinstance(value, (list, tuple)) and value else value)
 
 
 def _scalar(value: Json) -> str:
-    """A scalar as people write it in YAML; "" for null, lists and mappings."""
+    """A scalar as written in YAML; "" for null, lists and mappings."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value).strip() if isinstance(value, (str, int, float)) else ""
@@ -222,7 +222,7 @@ def _field_terms(key: str, value: Json, depth: int) -> Sequence[str]:
     if isinstance(value, str):
         return (_field_term(key, value),)
     if isinstance(value, (list, tuple)):
-        # Names of abstract types are asked last: such a question costs more than making the term.
+        # `isinstance` with an abstract type costs more than creating the term, so it is checked last.
         plain = (item for item in value if isinstance(item, str) or not isinstance(item, (list, tuple, Mapping)))
         return [_field_term(key, item if isinstance(item, str) else _scalar(item)) for item in plain]
     if not isinstance(value, Mapping):

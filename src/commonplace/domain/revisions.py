@@ -1,7 +1,4 @@
-"""What a document's bytes say by themselves: their revision, the same with and without Git, and a pointer to others.
-
-Also what is asked of a revision before a write, and which lines differ between two of them.
-"""
+"""Revisions of documents, Git LFS pointers, the conditions of a write, and the changed lines of two revisions."""
 
 from __future__ import annotations
 
@@ -18,14 +15,14 @@ from commonplace.domain.errors import ConflictError, InvalidInputError, Precondi
 
 LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\n"
 MAX_POINTER_BYTES = 1024
-"""How a pointer begins, and how long one can be, by Git LFS's own specification."""
+"""Prefix and maximum size in bytes of a pointer, by the specification of Git LFS."""
 _REVISION = re.compile(r"[0-9a-fA-F]{7,40}")
 MAX_CHANGES = 20
-"""Lines that describe a difference, at most."""
+"""Maximum number of lines that describe a difference."""
 MAX_CHANGED_LINE = 200
-"""Characters of a changed line that are shown."""
+"""Maximum length in characters of a changed line that is shown."""
 _MAX_COMPARED = 500
-"""Lines on each side that are compared one by one; of more, the whole range counts as changed."""
+"""Maximum number of lines on each side that are compared line by line; of more, the whole range counts as changed."""
 
 
 def revision_of(raw: bytes) -> Revision:
@@ -34,24 +31,24 @@ def revision_of(raw: bytes) -> Revision:
 
 
 def is_revision(text: str) -> bool:
-    """Whether the text can be a revision or a unique beginning of one: 7 to 40 hex digits."""
+    """Whether the text can be a revision or an abbreviated one: 7 to 40 hex digits."""
     return _REVISION.fullmatch(text) is not None
 
 
 def is_pointer(raw: bytes) -> bool:
-    """Whether the bytes stand for others, which Git LFS has and which are not here."""
+    """Whether the bytes are a Git LFS pointer to content that is not here."""
     return len(raw) <= MAX_POINTER_BYTES and raw.startswith(LFS_POINTER)
 
 
 def require_revision(raw: bytes, expected: str) -> None:
-    """Refuse to go on when the bytes are no longer those that the writer saw.
+    """Check that the bytes are still at the revision that the writer saw.
 
     Args:
-        raw: The document as it is now.
+        raw: The current bytes of the document.
         expected: The revision that the writer saw, or its first 7 or more digits.
 
     Raises:
-        InvalidInputError: `expected` is no revision.
+        InvalidInputError: `expected` is not a revision.
         ConflictError: another revision is current; context holds `current_revision`.
     """
     if not is_revision(expected):
@@ -72,7 +69,7 @@ def require_revision(raw: bytes, expected: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """What a request demands of the current revision before anything is done (RFC 9110, section 13.1)."""
+    """Conditions of a request on the current revision (RFC 9110, section 13.1)."""
 
     match: tuple[str, ...] | None = None
     """`If-Match`: the revisions of which one must be current, or ("*",) for any; None without the header."""
@@ -81,32 +78,32 @@ class Conditions:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is demanded."""
+        """Whether there are no conditions."""
         return self.match is None and self.none_match is None
 
     def require_match(self, current: Collection[str]) -> None:
         """Check `If-Match`.
 
         Args:
-            current: The names of the current revision, the first being the one to tell; empty where there is nothing.
+            current: The names of the current revision; the first is reported. Empty if nothing exists.
 
         Raises:
-            PreconditionError: it is false.
+            PreconditionError: the condition is false.
         """
         if not self.is_matched(current):
             raise _false("If-Match", current)
 
     def is_matched(self, current: Collection[str]) -> bool:
-        """Whether `If-Match` is true; it is without the header."""
+        """Whether `If-Match` is true; always true without the header."""
         return self.match is None or _names_one(self.match, current)
 
     def is_known(self, current: Collection[str]) -> bool:
-        """Whether `If-None-Match` names the current revision: false for a write, 304 for a read."""
+        """Whether `If-None-Match` names the current revision: a write is then refused, a read answered with 304."""
         given = self.none_match or ()
         return bool(current) and ("*" in given or any(name in given for name in current))
 
     def require(self, current: Collection[str]) -> None:
-        """Check both; raises as `require_match` does."""
+        """Check both conditions. Raises the same errors as `require_match`."""
         self.require_match(current)
         if self.is_known(current):
             raise _false("If-None-Match", current)
@@ -116,7 +113,7 @@ UNCONDITIONAL = Conditions()
 
 
 def _names_one(given: Sequence[str], current: Collection[str]) -> bool:
-    """Whether one of the revisions, or its first 7 or more digits, is among the names of the current one."""
+    """Whether one of the given revisions, full or abbreviated to 7 or more digits, is a name of the current one."""
     if not current:
         return False
     return "*" in given or any(
@@ -135,16 +132,16 @@ def _false(header: str, current: Collection[str]) -> PreconditionError:
 
 
 def line_marks(raw: bytes) -> array[int]:
-    """A number of 32 bits for each line, by which lines are compared later without keeping their text."""
+    """A 32-bit checksum (CRC-32) of each line, for a later comparison without the text."""
     return array("I", map(crc32, raw.splitlines()))
 
 
 def changed_lines(before: Sequence[int], raw: bytes) -> tuple[str, ...]:
-    """Which lines differ, in words, at most `MAX_CHANGES` of them.
+    """Descriptions of the lines that differ, at most `MAX_CHANGES`.
 
     Args:
-        before: The marks of the text as it was.
-        raw: The text as it is.
+        before: The checksums of the old text.
+        raw: The new text.
     """
     lines = raw.splitlines()
     after = line_marks(raw)

@@ -1,7 +1,7 @@
-"""The sentences of an evaluation rubric that a machine can judge.
+"""Machine-checkable sentences of an evaluation rubric.
 
-Understood are: a least number ("at least 50 words", "two or more links"), and a field that must be there
-("has a summary", "names its owner", "states the date"). Every other sentence is met: people judge it.
+Two forms are checked: a minimum ("at least 50 words", "two or more links"), and a required field ("has a summary",
+"names its owner", "states the date"). Every other sentence counts as met: people judge it.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ _FIELD = re.compile(
 _FIELDS = frozenset(
     {"summary", "description", "date", "owner", "status", "importance", "author", "location", "role", "type", "title"}
 )
-"""Fields that a sentence can ask for by name; other words after "has" are ordinary English."""
+"""Fields that a sentence can require by name; other words after "has" are ordinary English."""
 
 
 def meets(sentence: str, record: Record, count_links: Callable[[], int]) -> bool:
-    """Whether an entry meets a sentence, as far as a machine can tell.
+    """Whether an entry meets a sentence, if a machine can check it; otherwise true.
 
     Args:
         sentence: One item of the rubric.
         record: The entry.
-        count_links: How many links lead out of it; asked only when the sentence is about links.
+        count_links: Returns the number of outgoing links; called only if the sentence is about links.
     """
     counted = _COUNT.search(sentence)
     if counted:

@@ -1,6 +1,6 @@
-"""What a knowledge base declares in its `kb.yaml`: types of entries, their fields, guidelines and rules.
+"""The schema of a knowledge base in `kb.yaml`: types of entries, their fields, guidelines and rules.
 
-A folder without the file is a base of notes; a broken file is a finding, and the base stays readable.
+A folder without the file is a base of notes. A broken file is a finding, and the base stays readable.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FIELD_TYPES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldRule:
-    """What a type says of one of its fields."""
+    """The rule of a type for one field."""
 
     type: str = "text"
     required: bool = False
@@ -58,15 +58,15 @@ class EntryType:
     subdirectory: str = ""
     """Folder of new entries, "" for the root."""
     file_pattern: str = ""
-    """Path of a new entry with `{id}`, `{date}`, `{year}` or `{slug}` in it, or "" for `{subdirectory}/{id}.md`."""
+    """Path of a new entry with `{id}`, `{date}`, `{year}` or `{slug}` in it; "" for `{subdirectory}/{id}.md`."""
     fields: Mapping[str, FieldRule] = field(default_factory=dict[str, FieldRule])
     declared: JsonObject | None = None
-    """The type as `kb.yaml` has it; None for a core type that it does not mention."""
+    """The type as declared in `kb.yaml`; None for a core type that is not declared there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schema:
-    """A whole `kb.yaml`, or what stands in for one."""
+    """A whole `kb.yaml`, or the defaults without one."""
 
     name: str = ""
     description: str = ""
@@ -76,10 +76,10 @@ class Schema:
     evaluation_rubric: tuple[str, ...] = ()
     policies: JsonObject = field(default_factory=dict[str, Json])
     enforce: bool = False
-    """Whether entries that break their type are refused; else they come back as warnings."""
+    """Whether entries that violate their type are rejected; if false, violations are returned as warnings."""
     qa_on_write: bool = False
     rules: Mapping[str, FieldRule] = field(default_factory=dict[str, FieldRule])
-    """What `validation.rules` says of fields of entries of every type."""
+    """The rules of `validation.rules` for fields of entries of every type."""
     types: Mapping[str, EntryType]
     """Core types and declared ones by name."""
     declares_types: bool = False
@@ -108,7 +108,7 @@ CORE_TYPES: Mapping[str, EntryType] = {
 
 
 def read_schema(raw: bytes | None) -> Schema:
-    """The schema that these bytes state; None (no file) is a base of notes. Never raises."""
+    """Parse a `kb.yaml`; None (no file) gives a base of notes. Never raises."""
     if raw is None:
         return Schema(types=CORE_TYPES)
     loaded = load(raw.decode("utf-8-sig", "replace"))
@@ -133,7 +133,7 @@ def read_schema(raw: bytes | None) -> Schema:
 
 
 def schema_problems(schema: Schema) -> list[str]:
-    """What is wrong with what a `kb.yaml` declares, sentence by sentence; its YAML is judged by `findings`."""
+    """Problems of the declarations in a `kb.yaml`, one sentence each. Problems of its YAML are in `findings`."""
     problems: list[str] = []
     for entry_type in schema.types.values():
         fields = _mapping((entry_type.declared or {}).get("fields"))
@@ -157,21 +157,21 @@ def _rule_problems(where: str, kind: str, rule: FieldRule, types: Mapping[str, E
 
 
 def set_keys(raw: bytes, changes: Mapping[str, Json]) -> bytes:
-    """A `kb.yaml` with other values for some of its keys; comments and everything else stay as they are.
+    """A `kb.yaml` with new values for some of its keys; comments and everything else stay unchanged.
 
     Args:
-        raw: The file as it is, b"" for a new one.
-        changes: New values by key at the top; None removes the key.
+        raw: The current file; b"" for a new one.
+        changes: New values by top-level key; None removes the key.
 
     Raises:
-        InvalidInputError: kind "schema": the file cannot be read or not be changed by key.
+        InvalidInputError: kind "schema": the file is unreadable, or a key cannot be changed separately.
     """
     loaded = load(raw.decode("utf-8-sig", "replace"))
     if loaded.failed or not isinstance(loaded.value or {}, Mapping):
         raise InvalidInputError(
             f"{SCHEMA_FILE} is broken: {_finding(loaded.problems[0]).message if loaded.problems else 'no mapping'}",
             kind="schema",
-            hint="Mend the file by hand first.",
+            hint="Repair the file by hand first.",
         )
     mark = codecs.BOM_UTF8 if raw.startswith(codecs.BOM_UTF8) else b""
     text = raw[len(mark) :].decode()
@@ -187,7 +187,7 @@ def _finding(problem: YamlProblem) -> Finding:
 
 
 def entry_type_of(name: str, body: JsonObject) -> EntryType:
-    """A type from its declaration; a core type keeps what the declaration leaves out."""
+    """A type from its declaration; a core type supplies what the declaration omits."""
     core = CORE_TYPES.get(name)
     required = text_items(body.get("required")) or (core.required if core else ("title",))
     fields = {key: _field_rule(_mapping(value)) for key, value in _mapping(body.get("fields")).items()}
@@ -204,7 +204,7 @@ def entry_type_of(name: str, body: JsonObject) -> EntryType:
 
 
 def _rules(value: Json) -> dict[str, FieldRule]:
-    """`[{field, type?, required?, options?, min?, max?, format?}]` by field; bounds without a type are of a number."""
+    """Parse `[{field, type?, required?, options?, min?, max?, format?}]` by field; with bounds, a number by default."""
     rules: dict[str, FieldRule] = {}
     for body in map(_mapping, value if isinstance(value, list) else []):
         if name := _text(body.get("field")):

@@ -1,4 +1,4 @@
-"""What is near in meaning: values that pass between an index, the vectors and whoever asks."""
+"""Values of semantic search that the index, the vectors and their callers exchange."""
 
 from __future__ import annotations
 
@@ -7,59 +7,59 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 SearchMode = Literal["keyword", "semantic", "hybrid"]
-"""How to search: by words, by meaning, or by both."""
+"""The mode of a search: by words, by similarity, or both."""
 SEARCH_MODES: tuple[SearchMode, ...] = ("keyword", "semantic", "hybrid")
 
 
 @dataclass(frozen=True, slots=True)
 class NearDocument:
-    """A document and the section of it that is nearest to a question."""
+    """A document and its section that is most similar to a query."""
 
     path: str
     ordinal: int
-    """Of the section; of a chunk of several, the longest."""
+    """Ordinal of the section; for a chunk of several sections, the longest one's."""
     similarity: float
     """Cosine, -1 to 1: higher is nearer."""
 
 
 class SimilarityScores(Protocol):
-    """How near documents are to one question."""
+    """Similarities of documents to one query."""
 
     @property
     def best(self) -> Sequence[NearDocument]:
-        """The nearest documents, nearest first; within the filter that was asked for."""
+        """The most similar documents within the filter, best first."""
         ...
 
     def of(self, paths: Sequence[str]) -> Mapping[str, NearDocument]:
-        """These documents; those that have no vectors yet are left out."""
+        """The similarities of these documents; documents without vectors are omitted."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkHit:
-    """A chunk that is near to a question."""
+    """A chunk that is similar to a query."""
 
     path: str
     ordinal: int
     number: int
-    """Its place among the chunks of its document, from 0."""
+    """Position of the chunk in its document, from 0."""
     of: int
-    """How many chunks the document has."""
+    """Number of chunks of the document."""
     similarity: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingStatus:
-    """What search by meaning has of one collection, for people."""
+    """Status of the semantic search of one collection, for people."""
 
     status: Literal["off", "missing", "failing", "working", "ready"]
-    """Switched off; no model; a model that fails; texts are still to be embedded; all are."""
+    """Switched off; no model; a failing model; texts still to be embedded; all texts embedded."""
     model: str = ""
-    """Its name."""
+    """Name of the model."""
     documents: int = 0
-    """With vectors."""
+    """Number of documents with vectors."""
     chunks: int = 0
     pending: int = 0
-    """Documents that wait for vectors."""
+    """Number of documents without vectors yet."""
     reason: str = ""
-    """Why it is missing or failing, and what to do, in a sentence or two."""
+    """Why the model is missing or failing, and what to do, in a sentence or two."""

@@ -1,4 +1,4 @@
-"""Names made from titles: the id of a new document and the anchor of a heading."""
+"""Slugs: the id of a new document from its title, and the anchor of a heading."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _ASCII_ANCHOR: dict[int, str | None] = {
     for code in range(128)
 }
 _NOT_IN_SLUGS = re.compile(r"[^a-z0-9]+")
-_SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")  # they choose between pictures of one character
+_SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")  # variation selectors: glyphs of one character
 _ANCHOR_NUMBERS = frozenset({"Nd", "Nl", "Pc"})
 
 
 @lru_cache(maxsize=4096)
 def anchor(heading: str) -> str:
-    """The fragment by which GitHub and most renderers link to a heading; not yet unique in its document.
+    """The fragment by which GitHub and most renderers link to a heading, before it is made unique in the document.
 
-    Lower case; letters, marks and digits of any script, `_` and `-` stay; blanks become `-`; all else is dropped, so
-    that the result can be "".
+    Lower case. Letters, marks and digits of any script, `_` and `-` stay; blanks become `-`; everything else is
+    dropped. The result can be "".
     """
     text = heading.strip().lower()
     if text.isascii():
@@ -36,11 +36,11 @@ def anchor(heading: str) -> str:
 def slug(title: str) -> str:
     """The id of a new document: letters and digits of any script in lower case, and `-` for each run of others.
 
-    At most 252 bytes of UTF-8 and NFC, so that `{slug}.md` is a file name everywhere. A title of symbols alone gets
-    their Unicode names (`rocket` for a rocket): it stays the same everywhere and can be typed.
+    NFC and at most 252 bytes of UTF-8, so that `{slug}.md` is a valid file name on every system. A title of symbols
+    alone gets their Unicode names (`rocket` for a rocket).
 
     Raises:
-        InvalidInputError: there is nothing but punctuation and blanks, or a lone surrogate.
+        InvalidInputError: the title consists of punctuation and blanks, or contains a lone surrogate.
     """
     text = unicodedata.normalize("NFC", unicodedata.normalize("NFC", title).lower())
     if text.isascii():
@@ -49,7 +49,7 @@ def slug(title: str) -> str:
         result = _trimmed(_letters(text)) or _trimmed(" ".join(map(_symbol_name, text)))
     if not result:
         raise InvalidInputError(
-            "The title holds no letter, digit or symbol to make an id from.",
+            "The title contains no letter, digit or symbol to make an id from.",
             kind="title",
             hint="Give a title with at least one letter or digit.",
         )
@@ -62,14 +62,14 @@ def _in_anchor(character: str) -> bool:
 
 
 def _letters(text: str) -> str:
-    """The text with blanks for all but letters, their marks and digits; "" when there are marks alone."""
+    """The text with blanks in place of everything but letters, marks and digits; "" if only marks remain."""
     plain = _SELECTORS.sub("", text)
     kept = [c if unicodedata.category(c)[0] in "LMN" else " " for c in plain]
     return "".join(kept) if any(c.isalnum() for c in kept) else ""
 
 
 def _trimmed(text: str) -> str:
-    """The words joined by `-`, cut to `MAX_SLUG_BYTES` behind a whole character."""
+    """The words joined by `-`, cut to `MAX_SLUG_BYTES` after a whole character."""
     return "-".join(text.split()).encode()[:MAX_SLUG_BYTES].decode("utf-8", "ignore").rstrip("-")
 
 

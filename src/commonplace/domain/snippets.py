@@ -1,6 +1,6 @@
-"""Snippets: a line of plain text from a section, round the words that answer a search.
+"""Snippets: one line of plain text from a section, around the terms of a search.
 
-Only the neighbourhood of the chosen place is freed of its markup, so a snippet costs the same in a long section.
+Only the neighbourhood of the chosen position is stripped of markup, so the cost does not grow with the section.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 MAX_SOURCE_CHARS = 50_000
-"""How much of a section is looked through."""
+"""Maximum number of characters of a section that are searched."""
 MAX_OCCURRENCES = 10
-"""How many places of each word are looked at."""
+"""Maximum number of occurrences of each word that are considered."""
 MAX_TRIED = 5
-"""Places that are tried until one is left in the text without its markup."""
+"""Maximum number of positions that are tried until one remains in the stripped text."""
 MAX_ARTICLE_CHARS = 3
-"""Letters that some languages write as one with a word before it."""
+"""Maximum length of an article that some languages join to the following word."""
 
 SENTENCE_BYTES = 600
-"""How far round a link its sentence is looked for."""
+"""Bytes on either side of a link in which its sentence is searched."""
 
 _SENTENCE_END = re.compile(r"[.!?…]['\"”)\]]*(?=\s+(?![a-z]))|[\u3002\uff01\uff1f]")
 _WORD_END = re.compile(r"[^\W_]*")
@@ -29,10 +29,11 @@ _HTML = (
     "h[1-6]|hr|i|iframe|img|ins|kbd|li|mark|ol|p|pre|q|s|samp|section|small|span|strong|sub|summary|sup|table|tbody|"
     "td|tfoot|th|thead|tr|tt|u|ul|var|video"
 )
-# What stands behind the text of a link or image, without which brackets are brackets: `a[0]`, `[1]`, `[ ]`.
+# The destination after the text of a link or image. Without it, brackets are plain text: `a[0]`, `[1]`, `[ ]`.
 _AIM = r"\([^()\s]*(?:\([^()\s]*\)[^()\s]*)?(?:[ \t]+\"[^\"\n]*\")?\)|\[[^\[\]\n]*\]"
 # Every repetition is bounded or cannot match what follows it, so the time is linear in the text. Each match begins with
-# a sign or a line end, so that what stands between is passed over at memory speed; which it was is looked up behind.
+# a sign or a line end, so that text between matches is skipped at memory speed; a lookbehind then tells which sign it
+# was.
 _MARKUP = re.compile(
     r"[\n<|!\[\]`*_\\](?:"
     r"(?<=\n)(?:(?P<rule>[ \t]*(?:```|~~~)[^\n]*$|[ \t|:+=_*-]{3,}$|[ \t]*\[[^\[\]\n]{1,80}\]:[^\n]*$)"
@@ -50,32 +51,32 @@ _MARKUP = re.compile(
 
 
 _BETWEEN_WORDS = frozenset({"gap", "rule", "lead"})
-"""Markup that parts the words before it from those behind it."""
+"""Groups of markup that separates words."""
 
 
 @dataclass(frozen=True, slots=True)
 class HighlightTerms:
-    """What a search looks for in a text, in the index's own folded form."""
+    """The terms of a search, in the folded form of the index."""
 
     words: Mapping[str, frozenset[str]]
-    """Forms of a word, by what they all begin with."""
+    """Forms of a word, by their common prefix."""
     grams: tuple[str, ...] = ()
     fold: Callable[[str], str] = str.casefold
-    """The folded form of one word."""
+    """Returns the folded form of one word."""
 
 
 def strip_markdown(markdown: str) -> str:
-    """Markdown without its markup, as one line."""
+    """Plain text of Markdown, as one line."""
     return " ".join(_MARKUP.sub(_shown, f"\n{markdown}").split())
 
 
 def snippet(markdown: str, wanted: HighlightTerms, limit: int) -> str:
-    """At most `limit` characters of a text, round the place where most of the wanted words stand close together.
+    """At most `limit` characters of a text, around the densest occurrence of the wanted words.
 
     Args:
         markdown: The section's text.
-        wanted: What to show; where none of it stands, the text's beginning is shown.
-        limit: Characters, `…` at a cut end included; 0 gives "".
+        wanted: The words to show; if none occurs, the beginning of the text is returned.
+        limit: Maximum number of characters, `…` at a cut end included; 0 gives "".
     """
     if limit <= 0:
         return ""
@@ -88,7 +89,7 @@ def snippet(markdown: str, wanted: HighlightTerms, limit: int) -> str:
 
 
 def matching_snippet(markdown: str, wanted: HighlightTerms, limit: int) -> str | None:
-    """The same, None where none of the wanted words stands in the text; `limit` is at least 1."""
+    """As `snippet`, but None if none of the wanted words occurs in the text. `limit` is at least 1."""
     source = markdown[:MAX_SOURCE_CHARS]
     for place in _by_worth(_places(source, wanted), limit):
         start, end = _neighbourhood(source, place, limit)
@@ -100,12 +101,12 @@ def matching_snippet(markdown: str, wanted: HighlightTerms, limit: int) -> str |
 
 
 def sentence_round(raw: bytes, start: int, end: int) -> str:
-    """The sentence that holds some bytes of a document, as plain text on one line; of a long one the part round them.
+    """The sentence around a byte range of a document, as plain text on one line; a long sentence is cut.
 
     Args:
         raw: The document, UTF-8.
-        start: Byte offset of the first.
-        end: Byte offset behind the last.
+        start: Byte offset of the range.
+        end: Byte offset after the range.
     """
     first = raw.rfind(b"\n", max(start - SENTENCE_BYTES, 0), start) + 1 or max(start - SENTENCE_BYTES, 0)
     last = raw.find(b"\n", end, end + SENTENCE_BYTES)
@@ -118,7 +119,7 @@ def sentence_round(raw: bytes, start: int, end: int) -> str:
 
 
 Occurrence = tuple[int, int, str]
-"""Start, end, and which of the wanted words it is."""
+"""Start, end, and the wanted word that matched."""
 
 
 def _shown(found: re.Match[str]) -> str:
@@ -131,12 +132,12 @@ def _shown(found: re.Match[str]) -> str:
 
 
 def _places(text: str, wanted: HighlightTerms, most: int | None = None) -> list[Occurrence]:
-    """Where wanted words stand, word by word; in the folded text only when the text as it is has none.
+    """Occurrences of the wanted words, word by word. The folded text is searched only if the text itself has none.
 
     Args:
-        text: What is looked through.
+        text: The text to search.
         wanted: The words.
-        most: How many places are enough; None for all that are looked at.
+        most: Number of occurrences that are enough; None for all.
     """
     lower = text.lower()
     found = _places_in(lower if len(lower) == len(text) else text, text, wanted, most)
@@ -163,7 +164,7 @@ def _places_in(folded: str, text: str, wanted: HighlightTerms, most: int | None)
 def _places_of(
     folded: str, text: str, at: int, beginning: str, forms: frozenset[str], fold: Callable[[str], str]
 ) -> list[Occurrence]:
-    """Where the forms of one word stand, the first place that may be one being `at`."""
+    """Occurrences of the forms of one word. `at` is the first candidate."""
     places: list[Occurrence] = []
     plain, length = beginning.isascii(), len(beginning)
     while at >= 0 and len(places) < MAX_OCCURRENCES:
@@ -179,7 +180,7 @@ def _places_of(
 
 
 def _start_of_word(text: str, at: int) -> int:
-    """Where a word may begin that is found by what follows its article."""
+    """Possible start of a word whose article is joined to it."""
     start = at
     while start and at - start < MAX_ARTICLE_CHARS and text[start - 1].isalnum():
         start -= 1
@@ -187,7 +188,7 @@ def _start_of_word(text: str, at: int) -> int:
 
 
 class _Flat(dict[int, str]):
-    """Letters without accents and in lower case, one for one, so that places stay where they are."""
+    """Maps letters to lower case without accents, one to one, so that offsets stay valid."""
 
     def __missing__(self, code: int) -> str:
         letter = chr(code)
@@ -204,7 +205,7 @@ def _flat(text: str) -> str:
 
 
 def _by_worth(places: list[Occurrence], limit: int) -> Iterator[Occurrence]:
-    """The places with most different wanted words within a snippet's length behind them, the best few of them."""
+    """The best occurrences: those with most different wanted words within a snippet's length after them."""
     if len(places) < 2:  # noqa: PLR2004
         yield from places
         return
@@ -224,7 +225,7 @@ def _by_worth(places: list[Occurrence], limit: int) -> Iterator[Occurrence]:
             counts[name] -= 1
             if not counts[name]:
                 del counts[name]
-    best = min(worth)  # mostly it is good, and the others need no order
+    best = min(worth)  # usually the first one is used, so the rest is sorted only on demand
     yield best[2]
     worth.remove(best)
     worth.sort()
@@ -232,7 +233,7 @@ def _by_worth(places: list[Occurrence], limit: int) -> Iterator[Occurrence]:
 
 
 def _neighbourhood(source: str, place: Occurrence, limit: int) -> tuple[int, int]:
-    """The part of the source to be shown, with room for the markup in it; from the line's beginning where that fits."""
+    """The part of the source to strip, with room for markup; from the start of the line if it fits."""
     end = min(place[1] + 3 * limit, len(source))
     earliest = place[0] - 2 * limit
     if earliest <= 0:
@@ -242,7 +243,7 @@ def _neighbourhood(source: str, place: Occurrence, limit: int) -> tuple[int, int
 
 
 def _cut(text: str, place: Occurrence | None, limit: int, *, cut_before: bool, cut_behind: bool) -> str:
-    """`limit` characters of a text, with a place in them, cut between words where one is near."""
+    """`limit` characters of a text around an occurrence; cut between words if one is near."""
     start = 0
     if place and place[1] > limit - 2:
         start = place[0] - limit // 3

@@ -1,4 +1,4 @@
-"""Whether an entry keeps to its type: each rule a field can break, and what it expected."""
+"""Validation of entries against their types: each violated rule and the expected value."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.schema import FieldRule, Schema
 
 MAX_FORMAT_TEXT = 500
-"""Longest text that is compared with a field's `format`; a longer one is not tried, as it may not end in good time."""
+"""Maximum length of a text that is matched against a field's `format`.
+
+Longer ones pass, as matching could take too long.
+"""
 MAX_SHOWN_FIELD = 40
-"""Characters of a wrong value that a message repeats."""
+"""Maximum length in characters of a wrong value in a message."""
 
 _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:[T ]\d{2}:\d{2}.*)?")
 _DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
@@ -20,7 +23,7 @@ _DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A value that breaks its type's rule."""
+    """A value that violates a rule of its type."""
 
     field: str
     rule: str
@@ -32,7 +35,7 @@ class Violation:
 
 
 def violations(schema: Schema, entry_type: str, values: JsonObject) -> list[Violation]:
-    """Where an entry's fields break its type's rules, then those for every type, in the order of the declaration."""
+    """Violations of the rules for all types and of the entry's type, in the order of their declaration."""
     declared = schema.types.get(entry_type)
     fields = {**schema.rules, **(declared.fields if declared else {})}
     required = declared.required if declared else ()
@@ -49,7 +52,7 @@ def violations(schema: Schema, entry_type: str, values: JsonObject) -> list[Viol
 
 
 def is_date(text: str) -> bool:
-    """Whether a text is a calendar date `YYYY-MM-DD`, with or without a time behind it."""
+    """Whether a text is a calendar date `YYYY-MM-DD`, optionally followed by a time."""
     match = _DATE.fullmatch(text)
     if match is None:
         return False
@@ -72,7 +75,7 @@ def _text_expectation(rule: FieldRule, value: Json) -> str:
 
 
 def _matches(pattern: str, text: str) -> bool:
-    """Patterns are the owner's own; a wrong one constrains nothing."""
+    """Whether a text matches. Patterns are the owner's; an invalid one constrains nothing."""
     try:
         return len(text) > MAX_FORMAT_TEXT or re.fullmatch(pattern, text) is not None
     except re.error:
@@ -119,7 +122,7 @@ _EXPECTATIONS: Mapping[str, Callable[[FieldRule, Json], str]] = {
     "list": _list_expectation,
     "tags": _list_expectation,
 }
-"""What a field of each type asks for where a value does not meet it, else ""."""
+"""For each type of field, a function that returns the expectation if a value violates it, else ""."""
 
 
 def _shown(value: Json) -> str:

@@ -87,7 +87,7 @@ def config_change(client: ClientName, name: str, launch: LaunchCommand, file: Pa
         file: The client's configuration, there or not.
 
     Raises:
-        ConfigError: the file is no JSON object (comments included), or cannot be read.
+        ConfigError: the file is not a JSON object (comments included), or cannot be read.
     """
     made = server_entry(client, name, launch)
     before = _read(file)
@@ -144,7 +144,7 @@ def _parsed(text: str, file: Path) -> dict[str, Json]:
     except (ValueError, RecursionError) as error:
         raise _unreadable(file, f"it is no JSON ({error})") from error
     if not isinstance(held, dict):
-        raise _unreadable(file, "it is no JSON object")
+        raise _unreadable(file, "it is not a JSON object")
     return cast("dict[str, Json]", held)
 
 

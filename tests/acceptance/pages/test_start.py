@@ -196,12 +196,12 @@ def test_a_key_goes_to_the_server_that_it_was_given_with_and_to_no_other(
 def test_files_that_are_no_json_objects_are_named(tmp_path: Path) -> None:
     space, environment = configured(tmp_path, "[]")
     done = started(space.root, "mcp", env=environment)
-    assert (done.code, "~/.cn/config.json is no JSON object" in done.stderr) == (2, True)
+    assert (done.code, "~/.cn/config.json is not a JSON object" in done.stderr) == (2, True)
     shutil.rmtree(tmp_path / ".cn")
     for text in ("", "[]", "{", '"x"', "[" * 100_000):
         (space.root / ".confluence.json").write_text(text)
         done = cn(space.root, "search", "x", env=environment)
-        assert (done.code, ".confluence.json is no JSON object" in done.stderr) == (2, True)
+        assert (done.code, ".confluence.json is not a JSON object" in done.stderr) == (2, True)
 
 
 def test_the_other_program_serves_a_space_as_pages_by_itself(space: SpaceFolder) -> None:

@@ -135,7 +135,7 @@ def test_ordinary_paths_are_addresses(text: str) -> None:
         ("/".join(["x" * 200] * 6), f"longer than {MAX_PATH_BYTES:,}"),
         ("\ud800", "surrogate"),
         ("git~1/config", "Git name"),
-        ("\u200d \u200d", "nothing of a part is seen"),
+        ("\u200d \u200d", "a part has no visible character"),
     ],
 )
 def test_a_refusal_names_the_rule(text: str, reason: str) -> None:

@@ -1,4 +1,4 @@
-"""Words of a search and of a text, for what no index holds: nodes of foreign graphs, and effective text."""
+"""Search terms for concepts that no index contains: nodes of foreign graphs, and effective text."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from commonplace.domain.records import aliases_of
 from commonplace.domain.snippets import MAX_SOURCE_CHARS, HighlightTerms, snippet
 
 TITLE_WEIGHT = 2.0
-"""What a word counts in the title or id of a node, beside 1 for standing anywhere in it."""
+"""Weight of a word in a node's title or id; a word anywhere in the node has weight 1."""
 MIN_STEM_LENGTH = 3
-"""Letters of a word's beginning that is taken for its other forms too."""
+"""Minimum length of a word's stem that also matches its other forms."""
 SNIPPET_CHARS = 200
 
 _WORD = re.compile(r"[^\W_]+")
@@ -28,7 +28,7 @@ _ENDINGS = ("ations", "ation", "ings", "ing", "ies", "ers", "es", "ed", "er", "e
 
 
 def terms_of(text: str) -> list[str]:
-    """The words of a text as they are compared: without case, width and accents."""
+    """The words of a text in comparison form: without case, width and accents."""
     folded = fold_text(text).casefold()
     if not folded.isascii():
         folded = "".join(c for c in unicodedata.normalize("NFKD", folded) if unicodedata.category(c) != "Mn")
@@ -37,14 +37,14 @@ def terms_of(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class ConceptTerms:
-    """What a concept is called and described as, made ready to be compared with search after search."""
+    """The names and descriptions of a concept, prepared for comparison with many searches."""
 
     fields: tuple[tuple[str, str, float], ...]
-    """The different words of a field, a blank round each; the field as written; what a word in it counts."""
+    """Per field: its distinct words, each surrounded by blanks; its text; the weight of a word in it."""
 
     @classmethod
     def from_frontmatter(cls, identifier: str, values: Mapping[str, Json]) -> ConceptTerms:
-        """Those of a concept by its id and frontmatter: the title and id count most, tags and description least."""
+        """Terms from a concept's id and frontmatter. The title and id weigh most, tags and description least."""
         title = f"{identifier} {scalar_as_text(values.get('title')) or ''}"
         described = scalar_as_text(values.get("description")) or scalar_as_text(values.get("summary")) or ""
         texts = ((title, 3.0), (" ".join(aliases_of(values)), 2.0), (f"{described} {_tags(values)}", 1.0))
@@ -53,18 +53,18 @@ class ConceptTerms:
 
 @dataclass(frozen=True, slots=True)
 class ConceptQuery:
-    """What a search looks for."""
+    """A parsed search for concepts."""
 
     words: tuple[str, ...]
     grams: tuple[str, ...]
     stems: tuple[str, ...]
-    """Of each word, what its other forms begin with."""
+    """The stem of each word."""
     patterns: tuple[str, ...]
-    """Of each word, what stands among joined words where it or another form of it does."""
+    """For each word, the pattern of it or another form among blank-separated words."""
 
     @classmethod
     def of(cls, text: str) -> ConceptQuery:
-        """The search as typed, without the words that only make it a sentence."""
+        """Parse a search as typed; function words are dropped."""
         question = parse_query(text, terms_of, prefix=False)
         phrases = question.phrases
         words = [*question.words, *(word for phrase in phrases for word in phrase.words)]
@@ -78,7 +78,7 @@ class ConceptQuery:
         return cls(unique, tuple(dict.fromkeys(pairs)), stems, tuple(whole_or_begun))
 
     def highlight_terms(self, text: str) -> HighlightTerms:
-        """What stands in a text, for a snippet of it."""
+        """The terms of the search that occur in a text, for a snippet."""
         if text.isascii() and not self._could_stand_in(text):
             return HighlightTerms({})
         joined = _joined(terms_of(text))
@@ -97,25 +97,25 @@ class ConceptQuery:
         )
 
     def _could_stand_in(self, text: str) -> bool:
-        """Whether a look at the letters alone, which is quick, cannot rule it out."""
+        """A quick test on letters alone: false only if no term occurs in the text."""
         lowered = text.lower()
         return "#" in text or "++" in text or any(stem in lowered for stem in self.stems)
 
     def matches(self, text: str) -> bool:
-        """Whether anything of the search stands in a text."""
+        """Whether any term of the search occurs in a text."""
         wanted = self.highlight_terms(text)
         return bool(wanted.words or wanted.grams)
 
     def is_satisfied_by(self, found: HighlightTerms) -> bool:
-        """Whether everything that is looked for was found."""
+        """Whether all terms of the search were found."""
         words = all(w in found.words or s in found.words for w, s in zip(self.words, self.stems, strict=True))
         return words and len(found.grams) == len(self.grams)
 
     def score(self, names: ConceptTerms) -> float:
-        """How much of the search stands in a concept's names, from 0 to the weight of a title."""
+        """The share of the search that occurs in a concept's names, from 0 to the weight of a title."""
         terms = len(self.words) + len(self.grams)
         counted = 0.0
-        for looked_for in self.patterns:  # plain loops: every candidate of every layer comes by here
+        for looked_for in self.patterns:  # plain loops, because this runs for every candidate of every layer
             for words, _, weight in names.fields:
                 if looked_for in words:
                     counted += weight
@@ -126,11 +126,11 @@ class ConceptQuery:
 
 
 def best_snippet(sections: Iterable[ConceptSection], asked: ConceptQuery) -> str | None:
-    """A snippet of the section in which most of what is asked stands; None when nothing stands anywhere.
+    """A snippet of the section with most terms of the search; None if no term occurs.
 
     Args:
-        sections: Where to look, no further than to the first with everything; headings count, but are not shown.
-        asked: What to look for.
+        sections: The sections to search, up to the first with all terms. Headings count, but are not shown.
+        asked: The search.
     """
     best, most, text_of_most = 0, HighlightTerms({}), ""
     for section in sections:
@@ -144,15 +144,15 @@ def best_snippet(sections: Iterable[ConceptSection], asked: ConceptQuery) -> str
 
 
 def first_text(sections: Iterable[ConceptSection]) -> str:
-    """How a concept begins, for where nothing of what is asked stands in its text."""
+    """The beginning of a concept's text, for concepts without a matching section."""
     return snippet(next((one.stated for one in sections if one.stated), ""), HighlightTerms({}), SNIPPET_CHARS)
 
 
 class TermIndex:
-    """Ranks a few thousand concepts by their words, as the full text does.
+    """Ranks a few thousand concepts by their words with BM25, as the full text does.
 
     Args:
-        concepts: What is searched.
+        concepts: The concepts to search.
     """
 
     def __init__(self, concepts: Iterable[Concept]) -> None:
@@ -165,7 +165,7 @@ class TermIndex:
             self._bodies[concept.id] = Counter(_terms(text))
 
     def search(self, asked: ConceptQuery, limit: int) -> list[tuple[str, float]]:
-        """Ids with their scores, best first; at most `limit`."""
+        """At most `limit` ids with their scores, best first."""
         scores: dict[str, float] = {}
         for field, weight in ((self._bodies, 1.0), (self._names, TITLE_WEIGHT)):
             for term in (*asked.words, *asked.grams):
@@ -197,6 +197,6 @@ def _tags(values: Mapping[str, Json]) -> str:
 
 
 def _stem(word: str) -> str:
-    """A word's beginning that its other forms share, roughly; the word itself where it has no known ending."""
+    """An approximate stem of a word; the word itself if it has no known ending."""
     ending = next((one for one in _ENDINGS if word.endswith(one) and len(word) - len(one) >= MIN_STEM_LENGTH), "")
     return word.removesuffix(ending)

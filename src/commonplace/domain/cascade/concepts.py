@@ -1,4 +1,4 @@
-"""From a document's bytes to a concept, and from an argument to a concept's id."""
+"""Reads a concept from a document's bytes, and a concept's id from an argument."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from commonplace.domain.frontmatter import read_frontmatter
 
 CONCEPT_SUFFIX = ".md"
 RESERVED = frozenset({"index.md", "log.md"})
-"""Names that OKF keeps for lists and histories, at every level."""
+"""File names that OKF reserves for lists and logs, at every level."""
 
 _BOM = b"\xef\xbb\xbf"
 _LINE_END = re.compile(r"\r\n?")
@@ -23,10 +23,10 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 
 
 def concept_id(text: str) -> str:
-    r"""The id that an argument means; what stands behind `#` or `?` is dropped, `\` is `/`, `.md` goes.
+    r"""The concept id of an argument: without `#` or `?` and what follows, with `\` as `/`, without `.md`.
 
     Raises:
-        InvalidInputError: kind "concept": it is empty, absolute, leads out of the layer or is no path.
+        InvalidInputError: kind "concept": the argument is empty, absolute, leads out of the layer or is not a path.
     """
     path = re.split(r"[#?]", text, maxsplit=1)[0].strip().replace("\\", "/")
     if path.startswith("/") or _DRIVE.match(path):
@@ -42,25 +42,25 @@ def concept_id(text: str) -> str:
 
 
 def concept_address(identifier: str) -> Address:
-    """Where a layer keeps the concept of an id that `concept_id` gave."""
+    """The address in a layer of a concept id from `concept_id`."""
     return Address(identifier + CONCEPT_SUFFIX)
 
 
 def id_at(address: Address) -> str | None:
-    """The id of the concept at an address, None where it is none: another suffix or a reserved name."""
+    """The id of the concept at an address; None for another suffix or a reserved name."""
     if not address.path.endswith(CONCEPT_SUFFIX) or address.name in RESERVED or address.name == CONCEPT_SUFFIX:
         return None
     return address.path.removesuffix(CONCEPT_SUFFIX)
 
 
 def read_concept(identifier: str, raw: bytes) -> Concept:
-    """Read a document; what is wrong with it becomes a finding, never an exception."""
+    """Parse a document. Problems become findings, never exceptions."""
     source = raw.removeprefix(_BOM)
     findings: tuple[Finding, ...] = ()
     try:
         source.decode()
     except UnicodeDecodeError as error:
-        message = "The file is no UTF-8 text; it is shown with replacements."
+        message = "The file is not UTF-8 text; it is shown with replacements."
         findings = (Finding("not_utf8", Severity.ERROR, message, line=raw.count(b"\n", 0, error.start) + 1),)
         source = source.decode("utf-8", "replace").encode()
     frontmatter = read_frontmatter(source)
@@ -74,7 +74,7 @@ def flat_sections(body: str, updated: str | None) -> tuple[ConceptSection, ...]:
 
     Args:
         body: Markdown without frontmatter.
-        updated: What the document's frontmatter says, for sections without a date of their own.
+        updated: The document's own `updated`, for sections without a date.
     """
     taken: dict[str, int] = {}
     sections: list[ConceptSection] = []
@@ -87,7 +87,7 @@ def flat_sections(body: str, updated: str | None) -> tuple[ConceptSection, ...]:
 
 
 def unique_key(key: str, taken: dict[str, int]) -> str:
-    """The key, or the first of `key-2`, `key-3`, … that is free; it is taken from then on."""
+    """The key, or the first free one of `key-2`, `key-3`, …; it is added to `taken`."""
     found, number = key, taken.get(key, 1)
     while found in taken:
         number += 1
@@ -98,7 +98,7 @@ def unique_key(key: str, taken: dict[str, int]) -> str:
 
 
 def _pieces(body: str) -> Iterator[tuple[str | None, str | None, str]]:
-    """Each heading's line and text with what stands under it; the text before the first, where it is not blank."""
+    """Line, heading text and body text of each heading; the text before the first heading if it is not blank."""
     line: str | None = None
     heading: str | None = None
     under: list[str] = []
@@ -116,7 +116,7 @@ def _pieces(body: str) -> Iterator[tuple[str | None, str | None, str]]:
 
 
 def _trimmed(lines: list[str]) -> str:
-    """The lines without blank ones at both ends; the first keeps its indentation, which can be what makes it code."""
+    """The lines without blank ones at both ends. The first keeps its indentation, which can make it a code block."""
     first = next((at for at, line in enumerate(lines) if line.strip()), len(lines))
     return "\n".join(lines[first:]).rstrip(" \t\n")
 

@@ -1,4 +1,4 @@
-"""A node of a foreign graph, and the concept that it is here."""
+"""A node of a foreign graph, and its conversion to a concept."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from commonplace.domain.cascade.values import Concept, ConceptSection, date_sort
 from commonplace.domain.json import Json
 
 UNNAMED = "Note"
-"""The topic of a fact that has none."""
+"""The topic of a fact without one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One thing that a node says."""
+    """One fact of a node."""
 
     topic: str
     text: str
     touched: str | None
-    """When it was last touched, as written."""
+    """Time of the last change, as written."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForeignNode:
-    """A node as the foreign server describes it."""
+    """A node as described by the foreign server."""
 
     title: str
     kind: str
@@ -35,7 +35,7 @@ class ForeignNode:
 
 
 def concept_of(identifier: str, node: ForeignNode) -> Concept:
-    """The node as a concept: facts become sections, and what it points to becomes the section `related`."""
+    """The node as a concept: facts become sections, and its links become the section `related`."""
     updated = max((fact.touched for fact in node.facts if fact.touched), key=date_sort_key, default=None)
     frontmatter: dict[str, Json] = {"type": node.kind or "concept", "title": node.title or identifier}
     if updated:
@@ -55,20 +55,20 @@ def _sections(node: ForeignNode, updated: str | None) -> Iterator[ConceptSection
 
 
 class ForeignGraph(Protocol):
-    """A graph of nodes behind another server. Every call has its own time limit, after which the server is ended."""
+    """A graph of nodes behind another server. Every call has a time limit; on timeout the server is terminated."""
 
     def node_ids(self) -> list[str]:
         """The ids of all nodes.
 
         Raises:
-            UnavailableError: the server does not start, does not answer in time, or answers something else.
+            UnavailableError: the server does not start, times out, or gives an invalid answer.
         """
         ...
 
     def node(self, identifier: str) -> ForeignNode | None:
-        """One node, None when there is none of that id; raises as `node_ids` does."""
+        """The node with an id; None if there is none. Raises the same errors as `node_ids`."""
         ...
 
     def close(self) -> None:
-        """End the server, if it runs."""
+        """Terminate the server if it is running."""
         ...

@@ -1,7 +1,7 @@
 """The lines of a document that begin a section: ATX headings of any level outside of code fences.
 
-A scanner of lines with no state but the open fence, so that a text means the same wherever it is put. A fence that
-begins on the line of a list item ends with the item, as CommonMark has it.
+A line scanner whose only state is the open fence, so that a text has the same sections in any place. A fence that
+begins on the line of a list item ends with the item, as in CommonMark.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ _KEY = re.compile(r"""#(?:"([^"]*)"|(\S+(?:\s+[^\s=."'#][^\s="'#]*(?=\s|\Z))*))"
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """A code fence that is open."""
+    """An open code fence."""
 
     mark: str
-    """The characters that opened it: as many of them, or more, close it."""
+    """The characters of the opening fence; at least as many close it."""
     column: int
-    """Where the text of the list item that holds it begins; 0 outside of lists."""
+    """Column of the text of the list item around the fence; 0 outside of lists."""
 
     def closing(self) -> str:
-        """The line that closes it."""
+        """The line that closes the fence."""
         return " " * self.column + self.mark
 
     def after(self, line: str) -> tuple[Fence | None, bool]:
-        """What is open after a line, and whether the line is still the fence's."""
+        """The fence that is open after a line (None if closed), and whether the line belongs to this fence."""
         bare = line.lstrip(" ")
         indent = len(line) - len(bare)
         if self.column and bare.strip() and indent < self.column:
@@ -45,13 +45,13 @@ class Fence:
 
 @dataclass(frozen=True, slots=True)
 class ScannedLine:
-    """A line, and what it is."""
+    """A line with its classification."""
 
     text: str
     heading: str | None
-    """The text of the heading that it is, without markers; None for any other line."""
+    """The heading's text without markers; None for any other line."""
     fence: Fence | None
-    """What is open after it."""
+    """The fence that is open after the line."""
 
 
 def scan_lines(text: str) -> Iterator[ScannedLine]:
@@ -74,7 +74,7 @@ def scan_lines(text: str) -> Iterator[ScannedLine]:
 
 
 def heading_key(heading: str) -> str:
-    """The key of a heading by its text: `{#key}` in lower case, else its words in lower case without the braces."""
+    """The key of a heading's text: `{#key}` in lower case, else the words in lower case without the braces."""
     braces = _BRACES.search(heading)
     if braces:
         named = _KEY.match(braces[1].strip())
@@ -85,14 +85,14 @@ def heading_key(heading: str) -> str:
 
 
 def heading_attributes(heading: str) -> Attributes:
-    """What the braces at the end of a heading's text say of its section."""
+    """The attributes in the braces at the end of a heading's text."""
     braces = _BRACES.search(heading)
     found = {name: a or b or c for name, a, b, c in _ATTRIBUTE.findall(braces[1])} if braces else {}
     return Attributes(updated=found.get("updated") or None, override=found.get("override") or None)
 
 
 def with_key(line: str, key: str) -> str:
-    """A heading's line that has this key, whatever it said before."""
+    """A heading's line with this key in place of any other."""
     bare = _unclosed(line)
     braces = _BRACES.search(bare)
     rest = _KEY.sub("", braces[1].strip(), count=1).strip() if braces else ""
@@ -102,7 +102,7 @@ def with_key(line: str, key: str) -> str:
 
 
 def _unclosed(heading: str) -> str:
-    """A heading's text without the `##` that may stand at its end."""
+    """A heading's text without the closing `##`."""
     text = heading.strip(" \t")
     bare = text.rstrip("#")
     return bare.rstrip(" \t") if bare[-1:] in {"", " ", "\t"} else text

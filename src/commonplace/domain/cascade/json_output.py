@@ -1,4 +1,4 @@
-"""A concept as JSON: the resolved shape, whose order of keys is part of the contract, and the raw one."""
+"""JSON of a concept: the resolved form, whose order of keys is part of the contract, and the raw form."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from commonplace.domain.json import Json
 
 
 def resolved_json(resolved: ResolvedConcept) -> dict[str, Json]:
-    """The concept as it counts, with where everything comes from and who says otherwise."""
+    """The effective concept, with the source of each part and the dissents of layers."""
     shown: dict[str, Json] = {
         "id": resolved.id,
         "contributors": [_contributor(one) for one in resolved.contributors],
@@ -27,7 +27,7 @@ def resolved_json(resolved: ResolvedConcept) -> dict[str, Json]:
 
 
 def raw_json(concept: Concept, layer: str) -> dict[str, Json]:
-    """The concept as one layer has it."""
+    """The concept as in one layer."""
     shown: dict[str, Json] = {
         "id": concept.id,
         "layer": layer,

@@ -1,4 +1,4 @@
-"""Which ids a link can mean, and which links of a body count."""
+"""The ids that a link can mean, and the links of a body that count."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _FILES = (".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".avif", ".bmp", ".p
 
 
 def body_links(body: str) -> list[tuple[str, Link]]:
-    """Each link of a body as written, and what it says: Markdown links, then wikilinks; images are left out."""
-    raw = f"\n{body}".encode()  # so that a rule at the beginning opens no frontmatter
+    """Each link of a body as written and as parsed: Markdown links, then wikilinks. Images are omitted."""
+    raw = f"\n{body}".encode()  # so that a thematic break at the beginning does not open a frontmatter
     document = read_document(Address("body.md"), raw)
     links = [link for link in document.links if is_concept_link(link)]
     links.sort(key=lambda link: link.kind is not LinkKind.MARKDOWN)
@@ -22,18 +22,18 @@ def body_links(body: str) -> list[tuple[str, Link]]:
 
 
 def is_concept_link(link: Link) -> bool:
-    """Whether a link is one between concepts: no image, no frontmatter field."""
+    """Whether a link connects concepts: not an image and not a frontmatter link."""
     if link.kind is LinkKind.EMBED:
         return not link.target.lower().endswith(_FILES)
     return link.kind in {LinkKind.MARKDOWN, LinkKind.WIKI}
 
 
 def candidate_ids(target: str, folder: str) -> list[str]:
-    """The ids that a target can mean, the likeliest first: from the layer's root, then from the folder.
+    """The ids that a target can mean, in order: from the layer's root, then from the folder.
 
     Args:
-        target: A path as written, without fragment; with a leading `/` it is from the root only.
-        folder: Of the concept that holds the link, "" at the root.
+        target: A path as written, without fragment; with a leading `/` only from the root.
+        folder: Folder of the concept that contains the link; "" for the root.
     """
     path = target.replace("\\", "/").strip()
     folders = [""] if path.startswith("/") or not folder else ["", f"{folder}/"]

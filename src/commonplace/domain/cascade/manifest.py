@@ -1,4 +1,4 @@
-"""The manifest: which layers there are, their levels and where each comes from. A manifest is a trust boundary."""
+"""The manifest: layers with their levels and sources. A manifest is a trust boundary."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ SOURCES: tuple[Source, ...] = get_args(Source)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerSpec:
-    """One layer as the manifest describes it."""
+    """One layer of a manifest."""
 
     name: str
-    """Unique in its manifest, one line."""
+    """One line, unique in the manifest."""
     level: int
-    """The higher level wins."""
+    """A higher level takes precedence."""
     source: Source = "okf-local"
     path: str = ""
-    """The folder of an `okf-local` layer, as written."""
+    """Folder of an `okf-local` layer, as written."""
     command: tuple[str, ...] = ()
     """Program and arguments of an `mcp` layer, as written."""
 
 
 def parse_manifest(text: str, file: str) -> tuple[LayerSpec, ...]:
-    """The layers that a manifest names, in its order.
+    """The layers of a manifest, in its order.
 
     Args:
-        text: What it holds.
-        file: Its name, for messages.
+        text: The manifest's text.
+        file: The manifest's file name, for messages.
 
     Raises:
-        ConfigError: it is no manifest, or says something that is not valid.
+        ConfigError: the text is not a manifest, or a value is invalid.
     """
     try:
         loaded: object = json.loads(text)
     except (ValueError, RecursionError):
-        raise _refused(file, "it is no valid JSON") from None
+        raise _refused(file, "it is not valid JSON") from None
     entries = cast("Mapping[str, object]", loaded).get("layers") if isinstance(loaded, dict) else None
     if not isinstance(entries, list):
         raise _refused(file, 'it has no list "layers"')
@@ -56,7 +56,7 @@ def parse_manifest(text: str, file: str) -> tuple[LayerSpec, ...]:
 
 
 def two_layers(personal: str, shared: str) -> tuple[LayerSpec, ...]:
-    """The layers of the start with two folders."""
+    """The layers of a start with two folders."""
     return (
         LayerSpec(name="personal", level=3, path=personal),
         LayerSpec(name="shared", level=0, path=shared),
@@ -64,12 +64,12 @@ def two_layers(personal: str, shared: str) -> tuple[LayerSpec, ...]:
 
 
 def resolved_paths(layer: LayerSpec, absolute: Callable[[str], str]) -> LayerSpec:
-    """The layer with every path in it made absolute.
+    """The layer with absolute paths.
 
     Args:
-        layer: As the manifest has it.
-        absolute: From a path as written to the one that is meant; asked for the folder, and for what stands in a
-            command and begins with `./`, `../` or `~`.
+        layer: The layer of the manifest.
+        absolute: Returns the absolute path of a path as written; called for the folder, and for the parts of the
+            command that begin with `./`, `../` or `~`.
     """
     command = tuple(absolute(part) if part.startswith(("./", "../", "~")) else part for part in layer.command)
     path = absolute(layer.path) if layer.path else ""
@@ -78,21 +78,21 @@ def resolved_paths(layer: LayerSpec, absolute: Callable[[str], str]) -> LayerSpe
 
 def _layer(entry: object, number: int, file: str) -> LayerSpec:
     if not isinstance(entry, dict):
-        raise _refused(file, f"layer {number} is no object")
+        raise _refused(file, f"layer {number} is not an object")
     given = cast("Mapping[str, Json]", entry)
     name = _text(given.get("name"))
     if not name or not name.isprintable():
         raise _refused(file, f'layer {number} has no "name", a text of one line')
     level = given.get("level")
     if not isinstance(level, int) or isinstance(level, bool):
-        raise _refused(file, f'the "level" of layer {name!r} is no integer')
+        raise _refused(file, f'the "level" of layer {name!r} is not an integer')
     source = given.get("source", "okf-local")
     if source == "okf-local":
         return LayerSpec(name=name, level=level, path=_required(given, "path", name, file))
     if source == "mcp":
         command = (_required(given, "command", name, file), *_arguments(given.get("args"), name, file))
         return LayerSpec(name=name, level=level, source="mcp", command=command)
-    raise _refused(file, f'the "source" of layer {name!r} is none of {", ".join(SOURCES)}')
+    raise _refused(file, f'the "source" of layer {name!r} is not one of {", ".join(SOURCES)}')
 
 
 def _required(given: Mapping[str, Json], key: str, name: str, file: str) -> str:
@@ -108,7 +108,7 @@ def _arguments(value: Json, name: str, file: str) -> tuple[str, ...]:
     items = value if isinstance(value, list) else [None]
     texts = tuple(item for item in items if isinstance(item, str) and "\0" not in item)
     if len(texts) != len(items):
-        raise _refused(file, f'the "args" of layer {name!r} are no list of texts')
+        raise _refused(file, f'the "args" of layer {name!r} are not a list of texts')
     return texts
 
 

@@ -1,4 +1,4 @@
-"""The effective concept as one Markdown document, which reads back to the same frontmatter and sections."""
+"""The effective concept as one Markdown document, which parses to the same frontmatter and sections."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from commonplace.domain.json import Json
 from commonplace.domain.yamlblock.scalars import scalar_text
 
 _NEEDS_QUOTES = re.compile(r"\d")
-"""A text that begins so may be a date or a number to one YAML reader or another."""
+"""A text that begins like this may be a date or a number to some YAML readers."""
 
 
 def to_markdown(resolved: ResolvedConcept) -> str:
     """Frontmatter, the text before the first heading, then each section in order.
 
-    Suppressed sections are left out; under a section that layers have otherwise stands one line for each dissent. A
-    code fence that a section leaves open is closed where something follows it.
+    Suppressed sections are omitted. Each dissent is one line below its section. A code fence that a section leaves open
+    is closed if text follows it.
     """
     body = "\n\n".join(_body(resolved.sections, with_conflicts=True))
     block = frontmatter_text(resolved.frontmatter) if resolved.frontmatter or body.startswith("---") else ""
@@ -27,12 +27,12 @@ def to_markdown(resolved: ResolvedConcept) -> str:
 
 
 def to_body(resolved: ResolvedConcept) -> str:
-    """The effective text alone, without frontmatter and dissent."""
+    """The effective text alone, without frontmatter and dissents."""
     return "\n\n".join(_body(resolved.sections, with_conflicts=False))
 
 
 def frontmatter_text(values: Mapping[str, Json]) -> str:
-    """A YAML block between its fences; every reader of YAML takes the values for the same."""
+    """A YAML block between its fences; every YAML reader parses the same values."""
     return "".join(f"{line}\n" for line in ["---", *_mapping(values, ""), "---"])
 
 
@@ -56,7 +56,7 @@ def _body(sections: Sequence[EffectiveSection], *, with_conflicts: bool) -> Iter
 
 
 def _heading(line: str, key: str, taken: dict[str, int]) -> str:
-    """The line as written; with its key in braces where it would be read as another one here."""
+    """The line as written; with the key in braces if the line alone would have another key here."""
     heading = next(scan_lines(line)).heading
     if heading is not None:
         meant = heading_key(heading)
@@ -72,11 +72,11 @@ def _heading(line: str, key: str, taken: dict[str, int]) -> str:
 
 
 def _contained(text: str, below: Sequence[str]) -> str:
-    """A section's text that begins no other section (a foreign layer's may) and leaves no fence open for what follows.
+    """A section's text with headings escaped (a foreign layer's text may have some) and an open fence closed.
 
     Args:
-        text: The section's.
-        below: The lines that follow it in any reading, with the lines of dissent or without them.
+        text: The section's text.
+        below: The lines that may follow, with and without the lines of dissents.
     """
     lines = list(scan_lines(text))
     if any(line.heading is not None for line in lines):
@@ -96,7 +96,7 @@ def _mapping(values: Mapping[str, Json], pad: str) -> Iterator[str]:
 
 
 def _entry(lead: str, value: Json, pad: str) -> Iterator[str]:
-    """A value behind its key or its dash: on the same line, or in lines below."""
+    """A value after its key or dash: on the same line, or in lines below."""
     if isinstance(value, Mapping) and value:
         yield lead
         yield from _mapping(value, f"{pad}  ")

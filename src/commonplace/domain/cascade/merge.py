@@ -1,4 +1,4 @@
-"""The merge: the highest layer wins per section and per frontmatter key, and nothing that others say is lost."""
+"""The merge of layers: the highest layer wins per section and per frontmatter key; differing values are recorded."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from commonplace.domain.json import Json
 
 
 def resolve(identifier: str, contributions: Iterable[Contribution]) -> ResolvedConcept:
-    """The concept as it counts.
+    """Merge the contributions of the layers into the effective concept.
 
     Args:
-        identifier: Which concept it is.
-        contributions: What each layer that holds it says, in any order.
+        identifier: Id of the concept.
+        contributions: The concept in each layer that contains it, in any order.
     """
     ordered = by_precedence(contributions)
     counting = ordered[: contributor_cutoff([one.concept.frontmatter for one in ordered])]
@@ -42,17 +42,17 @@ def resolve(identifier: str, contributions: Iterable[Contribution]) -> ResolvedC
 
 
 def by_precedence(contributions: Iterable[Contribution]) -> list[Contribution]:
-    """By level, highest first; then the newest; then in the manifest's order."""
+    """By level, highest first; then newest first; then in the manifest's order."""
     return sorted(contributions, key=lambda one: precedence(one.layer, one.concept.updated), reverse=True)
 
 
 def precedence(layer: LayerRank, updated: str | None) -> tuple[int, str, int]:
-    """What layers that hold a concept are compared by; the greatest counts first."""
+    """Sort key of the layers that contain a concept; the greatest takes precedence."""
     return layer.level, date_sort_key(updated), -layer.order
 
 
 def contributor_cutoff(frontmatters: Sequence[Mapping[str, Json]]) -> int:
-    """How many contributors, from the top, count: all down to the first whose frontmatter says `override: full`."""
+    """Number of contributors that count, from the top: up to the first with `override: full` in its frontmatter."""
     for place, values in enumerate(frontmatters, 1):
         if (scalar_as_text(values.get("override")) or "").lower() == OVERRIDE_FULL:
             return place
@@ -60,7 +60,7 @@ def contributor_cutoff(frontmatters: Sequence[Mapping[str, Json]]) -> int:
 
 
 def merged_values(layers: Iterable[tuple[str, Mapping[str, Json]]]) -> tuple[dict[str, Json], dict[str, str]]:
-    """For each frontmatter key the value of the first layer that sets it, and that layer's name."""
+    """For each frontmatter key, the value of the first layer that sets it, and that layer's name."""
     values: dict[str, Json] = {}
     provenance: dict[str, str] = {}
     for layer, own in layers:
@@ -97,5 +97,5 @@ def _value_conflicts(counting: Sequence[Contribution]) -> dict[str, tuple[ValueD
 
 
 def _differ(one: Json, other: Json) -> bool:
-    """Whether two values differ; `1` and `true` do, though Python has them equal."""
+    """Whether two values differ, types included: Python's `1 == True`."""
     return repr(one) != repr(other)

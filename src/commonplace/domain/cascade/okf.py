@@ -1,6 +1,6 @@
-"""Whether a file conforms to OKF v0.2: three rules, all else is the author's own business.
+"""Conformance of a file to OKF v0.2: three rules; everything else is up to the author.
 
-A concept has frontmatter that can be read and a `type` that is not empty. An `index.md` has no frontmatter, but for an
+A concept has readable frontmatter with a non-empty `type`. An `index.md` has no frontmatter, except for an
 `okf_version` at the root. The dated headings of a `log.md` begin with an ISO date.
 """
 
@@ -23,7 +23,7 @@ _DATED = re.compile(r"##[ \t]+(.*)")
 
 
 def nonconformities(address: Address, raw: bytes) -> list[Finding]:
-    """What of a file of a bundle does not conform; nothing for a file that is no concern of OKF."""
+    """The violations of a file of a bundle; none for a file outside the scope of OKF."""
     if address.name == "index.md":
         return list(_index(address, raw))
     if address.name == "log.md":

@@ -1,4 +1,4 @@
-"""What a concept is: in one layer as it is written, and over all layers as it counts."""
+"""Concepts: as written in one layer, and as resolved over all layers."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from commonplace.domain.json import Json
 from commonplace.domain.records import normal_timestamp
 
 OVERRIDE_NONE = "none"
-"""The `override` of a section that takes it out."""
+"""The `override` of a section that suppresses it."""
 OVERRIDE_FULL = "full"
-"""The `override` of a document that takes all lower layers out."""
+"""The `override` of a document that excludes all lower layers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
-    """What the braces behind a heading say of its section, as written."""
+    """Attributes in the braces after a heading, as written."""
 
     updated: str | None = None
     override: str | None = None
@@ -28,13 +28,13 @@ class ConceptSection:
     """A heading with the text up to the next heading, or (key "", no heading) the text before the first."""
 
     key: str
-    """Unique in its document."""
+    """Unique in the document."""
     heading: str | None
-    """The line as written."""
+    """The heading line as written."""
     text: str
-    """Without blank lines at its ends, but with the indentation of its first line."""
+    """Text without blank lines at its ends; the first line keeps its indentation."""
     updated: str | None = None
-    """Its attribute, else the document's `updated`."""
+    """The section's attribute, else the document's `updated`."""
     override: str | None = None
 
     @property
@@ -44,7 +44,7 @@ class ConceptSection:
 
     @property
     def stated(self) -> str:
-        """What the section says: nothing where it is a tombstone."""
+        """The section's content; "" for a tombstone."""
         return "" if self.override == OVERRIDE_NONE else self.content
 
 
@@ -59,23 +59,23 @@ class Concept:
 
     @property
     def updated(self) -> str | None:
-        """The frontmatter's `updated` as written."""
+        """The frontmatter's `updated`, as written."""
         return scalar_as_text(self.frontmatter.get("updated"))
 
 
 @dataclass(frozen=True, slots=True)
 class LayerRank:
-    """A layer's name, and where it stands among the others."""
+    """A layer's name and rank."""
 
     name: str
     level: int
     order: int
-    """Its place in the manifest, from 0."""
+    """Position in the manifest, from 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """What one layer says of a concept."""
+    """A concept in one layer."""
 
     layer: LayerRank
     concept: Concept
@@ -83,18 +83,18 @@ class Contribution:
 
 @dataclass(frozen=True, slots=True)
 class Contributor:
-    """A layer that holds the concept."""
+    """A layer that contains the concept."""
 
     layer: str
     level: int
     updated: str | None
     findings: tuple[Finding, ...] = ()
-    """What is wrong with its document."""
+    """Findings of the layer's document."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dissent:
-    """A section that another layer has otherwise."""
+    """A different version of a section in another layer."""
 
     layer: str
     updated: str | None
@@ -103,21 +103,21 @@ class Dissent:
 
 @dataclass(frozen=True, slots=True)
 class EffectiveSection:
-    """A section as the highest layer that has it says it."""
+    """A section of the highest layer that has it."""
 
     section: ConceptSection
     layer: str
     conflicts: tuple[Dissent, ...] = ()
-    """What lower layers say otherwise, top down."""
+    """Different versions in lower layers, highest first."""
 
     @property
     def suppressed(self) -> bool:
-        """Whether the winner took the section out."""
+        """Whether the winning layer suppresses the section."""
         return self.section.override == OVERRIDE_NONE
 
     @property
     def fresher_dissent(self) -> bool:
-        """Whether a dissent is dated later than what won."""
+        """Whether a dissent has a later date than the winning section."""
         ours = self.section.updated
         return ours is not None and any(
             date_sort_key(d.updated) > date_sort_key(ours) for d in self.conflicts if d.updated
@@ -126,7 +126,7 @@ class EffectiveSection:
 
 @dataclass(frozen=True, slots=True)
 class ValueDissent:
-    """A frontmatter key that a layer sets, with its value."""
+    """The value of a frontmatter key in one layer."""
 
     layer: str
     updated: str | None
@@ -135,36 +135,36 @@ class ValueDissent:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedConcept:
-    """A concept as it counts."""
+    """A concept merged from all layers."""
 
     id: str
     contributors: tuple[Contributor, ...]
-    """Every layer that holds it, from the top; those that are cut off too."""
+    """Every layer that contains the concept, highest first, including those that are cut off."""
     frontmatter: Mapping[str, Json]
     provenance: Mapping[str, str]
-    """The layer that each key comes from."""
+    """Source layer of each key."""
     sections: tuple[EffectiveSection, ...]
     value_conflicts: Mapping[str, tuple[ValueDissent, ...]]
-    """For each key on which layers differ, what each of them says, from the top."""
+    """For each key on which layers differ, the value in each layer, highest first."""
 
     @property
     def title(self) -> str | None:
-        """The effective title, None where there is none."""
+        """The effective title; None if there is none."""
         return scalar_as_text(self.frontmatter.get("title"))
 
     @property
     def type(self) -> str | None:
-        """The effective type, None where there is none."""
+        """The effective type; None if there is none."""
         return scalar_as_text(self.frontmatter.get("type"))
 
 
 def scalar_as_text(value: Json) -> str | None:
-    """A scalar as a person writes it; None for null, blank texts, lists and mappings."""
+    """A scalar as text; None for null, blank texts, lists and mappings."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value).strip() or None if isinstance(value, (str, int, float)) else None
 
 
 def date_sort_key(date: str | None) -> str:
-    """What dates are compared by: later ones are greater, and every one is greater than none."""
+    """Sort key of dates: later dates are greater, and every date is greater than none."""
     return (normal_timestamp(date) or (date if date[:1].isdigit() else f"!{date}")) if date else ""

@@ -1,1 +1,1 @@
-"""Markdown as it is written: what stands where, to the byte."""
+"""Markdown syntax with exact byte offsets."""

@@ -1,4 +1,4 @@
-"""Links in front matter: typed ones under `links:`, and wikilinks in any other value."""
+"""Links in frontmatter: typed links under `links:`, and wikilinks in any other value."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from commonplace.domain.markdown.link_syntax import NOWHERE, parse_wiki, path_ra
 from commonplace.domain.yamlblock.layout import YamlNode, layout
 
 LINKS_KEY = "links"
-"""The key of typed links: a list of targets, or of mappings with a target and what is known of the link."""
+"""The key of typed links: a list of targets, or of mappings with a target and further fields of the link."""
 
 _TARGET_KEYS = ("target", "target_id", "id", "to")
 _COLLECTION_KEYS = ("kb", "target_kb", "collection")
@@ -21,11 +21,11 @@ _WIKILINK = re.compile(r"\[\[([^\[\]]++)\]\]")
 
 
 def read_frontmatter_links(source: bytes, frontmatter: Frontmatter) -> tuple[Link, ...]:
-    """Links of a front matter in order; none of a block that is broken.
+    """The links of a frontmatter in order; none if the block is broken.
 
     Args:
         source: The whole document.
-        frontmatter: As it was read from it.
+        frontmatter: The document's parsed frontmatter.
     """
     whole = source[frontmatter.span.start : frontmatter.span.end]
     if LINKS_KEY not in frontmatter.values and b"[[" not in whole:
@@ -40,7 +40,7 @@ def read_frontmatter_links(source: bytes, frontmatter: Frontmatter) -> tuple[Lin
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """The lines of a front matter, and the byte at which they begin."""
+    """The lines of a frontmatter, and their byte offset in the document."""
 
     text: str
     start: int
@@ -55,7 +55,7 @@ class _Block:
                     yield from self._wikilinks(place)
 
     def _typed(self, item: YamlNode) -> Iterator[Link]:
-        """An entry of `links:`: `id`, `kb:id`, `[[id]]`, or a mapping that has one of these as its target."""
+        """Parse an entry of `links:`: `id`, `kb:id`, `[[id]]`, or a mapping with one of these as its target."""
         fields = {key.text: value for key, value in item.entries} if item.kind == "mapping" else {}
         target = _first(fields, _TARGET_KEYS) if fields else item
         if target is None or target.kind != "scalar":
@@ -79,7 +79,7 @@ class _Block:
                 yield link._replace(label=label)
 
     def _link(self, inner: str, begin: int) -> Iterator[Link]:
-        """The link that the inside of a wikilink says; `begin` is where that is written, or -1."""
+        """Parse the inside of a wikilink; `begin` is its offset, or -1 if it is not in the text."""
         parsed = parse_wiki(inner)
         if parsed and parsed[1]:
             collection, target, fragment = parsed

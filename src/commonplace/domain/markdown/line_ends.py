@@ -1,4 +1,4 @@
-"""Line ends: text from outside takes on those of the document that it is put into, also where a document mixes them."""
+"""Line ends: inserted text takes on the line ends of its document, also in documents with mixed ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LINE_END = re.compile(r"(\r\n|\r|\n)")
 
 
 def with_unix_line_ends(text: str) -> str:
-    r"""The text with `\n` for every line end."""
+    r"""The text with every line end as `\n`."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -19,31 +19,33 @@ def utf8(text: str) -> bytes:
     """The text as UTF-8.
 
     Raises:
-        InvalidInputError: it holds a lone surrogate.
+        InvalidInputError: the text contains a lone surrogate.
     """
     try:
         return text.encode()
     except UnicodeEncodeError:
-        raise InvalidInputError("The text holds a lone surrogate, which is no Unicode.", kind="text") from None
+        raise InvalidInputError(
+            "The text contains a lone surrogate, which is not valid Unicode.", kind="text"
+        ) from None
 
 
 def is_mixed(raw: bytes) -> bool:
-    """Whether a document has line ends of more than one kind."""
+    """Whether a document has several kinds of line ends."""
     windows = raw.count(b"\r\n")
     return len({windows, raw.count(b"\n"), raw.count(b"\r")}) > 1 and bool(windows or b"\r" in raw)
 
 
 def with_line_ends(text: str, newline: str, replaced: bytes = b"") -> bytes:
-    r"""Text with other line ends.
+    r"""The text encoded, with other line ends.
 
     Args:
-        text: With `\n` for every line end.
-        newline: The line end to give it.
-        replaced: In a document of mixed line ends, the bytes that the text replaces: its lines keep the line ends
-            that they have there.
+        text: Text with every line end as `\n`.
+        newline: The new line end.
+        replaced: In a document with mixed line ends, the bytes that the text replaces: unchanged lines keep their line
+            ends.
 
     Raises:
-        InvalidInputError: it holds a lone surrogate.
+        InvalidInputError: the text contains a lone surrogate.
     """
     if not replaced:
         return utf8(text if newline == "\n" else text.replace("\n", newline))
@@ -55,7 +57,7 @@ def with_line_ends(text: str, newline: str, replaced: bytes = b"") -> bytes:
 
 
 def _kept_ends(old: list[tuple[str, str]], new: list[str], newline: str) -> list[str]:
-    """The end of each new line: that of the same line before, told by its place from either side, or by its text."""
+    """The line end of each new line: that of the same old line, matched by position from either side, or by text."""
     known = dict(old)
     ends = [known.get(line) or newline for line in new]
     same = _in_common([line for line, _ in old], new)

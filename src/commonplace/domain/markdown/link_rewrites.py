@@ -1,4 +1,4 @@
-"""Links after a move: where each must lead now, written as its writer would have written it."""
+"""Rewrites the targets of links after a move, in each author's style."""
 
 from __future__ import annotations
 
@@ -34,33 +34,33 @@ _ENCODED_LETTER = re.compile(rb"%[89A-Fa-f]")
 
 @dataclass(frozen=True, slots=True)
 class LinkMove:
-    """What one link must follow."""
+    """The change of one link's source and target."""
 
     source: Address
-    """The document that holds the link, as it was called when the link was read."""
+    """Address of the document that contains the link, as of when the link was read."""
     moved_to: Address
-    """What that document is called now."""
+    """New address of that document."""
     old: Address
-    """Where the link led."""
+    """Old target of the link."""
     new: Address
-    """Where it must lead."""
+    """New target of the link."""
 
 
 def moved_target(link: Link, move: LinkMove, leads_right: Callable[[str], bool]) -> str:
-    """The path part of a link after a move, in the writer's style: how far it is spelt out, `.md` or not, `/`, `./`.
+    """The path part of a link after a move, in the author's style: depth of the path, `.md` or not, `/`, `./`.
 
     Args:
-        link: As it was read. One that names an id, title or alias stays as it is.
-        move: What it must follow.
-        leads_right: Whether a path leads to `move.new` from where the link is now; a style in which it does not is
-            given up for one that always does.
+        link: The link as parsed. If it names an id, title or alias, its target is returned unchanged.
+        move: The change of source and target.
+        leads_right: Whether a path resolves to `move.new` from the new source. Styles for which it does not are
+            replaced by one that always does.
     """
     spellings = _spellings(link, move)
     return next((path for path in spellings[:-1] if leads_right(path)), spellings[-1])
 
 
 def _spellings(link: Link, move: LinkMove) -> tuple[str, ...]:
-    """The path in the writer's style, and where that can be misunderstood, in one that cannot."""
+    """The path in the author's style; if it can be ambiguous, followed by a spelling that is not."""
     written = slashed(link.target)
     path = _stretched(written, move.old, move.new)
     relative = relative_path(path, move.moved_to.folder)
@@ -71,7 +71,7 @@ def _spellings(link: Link, move: LinkMove) -> tuple[str, ...]:
         return (f"/{path}" if from_root else link.target,)
     if from_folder and (markdown or ("/" in written and not from_root)):
         if move.new.path in place_files(joined(move.moved_to.folder, written)) and (markdown or is_fixed(written)):
-            return (link.target,)  # roundabout, perhaps, but right
+            return (link.target,)  # perhaps not the shortest, but correct
         dotted = f"./{relative}" if written.startswith("./") and not relative.startswith(".") else relative
         return (dotted,) if markdown or is_fixed(dotted) else (dotted, path)
     if from_root and (markdown or "/" in written):
@@ -83,7 +83,7 @@ def _spellings(link: Link, move: LinkMove) -> tuple[str, ...]:
 
 
 def _stretched(written: str, old: Address, new: Address) -> str:
-    """The new path from the root with as much of a suffix as the link was written with."""
+    """The new path from the root with the kind of suffix that the link was written with."""
     if not old.is_document or not new.is_document:
         return new.path
     bare = written.rstrip("/")
@@ -99,13 +99,13 @@ def _stretched(written: str, old: Address, new: Address) -> str:
 
 
 def written_target(link: Link, target: str, before: bytes, opening: bytes) -> bytes:
-    """A path as it stands in a link.
+    """The bytes of a path inside a link.
 
     Args:
         link: The link.
         target: The path to write.
-        before: The path that it replaces, whose style of escapes it takes on.
-        opening: The byte in front of that.
+        before: The path that is replaced; its style of escapes is kept.
+        opening: The byte before the path.
 
     Raises:
         InvalidInputError: the path cannot be written in a link of this kind.
@@ -122,7 +122,7 @@ def written_target(link: Link, target: str, before: bytes, opening: bytes) -> by
 
 
 def _in_markdown(target: str, before: bytes, *, angled: bool) -> bytes:
-    """Percent-encoded as far as needed; letters of other scripts only where the old path had them so."""
+    """Percent-encode what must be; letters of other scripts only if the old path had them encoded."""
     if ":" in target.partition("/")[0]:
         target = f"./{target}"
     safe = _SAFE + (b" ()" if angled else b"") + (b"" if _ENCODED_LETTER.search(before) else _HIGH)
@@ -130,7 +130,7 @@ def _in_markdown(target: str, before: bytes, *, angled: bool) -> bytes:
 
 
 def _in_yaml(target: str, opening: bytes) -> bytes:
-    """Within the quotation marks that stand in front of it, inside a longer scalar, or as a scalar of its own."""
+    """Write a target inside the preceding quotation marks, inside a longer scalar, or as a scalar."""
     if opening == b"'":
         return target.replace("'", "''").encode()
     quoted = scalar_text(target, quote='"')

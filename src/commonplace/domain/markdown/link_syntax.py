@@ -1,4 +1,4 @@
-"""Links as they are written: what each one means, and which of its bytes are the path that a rename rewrites."""
+"""Parses links: the meaning of each, and the byte range of its path, which a rename rewrites."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from commonplace.domain.documents import Link, LinkKind, Span
 from commonplace.domain.markdown.structure import LinkEvent, definition_key
 
 NOWHERE = Span(0, 0)
-"""The `target_span` of a link whose path does not stand in the document byte by byte."""
+"""The `target_span` of a link whose path does not occur verbatim in the document."""
 
 _SCHEMES = frozenset(
     {"about", "data", "file", "ftp", "ftps", "git", "http", "https", "irc", "javascript", "mailto", "news", "obsidian"}
     | {"sms", "ssh", "tel", "urn", "vbscript"}
 )
-"""What is no collection's name in front of a colon, even without slashes behind it."""
+"""URL schemes, which are never collection names before a colon, even without slashes after it."""
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:|//|\\\\")
 _COLLECTION = re.compile(r"([^\s:/\\#|][^:/\\#|]*):(?![\s:/\\])")
 
-# What stands between a link's text and its destination: blanks, and one line end, in a quote with its markers.
+# Between a link's text and its destination: blanks and one line end, with the markers of a block quote.
 _GAP = rb"[ \t]*+(?>(?:(?:\r\n?|\n)[ \t>]*+)?)"
 _INLINE = re.compile(rb"\]\(" + _GAP)
 _DEFINITION = re.compile(rb"\[(?>(?:[^\[\]\\]|\\.)*)\]:" + _GAP, re.DOTALL)
@@ -37,13 +37,13 @@ _TOKEN = re.compile(
 def read_link(
     source: bytes, base: int, event: LinkEvent, definitions: Callable[[], Mapping[str, tuple[int, int]]]
 ) -> Link | None:
-    """What a link in a body means; None for external URLs and for links without a destination.
+    """Parse a link of a body; None for external URLs and for links without a destination.
 
     Args:
         source: The whole document.
-        base: Where its body begins: the event's and the definitions' offsets count from there.
-        event: From the same body.
-        definitions: Gives the body's link reference definitions by `definition_key`; called only when needed.
+        base: Offset of the body; the offsets of the event and of the definitions are relative to it.
+        event: An event of the same body.
+        definitions: Returns the body's link reference definitions by `definition_key`; called only when needed.
     """
     if event.kind == "WikiLink":
         return _wiki_link(source, base, event)
@@ -59,10 +59,10 @@ def read_link(
 
 
 def parse_wiki(text: str) -> tuple[str, str, str] | None:
-    """Collection, path and fragment of what stands between `[[` and `|` or `]]`; None for a URL or nothing.
+    """Collection, path and fragment of the text between `[[` and `|` or `]]`; None for a URL or empty text.
 
-    `kb:id` names a collection unless what follows the colon begins with a blank, another colon (`std::vector`) or a
-    slash; whether there is such a collection is not known here.
+    `kb:id` names a collection unless a blank, another colon (`std::vector`) or a slash follows the colon. Whether the
+    collection exists is not checked.
     """
     path, _, fragment = text.partition("#")
     path, fragment = " ".join(path.split()) if "\n" in path else path.strip(), fragment.strip()
@@ -73,17 +73,17 @@ def parse_wiki(text: str) -> tuple[str, str, str] | None:
 
 
 def set_label_first(last: bool) -> None:
-    """Say which side of `[[a|b]]` names the page: `b` when true, `a` as long as nobody says so (and in `![[a|b]]`).
+    """Set which side of `[[a|b]]` names the page: `b` if true, `a` by default. `![[a|b]]` always names `a`.
 
-    Held for the whole process and said before any document is read: every reader of a folder must see the same links.
+    Global to the process, and set before any document is read, so that every reader of a folder sees the same links.
     """
     _WikilinkStyle.label_first = last
 
 
 def wiki_sides(inside: str) -> tuple[str, str, int]:
-    """What a wikilink leads to, its label, and where in its inside the former begins, in characters."""
+    """Target and label of a wikilink's inside, and the offset of the target in characters."""
     left, pipe, right = inside.partition("|")
-    left = left.removesuffix("\\") if pipe else left  # in a table the | is escaped
+    left = left.removesuffix("\\") if pipe else left  # in a table, the | is escaped
     if pipe and _WikilinkStyle.label_first:
         return right, left.strip(), inside.index(pipe) + 1
     return left, right.strip(), 0
@@ -101,7 +101,7 @@ def _wiki_link(source: bytes, base: int, event: LinkEvent) -> Link | None:
         inner, label, skipped = wiki_sides(inside)
         start += len(inside[:skipped].encode())
     elif event.piped:
-        inner = inner.removesuffix("\\")  # in a table the | is escaped
+        inner = inner.removesuffix("\\")  # in a table, the | is escaped
     parsed = parse_wiki(inner)
     if not parsed:
         return None
@@ -119,7 +119,7 @@ def _wiki_link(source: bytes, base: int, event: LinkEvent) -> Link | None:
 
 
 def path_range(inner: str, collection: str) -> tuple[int, int]:
-    """Where in the inside of a wikilink its path stands: behind the collection, before the fragment, without blanks."""
+    """The range of the path in a wikilink's inside: after the collection, before the fragment, without blanks."""
     path = inner.partition("#")[0]
     start = path.index(":") + 1 if collection else 0
     rest = path[start:]
@@ -168,7 +168,7 @@ def _escaped_destination(source: bytes, start: int, end: int, destination: str) 
 
 
 def _unescaped(raw: str) -> tuple[str, int]:
-    """A destination without backslashes and entities, and where in it as written the query or fragment begins."""
+    """A destination without backslashes and entities, and the offset of its query or fragment in the raw text."""
     parts: list[str] = []
     at, cut = 0, len(raw)
     for token in _TOKEN.finditer(raw):
@@ -195,7 +195,7 @@ def _defined_destination(source: bytes, base: int, definition: tuple[int, int] |
 
 
 def _destination(source: bytes, start: int, end: int) -> tuple[int, int]:
-    """Where the destination that begins at `start` stands, without the `<` and `>` that may be round it."""
+    """The range of the destination that begins at `start`, without the `<` and `>` around it."""
     angled = _ANGLED.match(source, start, end)
     if angled:
         return angled.span(1)

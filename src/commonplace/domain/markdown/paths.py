@@ -1,4 +1,4 @@
-"""The paths that links are written with: joined to folders, completed to files, and made relative again."""
+"""Operations on link paths: join with a folder, complete to a file, make relative."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from collections.abc import Callable, Iterator
 from commonplace.domain.addresses import MARKDOWN_SUFFIXES, Address, fold, is_markdown
 
 INDEX_NAMES = ("index.md", "README.md", "readme.md", "Readme.md")
-"""Documents that stand for their folder, in the order in which they are tried."""
+"""Documents that represent their folder, in the order in which they are tried."""
 
 HTML_SUFFIXES = (".html", ".htm")
-"""Suffixes of the pages that renderers make of documents; links of published trees are written with them."""
+"""Suffixes of rendered pages; links of published trees use them."""
 
 
 _SUFFIXES = (*MARKDOWN_SUFFIXES, *HTML_SUFFIXES)
 
 
 def slashed(target: str) -> str:
-    """The target with `/` for the separator of Windows."""
+    """The target with backslashes (the separator of Windows) replaced by `/`."""
     return target.replace("\\", "/")
 
 
 def is_fixed(path: str) -> bool:
-    """Whether a path says itself where it begins: `/a`, `./a`, `../a`."""
+    """Whether a path states its base: `/a`, `./a`, `../a`."""
     return path.startswith(("/", "./", "../")) or path in {".", ".."}
 
 
 def joined(folder: str, path: str) -> str | None:
-    """The path from the root, `/` at the end kept, without `.` and `..`; None when it leads above the root."""
+    """The path from the root without `.` and `..`; a final `/` stays. None if it leads above the root."""
     parts = folder.split("/") if folder else []
     for part in path.lstrip("/").split("/"):
         if part == "..":
@@ -40,7 +40,7 @@ def joined(folder: str, path: str) -> str | None:
 
 
 def place_files(place: str | None) -> Iterator[str]:
-    """The files that a path from the root can mean, likeliest first; none for one that leads above the root."""
+    """The files that a path from the root can mean, in order of precedence; none if the path is None."""
     if place is None:
         return
     folder = place.rstrip("/")
@@ -63,13 +63,13 @@ def leads_to(place: str | None, address: Address) -> bool:
 
 
 def ends_path(bare: str, address: Address, form: Callable[[str], str]) -> bool:
-    """Whether a document's path without its suffix, or the path of the folder that it stands for, ends so."""
+    """Whether a document's path without suffix, or the path of the folder that it represents, ends with `bare`."""
     folder = address.folder if address.name in INDEX_NAMES else ""
     return f"/{form(address.id)}".endswith(f"/{bare}") or bool(folder and f"/{form(folder)}".endswith(f"/{bare}"))
 
 
 def relative_path(path: str, folder: str) -> str:
-    """The way from a folder to a path, with `../` where needed; "." for the folder itself."""
+    """The path relative to a folder, with `../` if needed; "." for the folder itself."""
     target, here = path.split("/") if path else [], folder.split("/") if folder else []
     common = 0
     while common < min(len(target), len(here)) and target[common] == here[common]:

@@ -1,4 +1,4 @@
-"""Sections of a document from its headings: they tile the body, each with its path, anchor and attributes."""
+"""Sections of a document from its headings. They cover the body; each has a path, an anchor and attributes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from commonplace.domain.documents import Section
 from commonplace.domain.markdown.structure import HeadingEvent
 from commonplace.domain.slugs import anchor
 
-# Atomic and possessive, so that no text makes it look twice at a character.
+# Atomic and possessive, so that no text causes backtracking.
 _WORD = r"""(?>\#[^\s{}\\]+|\.[^\s{}\\]+|[\w:][\w:.\-]*=(?:"[^"{}]*"|'[^'{}]*'|[^\s"'{}\\]*))"""
 _ATTRIBUTES = re.compile(rf":?\s*+{_WORD}(?>(?:\s++{_WORD})*)\s*+")
 _BLANK = ord(" ")
@@ -18,12 +18,12 @@ _KEY = re.compile(r"(?<!\S)\#([^\s{}\\]+)")
 
 
 def read_sections(source: bytes, base: int, headings: Sequence[HeadingEvent]) -> tuple[Section, ...]:
-    """Sections of a document, the one before the first heading included.
+    """The sections of a document, including the one before the first heading.
 
     Args:
         source: The whole document.
-        base: Where its body begins: the headings' offsets count from there.
-        headings: From the same body, in order.
+        base: Offset of the body; the offsets of the headings are relative to it.
+        headings: The headings of the body, in order.
     """
     end = len(source)
     starts = [_line_start(source, base + heading.start) for heading in headings]
@@ -59,14 +59,14 @@ def read_sections(source: bytes, base: int, headings: Sequence[HeadingEvent]) ->
 
 
 def _line_start(source: bytes, at: int) -> int:
-    """Where the line of a heading begins: it may be indented by up to three blanks."""
+    """Start of a heading's line, which may be indented by up to three blanks."""
     while at and source[at - 1] == _BLANK:
         at -= 1
     return at
 
 
 def _tree_ends(levels: Sequence[int], starts: Sequence[int], end: int) -> list[int]:
-    """For each heading, where the next one of its own or a higher rank begins."""
+    """For each heading, the start of the next one of the same or a higher rank."""
     ends = [end] * len(levels)
     waiting: list[int] = []
     for index, level in enumerate(levels):
@@ -88,7 +88,7 @@ def _text_and_attributes(source: bytes, base: int, heading: HeadingEvent) -> tup
 
 
 def _attributes(source: bytes, base: int, heading: HeadingEvent) -> tuple[int, str]:
-    """Where `{#key a=b}` at the end of a heading begins, and what is between the braces; "" when there is none."""
+    """Offset of `{#key a=b}` at the end of a heading, and the text between the braces; "" without one."""
     start, end = base + heading.start, base + heading.end
     close = source.rfind(b"}", start, end)
     brace = source.rfind(b"{", start, max(close, start))
@@ -107,7 +107,7 @@ def _own_anchor(text: str, attributes: str) -> str:
 
 
 def _unique(name: str, seen: dict[str, int]) -> str:
-    """The name, or with the first number behind it that makes it new; counts are kept, so many repeats stay cheap."""
+    """The name, with the first number that makes it unique; counts are stored, so that many repeats stay cheap."""
     result = name
     while result in seen:
         seen[name] += 1

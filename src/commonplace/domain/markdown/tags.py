@@ -1,4 +1,4 @@
-"""`#tags` in a body, as Obsidian has them: of any script, nested with `/`, never digits alone, not in code or links."""
+"""`#tags` in a body, by Obsidian's rules: any script, nested with `/`, never digits alone, not in code or links."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-# In front of the mark: nothing, a blank or an opening. \x80 may end an ideographic space, which is looked at again.
+# Before the mark: nothing, a blank or an opening bracket. \x80 may end an ideographic space, which is checked
+# afterwards.
 _CANDIDATE = re.compile(rb"#(?<![^\s(|>*\x80]#)([^\x00-\x20!-,.:-@\[-^`{-~\x7f]++)")
 _END = re.compile(
     r"[\s\u0080-\u00bf\u2000-\u200b\u200e-\u206f\u3000-\u303f\ufe30-\ufe4f\uff00-\uff0f\uff1a-\uff20\ufffd]"
@@ -17,15 +18,15 @@ _WIDE_BLANK = "\u3000".encode()
 def body_tags(
     body: bytes, hidden: Sequence[tuple[int, int]], definitions: Callable[[], Iterable[tuple[int, int]]]
 ) -> Iterator[str]:
-    """Tags of a body in order, repeats included, without `#`.
+    """The tags of a body in order, duplicates included, without `#`.
 
     Args:
-        body: The text below the front matter.
+        body: The text after the frontmatter.
         hidden: Ranges without tags (code, links), not overlapping.
-        definitions: Gives the ranges of link reference definitions; called only when there may be tags.
+        definitions: Returns the ranges of link reference definitions; called only if there may be tags.
     """
     candidates = _outside(list(_CANDIDATE.finditer(body)), hidden)
-    # Most texts have none left, and to find the definitions costs more than all the rest.
+    # Most texts have no candidates left; finding the definitions costs more than everything else.
     for found in _outside(candidates, definitions()) if candidates else ():
         at = found.start()
         if body[at - 1 : at] == b"\x80" and not body.endswith(_WIDE_BLANK, 0, at):
@@ -36,7 +37,7 @@ def body_tags(
 
 
 def _outside(candidates: list[re.Match[bytes]], hidden: Iterable[tuple[int, int]]) -> list[re.Match[bytes]]:
-    """Those that begin in none of these ranges, which do not overlap."""
+    """The candidates that begin in none of these ranges, which do not overlap."""
     if not candidates:
         return []
     ranges = sorted(hidden)

@@ -1,4 +1,4 @@
-"""The part of a page that is shown for a search."""
+"""Excerpts of pages in search results."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ ELLIPSIS = "..."
 
 
 def page_excerpt(content: str, wanted: HighlightTerms) -> str:
-    """Plain text round a wanted word wherever the body has one, else the body's beginning.
+    """Plain text around a wanted word if the body has one, else the beginning of the body.
 
     Args:
-        content: A page's Markdown, with or without its title line, which is no part of the body.
-        wanted: What the search looks for.
+        content: A page's Markdown, with or without its title line, which is not searched.
+        wanted: The terms of the search.
 
     Returns:
         At most `SNIPPET_CHARS`, `...` at a cut end included.
     """
     body = without_title(content).strip()
-    room = SNIPPET_CHARS - 2 * (len(ELLIPSIS) - 1)  # the cut ends come marked with one character each
-    # Overlapping, so that no word is cut in two.
+    room = SNIPPET_CHARS - 2 * (len(ELLIPSIS) - 1)  # each cut end is marked with one character already
+    # The windows overlap, so that no word is split.
     for start in range(0, max(len(body), 1), MAX_SOURCE_CHARS - SNIPPET_CHARS):
         found = matching_snippet(body[start : start + MAX_SOURCE_CHARS], wanted, room)
         if found:

@@ -1,4 +1,4 @@
-"""What a page is: a document whose frontmatter has a page id, with what else a sync writes there."""
+"""Pages: documents with a page id in their frontmatter, and the other fields that a sync writes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.records import unix_seconds
 
 EXCLUDED_FOLDERS = SKIPPED_FOLDERS | {"dist", "build", "coverage"}
-"""Folders that hold no pages, at any depth."""
+"""Folders that never contain pages, at any depth."""
 MAX_SHOWN_VALUE = 60
-"""Characters of a wrong id that a message repeats."""
+"""Maximum length in characters of a wrong id in a message."""
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,511}")
 _TITLE_LINE = re.compile(r"\s*#[ \t]+([^\n]*)(?:\n|\Z)")
@@ -24,7 +24,7 @@ _TITLE_LINE = re.compile(r"\s*#[ \t]+([^\n]*)(?:\n|\Z)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """A page; texts are "" and dates None where nothing is known."""
+    """A page. Unknown texts are "", unknown dates None."""
 
     address: Address
     id: str
@@ -41,13 +41,13 @@ class Page:
 
     @property
     def author(self) -> str:
-        """Who wrote it: the e-mail address, or the name where sites hide the address."""
+        """The author's e-mail address, or the name if the site hides addresses."""
         return self.author_email or self.author_name
 
 
 @dataclass(frozen=True, slots=True)
 class UnusablePage:
-    """A file that has a page id and can be no page."""
+    """A file that has a page id but cannot be a page."""
 
     address: Address
     reason: str
@@ -60,16 +60,16 @@ class PageText:
 
     page: Page
     content: str
-    """Markdown without the frontmatter, trimmed; its title line included."""
+    """Markdown without the frontmatter, trimmed, with its title line."""
 
 
 def is_page_path(address: Address) -> bool:
-    """Whether a page may lie there at all."""
+    """Whether a page may have this address."""
     return address.is_document and EXCLUDED_FOLDERS.isdisjoint(address.path.split("/")[:-1])
 
 
 def read_page(address: Address, raw: bytes) -> PageText | UnusablePage | None:
-    """The page that a file's bytes hold, None where they hold none."""
+    """Parse the page in a file's bytes; None if it is not a page."""
     source = _decodable(raw)
     block = read_frontmatter(source)
     content = source[block.span.end :].decode().strip()
@@ -79,18 +79,18 @@ def read_page(address: Address, raw: bytes) -> PageText | UnusablePage | None:
 
 
 def content_of(raw: bytes) -> str:
-    """The content of a file that is known to be a page; its frontmatter is passed over unread."""
+    """The content of a file that is known to be a page; skips the frontmatter without parsing it."""
     source = _decodable(raw)
     return source[block_end(source) :].decode().strip()
 
 
 def page_from(address: Address, values: JsonObject, heading: str) -> Page | UnusablePage | None:
-    """The page that a frontmatter describes, None where it has no page id.
+    """The page that a frontmatter describes; None without a page id.
 
     Args:
-        address: Where the file lies.
-        values: Its frontmatter.
-        heading: Its title, where the frontmatter gives none.
+        address: Address of the file.
+        values: The frontmatter.
+        heading: The title if the frontmatter has none.
     """
     given = values.get("page_id")
     if given is None or given == "" or not is_page_path(address):
@@ -114,10 +114,10 @@ def page_from(address: Address, values: JsonObject, heading: str) -> Page | Unus
 
 
 def pages_by_id(pages: Iterable[Page], paths: Mapping[str, str]) -> tuple[dict[str, Page], list[UnusablePage]]:
-    """Pages by id, in the order of their paths; of several with one id the one where the map has it, else the first.
+    """Pages by id, in path order. Of several pages with one id, the one in `paths` counts, else the first.
 
     Args:
-        pages: In any order.
+        pages: The pages, in any order.
         paths: Path by page id.
     """
     found: dict[str, Page] = {}
@@ -131,19 +131,19 @@ def pages_by_id(pages: Iterable[Page], paths: Mapping[str, str]) -> tuple[dict[s
 
 
 def without_title(content: str) -> str:
-    """A page's content without the line that repeats its title."""
+    """A page's content without its title line."""
     heading = _TITLE_LINE.match(content)
     return content[heading.end() :] if heading else content
 
 
 @lru_cache(maxsize=65_536)
 def fold_label(text: str) -> str:
-    """The form in which labels and authors are compared: whole, but without regard to case and width."""
+    """The form in which labels and authors are compared: whole, but regardless of case and width."""
     return unicodedata.normalize("NFKC", text).strip().lower()
 
 
 def as_one_line(value: Json) -> str:
-    """A scalar as text on one line, "" for everything else."""
+    """A scalar as text on one line; "" for everything else."""
     if isinstance(value, str):
         return " ".join(value.split())
     if value is None or isinstance(value, bool):

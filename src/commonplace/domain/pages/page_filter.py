@@ -1,4 +1,4 @@
-"""Filtering and sorting pages by what their frontmatter says."""
+"""Filters and sorts pages by their frontmatter."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from commonplace.domain.pages.queries import ANY_TIME, PageFilter, Sort
 
 
 class PageFilterIndex:
-    """Pages by label and by author, so that a filter looks at few of them.
+    """Index of pages by label and author, so that a filter examines few of them.
 
     Args:
-        pages: In the order of their paths, which all answers keep.
+        pages: Pages in path order, which all results preserve.
     """
 
     def __init__(self, pages: Iterable[Page]) -> None:
@@ -29,32 +29,32 @@ class PageFilterIndex:
                 self._by_author.setdefault(author, []).append(place)
 
     def matching(self, filter_: PageFilter) -> Sequence[Page]:
-        """The pages that a filter keeps."""
+        """The pages that match a filter."""
         kept = self._kept(filter_)
         return self._pages if len(kept) == len(self._pages) else [self._pages[place] for place in kept]
 
     def undated(self, sort: Sort) -> Sequence[Page]:
-        """All pages without the date that a sort compares."""
+        """All pages without the date of a sort."""
         if sort not in self._undated:
             self._undated[sort] = [page for page in self._pages if sort_date(page, sort) is None]
         return self._undated[sort]
 
     def first(self, filter_: PageFilter, sort: Sort | None, limit: int) -> tuple[list[Page], int]:
-        """The first pages that a filter keeps in the order of a sort, and how many it keeps in all.
+        """The first pages that match a filter in the order of a sort, and the number of all matches.
 
-        Those of one second come in the order of their paths, and so do those without the date, which are last.
+        Pages of the same second are in path order, and so are pages without the date, which are last.
 
         Args:
-            filter_: Which pages.
-            sort: None for the order of their paths.
-            limit: At most so many.
+            filter_: The filter.
+            sort: None for path order.
+            limit: Maximum number of pages.
         """
         kept = self._kept(filter_)
         best = kept[:limit] if sort is None else nsmallest(limit, kept, key=self._order(sort).__getitem__)
         return [self._pages[place] for place in best], len(kept)
 
     def _kept(self, filter_: PageFilter) -> Sequence[int]:
-        """The places of the pages that a filter keeps, in order."""
+        """Positions of the pages that match a filter, in order."""
         kept: Sequence[int] = range(len(self._pages))
         if filter_.labels or filter_.author:
             labelled = self._places(self._by_label, filter_.labels)
@@ -67,7 +67,7 @@ class PageFilterIndex:
         return kept
 
     def _order(self, sort: Sort) -> Sequence[int]:
-        """The place in a sort of every page; made once, as to compare thousands of dates takes long."""
+        """Rank of every page in a sort; cached, because comparing thousands of dates takes long."""
         if sort not in self._orders:
             sign = -1 if sort.startswith("-") else 1
             moments = [sort_date(page, sort) for page in self._pages]
@@ -84,5 +84,5 @@ class PageFilterIndex:
 
 
 def sort_date(page: Page, sort: Sort) -> int | None:
-    """The date of a page that a sort compares."""
+    """The date of a page for a sort."""
     return page.created if sort.endswith("created_at") else page.updated

@@ -1,4 +1,4 @@
-"""What searching a space needs from outside, as a protocol that every search engine fulfils."""
+"""The port of a space's search, as a protocol that every search engine implements."""
 
 from __future__ import annotations
 
@@ -8,55 +8,55 @@ from commonplace.domain.pages.queries import PageAnswer, PageQuery, RebuildRepor
 
 
 class PageEngine(Protocol):
-    """What searches the pages of one space. Every method may be called from several threads."""
+    """Searches the pages of one space. Every method is thread-safe."""
 
     @property
     def name(self) -> str:
-        """What a person calls it."""
+        """The engine's name for people."""
         ...
 
     @property
     def url(self) -> str | None:
-        """Where it answers; None for one in this process."""
+        """The engine's URL; None for one in this process."""
         ...
 
     def connect(self) -> str:
-        """See that the engine answers; a few words that say so.
+        """Check that the engine responds. Returns a few words that say so.
 
         Raises:
-            UnavailableError: kind "engine": it does not answer.
-            UnauthenticatedError: it wants another key.
+            UnavailableError: kind "engine": the engine does not respond.
+            UnauthenticatedError: the engine rejects the key.
         """
         ...
 
     def count(self, timeout: float) -> int:
-        """How many pages can be searched.
+        """Number of pages that can be searched.
 
         Args:
             timeout: Seconds to wait for an index that is being built.
 
         Raises:
-            NotFoundError: kind "search_index": there is no index for the space.
-            IndexingError: it is not ready in time.
+            NotFoundError: kind "search_index": the space has no index.
+            IndexingError: the index is not ready in time.
             UnavailableError, UnauthenticatedError: as for `connect`.
         """
         ...
 
     def rebuild(self, *, afresh: bool = False, dry_run: bool = False) -> RebuildReport:
-        """Bring the index up to date with the files; searches are answered all the while.
+        """Bring the index up to date with the files. Searches are answered meanwhile.
 
         Args:
-            afresh: Whether to begin with nothing, whatever is there.
-            dry_run: Whether to say only what would be done.
+            afresh: Whether to rebuild from empty.
+            dry_run: Whether to report only.
 
         Raises:
-            StorageError: kind "search_index": it could not be built; what was there is as it was.
+            StorageError: kind "search_index": the index could not be built; the old one is unchanged.
             UnavailableError, UnauthenticatedError: as for `connect`.
         """
         ...
 
     def search(self, query: PageQuery) -> PageAnswer:
-        """The best pages. A text without a letter or digit, where there is any, matches nothing.
+        """The best pages. A non-empty text without a letter or digit matches nothing.
 
         Raises:
             NotFoundError, UnavailableError, UnauthenticatedError: as for `count`.
@@ -64,9 +64,9 @@ class PageEngine(Protocol):
         ...
 
     def path_of(self, identifier: str) -> str | None:
-        """The path of the page of this id, as far as the engine knows; not checked in any way."""
+        """The path of a page id if the engine knows it; not validated."""
         ...
 
     def close(self) -> None:
-        """Release what it holds."""
+        """Release all resources."""
         ...

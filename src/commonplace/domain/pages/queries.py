@@ -1,4 +1,4 @@
-"""What can be asked of a space's pages, and what comes back."""
+"""Queries of a space's pages, and their results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from commonplace.domain.pages.page import Page, UnusablePage
 T = TypeVar("T")
 
 Sort: TypeAlias = Literal["created_at", "-created_at", "updated_at", "-updated_at"]
-"""With `-` the newest first; pages without the date come last either way."""
+"""`-` sorts the newest first. Pages without the date are last in both orders."""
 
 MAX_PAGE_LIMIT = 100
 SNIPPET_CHARS = 200
@@ -28,14 +28,14 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 @dataclass(frozen=True, slots=True)
 class TimeRange:
-    """A stretch of time in unix seconds; None where it is open."""
+    """A range of time in unix seconds; None for an open end."""
 
     first: int | None = None
     before: int | None = None
-    """The first second that no longer belongs to it."""
+    """The first second after the range."""
 
     def holds(self, moment: int | None) -> bool:
-        """Whether a moment lies in it; an unknown one only where nothing is asked."""
+        """Whether a time is in the range. An unknown time is only in the unbounded range."""
         if self.first is None and self.before is None:
             return True
         if moment is None:
@@ -48,12 +48,12 @@ ANY_TIME = TimeRange()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageFilter:
-    """Which pages are meant; every given part must hold."""
+    """A selection of pages; every given part must match."""
 
     labels: tuple[str, ...] = ()
-    """At least one of these, whole, without regard to case."""
+    """At least one of these labels, whole, regardless of case."""
     author: str = ""
-    """E-mail address or name of the author, whole, without regard to case."""
+    """E-mail address or name of the author, whole, regardless of case."""
     created: TimeRange = ANY_TIME
     updated: TimeRange = ANY_TIME
 
@@ -70,7 +70,7 @@ class PageQuery:
 
 @dataclass(frozen=True, slots=True)
 class PageHit:
-    """A page that answers, and why."""
+    """A page that matches, with its snippet."""
 
     page: Page
     snippet: str
@@ -79,7 +79,7 @@ class PageHit:
 
 @dataclass(frozen=True, slots=True)
 class PageAnswer:
-    """The best hits, and how many pages answer in all."""
+    """The best hits, and the number of all matching pages."""
 
     hits: tuple[PageHit, ...] = ()
     total: int = 0
@@ -87,7 +87,7 @@ class PageAnswer:
 
 @dataclass(frozen=True, slots=True)
 class RebuildReport:
-    """What a search index was made of."""
+    """The contents of a rebuilt search index."""
 
     pages: int
     unusable: Sequence[UnusablePage] = ()
@@ -95,7 +95,7 @@ class RebuildReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeFilters:
-    """The parts of a question that are about time, as callers write them; None where they say nothing."""
+    """The time filters of a query, as callers write them; None if absent."""
 
     created_after: str | None = None
     created_before: str | None = None
@@ -106,13 +106,13 @@ class TimeFilters:
     stale: str | None = None
 
     def created(self, now: float) -> TimeRange:
-        """When the pages that are meant were made.
+        """The range of creation times.
 
         Args:
-            now: Unix seconds, from which durations count back.
+            now: Unix seconds from which durations count back.
 
         Raises:
-            InvalidInputError: a part cannot be read.
+            InvalidInputError: a value cannot be parsed.
         """
         return _bounds(
             (_first_second(self.created_after, "created_after"), _ago(self.created_within, "created_within", now)),
@@ -120,7 +120,7 @@ class TimeFilters:
         )
 
     def updated(self, now: float) -> TimeRange:
-        """When they were last changed; arguments and errors as for `created`."""
+        """The range of last changes; arguments and errors as for `created`."""
         if self.updated_within is not None and self.stale is not None:
             raise InvalidInputError("updated_within and stale exclude each other", kind="argument")
         return _bounds(
@@ -130,10 +130,10 @@ class TimeFilters:
 
 
 def checked(query: PageQuery) -> PageQuery:
-    """The same search, checked.
+    """The same query, validated.
 
     Raises:
-        InvalidInputError: it says nothing at all.
+        InvalidInputError: the query has no text, filter or sort.
     """
     if not query.text.strip() and query.filter == PageFilter() and query.sort is None:
         raise InvalidInputError("query is empty; give words to search for, a filter or a sort", kind="argument")
@@ -144,7 +144,7 @@ def parse_day(text: str) -> date:
     """A day as `YYYY-MM-DD`.
 
     Raises:
-        ValueError: it is none; the message says what is.
+        ValueError: the text is not a day; the message gives the valid form.
     """
     try:
         day = date.fromisoformat(text) if _DATE.fullmatch(text) else None
@@ -156,10 +156,10 @@ def parse_day(text: str) -> date:
 
 
 def parse_duration(text: str) -> int:
-    """Seconds of `30d`, `2w`, `6m` (of 30 days) or `1y` (of 365).
+    """Seconds of `30d`, `2w`, `6m` (months of 30 days) or `1y` (365 days).
 
     Raises:
-        ValueError: it is none; the message says what is.
+        ValueError: the text is not a duration; the message gives the valid form.
     """
     found = _DURATION.fullmatch(text)
     if not found:
@@ -168,7 +168,7 @@ def parse_duration(text: str) -> int:
 
 
 def _bounds(firsts: Sequence[int | None], befores: Sequence[int | None]) -> TimeRange:
-    """The stretch in which all of these hold."""
+    """The intersection of these bounds."""
     return TimeRange(
         max((one for one in firsts if one is not None), default=None),
         min((one for one in befores if one is not None), default=None),

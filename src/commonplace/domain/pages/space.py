@@ -1,4 +1,4 @@
-"""The file in a synced folder that says which space it is, where its pages lie and how it is searched."""
+"""The space file of a synced folder: the space's key, the paths of its pages and its search settings."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from commonplace.domain.errors import ConfigError, NotFoundError
 from commonplace.domain.json import Json, JsonObject
 
 SPACE_FILE = Address(".confluence.json")
-"""At the top of the folder; the one hidden file that is read, and never served."""
+"""At the top of the folder. The only hidden file that is read; it is never served."""
 MAX_INDEX_NAME = 400
-"""Bytes of an index's name at the most."""
+"""Maximum length of an index name in bytes."""
 
 _INDEX_NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{MAX_INDEX_NAME}}}")
 _NO_NAME = re.compile(r"[^a-z0-9_-]")
@@ -27,25 +27,25 @@ class Space:
     key: str
     """Such as `ENG`."""
     name: str
-    """For people; the key where the file gives none."""
+    """Name for people; the key if the file has no name."""
     paths: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Path by page id, as the last sync wrote them: not checked in any way."""
+    """Path by page id, as the last sync wrote it; not validated."""
     search: JsonObject = field(default_factory=dict[str, Json])
-    """What the file says of the search engine, in that engine's words."""
+    """Settings of the search engine, in that engine's format."""
     index_name: str = ""
-    """Of the search index; never empty."""
+    """Name of the search index; never empty."""
 
 
 def parse_space(text: str) -> Space:
-    """What a space file says; keys that are not known are passed over.
+    """Parse a space file. Unknown keys are ignored.
 
     Raises:
-        ConfigError: it is no JSON object, names no space, or its index name is none.
+        ConfigError: the text is not a JSON object, names no space, or its index name is invalid.
     """
     values = read_object(text, SPACE_FILE.name)
     key, name = values.get("spaceKey"), values.get("spaceName")
     if not isinstance(key, str) or not key.strip():
-        raise ConfigError(f"{SPACE_FILE} names no space: spaceKey must be a text that is not empty.", kind="space")
+        raise ConfigError(f"{SPACE_FILE} names no space: spaceKey must be a non-empty text.", kind="space")
     search = as_object(values.get("search"))
     return Space(
         key=key.strip(),
@@ -57,32 +57,32 @@ def parse_space(text: str) -> Space:
 
 
 def no_space() -> NotFoundError:
-    """Says that a folder holds no space."""
+    """The error for a folder without a space."""
     return NotFoundError("Not a cn space. Run 'cn clone' first or specify a path.", kind="space")
 
 
 def read_object(text: str, name: str) -> JsonObject:
-    """The JSON object that a settings file holds.
+    """The JSON object in a settings file.
 
     Raises:
-        ConfigError: it holds none; the message has the file's name.
+        ConfigError: the text is not a JSON object; the message contains the file's name.
     """
     try:
         values: Json = json.loads(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError):
         values = None
     if not isinstance(values, Mapping):
-        raise ConfigError(f"{name} is no JSON object.", kind="space", hint="Mend it by hand.")
+        raise ConfigError(f"{name} is not a JSON object.", kind="space", hint="Repair it by hand.")
     return values
 
 
 def as_object(value: Json) -> JsonObject:
-    """A JSON object; an empty one for everything else."""
+    """A JSON object; an empty one for every other value."""
     return value if isinstance(value, Mapping) else {}
 
 
 def _paths(values: JsonObject) -> Mapping[str, str]:
-    """Three shapes are in use: id to path, id to an object with `localPath`, and either of them in `syncState`."""
+    """Parse the paths of three formats: id to path, id to an object with `localPath`, and both in `syncState`."""
     older = as_object(values.get("syncState")).get("pages")
     found: dict[str, str] = {}
     for pages in (older, values.get("pages")):

@@ -1,7 +1,7 @@
-"""Chapters of a knowledge document: headings of levels 2 to 4, how they are read, and edits of one at a time.
+"""Chapters of a knowledge document (headings of levels 2 to 4): parsing, and edits of one chapter.
 
-An edit changes the bytes of its chapter and the `updated` line, and no others. What could swallow the chapters behind
-it (a code fence that is never closed) is refused, because it would lose them for every reader.
+An edit changes the bytes of its chapter and the `updated` line only. Text that would hide later chapters (such as an
+unclosed code fence) is rejected.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from commonplace.domain.words.amounts import amount
 Position: TypeAlias = Literal["before", "after", "end"]
 
 TOP_LEVEL, LAST_LEVEL = 2, 4
-"""Levels of the headings that are chapters."""
+"""Levels of chapter headings, first and last."""
 MAX_SUMMARY_SHOWN = 100
 
 _BLANK = b" \t\r\n"
@@ -32,18 +32,18 @@ _NO_PARAGRAPH = re.compile(r"[ ]{0,3}(?:#{1,6}(?:\s|$)|```|~~~|<!--|\||(?:[-*_][
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """One chapter as it is read; its text ends at the next heading of level 2 to 4."""
+    """One chapter. Its text ends at the next heading of level 2 to 4."""
 
     section: Section
     end: int
-    """Where its text ends, as an offset in the document's bytes."""
+    """End of the text, as a byte offset in the document."""
     title: str
     index: int
-    """From 0, in the document's order."""
+    """From 0, in document order."""
     text: str
-    """Without the heading, and without blank lines at its ends."""
+    """Text without the heading, and without blank lines at its ends."""
     whole: str
-    """With the heading line."""
+    """Text with the heading line."""
     summary: str
     """The first paragraph on one line, at most 100 characters; "" without one."""
 
@@ -62,7 +62,7 @@ def read_chapters(document: Document) -> list[Chapter]:
 
 
 def introduction_of(document: Document) -> str:
-    """The text before the first chapter, without a heading of level 1 at its beginning."""
+    """The text before the first chapter, without an initial heading of level 1."""
     source = _source(document)
     first = next((s for s in document.sections if TOP_LEVEL <= s.level <= LAST_LEVEL), None)
     start, end = document.body_start, first.start if first else len(source)
@@ -73,7 +73,7 @@ def introduction_of(document: Document) -> str:
 
 
 def first_paragraph(text: str) -> str:
-    """The first paragraph of a text on one line, at most 100 characters."""
+    """The first paragraph of a text on one line, at most 100 characters; "" without one."""
     for block in _PARAGRAPHS.split(text.strip("\n")):
         if block.strip() and not _NO_PARAGRAPH.match(block):
             line = " ".join(block.split())
@@ -82,7 +82,7 @@ def first_paragraph(text: str) -> str:
 
 
 def find_chapter(document: Document, title: str, what: str = "Chapter") -> Chapter:
-    """The first chapter of that title; case matters.
+    """The first chapter with this title; case-sensitive.
 
     Raises:
         NotFoundError: kind "chapter".
@@ -120,20 +120,20 @@ def chapter_at(document: Document, index: int) -> Chapter:
 
 
 def replace_chapter(document: Document, title: str, text: str, summary: str = "") -> EditedDocument:
-    """The document with another text in a chapter.
+    """The document with a new text in a chapter.
 
-    What is replaced is what a reader of the chapter was shown: the text up to the next chapter. Only where the new text
-    has chapters of its own below this one's level are the chapters below it replaced, too.
+    Replaced is the text that a reader of the chapter was shown: up to the next chapter. Chapters below this one are
+    replaced only if the new text contains chapters below its level.
 
     Args:
-        document: Where.
-        title: The chapter's.
+        document: The document.
+        title: Title of the chapter.
         text: The new text, with or without the heading line.
-        summary: Becomes the first paragraph, unless the text begins with it.
+        summary: The new first paragraph, unless the text begins with it.
 
     Raises:
         NotFoundError: kind "chapter".
-        InvalidInputError: kind "content": the text would swallow a chapter.
+        InvalidInputError: kind "content": the text would hide a chapter.
     """
     chapter = find_chapter(document, title)
     lines = _without_heading(chapter, text)
@@ -148,12 +148,12 @@ def replace_chapter(document: Document, title: str, text: str, summary: str = ""
 
 
 def add_chapter(document: Document, title: str, text: str, position: Position = "end", reference: str = "") -> bytes:
-    """The document with one more chapter, at the end or beside another one, of whose level it then is.
+    """The document with a new chapter, at the end or beside another one of the same level.
 
     Raises:
-        AlreadyExistsError: kind "chapter": there is one of this title.
-        NotFoundError: kind "chapter": there is no such reference.
-        InvalidInputError: kind "content": the text, or an unclosed fence before it, would swallow a chapter.
+        AlreadyExistsError: kind "chapter": the title is taken.
+        NotFoundError: kind "chapter": the reference does not exist.
+        InvalidInputError: kind "content": the text, or an unclosed fence before it, would hide a chapter.
     """
     if any(has_title(document, chapter.section, title.strip()) for chapter in read_chapters(document)):
         raise AlreadyExistsError(
@@ -172,7 +172,7 @@ def add_chapter(document: Document, title: str, text: str, position: Position = 
 
 
 def remove_chapter(document: Document, title: str) -> EditedDocument:
-    """The document without the first chapter of that title and what is below it.
+    """The document without the first chapter of this title and its subchapters.
 
     Raises:
         NotFoundError: kind "chapter".
@@ -186,7 +186,7 @@ def new_body(title_and_text: Sequence[tuple[str, str]], introduction: str) -> st
     """The body of a new document.
 
     Raises:
-        InvalidInputError: kind "content": one chapter's text would swallow the next.
+        InvalidInputError: kind "content": one chapter's text would hide the next.
     """
     blocks = [introduction.strip("\n")] if introduction.strip() else []
     blocks += [f"{heading_line(TOP_LEVEL, title)}\n\n{_trimmed(text)}" for title, text in title_and_text]
@@ -194,7 +194,7 @@ def new_body(title_and_text: Sequence[tuple[str, str]], introduction: str) -> st
 
 
 def inserted(document: Document, at: int, text: str) -> bytes:
-    """The document with a block of lines at a line's beginning or the end, blank lines round it.
+    """The document with lines inserted at a line start or at the end, with blank lines around them.
 
     Raises:
         InvalidInputError: the document is not UTF-8.
@@ -213,7 +213,7 @@ def inserted(document: Document, at: int, text: str) -> bytes:
 
 
 def require_text(document: Document) -> None:
-    """Refuse to change what is not UTF-8.
+    """Check that a document is UTF-8 and may be changed.
 
     Raises:
         InvalidInputError: kind "content".
@@ -225,7 +225,7 @@ def require_text(document: Document) -> None:
 
 
 def _checked(document: Document, changed: bytes, behind: Sequence[Section], added: int = 0) -> bytes:
-    """The new bytes, if the sections behind the changed place are still there, and the added one is.
+    """The new bytes, if the sections after the change and the added one are still parsed.
 
     Raises:
         InvalidInputError: kind "content".
@@ -244,18 +244,18 @@ def _checked(document: Document, changed: bytes, behind: Sequence[Section], adde
 
 
 def _has_chapters_below(level: int, text: str) -> bool:
-    """Whether a text has headings below a level that are chapters."""
-    document = read_document(Address("text.md"), b"\n" + text.encode())  # no line of it can begin a front matter
+    """Whether a text contains chapters below a level."""
+    document = read_document(Address("text.md"), b"\n" + text.encode())  # so that no line of it can begin a frontmatter
     return any(level < section.level <= LAST_LEVEL for section in document.sections)
 
 
 def _chapters_between(document: Document, start: int, end: int) -> tuple[str, ...]:
-    """The titles of the chapters that begin in a range of the document's bytes."""
+    """Titles of the chapters that begin in a byte range of the document."""
     return tuple(chapter.title for chapter in read_chapters(document) if start <= chapter.section.start < end)
 
 
 def _without_heading(chapter: Chapter, text: str) -> str:
-    """The text without a first line that repeats the chapter's heading, however it is spaced."""
+    """The text without a first line that repeats the chapter's heading, regardless of spacing."""
     lines = _trimmed(text)
     first, _, rest = lines.partition("\n")
     marked = re.match(r"#{2,4}[ \t]+(.+)", first)
@@ -263,7 +263,7 @@ def _without_heading(chapter: Chapter, text: str) -> str:
 
 
 def _source(document: Document) -> bytes:
-    """The bytes that the document's offsets count."""
+    """The bytes that the document's offsets refer to."""
     return document.raw if document.decodable else document.text.encode()
 
 

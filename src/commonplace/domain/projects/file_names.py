@@ -1,4 +1,4 @@
-"""Names of files and folders, made from the titles and ids that people give."""
+"""Names of files and folders from titles and ids."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BLANKS = re.compile(r"[\s\-]+")
 
 
 def file_slug(filename: str) -> str:
-    """The stored name of a document that is created as `filename`: `User's Guide & FAQ` -> `users-guide-and-faq.md`."""
+    """The file name of a new document `filename`: `User's Guide & FAQ` -> `users-guide-and-faq.md`."""
     stem = filename.strip()
     if stem.lower().endswith(DOCUMENT_SUFFIX):
         stem = stem[: -len(DOCUMENT_SUFFIX)]
@@ -32,7 +32,7 @@ def file_slug(filename: str) -> str:
 
 
 def folder_slug(project_id: str, taken: Callable[[str], bool]) -> str:
-    """The folder of a new project: its slug, with the first number behind it that nothing has `taken`."""
+    """The folder of a new project: its slug, with the first number for which `taken` is false if needed."""
     base = ascii_slug(project_id)
     if not taken(base):
         return base
@@ -43,19 +43,19 @@ def folder_slug(project_id: str, taken: Callable[[str], bool]) -> str:
 
 
 def task_slug(title: str) -> str:
-    """What stands in a task's file name for its title."""
+    """The slug of a task's title in its file name."""
     return ascii_slug(title, _MAX_TASK_SLUG_BYTES)
 
 
 def ascii_slug(text: str, most: int = _MAX_SLUG_BYTES) -> str:
     """Lower case, Latin accents transliterated, signs with a name spelled out, other marks dropped, blanks as `-`.
 
-    Letters of other scripts stay. Symbols alone get their Unicode names; a text of nothing but punctuation gets a
-    name made from its hash, so that every text has one. What is too long is cut and gets such a hash behind it.
+    Letters of other scripts stay. Symbols alone get their Unicode names. A text of punctuation alone gets a name from
+    its hash. A name that is too long is cut and ends with such a hash.
 
     Args:
         text: Not empty.
-        most: Bytes of UTF-8 at the most.
+        most: Maximum length in bytes of UTF-8.
     """
     plain = unicodedata.normalize("NFC", text).lower().translate(_WORDS)
     kept = "".join(_latin(character) for character in plain)
@@ -69,7 +69,7 @@ def ascii_slug(text: str, most: int = _MAX_SLUG_BYTES) -> str:
 
 
 def _latin(character: str) -> str:
-    """A Latin letter without its accents, an accent of its own as nothing; any other character as it is."""
+    """A Latin letter without accents; "" for a combining accent; any other character unchanged."""
     if character.isascii():
         return character
     if character in "\u0300\u0301\u0302\u0303\u0308\u030a\u0327\u0328\u030c":

@@ -1,4 +1,4 @@
-"""Headings as people name them: the text of the line itself, so that a title reads back as it was written."""
+"""Titles of headings as written on the heading line, so that a title round-trips."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class EditedDocument:
 
     raw: bytes
     gone: tuple[str, ...] = ()
-    """Titles of the subsections that the edit took along, in their order."""
+    """Titles of the subsections that the edit removed, in order."""
 
 
 def title_of(document: Document, section: Section) -> str:
-    """A section's heading as it is written, without its markers; inline markup and attributes stay."""
+    """A section's heading as written, without its markers; inline markup and attributes stay."""
     line = document.raw[section.start : section.content].decode("utf-8", "replace").replace("\r\n", "\n").strip("\n")
     if not section.atx:
         return " ".join(_UNDERLINE.sub("", line).split())
@@ -32,14 +32,14 @@ def title_of(document: Document, section: Section) -> str:
 
 
 def heading_line(level: int, title: str) -> str:
-    """The line that reads back as this title."""
-    # A run of `#` behind a blank at the end would be taken for decoration.
+    """The heading line that parses to this title."""
+    # A final run of `#` after a blank would be parsed as a closing sequence.
     text = re.sub(r"((?:^|[ \t]))(#+)$", r"\1\\\2", title)
     return f"{'#' * level} {text}"
 
 
 def split_header(header: str) -> tuple[int, str]:
-    """Level and title of a header given as `## Title`; a title without markers is of level 2."""
+    """Level and title of a header such as `## Title`; a title without markers is of level 2."""
     marked = _MARKED.fullmatch(header.strip())
     if marked:
         return len(marked[1]), marked[2].strip()
@@ -47,11 +47,11 @@ def split_header(header: str) -> tuple[int, str]:
 
 
 def has_title(document: Document, section: Section, title: str) -> bool:
-    """Whether a caller who says `title` can mean this section: as it is written, or as it is shown."""
+    """Whether `title` names this section, as written or as rendered."""
     return title in {title_of(document, section), section.heading}
 
 
 def titles_between(document: Document, start: int, end: int) -> tuple[str, ...]:
-    """The titles of the sections that begin in a range of the document's bytes, in their order."""
+    """Titles of the sections that begin in a byte range of the document, in order."""
     found = [section for section in document.sections if section.level and start <= section.start < end]
     return tuple(title_of(document, section) for section in found)

@@ -24,7 +24,7 @@ def check_header(header: str) -> tuple[int, str]:
 
 
 def update_section(document: Document, header: str, text: str) -> EditedDocument:
-    """Another text under a header, up to the next header of its level or a higher one.
+    """New text under a header, up to the next header of the same or a higher level.
 
     Raises:
         NotFoundError: kind "section".
@@ -37,8 +37,8 @@ def add_section(document: Document, header: str, text: str, position: Position =
     """A new section at the end or beside another.
 
     Raises:
-        AlreadyExistsError: kind "section": there is one.
-        NotFoundError: kind "section": there is no such reference.
+        AlreadyExistsError: kind "section": the section exists.
+        NotFoundError: kind "section": the reference does not exist.
     """
     level, title = check_header(header)
     if _find(document, header) is not None:
@@ -56,7 +56,7 @@ def add_section(document: Document, header: str, text: str, position: Position =
 
 
 def remove_section(document: Document, header: str) -> EditedDocument:
-    """The instructions without a section and what is below it.
+    """The instructions without a section and its subsections.
 
     Raises:
         NotFoundError: kind "section".
@@ -71,7 +71,7 @@ def find_instruction_section(document: Document, header: str, what: str = "Secti
 
     Raises:
         NotFoundError: kind "section".
-        InvalidInputError: kind "title": it is no header.
+        InvalidInputError: kind "title": the header is invalid.
     """
     check_header(header)
     found = _find(document, header)
@@ -85,7 +85,7 @@ def find_instruction_section(document: Document, header: str, what: str = "Secti
 
 
 def check_reference(position: Position, reference: str, name: str) -> None:
-    """Refuse a position beside something that is not named.
+    """Check that a position "before" or "after" has a reference.
 
     Raises:
         InvalidInputError: kind "position".

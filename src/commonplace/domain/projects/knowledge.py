@@ -1,4 +1,4 @@
-"""A knowledge document's front matter: made new, read tolerantly, and its `updated` line kept current."""
+"""Frontmatter of knowledge documents: creation, tolerant reading, and the `updated` line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _UPDATED_LINE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What the front matter says; dates are ISO 8601, "" where there are none."""
+    """The frontmatter's fields; dates are ISO 8601, "" if missing."""
 
     title: str
     keywords: tuple[str, ...]
@@ -31,17 +31,17 @@ class Metadata:
 
 
 def now_text() -> str:
-    """The time as documents have it: UTC, ISO 8601, milliseconds, `Z`."""
+    """The current time in the format of documents: UTC, ISO 8601, milliseconds, `Z`."""
     return iso_text(datetime.now(UTC))
 
 
 def iso_text(moment: datetime) -> str:
-    """A moment as documents have it."""
+    """A time in the format of documents."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def metadata_of(document: Document) -> Metadata:
-    """Title (else the first heading, else the file's name), keywords and dates; what is missing is empty."""
+    """Title (else the first heading, else the file's name), keywords and dates; missing values are empty."""
     values = document.frontmatter.values
     keywords = values.get("keywords")
     if isinstance(keywords, str):
@@ -62,7 +62,7 @@ def new_document(
     """The bytes of a new document.
 
     Raises:
-        InvalidInputError: kind "content": one chapter's text would swallow the next.
+        InvalidInputError: kind "content": one chapter's text would hide the next.
     """
     body = new_body(chapters, introduction)
     fields = {"title": title, "keywords": list(keywords), "created": now, "updated": now}
@@ -79,11 +79,11 @@ def new_document(
 
 
 def with_updated(document: Document, raw: bytes, now: str) -> bytes:
-    """The bytes of an edited document with `updated` set in its front matter, and nothing else changed there.
+    """The bytes of an edited document with `updated` set in its frontmatter. The rest of the frontmatter stays.
 
     Args:
-        document: As it was before the edit.
-        raw: The edited bytes, with the same front matter.
+        document: The document before the edit.
+        raw: The edited bytes, with the same frontmatter.
         now: The time.
     """
     block = document.frontmatter

@@ -1,4 +1,4 @@
-"""What a caller may give, and where the limits are: every argument is checked here, in words that name it."""
+"""Limits of arguments. Every check's error names the argument."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_TITLE = 200
 MAX_INTRODUCTION = 2000
 MAX_KEYWORD = 50
 MAX_CHAPTERS = 50
-"""Chapters of a document when it is created; later ones are not counted."""
+"""Maximum number of chapters at creation; chapters that are added later are not limited."""
 MAX_QUERY = 200
 MAX_QUERY_WORDS = 20
 MAX_SUMMARY = 500
@@ -30,11 +30,11 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 def check_project_id(project_id: str) -> str:
-    """The id, as it is.
+    """Check a project id and return it.
 
     Raises:
-        InvalidInputError: kind "project_id": empty, longer than 100 characters, with `..`, a character that no folder
-            may have, or blanks or dots at its ends.
+        InvalidInputError: kind "project_id": empty, longer than 100 characters, with `..`, with a character that folder
+            names may not contain, or with blanks or dots at its ends.
     """
     _length("Project ID", project_id, MAX_PROJECT_ID, "project_id")
     if ".." in project_id:
@@ -47,7 +47,7 @@ def check_project_id(project_id: str) -> str:
 
 
 def check_filename(filename: str) -> str:
-    """The name of a document, as it is.
+    """Check a document's file name and return it.
 
     Raises:
         InvalidInputError: kind "filename": empty, longer than 255 characters, or with a slash, a backslash, `..` or a
@@ -62,33 +62,33 @@ def check_filename(filename: str) -> str:
 
 
 def check_main(content: str) -> str:
-    """The text of a project's instructions: up to 10 MB, also none."""
+    """Check the text of a project's instructions: 0 to 10 MB."""
     return _body("Content", content, MAX_MAIN_BYTES)
 
 
 def check_chapter(content: str) -> str:
-    """The text of a chapter or section: one character to 1 MB."""
+    """Check the text of a chapter: one character to 1 MB."""
     if not content.strip():
         raise _invalid("Chapter content cannot be empty", "content")
     return _body("Chapter content", content, MAX_CHAPTER_BYTES)
 
 
 def check_section(content: str) -> str:
-    """The text of a section of the instructions: up to 10 MB, also none."""
+    """Check the text of a section of the instructions: 0 to 10 MB."""
     return _body("Section content", content, MAX_MAIN_BYTES)
 
 
 def check_task(content: str) -> str:
-    """The text of a task: up to 100 KB, also none."""
+    """Check the text of a task: 0 to 100 KB."""
     return _body("Task content", content, MAX_TASK_BYTES)
 
 
 def check_title(name: str, title: str) -> str:
-    """A title of one line, without blanks at its ends.
+    """Check a one-line title and return it stripped.
 
     Args:
-        name: What an error calls it, such as "Chapter title".
-        title: As given.
+        name: Name of the argument in errors, such as "Chapter title".
+        title: The title.
     """
     _length(name, title, MAX_TITLE, "title")
     if not title.strip():
@@ -99,13 +99,13 @@ def check_title(name: str, title: str) -> str:
 
 
 def check_introduction(introduction: str) -> str:
-    """A document's introduction: up to 2,000 characters, also none."""
+    """Check a document's introduction: 0 to 2,000 characters."""
     _length("Introduction", introduction, MAX_INTRODUCTION, "introduction", least=0)
     return introduction
 
 
 def check_keywords(keywords: Sequence[str]) -> list[str]:
-    """At least one keyword of 1 to 50 characters."""
+    """Check keywords: at least one, each of 1 to 50 characters."""
     if not keywords:
         raise _invalid("Keywords cannot be empty: give at least one", "keywords")
     for keyword in keywords:
@@ -116,7 +116,7 @@ def check_keywords(keywords: Sequence[str]) -> list[str]:
 
 
 def check_chapter_count(count: int) -> None:
-    """At most 50 chapters at creation."""
+    """Check the number of chapters at creation: at most 50."""
     if count > MAX_CHAPTERS:
         raise TooLargeError(
             f"Chapters cannot be more than {MAX_CHAPTERS} at creation; got {count}",
@@ -137,7 +137,7 @@ def check_query(query: str) -> list[str]:
 
 
 def check_summary(summary: str) -> str:
-    """A chapter's summary of 1 to 500 characters, as one paragraph."""
+    """Check a chapter's summary of 1 to 500 characters and return it as one paragraph."""
     _length("Summary", summary, MAX_SUMMARY, "summary")
     if not summary.strip():
         raise _invalid("Summary cannot be empty", "summary")
@@ -145,7 +145,7 @@ def check_summary(summary: str) -> str:
 
 
 def check_description(description: str) -> str:
-    """What a to-do list is for: 1 to 500 characters."""
+    """Check the description of a to-do list: 1 to 500 characters."""
     _length("Description", description, MAX_TODO_DESCRIPTION, "description")
     if not description.strip():
         raise _invalid("Description cannot be empty", "description")
@@ -153,9 +153,9 @@ def check_description(description: str) -> str:
 
 
 def check_text(name: str, kind: str, text: str) -> None:
-    """Refuse a text that holds a lone surrogate, which is no Unicode and cannot be written."""
+    """Reject a text with a lone surrogate, which cannot be encoded."""
     if _SURROGATE.search(text):
-        raise _invalid(f"{name} holds a lone surrogate, which is no text", kind)
+        raise _invalid(f"{name} contains a lone surrogate, which is not valid text", kind)
 
 
 def _length(name: str, text: str, most: int, kind: str, least: int = 1) -> None:
@@ -173,4 +173,4 @@ def _body(name: str, text: str, most: int) -> str:
 
 
 def _invalid(message: str, kind: str) -> InvalidInputError:
-    return InvalidInputError(message, kind=kind, hint="Mend the argument and call again.")
+    return InvalidInputError(message, kind=kind, hint="Correct the argument and call again.")

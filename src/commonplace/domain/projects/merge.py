@@ -1,4 +1,4 @@
-"""Bringing two versions of one file together where a plain merge of lines fails for no good reason."""
+"""Merges two versions of a file if a plain line merge conflicts only formally."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ class MergeSides:
     """Three versions of a file."""
 
     base: bytes
-    """The one that both come from; empty where there was none."""
+    """The common ancestor; empty if there is none."""
     ours: bytes
     theirs: bytes
 
 
 MergeLines = Callable[[MergeSides], bytes | None]
-"""A merge of lines; None where it conflicts."""
+"""A merge of lines; returns None on conflict."""
 
 
 def merge_file(path: str, sides: MergeSides, merge: MergeLines) -> bytes | None:
-    """Both sides' changes in one file, None where they truly conflict.
+    """The merged file; None on a real conflict.
 
-    The list of projects is merged by project. Of dated files both sides always change the line `updated`: it is set to
-    the later date on all sides before their lines are merged.
+    The list of projects is merged by project. In dated files both sides always change the `updated` line: it is set to
+    the later date on all sides before the lines are merged.
     """
     if path == INDEX_FILE:
         return merge_registries(sides.base, sides.ours, sides.theirs)
@@ -46,7 +46,7 @@ def merge_file(path: str, sides: MergeSides, merge: MergeLines) -> bytes | None:
 
 
 def conflict_unit(path: str) -> str:
-    """What conflicts as a whole with a file: the folder of its to-do list, or "" where it stands alone."""
+    """The folder of files that conflict together with a file (its to-do list); "" for a separate file."""
     found = _TODO.match(path)
     return found[0] if found else ""
 

@@ -1,4 +1,4 @@
-"""What the use cases of projects need beside a store: its folders, its remote and a log of calls."""
+"""Ports of the project services besides a store: folders, remote, and activity log."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from commonplace.domain.words.amounts import amount
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StorageStatus:
-    """How the store stands to Git and to its remote."""
+    """Status of the store with respect to Git and its remote."""
 
     branch: str
     last_commit: str
-    """The subject, "" before the first commit."""
+    """Subject of the last commit; "" before the first commit."""
     uncommitted: tuple[str, ...]
-    """One line for each file that is not as the last commit has it, as `git status --short` shows it."""
+    """One line for each file that differs from the last commit, as `git status --short` prints it."""
     remote: str
     """`origin/main (up to date)`, `origin/main (n ahead, m behind)` or `No remote configured`."""
     rescued: tuple[str, ...]
-    """Branches that keep local commits which gave way to the remote's."""
+    """Branches with local commits that were replaced by the remote's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncOutcome:
-    """What a synchronisation on request did."""
+    """Result of an explicit sync."""
 
     files: int
-    """Files committed."""
+    """Number of committed files."""
     message: str
-    """Of their commit, "" for none."""
+    """Message of the commit; "" without one."""
     pushed: bool
     """Whether the remote has every commit now."""
     error: str
-    """Why not, "" when it has."""
+    """Why the push failed; "" if it succeeded."""
 
     @property
     def told(self) -> str:
-        """What was done, in a sentence for people."""
+        """The result as a sentence for people."""
         if self.pushed:
             return "Storage synchronized successfully"
         return f"{amount(self.files, 'file')} committed; not pushed: {self.error}"
@@ -52,56 +52,56 @@ class ProjectFolders(Protocol):
     """The folders of the store, read without following links."""
 
     def subfolders(self, path: str) -> list[str]:
-        """Names of the folders directly in a folder, sorted, hidden ones left out; none where there is no such one."""
+        """Names of the folders directly in a folder, sorted, except hidden ones; empty if the folder is missing."""
         ...
 
     def exists(self, path: str) -> bool:
-        """Whether there is such a folder."""
+        """Whether the folder exists."""
         ...
 
     def documents(self, path: str) -> Mapping[str, FileStat]:
-        """Facts by name of the Markdown files directly in a folder, hidden ones left out, in no particular order."""
+        """Metadata by name of the Markdown files directly in a folder, except hidden ones, in no particular order."""
         ...
 
     def files(self, path: str) -> list[str]:
-        """Paths of all regular files below a folder, hidden ones included."""
+        """Paths of all regular files below a folder, including hidden ones."""
         ...
 
 
 class Upstream(Protocol):
-    """The store's remote; every call but `status` and `sync` returns without waiting for the network."""
+    """The store's remote. Every call except `status` and `sync` returns without waiting for the network."""
 
     def start(self) -> None:
-        """Keep the store and its remote in step from now on, in the background; a second time it does nothing."""
+        """Start background synchronization with the remote. Does nothing if already started."""
         ...
 
     def wait_started(self) -> None:
-        """Start, and return when the first fetch is over, or has taken as long as a caller should wait."""
+        """Start, and wait until the first fetch has ended or timed out."""
         ...
 
     def committed(self) -> None:
-        """Say that there is a new commit to push."""
+        """Report that there is a new commit to push."""
         ...
 
     def status(self) -> StorageStatus:
-        """How things stand, by what is known here; the remote is not asked."""
+        """Status as of the last fetch. Makes no network call."""
         ...
 
     def sync(self, progress: Progress | None = None) -> SyncOutcome:
-        """Commit every change made by hand, bring in what the remote has, and push.
+        """Commit every manual change, integrate the remote's commits, and push.
 
         Args:
-            progress: Told after each of these three steps.
+            progress: Called after each of these three steps.
 
         Raises:
-            GitError, StorageError, ReadOnlyError: the commit failed. A failed push is told in the outcome.
+            GitError, StorageError, ReadOnlyError: the commit failed. A failed push is reported in the outcome.
         """
         ...
 
 
 class ActivityLog(Protocol):
-    """Where calls are noted."""
+    """A log of calls."""
 
     def record(self, entry: JsonObject) -> None:
-        """Note one call; returns at once and never fails."""
+        """Log one call. Returns at once and never fails."""
         ...

@@ -1,4 +1,4 @@
-"""`index.json`: which folder each project has. Ids are kept verbatim; keys that are not known here survive."""
+"""`index.json`: the folder of each project. Ids are stored verbatim; unknown keys are preserved."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _FOLDER = re.compile(r"[^/\\\x00-\x1f.\s][^/\\\x00-\x1f]*")
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """The projects by id, in the order of the file."""
+    """The projects by id, in file order."""
 
     folders: Mapping[str, str]
     others: Mapping[str, Json]
-    """What else stands in the file."""
+    """Unknown keys of the file."""
 
     def with_project(self, project_id: str, folder: str) -> Registry:
-        """With one more project."""
+        """The registry with one more project."""
         return Registry({**self.folders, project_id: folder}, self.others)
 
     def without(self, project_id: str) -> Registry:
-        """With one project less."""
+        """The registry without a project."""
         return Registry({key: value for key, value in self.folders.items() if key != project_id}, self.others)
 
     @property
@@ -45,21 +45,21 @@ EMPTY_REGISTRY = Registry({}, {})
 
 
 def is_stored(path: str) -> bool:
-    """Whether a path of a work tree is one that a store keeps its projects in.
+    """Whether a path of a work tree belongs to the stored projects.
 
     Args:
-        path: From the root of the store, with `/`.
+        path: Path from the root of the store, with `/`.
     """
     return path == INDEX_FILE or path.startswith(f"{PROJECTS_KEY}/")
 
 
 def ignores_log(ignore_file: bytes) -> bool:
-    """Whether an ignore file leaves out the log of calls, as every ignore file of a store does."""
+    """Whether an ignore file excludes the log of calls, as every store's ignore file does."""
     return any(line.strip().lstrip(b"/") == ACTIVITY_FILE.encode() for line in ignore_file.splitlines())
 
 
 def read_registry(raw: bytes) -> Registry | None:
-    """What the file says; None for a damaged one."""
+    """Parse the file; None if it is damaged."""
     try:
         value = cast("object", json.loads(raw.decode("utf-8-sig")))
     except (ValueError, RecursionError):
@@ -75,7 +75,7 @@ def read_registry(raw: bytes) -> Registry | None:
 
 
 def merge_registries(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
-    """Both sides' projects; None where they give one id or one folder to different things, or a side is damaged."""
+    """The projects of both sides; None if one id or folder is used for different projects, or a side is damaged."""
     before, mine, other = read_registry(base) or EMPTY_REGISTRY, read_registry(ours), read_registry(theirs)
     if mine is None or other is None:
         return None

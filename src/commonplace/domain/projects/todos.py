@@ -1,4 +1,4 @@
-"""To-do lists: `TODO/<n>/index.json` says what a list is for, `TASK-001-<slug>.md` is one task."""
+"""To-do lists: `TODO/<n>/index.json` describes a list, `TASK-001-<slug>.md` is one task."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DIGITS = 3
 
 @dataclass(frozen=True, slots=True)
 class TodoInfo:
-    """What a list is for, and since when there has been one."""
+    """The description of a list, and its creation time."""
 
     description: str
     created: str
@@ -32,7 +32,7 @@ class TodoInfo:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One thing to do."""
+    """One task of a list."""
 
     number: int
     title: str
@@ -47,7 +47,7 @@ def list_bytes(description: str, now: str) -> bytes:
 
 
 def read_list(raw: bytes) -> TodoInfo:
-    """What `index.json` says; of a damaged one, nothing."""
+    """Parse `index.json`; empty values if it is damaged."""
     try:
         value = cast("object", json.loads(raw.decode("utf-8-sig")))
     except (ValueError, RecursionError):
@@ -57,7 +57,7 @@ def read_list(raw: bytes) -> TodoInfo:
 
 
 def task_number(name: str) -> int:
-    """The number in a task's file name, 0 for any other file."""
+    """The number in a task's file name; 0 for any other file."""
     found = _TASK_FILE.fullmatch(name)
     return int(found[1]) if found else 0
 
@@ -75,7 +75,7 @@ def task_bytes(title: str, content: str, now: str) -> bytes:
 
 
 def read_task(address: Address, raw: bytes) -> Task:
-    """A task as its file says; without a heading its first paragraph or file name is its title."""
+    """Parse a task. Without a heading, its first paragraph or file name is the title."""
     document = read_document(address, raw)
     body = document.raw[document.body_start :] if document.decodable else document.text.encode()
     heading = next((section for section in document.sections if section.level), None)
@@ -88,10 +88,10 @@ def read_task(address: Address, raw: bytes) -> Task:
 
 
 def completed_bytes(address: Address, raw: bytes, now: str) -> bytes:
-    """The task's file with `completed` and `updated` set and nothing else changed; as it is when it is completed.
+    """The task's file with `completed` and `updated` set; unchanged if the task is already completed.
 
     Raises:
-        InvalidInputError: kind "content": its front matter cannot be changed.
+        InvalidInputError: kind "content": its frontmatter cannot be changed.
     """
     document = read_document(address, raw)
     if _is_completed(document):
@@ -100,7 +100,7 @@ def completed_bytes(address: Address, raw: bytes, now: str) -> bytes:
         changed = set_fields(raw, {"completed": True})
     except InvalidInputError as error:
         raise InvalidInputError(
-            "The task's front matter cannot be changed: it is no valid YAML", kind="content", hint="Mend the file."
+            "The task's front matter cannot be changed: it is not valid YAML", kind="content", hint="Repair the file."
         ) from error
     return with_updated(read_document(address, changed), changed, now)
 

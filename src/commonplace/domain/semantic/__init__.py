@@ -1,1 +1,1 @@
-"""Meaning beside words: what is compared, what comes of it, and one order out of both."""
+"""Semantic search: chunks, ports, and the fusion with keyword search."""

@@ -1,7 +1,7 @@
-"""Chunks: the pieces of a document whose meaning is compared with a question's.
+"""Chunks: the pieces of a document that are embedded and compared with a query.
 
-They follow its sections. A long section becomes several, small neighbours become one, and each begins with the headings
-above it, because a paragraph seldom says again what its page is about.
+Chunks follow sections. A long section is split, small neighbours are joined, and each chunk begins with the headings
+above it, because a paragraph seldom repeats the subject of its page.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from commonplace.domain.documents import Document, Section
 from commonplace.domain.snippets import strip_markdown
 
 TARGET_CHARS = 900
-"""Bytes of a chunk to aim at: about 150 English words, or 300 Chinese characters."""
+"""Target size of a chunk in bytes: about 150 English words, or 300 Chinese characters."""
 MAX_CHUNK_CHARS = 1350
-"""Bytes from which a text is taken apart: nearly all that a model of 256 tokens reads."""
+"""Size in bytes above which a text is split: nearly all that a model of 256 tokens reads."""
 MAX_HEADING_CHARS = 200
-"""Characters of headings in front of a text."""
+"""Maximum number of characters of headings before a text."""
 MAX_CHUNKS = 500
-"""Of one document: what is further behind in a page of some megabytes is found by words alone."""
+"""Maximum number of chunks of a document. Later text is found by words alone."""
 
 _PARAGRAPHS = re.compile(r"\n[ \t]*\n\s*")
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])")
@@ -32,28 +32,28 @@ class Chunk:
     """A piece of a document."""
 
     ordinal: int
-    """The section that it is of; of several small ones, the longest."""
+    """Ordinal of the chunk's section; of several sections, the longest one's."""
     text: str
-    """Headings, and on further lines plain text: what a model reads."""
+    """Headings, then plain text on further lines: the input of the model."""
 
     @property
     def key(self) -> bytes:
-        """16 bytes that stand for the text, wherever it is found."""
+        """16-byte digest of the text, independent of its document."""
         return blake2b(self.text.encode(), digest_size=16).digest()
 
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A part of a section, before small ones are joined."""
+    """A part of a section, before small parts are joined."""
 
     section: Section
     text: str
     size: int
-    """Bytes."""
+    """Size in bytes."""
 
 
 def chunks_of(document: Document) -> list[Chunk]:
-    """The chunks of a document in order; none for one without a letter or digit."""
+    """The chunks of a document in order; none if it has no letter or digit."""
     chunks: list[Chunk] = []
     for pieces in _joined(_pieces(document)):
         text = "\n".join(_text(document, pieces))
@@ -76,7 +76,7 @@ def _pieces(document: Document) -> Iterator[_Piece]:
 
 
 def _joined(pieces: Iterator[_Piece]) -> Iterator[list[_Piece]]:
-    """Neighbours that together are no longer than the target, a section never with one that is not below its parent."""
+    """Join neighbours up to the target size. A section is only joined with others under the same parent."""
     waiting: list[_Piece] = []
     size = 0
     for piece in pieces:
@@ -90,13 +90,13 @@ def _joined(pieces: Iterator[_Piece]) -> Iterator[list[_Piece]]:
 
 
 def _related(first: Section, other: Section) -> bool:
-    """Whether the second is the first, below it, or a neighbour of the same parent."""
+    """Whether the second section is the first, is below it, or has the same parent."""
     parent = first.path[:-1] if len(first.path) > 1 else first.path
     return other.path[: len(parent)] == parent
 
 
 def _text(document: Document, pieces: Sequence[_Piece]) -> Iterator[str]:
-    """The headings above the pieces, then each piece, with its heading where it has one of its own."""
+    """The headings above the pieces, then each piece, with its heading if that differs from the previous one's."""
     path = pieces[0].section.path
     title = document.title if document.title != document.address.stem else ""
     if title and title not in path:
@@ -111,7 +111,7 @@ def _text(document: Document, pieces: Sequence[_Piece]) -> Iterator[str]:
 
 
 def _parts(markdown: str) -> Iterator[str]:
-    """A section's text, taken apart between paragraphs, else sentences, else anywhere, where it is long."""
+    """A section's text; if it is long, split between paragraphs, else between sentences, else anywhere."""
     if len(markdown.encode()) <= MAX_CHUNK_CHARS:
         yield markdown
         return
@@ -129,7 +129,7 @@ def _parts(markdown: str) -> Iterator[str]:
 
 
 def _small(markdown: str) -> Iterator[str]:
-    """Parts no longer than the target."""
+    """Parts of at most the target size."""
     for paragraph in _PARAGRAPHS.split(markdown):
         if len(paragraph.encode()) <= TARGET_CHARS:
             yield paragraph

@@ -1,8 +1,8 @@
-"""One order out of two: how well documents answer by their words, and how near they are in meaning.
+"""Fusion of keyword scores and similarities into one ranking.
 
-Scores by words are divided by the best one, and the cosine is added as it is. That a cosine spreads little among
-documents that are all about as near is what makes the sum safe: where the model does not understand a language or a
-name, it adds nearly the same to every document, and words decide. docs/search.md has the measurements.
+Keyword scores are divided by the best one, and the cosine is added unchanged. The sum is safe because cosines of
+equally similar documents differ little: if the model does not understand a language or a name, it adds nearly the same
+to every document, and words decide. docs/search.md has the measurements.
 """
 
 from __future__ import annotations
@@ -11,30 +11,30 @@ import re
 from collections.abc import Mapping
 
 WEIGHT = 1.0
-"""What a similarity of 1 adds to the best score by words, which is 1."""
+"""Weight of a similarity of 1, relative to the best keyword score."""
 CODE_WEIGHT = 0.3
-"""The same where the search is an identifier or an error's text: such words mean what they say."""
+"""Weight of a similarity if the query is an identifier or an error message, whose words are literal."""
 FLOOR = 0.3
-"""The similarity from which on a document is found that holds none of the words."""
+"""Minimum similarity of a hit that contains none of the words."""
 
 _CODE = re.compile(r"\w(?:::|->|\.|_)\w|\w\(|[a-z][A-Z]|[A-Za-z]\d|[{}<>=;$\\]|--?\w+=|/\w+/")
 
 
 def weight_of(text: str) -> float:
-    """What meaning counts for a search: less for one that is code, of few words."""
+    """The weight of similarity for a query: lower if at least half of its words are code."""
     words = text.split()
     code = sum(bool(_CODE.search(word)) for word in words)
     return CODE_WEIGHT if words and 2 * code >= len(words) else WEIGHT
 
 
 def fused(by_words: Mapping[int, float], near: Mapping[int, float], scale: float, weight: float) -> dict[int, float]:
-    """The documents of both, best first.
+    """Scores of the documents of both rankings, best first.
 
     Args:
-        by_words: Scores of those that were found by words.
-        near: Similarities, as far as they are known.
-        scale: What a score by words is divided by.
-        weight: Of a similarity.
+        by_words: Keyword scores.
+        near: Similarities; missing ones count as 0.
+        scale: Divisor of keyword scores.
+        weight: Factor of similarities.
     """
     scores = {
         key: by_words.get(key, 0.0) / scale + weight * max(near.get(key, 0.0), 0.0) for key in {**by_words, **near}

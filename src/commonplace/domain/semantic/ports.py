@@ -1,4 +1,4 @@
-"""What the services need for searching by meaning, as a protocol; `embed` fulfils it."""
+"""The port of semantic search, as a protocol; `embed` implements it."""
 
 from __future__ import annotations
 
@@ -11,43 +11,43 @@ from commonplace.domain.similarity import ChunkHit, EmbeddingStatus, SimilarityS
 
 
 class SemanticIndex(Protocol):
-    """The documents of one collection by what they mean."""
+    """The semantic index of one collection."""
 
     def similar(self, text: str, within: AbstractSet[str] | None, limit: int) -> SimilarityScores | None:
-        """How near documents are to a question; None at once where there is no model yet, or none that answers.
+        """Similarities of documents to a query. Returns None at once if no model is available or it does not respond.
 
         Args:
-            text: The question.
-            within: Paths of the documents that are meant; None for all.
-            limit: How many documents are best at the most.
+            text: The query.
+            within: Paths of the documents to consider; None for all.
+            limit: Maximum number of best documents.
         """
         ...
 
     def nearest(self, text: str, within: AbstractSet[str] | None, limit: int) -> SimilarityScores:
-        """The same for who asks by meaning alone.
+        """As `similar`, for a search by similarity alone.
 
         Raises:
-            UnavailableError: kind "model": there is none, or it does not answer; the hint says what to do.
-            StorageError: kind "model": it is damaged.
+            UnavailableError: kind "model": there is no model, or it does not respond; the hint gives the next step.
+            StorageError: kind "model": the model is damaged.
         """
         ...
 
     def nearest_chunks(self, text: str, count: int, each: int) -> Sequence[ChunkHit]:
-        """The nearest chunks, at most `each` of a document; raises as `nearest` does."""
+        """The most similar chunks, at most `each` per document. Raises the same errors as `nearest`."""
         ...
 
     def status(self) -> EmbeddingStatus:
-        """What there is of it now."""
+        """The current status."""
         ...
 
     def embed(self, progress: Progress | None = None) -> None:
-        """Embed what has changed and return when it is done, or at once where another process is at it.
+        """Embed changed documents. Returns when done, or at once if another process is embedding.
 
         Raises:
-            KnowledgeError: kind "model": there is none, or it fails.
+            KnowledgeError: kind "model": there is no model, or it fails.
         """
         ...
 
     def close(self) -> None:
-        """Release everything."""
+        """Release all resources."""
         ...

@@ -1,1 +1,1 @@
-"""What words of single languages and scripts have of their own: other spellings, letters, articles and endings."""
+"""Language- and script-specific rules: spelling variants, letters, articles and endings."""

@@ -1,11 +1,11 @@
 # ruff: noqa: RUF001 (the letters are meant to be what they are)
-"""What searching must know of single scripts: letters that are written in two ways, and words with their articles."""
+"""Script-specific folding: letters with two spellings, and words with joined articles."""
 
 from __future__ import annotations
 
 import re
 
-# Arabic final forms that many write without their dots, Persian letters with the Arabic ones, and the last sigma.
+# Arabic final forms that are often written without dots, Persian letters as the Arabic ones, and the final sigma.
 _LETTERS = {"ى": "ي", "ی": "ي", "ک": "ك", "ة": "ه", "ς": "σ"}
 _DIGITS = {chr(zero + digit): str(digit) for zero in (0x0660, 0x06F0) for digit in range(10)}
 _SAME = str.maketrans({**_LETTERS, **_DIGITS})
@@ -14,9 +14,9 @@ _ARABIC = re.compile("[\u0620-\u064a\u0671-\u06d3]{4,}")
 _ARTICLES = ("وال", "بال", "كال", "فال", "ال", "لل")
 _ENDINGS = ("ها", "ان", "ات", "ون", "ين", "يه", "ه", "ي")
 MIN_AND_LETTERS = 3
-"""Letters that must remain of an Arabic word without the `and` that is written as its first."""
+"""Minimum length of an Arabic word after its initial `and` is removed."""
 MIN_WORD_LETTERS = 2
-"""Letters that must remain without an article or an ending."""
+"""Minimum length of a word after an article or an ending is removed."""
 
 _SCRIPTS = (
     (re.compile("[\u0400-\u052f]"), "russian"),
@@ -26,9 +26,10 @@ _SCRIPTS = (
 
 
 def fold_letters(text: str) -> str:
-    """Text with one way of writing for each letter and digit, and Arabic words without articles and endings.
+    """Text with one spelling for each letter and digit, and Arabic words without articles and endings.
 
-    Those words are made as by Larkey, Ballesteros and Connell's *light10* (2002), which finds more than roots do.
+    Arabic words are stemmed as by Larkey, Ballesteros and Connell's *light10* (2002), which retrieves better than
+    roots.
     """
     if not _ANY.search(text):
         return text
@@ -36,7 +37,7 @@ def fold_letters(text: str) -> str:
 
 
 def language_of_script(word: str) -> str:
-    """The language by whose rules words of this script are taken for forms of each other; "" for Latin and others."""
+    """The language whose stemmer applies to words of this script; "" for Latin and others."""
     return next((language for script, language in _SCRIPTS if script.match(word)), "")
 
 

@@ -1,7 +1,7 @@
-"""Other spellings of a word: what one half of the world writes `colour` is `color` to the other.
+"""Spelling variants of a word, such as British `colour` and American `color`.
 
-They are only tried: who asks takes those that stand in some text. So a rule may make words that do not exist, but must
-not turn one common word into another.
+Variants are candidates: callers use only those that occur in some text. A rule may produce words that do not exist, but
+must not turn one common word into another.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 MIN_LETTERS = 5
-"""Letters of a word that has another spelling."""
+"""Minimum length of a word with spelling variants."""
 
 SpellingRule = tuple[re.Pattern[str], str]
 
@@ -32,7 +32,7 @@ _ENGLISH = (
     (r"oe(?!s$)", "e", r"(?<![aeo])e(?![ae])", "oe"),
 )
 _GERMAN = tuple((f"{vowel}e", vowel, f"{vowel}(?!e)", f"{vowel}e") for vowel in "aou")
-"""Umlauts, of which the index has the bare vowels, written as two letters."""
+"""Umlauts, which the index folds to the bare vowel, written as two letters."""
 
 
 def _rules(pairs: Sequence[tuple[str, str, str, str]]) -> tuple[SpellingRule, ...]:
@@ -47,11 +47,11 @@ _RULES: Mapping[str, tuple[SpellingRule, ...]] = {"english": _rules(_ENGLISH), "
 
 
 def spellings(word: str, language: str) -> Iterator[str]:
-    """How the word may be spelt elsewhere, each possibility once.
+    """Spelling variants of a word, each once.
 
     Args:
-        word: In the folded form of the index.
-        language: As the Snowball stemmers call it.
+        word: A word in the folded form of the index.
+        language: Name of the Snowball stemmer.
     """
     if len(word) < MIN_LETTERS or not (word.isascii() and word.isalpha()):
         return

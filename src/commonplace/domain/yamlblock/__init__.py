@@ -1,1 +1,1 @@
-"""YAML as front matter uses it: read without surprises, and written back line by line."""
+"""Frontmatter YAML: parsing into JSON values, and edits line by line."""

@@ -1,4 +1,4 @@
-"""Values as lines of block YAML."""
+"""Emits values as lines of block YAML."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _NOT_LITERAL = re.compile(r"[^\S\n](?:\n|\Z)|\A\s|[\x00-\x09\x0b-\x1f\x7f-\x9f\u
 
 
 def as_json_types(value: Json, depth: int = 0) -> Json:
-    """The value in lists and dicts alone.
+    """The value with only dicts and lists as containers.
 
     Raises:
-        InvalidInputError: a number is not finite or over 64 bits, a text is no Unicode, it is nested deeper than 64
-            levels, or it is no JSON at all.
+        InvalidInputError: a number is not finite or over 64 bits, a text is not valid Unicode, the nesting is deeper
+            than 64 levels, or the value is not JSON.
     """
     if depth > MAX_DEPTH:
         raise _refused(f"it is nested deeper than {MAX_DEPTH} levels")
@@ -45,11 +45,11 @@ def entry_lines(key: str, value: Json, indent: int = 0) -> list[str]:
 
 
 def value_lines(value: Json, indent: int) -> tuple[str, list[str]]:
-    """What stands behind a key's colon, and the lines below it.
+    """The text after a key's colon, and the lines below it.
 
     Args:
-        value: A value as `normal` gives it.
-        indent: Blanks in front of the key.
+        value: A value as returned by `as_json_types`.
+        indent: Number of blanks before the key.
     """
     if isinstance(value, Mapping):
         lines = [line for key, item in value.items() for line in entry_lines(key, item, indent + INDENT)]
@@ -63,7 +63,7 @@ def value_lines(value: Json, indent: int) -> tuple[str, list[str]]:
 
 
 def item_lines(value: Json, indent: int) -> list[str]:
-    """An item of a list as lines, its dash behind `indent` blanks."""
+    """An item of a list as lines, with `indent` blanks before its dash."""
     dash = f"{' ' * indent}-"
     first, rest = value_lines(value, indent)
     if first:
@@ -72,7 +72,7 @@ def item_lines(value: Json, indent: int) -> list[str]:
 
 
 def flow_list(values: Sequence[Json]) -> str:
-    """A list of scalars in brackets; "" when an item is none or has several lines."""
+    """A list of scalars in brackets; "" if an item is not a scalar or has several lines."""
     texts: list[str] = []
     for value in values:
         if isinstance(value, (Mapping, list, tuple)) or (isinstance(value, str) and "\n" in value):
@@ -84,7 +84,7 @@ def flow_list(values: Sequence[Json]) -> str:
 
 
 def _text_lines(text: str, indent: int) -> tuple[str, list[str]]:
-    """A text of several lines as a literal block where that keeps every character, any other on one line."""
+    """A multi-line text as a literal block if that preserves every character; any other text on one line."""
     body = text.removesuffix("\n")
     if "\n" not in body or body.endswith("\n") or _NOT_LITERAL.search(body):
         return f" {scalar_text(text)}", []
@@ -96,7 +96,7 @@ def _checked_text(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise _refused("a text holds a lone surrogate") from None
+        raise _refused("a text contains a lone surrogate") from None
     return text
 
 

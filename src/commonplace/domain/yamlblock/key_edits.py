@@ -1,4 +1,4 @@
-"""Changing single keys of a YAML block: their lines are replaced, every other byte stays as it is."""
+"""Changes single keys of a YAML block: their lines are replaced, every other byte stays."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from commonplace.domain.yamlblock.scalars import scalar_text
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A key at the top of the block, and its lines."""
+    """A top-level key of the block, and its lines."""
 
     key: YamlNode
     value: YamlNode
     start: int
-    """Where the line of the key begins."""
+    """Start of the key's line."""
     end: int
-    """Where its last line ends; comments and blank lines below it are no part of it."""
+    """End of the last line of the value; comments and blank lines after it are not included."""
 
 
 def change_keys(text: str, old: Mapping[str, Json], changes: Mapping[str, Json], newline: str) -> str:
-    """Set, add and remove keys at the top of a block.
+    """Set, add and remove top-level keys of a block.
 
     Args:
-        text: The block without its fences; a valid mapping, or nothing but comments.
-        old: What the block says now.
-        changes: New values as `normal` gives them; None removes the key.
+        text: The block without its fences: a valid mapping, or comments only.
+        old: The current values of the block.
+        changes: New values as returned by `as_json_types`; None removes the key.
         newline: The line end to write.
 
     Raises:
-        InvalidInputError: the block is written so that no key has lines of its own, or an anchor would be lost.
+        InvalidInputError: the keys are not on separate lines, or an anchor would be lost.
     """
     root = layout(text) if text.strip() else None
     if root and (root.kind != "mapping" or root.flow):
-        _refuse("its keys have no lines of their own")
+        _refuse("its keys are not on separate lines")
     entries = _entries(text, root) if root else []
     has_aliases = root is not None and any(place.kind == "alias" for place in root.walk())
     pieces: list[tuple[int, int, str]] = []
@@ -80,14 +80,14 @@ def _line_start(text: str, at: int) -> int:
 
 
 def _line_end(text: str, at: int) -> int:
-    """Where the line's text ends; its line end follows."""
+    """End of the line's text, before its line end."""
     end = text.find("\n", at)
     end = len(text) if end < 0 else end
     return end - 1 if text[at:end].endswith("\r") else end
 
 
 def _trimmed_end(text: str, start: int, end: int, indent: int) -> int:
-    """The end without the blank lines and the comments, no further in than the key, that stand before it."""
+    """The end without trailing blank lines and comments that are indented no deeper than the key."""
     while end > start:
         line_start = _line_start(text, end - 1)
         line = text[line_start:end].strip()
@@ -105,7 +105,7 @@ def _require_replaceable(text: str, entry: _Entry, *, has_aliases: bool) -> None
 
 
 def _rewritten(text: str, entry: _Entry, old: Json, value: Json, newline: str) -> str:
-    """The entry's lines with a new value, in the style of the old one where there is a choice."""
+    """The entry's lines with a new value, in the style of the old one if possible."""
     key = text[entry.start : entry.key.end]
     indent = entry.key.start - entry.start
     first, rest = _styled(text, entry, old, value, indent)
@@ -127,7 +127,7 @@ def _styled(text: str, entry: _Entry, old: Json, value: Json, indent: int) -> tu
 
 
 def _items(text: str, entry: _Entry, old: Sequence[Json], value: Sequence[Json]) -> list[str]:
-    """The lines of a block list, those of items that stay as they were written."""
+    """The lines of a block list. Unchanged items keep their lines."""
     items = entry.value.children
     starts = [_line_start(text, item.start) for item in items]
     dashes = {text[start : item.start].rstrip() for start, item in zip(starts, items, strict=True)}
@@ -149,7 +149,7 @@ def _canonical(value: Json) -> str:
 
 
 def _comment(text: str, entry: _Entry) -> str:
-    """The comment at the end of the key's line, with the blanks in front of it."""
+    """The comment at the end of the key's line, with the blanks before it."""
     if entry.value.style in {"|", ">"}:
         return ""
     end = _line_end(text, entry.key.end)

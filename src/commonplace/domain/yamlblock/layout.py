@@ -1,4 +1,4 @@
-"""Where each value of a YAML text is written, for edits that touch nothing else."""
+"""Positions of the values in a YAML text, for edits that change nothing else."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ from commonplace.domain.yamlblock.loader import events
 
 @dataclass(slots=True)
 class YamlNode:
-    """A value as it is written. Offsets count characters of the text."""
+    """A value with its position. Offsets count characters of the text."""
 
     kind: Literal["scalar", "alias", "list", "mapping"]
     start: int
     end: int
-    """Behind the value; of a block of lines, where the next one begins."""
+    """End of the value; for a block, the start of what follows it."""
     text: str = ""
-    """What a scalar says."""
+    """The content of a scalar."""
     style: str = ""
-    """The quotation mark of a scalar or the `|` or `>` of a block, "" for a plain one."""
+    """The quotation mark of a scalar, or the `|` or `>` of a block scalar; "" for a plain one."""
     flow: bool = False
-    """Whether a list or mapping is written with brackets."""
+    """Whether a list or mapping is in flow style (with brackets)."""
     anchored: bool = False
     children: list[YamlNode] = field(default_factory=list["YamlNode"])
-    """The items of a list; the keys and values of a mapping in turn."""
+    """The items of a list; the alternating keys and values of a mapping."""
 
     @property
     def entries(self) -> list[tuple[YamlNode, YamlNode]]:
-        """The keys and values of a mapping."""
+        """Keys and values of a mapping."""
         return list(zip(self.children[::2], self.children[1::2], strict=True))
 
     def walk(self) -> Iterator[YamlNode]:
-        """This place and all within it, in the text's order."""
+        """This node and all nodes within it, in text order."""
         waiting: list[YamlNode] = [self]
         while waiting:
             place = waiting.pop()
@@ -52,7 +52,7 @@ class YamlNode:
 
 
 def layout(text: str) -> YamlNode | None:
-    """Where everything in a text is that `load` read without failing; None for a text without a value."""
+    """The root node of a text that `load` parsed without failure; None for a text without a value."""
     root: YamlNode | None = None
     open_places: list[YamlNode] = []
     for event in events(text):

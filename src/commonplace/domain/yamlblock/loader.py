@@ -1,7 +1,7 @@
-"""From YAML text to JSON values, for text that nobody vouches for.
+"""Loads untrusted YAML as JSON values.
 
-The values are built from the parser's events without recursion, so that neither nesting nor repetition can cost more
-than the text is long: aliases are not followed, depth and size are capped, and nothing is constructed but JSON.
+The values are built from the parser's events without recursion, so that neither nesting nor repetition costs more than
+the length of the text: aliases are not followed, depth and size are limited, and only JSON types are constructed.
 """
 
 from __future__ import annotations
@@ -30,38 +30,41 @@ from commonplace.domain.yamlblock.plain import read_plain
 from commonplace.domain.yamlblock.scalars import plain_value
 
 MAX_YAML_CHARS = 1_048_576
-"""Real front matters hold up to 100,000 characters: keywords for every function of a library."""
+"""Maximum length of a block in characters.
+
+Real frontmatter has up to 100,000: keywords for every function of a library.
+"""
 MAX_DEPTH = 64
 
 
 @dataclass(frozen=True, slots=True)
 class YamlProblem:
-    """What is wrong with a YAML text, and where; line and column count from 0."""
+    """A problem of a YAML text. Line and column count from 0."""
 
     rule: str
     """`bad_yaml` (nothing could be read), `duplicate_key` or `yaml_alias`."""
     message: str
     key: str = ""
-    """The outermost key that it is about, or ""."""
+    """The outermost key concerned, or ""."""
     line: int = 0
     column: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedYaml:
-    """What a YAML text says."""
+    """The parsed value of a YAML text, with its problems."""
 
     value: Json = None
     problems: tuple[YamlProblem, ...] = ()
 
     @property
     def failed(self) -> bool:
-        """Whether the text could not be read."""
+        """Whether the text could not be parsed."""
         return any(problem.rule == "bad_yaml" for problem in self.problems)
 
 
 def load(text: str) -> LoadedYaml:
-    """Read one YAML document; never raises. Of repeated keys the last counts, and an alias counts as null."""
+    """Load one YAML document. Never raises. The last of repeated keys counts, and an alias is null."""
     if len(text) > MAX_YAML_CHARS:
         return _failure(f"it is longer than {MAX_YAML_CHARS:,} characters")
     values = read_plain(text)
@@ -69,7 +72,7 @@ def load(text: str) -> LoadedYaml:
 
 
 def parse(text: str) -> LoadedYaml:
-    """The same with the parser, whatever the text; it may be of any length."""
+    """As `load`, but always with the parser and without the limit on length."""
     builder = _Builder()
     try:
         for event in events(text):
@@ -81,9 +84,9 @@ def parse(text: str) -> LoadedYaml:
         reason = str(error.problem or error.context)
         return _failure(reason, mark.line, mark.column) if mark else _failure(reason)
     except ReaderError as error:
-        return _failure("it holds a control character", text.encode()[: error.position].count(b"\n"))
+        return _failure("it contains a control character", text.encode()[: error.position].count(b"\n"))
     except YAMLError:
-        return _failure("it cannot be read")
+        return _failure("it cannot be parsed")
     return LoadedYaml(builder.root, tuple(builder.problems))
 
 
@@ -91,20 +94,20 @@ def events(text: str) -> Iterator[Event]:
     """The parser's events for a text of one document.
 
     Raises:
-        YAMLError: the text is no YAML, or holds a second document.
+        YAMLError: the text is not YAML, or contains a second document.
     """
     parser = CBaseLoader(text)
     started = False
     while (event := parser.get_event()) is not None:
         if isinstance(event, DocumentStartEvent):
             if started:
-                raise _RefusedError("it holds a second document", event)
+                raise _RefusedError("it contains a second document", event)
             started = True
         yield event
 
 
 class _RefusedError(YAMLError):
-    """Valid YAML that is not read."""
+    """Valid YAML that is not supported."""
 
     def __init__(self, reason: str, event: Event) -> None:
         super().__init__(reason)
@@ -113,7 +116,7 @@ class _RefusedError(YAMLError):
 
 
 def position(event: Event) -> tuple[int, int]:
-    """Line and column, from 0, at which what the event says begins."""
+    """Line and column, from 0, of an event's start."""
     mark = event.start_mark
     return (mark.line, mark.column) if mark else (0, 0)
 
@@ -124,27 +127,27 @@ def _failure(reason: str, line: int = 0, column: int = 0) -> LoadedYaml:
 
 @dataclass(slots=True)
 class _Frame:
-    """A list or mapping that is being filled."""
+    """An open list or mapping."""
 
     value: list[Json] | dict[str, Json]
     is_key: bool
-    """Whether it stands where a key does; JSON has text there."""
+    """Whether the value is a mapping's key; JSON has strings there."""
     key: str | None = None
-    """The key whose value comes next."""
+    """The key of the next value; None if a key is next."""
     latest: str = ""
-    """The key that was met last."""
+    """The most recent key."""
 
 
 @dataclass(slots=True)
 class _Builder:
-    """Takes events one by one; `root` is the whole value after the last."""
+    """Builds the value from events; `root` is the whole value after the last event."""
 
     root: Json = None
     problems: list[YamlProblem] = field(default_factory=list[YamlProblem])
     _stack: list[_Frame] = field(default_factory=list[_Frame])
 
     def take(self, event: Event) -> None:
-        """Add what the event says to the value."""
+        """Add an event to the value."""
         if isinstance(event, ScalarEvent):
             self._add(plain_value(event.value) if event.implicit[0] else event.value, event.value, event)
         elif isinstance(event, CollectionEndEvent):

@@ -1,6 +1,6 @@
-"""The commonest front matter read without a YAML parser: lines of `key: value` and nothing else.
+"""Parses the most common frontmatter, lines of `key: value`, without a YAML parser.
 
-Nine of ten real blocks are such, and cost a quarter so. Whatever is not certainly understood is left to the parser.
+Nine of ten real blocks have this form, and cost a quarter this way. Everything else is left to the parser.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from commonplace.domain.json import Json
 from commonplace.domain.yamlblock.scalars import plain_value
 
 _QUOTED = r"[ !#-\[\]-~\u00a1-\u1fff\u3000-\ud7ff]*+"
-"""Between double quotation marks: nothing escaped, nothing that YAML takes for a line break or refuses."""
+"""Text between double quotation marks without escapes, YAML line breaks and characters that YAML rejects."""
 
 
 def read_plain(text: str) -> dict[str, Json] | None:
-    """What a block says whose lines all are a key and a text, number, word or list of quoted texts; None for others."""
+    """The values of a block of `key: value` lines with a text, number, word or list of quoted texts; else None."""
     values: dict[str, Json] = {}
     understood = _line().fullmatch
     for line in text.split("\n"):
@@ -40,11 +40,11 @@ def read_plain(text: str) -> dict[str, Json] | None:
 def _line() -> re.Pattern[str]:
     """Pattern of a supported line. Compiled lazily to keep start-up fast.
 
-    Atomic groups, here and elsewhere: Python before 3.11.5 matches wrongly where `*+` stands behind alternatives.
+    Atomic groups, here and elsewhere: Python before 3.11.5 has a bug in `*+` after alternatives.
     """
     return re.compile(
         r"(?P<key>[A-Za-z_](?:[A-Za-z0-9_.\-]| (?=[A-Za-z0-9])){0,100}): +(?:"
-        # A colon before a blank and a mark of a comment behind one end a plain text.
+        # A colon before a blank, and a blank before `#` (a comment), end a plain scalar.
         r"(?P<plain>[A-Za-z0-9\u00c0-\u1fff\u3040-\ud7ff]"
         r"(?>(?:[!\"$-9;-~\u00a1-\u1fff\u3000-\ud7ff]|:(?! |\Z)|(?<! )\#| (?! |\Z))*))"
         rf'|"(?P<quoted>{_QUOTED})"'

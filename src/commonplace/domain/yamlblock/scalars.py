@@ -1,7 +1,7 @@
-"""What one YAML scalar means, and how a value is written so that every reader takes it for the same.
+"""YAML scalars: their values, and a spelling that every YAML reader parses alike.
 
-YAML 1.1 and 1.2 disagree about many plain scalars (`no`, `010`, `12:30`, `0o7`, `1e3`, `1_000`). Here only those that
-both read alike become null, booleans and numbers; all others, dates included, stay the text that was written.
+YAML 1.1 and 1.2 disagree about many plain scalars (`no`, `010`, `12:30`, `0o7`, `1e3`, `1_000`). Only scalars that both
+read alike become null, booleans and numbers. All others, dates included, stay strings.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _NOT_PRINTABLE = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
 def plain_value(text: str) -> Json:
-    """What an unquoted scalar means: null, a boolean, a finite number of at most 64 bits, or else itself."""
+    """The value of an unquoted scalar: null, a boolean, a finite number of at most 64 bits, or else the text."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in "+-.0123456789":
@@ -56,8 +56,8 @@ def scalar_text(value: Scalar, *, quote: str = "", flow: bool = False) -> str:
 
     Args:
         value: A finite number, a boolean, None or a text.
-        quote: The quotation mark that a text should have (`"` or `'`); "" for none where none is needed.
-        flow: Whether it stands between brackets.
+        quote: The quotation mark that a text should have (`"` or `'`); "" to quote only if necessary.
+        flow: Whether the scalar is inside brackets.
     """
     if isinstance(value, str):
         if quote == "'" and value.isprintable():
@@ -69,7 +69,7 @@ def scalar_text(value: Scalar, *, quote: str = "", flow: bool = False) -> str:
 
 
 def is_plain(text: str, *, flow: bool = False) -> bool:
-    """Whether every reader takes the text without quotes for itself (a date stays a date)."""
+    """Whether every reader parses the unquoted text as itself (a date stays a date)."""
     if not _FIRST.match(text) or _ENDS_PLAIN.search(text) or (flow and _ENDS_FLOW.search(text)):
         return False
     if text.casefold() in _RESERVED:
@@ -78,7 +78,7 @@ def is_plain(text: str, *, flow: bool = False) -> bool:
 
 
 def _float_text(value: float) -> str:
-    """With a point, which YAML 1.1 needs in front of an exponent."""
+    """With a decimal point, which YAML 1.1 requires before an exponent."""
     mantissa, e, exponent = repr(value).partition("e")
     return f"{mantissa}.0e{exponent}" if e and "." not in mantissa else mantissa + e + exponent
 

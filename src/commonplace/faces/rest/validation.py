@@ -23,7 +23,7 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class MalformedError(InvalidInputError):
-    """The body is no JSON object: status 400 rather than 422."""
+    """The body is not a JSON object: status 400 rather than 422."""
 
 
 def request_query(endpoint: Endpoint, query_string: bytes) -> QueryParameters:
@@ -49,7 +49,7 @@ def request_body(endpoint: Endpoint, body: bytes) -> BaseModel | None:
     """The endpoint's body.
 
     Raises:
-        MalformedError: it is no JSON object.
+        MalformedError: it is not a JSON object.
         InvalidInputError: a key is missing, or not what it must be.
     """
     model = endpoint.body
@@ -60,7 +60,7 @@ def request_body(endpoint: Endpoint, body: bytes) -> BaseModel | None:
     except ValidationError as error:
         if any(not problem["loc"] for problem in error.errors(include_url=False, include_input=False)):
             raise MalformedError(
-                "The body is no JSON object.", kind="body", hint="Send an object as application/json."
+                "The body is not a JSON object.", kind="body", hint="Send an object as application/json."
             ) from error
         raise _invalid(error, "key") from error
 

@@ -49,7 +49,7 @@ def server_for(request: EngineRequest, space: Space, home: Path) -> EngineServer
         home: The user's home.
 
     Raises:
-        ConfigError: there is no such engine, or the user's own file is no JSON object.
+        ConfigError: there is no such engine, or the user's own file is not a JSON object.
     """
     if request.engine not in {None, *ENGINES}:
         raise ConfigError(f"Unknown engine {request.engine!r}: expected one of {', '.join(ENGINES)}.", kind="engine")

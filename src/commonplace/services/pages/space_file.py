@@ -50,4 +50,4 @@ def _read(store: Store) -> Space:
     try:
         return parse_space(raw.decode())
     except UnicodeDecodeError:
-        raise ConfigError(f"{SPACE_FILE} is no JSON object: it is no UTF-8.", kind="space") from None
+        raise ConfigError(f"{SPACE_FILE} is not a JSON object: it is no UTF-8.", kind="space") from None

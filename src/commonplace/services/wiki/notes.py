@@ -336,5 +336,7 @@ def _encoded(content: str) -> bytes:
         return content.encode()
     except UnicodeEncodeError as error:
         raise InvalidInputError(
-            "Invalid content: it holds a lone surrogate, which is no text.", kind="content", hint="Send Unicode text."
+            "Invalid content: it contains a lone surrogate, which is not valid text.",
+            kind="content",
+            hint="Send Unicode text.",
         ) from error

@@ -55,7 +55,7 @@ def test_the_file_may_name_the_index() -> None:
 
 @pytest.mark.parametrize("text", ["", "[]", "null", '"x"', "{", "[" * 100_000])
 def test_what_is_no_object_is_named(text: str) -> None:
-    with pytest.raises(ConfigError, match=r"\.confluence\.json is no JSON object"):
+    with pytest.raises(ConfigError, match=r"\.confluence\.json is not a JSON object"):
         parse_space(text)
 
 

@@ -141,7 +141,7 @@ def test_a_document_is_taken_as_well_as_its_bytes() -> None:
         (b"---\na: b: c\n---\n", "line 2"),
         (b"---\n- a\n---\n", "cannot be read"),
         (b"---\ntitle: x\n\nnever closed\n", "cannot be read"),
-        (b"---\n{a: 1}\n---\n", "no lines of their own"),
+        (b"---\n{a: 1}\n---\n", "not on separate lines"),
         (b"---\na: &x 1\nb: *x\n---\n", "refers to"),
         (b"---\n? a\n: 1\n---\n", "'\\?'"),
         (b"caf\xe9", "not UTF-8"),

@@ -52,8 +52,8 @@ def test_what_looks_like_a_document_and_is_none_is_told_with_its_reason(tmp_path
     found, skipped = scan(tmp_path)
     assert found == {"ok.md", "in.md", "folder.md/inside.md"}
     assert skipped == {
-        "back\\slash.md": "it holds a backslash; parts are separated by '/'",
-        "line\nbreak.md": "it holds a control character or line break",
+        "back\\slash.md": "it contains a backslash; parts are separated by '/'",
+        "line\nbreak.md": "it contains a control character or line break",
         "blank ": "a part ends in a dot or begins or ends with a blank",
         "git~1": "a part is another spelling of a hidden or Git name",
         "fifo.md": "not a regular file",
@@ -67,7 +67,7 @@ def test_a_name_that_is_no_text_is_told_as_text(tmp_path: Path) -> None:
     (tmp_path / os.fsdecode(b"\xff\xfe.md")).write_text("")
     found, skipped = scan(tmp_path)
     assert found == set()
-    assert skipped == {"\\xff\\xfe.md": "it holds a lone surrogate, which is no text"}
+    assert skipped == {"\\xff\\xfe.md": "it contains a lone surrogate, which is not valid text"}
 
 
 @pytest.mark.parametrize("name", [chr(code) * n for code in range(32, 127) for n in (1, 2) if chr(code) not in "/\\"])

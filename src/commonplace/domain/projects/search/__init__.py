@@ -1,1 +1,1 @@
-"""Searching the documents of a project by the strings that occur in them."""
+"""Substring search in the documents of a project."""

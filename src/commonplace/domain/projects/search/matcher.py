@@ -1,7 +1,7 @@
-"""Search by substrings, so that `C++`, `$x`, `中文` and a single letter are found as they are typed.
+"""Substring search, so that `C++`, `$x`, `中文` and a single letter are found as typed.
 
-Every word of a question that occurs anywhere in a document makes the document a result; the order is decided by how
-many words occur whole, how many occur, and where.
+A document matches if any word of the query occurs anywhere in it. It is ranked by the number of words that occur whole,
+the number that occur at all, and the fields in which they occur.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from commonplace.domain.projects.search.searchable import (
 )
 
 MAX_EXCERPTS = 2
-"""Of one keyword in one chapter."""
+"""Maximum number of excerpts of one keyword in one chapter."""
 KEYWORD_THRESHOLD = 4
-"""Where more of them stand in a chapter, one excerpt of each says enough."""
+"""Number of matching keywords in a chapter above which each has one excerpt only."""
 MAX_PARTS = 50
-"""Chapters of one document that are shown; `DocumentMatch.matching` counts all."""
+"""Maximum number of chapters shown per document; `DocumentMatch.matching` counts all."""
 EXCERPT_CHARS = 100
-"""Characters of an excerpt, about."""
+"""Approximate length of an excerpt in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class MatchingPart:
-    """A chapter with keywords in it."""
+    """A chapter that contains keywords."""
 
     chapter: str
     keywords: tuple[str, ...]
@@ -41,34 +41,34 @@ class MatchingPart:
 
 @dataclass(frozen=True, slots=True)
 class DocumentMatch:
-    """A document that answers."""
+    """A document that matches."""
 
     text: SearchableDocument
     keywords: tuple[str, ...]
-    """Those found anywhere in it."""
+    """The keywords found anywhere in the document."""
     parts: tuple[MatchingPart, ...]
-    """The first of them."""
+    """The first matching chapters."""
     matching: int
-    """How many chapters match."""
+    """Number of matching chapters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """The best documents, and how many there are in all."""
+    """The best documents, and the total number of matches."""
 
     matches: tuple[DocumentMatch, ...]
     total_documents: int
     total_matches: int
-    """Matching chapters of all documents."""
+    """Number of matching chapters in all documents."""
 
 
 def find_documents(texts: SearchableDocuments, words: Sequence[str], limit: int) -> Matches:
-    """The documents in which any of the words occurs, best first.
+    """The documents that contain any of the words, best first.
 
     Args:
-        texts: Where to look.
-        words: Of the query, as typed.
-        limit: Documents to show.
+        texts: The documents to search.
+        words: Words of the query, as typed.
+        limit: Maximum number of documents.
     """
     wanted = {word: fold(word) for word in words}
     ranked = [one for shelf, gone in texts.shelves for one in _ranked(shelf, gone, list(wanted.values()))]
@@ -77,14 +77,15 @@ def find_documents(texts: SearchableDocuments, words: Sequence[str], limit: int)
 
 
 _Ranked = tuple[int, str, int, SearchableDocument]
-"""A document that answers: its place (the best is the least), file name, how many chapters match, and its text.
+"""A match: its sort key (the best is the least), file name, number of matching chapters, and document.
 
-File names differ, so nothing behind them is compared. A plain tuple, as a common word makes one of every document.
+File names are unique, so the later items are never compared. A plain tuple, because a common word matches every
+document.
 """
 
 
 def _ranked(shelf: Segment, gone: frozenset[int], words: Sequence[str]) -> list[_Ranked]:
-    """The documents of a shelf in which any of the words occurs, in no particular order."""
+    """The documents of a segment that contain any of the words, in no particular order."""
     found = [shelf.find(word) for word in words]
     parts = 0
     for one in found:
@@ -113,7 +114,7 @@ def _match(text: SearchableDocument, wanted: dict[str, str], matching: int) -> D
 
 
 def _shown(part: SearchablePart, wanted: dict[str, str]) -> MatchingPart | None:
-    """What of a chapter is shown; None where none of the words stands in it."""
+    """The matching part of a chapter; None if none of the words occurs in it."""
     text = part.folded
     places = [(word, folded, at) for word, folded in wanted.items() if (at := text.find(folded)) >= 0]
     if not places:
@@ -124,7 +125,7 @@ def _shown(part: SearchablePart, wanted: dict[str, str]) -> MatchingPart | None:
 
 
 def _excerpts(part: SearchablePart, folded: str, at: int, most: int) -> list[str]:
-    """Pieces of the chapter round the first places of a keyword, the first of which is given, on one line each."""
+    """Excerpts around the first occurrences of a keyword, on one line each. `at` is the first occurrence."""
     source, size = part.source, len(part.source)
     excerpts: list[str] = []
     while at >= 0:

@@ -1,4 +1,4 @@
-"""The documents of a project as they are searched: folded once and kept, until their files change."""
+"""The documents of a project in searchable form: folded once and cached until their files change."""
 
 from __future__ import annotations
 
@@ -16,40 +16,40 @@ from commonplace.domain.projects.knowledge import Metadata, metadata_of
 from commonplace.domain.projects.search.substring_index import SubstringIndex
 
 INTRODUCTION = "(Document Introduction)"
-"""What the text before the first chapter is called in results."""
+"""Name of the text before the first chapter in results."""
 MIN_CHANGED = 32
-"""Documents that may have changed before all are made ready anew; of large projects an eighth."""
+"""Minimum number of changed documents for a full rebuild; for large projects an eighth of all."""
 FIELDS = 3
-"""Title, keywords and headings: what is searched of a document beside its parts."""
+"""Number of searched fields besides the parts: title, keywords and headings."""
 MAX_CHAPTER_SCORE = 2**20 - 1
-"""Matching chapters of a document that count for the order."""
+"""Maximum number of matching chapters that count in the ranking."""
 FIELD_SCORES = tuple(worth << 20 for worth in (8, 6, 4))
-"""What a word in the title, in the keywords, in a heading is worth; so that no number of chapters outweighs it."""
+"""Scores of a word in the title, in the keywords and in a heading; greater than any number of chapters."""
 OCCURRENCE_SCORE = 1 << 30
-"""What a word is worth for occurring, more than all places of 20 words together."""
+"""Score of a word that occurs; greater than all field scores of 20 words together."""
 WHOLE_WORD_SCORE = 1 << 36
-"""What it is worth for occurring whole."""
+"""Score of a word that occurs as a whole word."""
 _MAX_WHOLE_LOOKS = 50
-"""Places of a keyword with signs that are looked at for one that stands alone."""
+"""Maximum number of occurrences of a keyword with signs that are checked for a whole word."""
 MAX_CACHED_WORDS = 64
-"""Words of questions: those of one question and the ones that every question has."""
+"""Number of cached query words."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchablePart:
-    """A chapter, or the introduction, as it is searched."""
+    """A chapter, or the introduction, in searchable form."""
 
     title: str
     folded: str
-    """Heading and text."""
+    """Heading and text, folded."""
     source: str
-    """What `folded` was made of, character by character; `folded` itself where folding changed the length."""
+    """The unfolded text, character by character; `folded` itself if folding changed the length."""
     summary: str
 
 
 @dataclass(frozen=True, slots=True)
 class SearchableDocument:
-    """A document as it is searched."""
+    """A document in searchable form."""
 
     filename: str
     metadata: Metadata
@@ -59,31 +59,31 @@ class SearchableDocument:
 
 
 class TermOccurrences(NamedTuple):
-    """Where a word occurs, by the numbers that a `Segment` gives its documents and their parts."""
+    """Occurrences of a word, by the numbers of a `Segment`'s documents and parts."""
 
     worth: Sequence[int]
-    """What it adds for each document, in their order; 0 for those without it."""
+    """Score of the word in each document, in order; 0 if it does not occur."""
     parts: int
-    """The parts that hold it: the bits of their numbers."""
+    """Parts that contain the word, as a bit set of their numbers."""
 
 
 class Segment:
-    """Documents that were made ready together.
+    """Documents that were indexed together.
 
     Args:
-        texts: In any order.
+        texts: The documents, in any order.
     """
 
     def __init__(self, texts: Sequence[SearchableDocument]) -> None:
         self.find = lru_cache(MAX_CACHED_WORDS)(self._find)
-        """Where a word of a question occurs, folded; what was found of the last words is kept."""
+        """Occurrences of a folded query word; the results of the latest words are cached."""
         self.texts = tuple(texts)
         self.numbers = {text.filename: number for number, text in enumerate(texts)}
-        """Of the documents by file name."""
+        """Document number by file name."""
         self._owners = [*range(len(texts))] * FIELDS
         self._owners += [number for number, text in enumerate(texts) for _ in text.parts]
         self._begins = [*accumulate((len(text.parts) for text in texts), initial=0)]
-        """The number of each document's first part."""
+        """Number of each document's first part."""
         self._held = [text.fields[field] for field in range(FIELDS) for text in texts]
         self._held += [part.folded for text in texts for part in text.parts]
         self._substrings = SubstringIndex(self._held)
@@ -104,7 +104,7 @@ class Segment:
         return TermOccurrences(worth, _bits([number - size * FIELDS for number in held[ends[-1] :]], len(self._held)))
 
     def counted(self, number: int, parts: int) -> int:
-        """How many of these parts a document has."""
+        """How many of these parts belong to a document."""
         begin, end = self._begins[number : number + 2]
         return (parts >> begin & (1 << end - begin) - 1).bit_count()
 
@@ -113,29 +113,29 @@ class Segment:
 
 
 class SearchableDocuments:
-    """The documents of a project: most of them made ready long ago, those that changed since beside them.
+    """The documents of a project: one large segment, and a small one of later changes.
 
     Args:
-        shelf: Most of them.
-        gone: The numbers of those there that are no longer or have changed.
-        changed: What has changed since.
+        shelf: The large segment.
+        gone: Numbers of its documents that were removed or changed.
+        changed: The later changes.
     """
 
     def __init__(self, shelf: Segment, gone: frozenset[int] = frozenset(), changed: Segment | None = None) -> None:
         self.shelves = ((shelf, gone), *([(changed, frozenset[int]())] if changed else []))
-        """With the numbers of the documents that no longer count."""
+        """Segments, each with the numbers of its obsolete documents."""
 
     @property
     def all(self) -> list[SearchableDocument]:
-        """Every document that counts, in no particular order."""
+        """Every current document, in no particular order."""
         return [text for shelf, gone in self.shelves for number, text in enumerate(shelf.texts) if number not in gone]
 
     def updated(self, gone: Collection[str], changed: Sequence[SearchableDocument]) -> SearchableDocuments:
         """The documents after a change.
 
         Args:
-            gone: File names of those that are no longer as they were.
-            changed: Those that are new or have changed.
+            gone: File names of removed and changed documents.
+            changed: New and changed documents.
         """
         shelf, before = self.shelves[0]
         dead = before.union(shelf.numbers[name] for name in gone if name in shelf.numbers)
@@ -151,7 +151,7 @@ NO_DOCUMENTS = SearchableDocuments(Segment(()))
 
 
 def searchable(filename: str, document: Document) -> SearchableDocument:
-    """A document made ready for searching."""
+    """A document in searchable form."""
     metadata = metadata_of(document)
     introduction = introduction_of(document)
     chapters = read_chapters(document)
@@ -169,7 +169,7 @@ def _part(title: str, heading: str, text: str) -> SearchablePart:
 
 
 def _bits(numbers: Iterable[int], size: int) -> int:
-    """A set of numbers below a size as one number, which has these bits."""
+    """A set of numbers below `size` as an integer bit set."""
     digits = bytearray(b"0") * (size + 1)
     for number in numbers:
         digits[size - number] = ord("1")
@@ -177,7 +177,7 @@ def _bits(numbers: Iterable[int], size: int) -> int:
 
 
 def _stands_alone(text: str, folded: str) -> bool:
-    """Whether a text has a word where no letter or digit joins on to one of its own."""
+    """Whether a text contains a word that no letter or digit extends on either side."""
     at, end = -1, len(folded)
     for _ in range(_MAX_WHOLE_LOOKS):
         at = text.find(folded, at + 1)
@@ -189,5 +189,5 @@ def _stands_alone(text: str, folded: str) -> bool:
 
 
 def _joined(text: str, at: int, edge: str) -> bool:
-    """Whether a keyword's edge and the character beside it are of one word."""
+    """Whether a keyword's edge and the character beside it belong to one word."""
     return 0 <= at < len(text) and edge.isalnum() and text[at].isalnum()

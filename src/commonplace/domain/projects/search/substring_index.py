@@ -1,8 +1,8 @@
-"""Which of many texts hold a string: `C++`, `$x`, `中文`, a single letter or part of a word.
+"""Index of the texts that contain a string: `C++`, `$x`, `中文`, a single letter or part of a word.
 
-A text is cut into tokens: runs of letters and digits, and runs of other signs. A string without blanks lies in one
-token, or ends one, holds some whole and begins another; so the texts that may hold it are known by their tokens, and
-only those are looked at. A string that very many texts hold is looked for in all of them: it is met early there.
+A text is split into tokens: runs of letters and digits, and runs of other signs. A string without blanks is part of one
+token, or spans the end of one, some whole tokens and the start of another. So its tokens give the candidate texts, and
+only these are searched. A string that very many texts contain is searched in all of them, which ends early there.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ import re
 from collections.abc import Collection, Sequence
 
 MAX_LISTED = 4
-"""Times the number of texts: where the lists of a string's tokens are longer than that together, they are no help."""
+"""Maximum total length of a string's token lists, as a multiple of the number of texts; longer lists do not help."""
 
 _TOKEN = re.compile(r"\w+|[^\w\s]+")
 _WORD = re.compile(r"\w+")
 _EDGE = "\n"
-"""Stands between the tokens of the vocabulary, and in none of them."""
+"""Separates the tokens of the vocabulary; occurs in none of them."""
 
 
 class SubstringIndex:
-    """Texts by number, and which hold what.
+    """Texts by number, with an index of their tokens.
 
     Args:
-        texts: Folded as what is looked for will be.
+        texts: Texts, folded like the strings to search for.
     """
 
     def __init__(self, texts: Sequence[str]) -> None:
@@ -35,7 +35,7 @@ class SubstringIndex:
         self._vocabulary = _EDGE + "".join(f"{token}{_EDGE}" for token in self._listed)
 
     def holding(self, wanted: str) -> Collection[int]:
-        """The numbers of the texts in which a string occurs, each once.
+        """Numbers of the texts that contain a string, each once.
 
         Args:
             wanted: At least one character.
@@ -50,14 +50,14 @@ class SubstringIndex:
         return [number for number in candidates if wanted in self._texts[number]]
 
     def whole_words(self, wanted: str) -> Collection[int] | None:
-        """The numbers of the texts that have a word whole, each once; None for a string that is no word alone."""
+        """Numbers of the texts that contain a whole word, each once; None if the string is not a single word."""
         return self._listed.get(wanted, ()) if _WORD.fullmatch(wanted) else None
 
     def _looked_through(self, wanted: str) -> list[int]:
         return [number for number, text in enumerate(self._texts) if wanted in text]
 
     def _candidates(self, tokens: Sequence[str]) -> Collection[int] | None:
-        """The texts that have the rarest of several tokens that follow each other; None where all are too common."""
+        """The texts with the rarest of several consecutive tokens; None if all are too common."""
         first, *between, last = tokens
         found = [self._lists(f"{first}{_EDGE}"), self._lists(f"{_EDGE}{last}")]
         found += [[self._listed.get(token, [])] for token in between]
@@ -65,7 +65,7 @@ class SubstringIndex:
         return _united(min(known, key=lambda lists: sum(map(len, lists)))) if known else None
 
     def _lists(self, part: str) -> list[list[int]] | None:
-        """For each token that holds a part the texts that have it; None where they are too many to be a help."""
+        """For each token that contains a part, its texts; None if there are too many to help."""
         vocabulary, lists = self._vocabulary, list[list[int]]()
         left = MAX_LISTED * len(self._texts)
         at = vocabulary.find(part)
