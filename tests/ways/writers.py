@@ -100,7 +100,8 @@ class Kb(Face):
     def acts(self) -> dict[Act, int]:
         return {
             self._read: 16, self._read_part: 4, self._search: 4, self._replace: 16, self._replace_at: 8,
-            self._set_field: 20, self._link: 3, self._delete: 3, self._delete_at: 2, self._create: 3,
+            self._set_field: 20, self._link: 3, self._replace_by_receipt: 6, self._delete: 3, self._delete_at: 2,
+            self._create: 3,
         }  # fmt: skip
 
     def _read(self) -> str:
@@ -129,6 +130,15 @@ class Kb(Face):
 
     def _set_field(self) -> str:
         return self._ask("kb_update", entry_id=self.document(), status=self.line())
+
+    def _replace_by_receipt(self) -> str:
+        """Pass on the revision that a write without reading answered with."""
+        name = self.document()
+        shown = self._ask("kb_update", entry_id=name, status=self.line())
+        revision = json.loads(shown).get("revision")
+        if not revision:
+            return shown
+        return f"{shown}\n{self._ask('kb_update', entry_id=name, body=self.body(), revision=revision)}"
 
     def _link(self) -> str:
         return self._ask("kb_link", source_id=self.document(), source_kb=self.base, target_id=self.document())

@@ -139,6 +139,84 @@ def test_fields_and_links_are_set_without_reading_and_what_they_replace_unseen_i
     assert (base / "again.md").read_bytes() == before
 
 
+PARTIAL: dict[str, tuple[str, dict[str, Any]]] = {
+    "link": ("kb_link", {"source_id": "n", "source_kb": "base", "target_id": "long"}),
+    "field": ("kb_update", {"entry_id": "n", "kb_name": "base", "tags": ["a"]}),
+    "same field": ("kb_update", {"entry_id": "n", "kb_name": "base", "title": "N", "revision": "1" * 40}),
+}
+
+
+@pytest.mark.parametrize("git", [False, True], ids=["plain", "git"])
+@pytest.mark.parametrize("edit", PARTIAL)
+def test_the_revision_of_a_receipt_over_unseen_text_does_not_count_as_seen(base: Path, edit: str, git: bool) -> None:
+    if git:
+        base = new_repo(base.parent / "git" / "base", {"n.md": PAGE, "long.md": LONG}).path
+    tool, arguments = PARTIAL[edit]
+    with served_kb(base) as kb:
+        kb.call("kb_get", entry_id="n", kb_name="base")
+        by_hand(base, "UNSEEN")
+        revision = kb.call(tool, **arguments)["revision"]
+        for change, more in (("kb_update", {"body": "agent"}), ("kb_delete", {})):
+            for passed in ({"revision": revision}, {}):
+                refused = kb.refusal(change, entry_id="n", kb_name="base", **more, **passed)
+                assert (refused["error_code"], refused["current_revision"]) == ("CONFLICT", revision)
+                assert any("UNSEEN" in line for line in refused["changes"])
+        assert "UNSEEN" in (base / "n.md").read_text()
+        kb.call("kb_get", entry_id="n", kb_name="base")
+        kb.call("kb_update", entry_id="n", kb_name="base", body="agent", revision=revision)
+
+
+def test_a_passed_revision_that_the_session_was_never_shown_replaces_the_text_and_keeps_it(base: Path) -> None:
+    with served_kb(base) as kb:
+        change = {"entry_id": "n", "kb_name": "base"}
+        (kept,) = kb.call("kb_update", **change, body="one", revision=revision_of(PAGE.encode()))["kept"]
+        assert (kept["place"], kept["revision"]) == ("trash", revision_of(PAGE.encode()))
+        assert kb.call("kb_update", **change, body="two")["updated"], "the body is the session's own"
+        by_hand(base, "UNSEEN")
+        revision = kb.refusal("kb_update", **change, body="three")["current_revision"]
+        (kept,) = kb.call("kb_update", **change, body="three", revision=revision)["kept"]
+        assert kept["revision"] == revision, "the refusal named it, and showed no text"
+
+
+def test_a_client_without_a_session_gets_what_it_replaces_at_the_revision_of_a_receipt(base: Path) -> None:
+    with served(base, "--tier", "write") as server, online(kb_of(server)) as kb:
+        page = {"entry_id": "n", "kb_name": "base"}
+        by_hand(base, "UNSEEN1")
+        revision = kb.call("kb_update", **page, tags=["a"])["revision"]
+        assert "UNSEEN1" in taken(base, kb.call("kb_update", **page, body="agent", revision=revision))
+        read = server.page("GET", "n").json
+        revision = server.page(
+            "PATCH", "n", {"old_string": "agent", "new_string": "other", "revision": read["revision"]}
+        ).json["revision"]
+        assert "other" in taken(base, server.page("PUT", "n", {"content": "rest\n", "revision": revision}).json)
+    shell = Shell(base)
+    by_hand(base, "UNSEEN2")
+    revision = shell.ok("write", "n", "--set", "x=1", "--json").json["revision"]
+    assert "UNSEEN2" in taken(base, shell.ok("write", "n", "--revision", revision, "--json", stdin="new\n").json)
+
+
+def test_a_note_that_is_written_at_the_revision_of_an_edit_is_kept_where_nothing_is_committed(base: Path) -> None:
+    with agent("mcp", base, "--toolset", "wiki", "--no-embed") as wiki:
+        by_hand(base, "UNSEEN")
+        edit = {"old_string": "first", "new_string": "second", "revision": revision_of((base / "n.md").read_bytes())}
+        wiki.text("edit_note", path="n", **edit)
+        said = wiki.text("write_note", path="n", content="new\n")
+    assert "kept until" in said
+    revision = said.partition("revision ")[2].partition(":")[0]
+    assert "UNSEEN" in restored(base, revision)
+
+
+def taken(base: Path, answer: dict[str, Any]) -> str:
+    """The text that an answer says is kept."""
+    (kept,) = answer["kept"]
+    return restored(base, kept["revision"])
+
+
+def restored(base: Path, revision: str) -> str:
+    Shell(base).ok("restore", revision[:12], "--to", f"kept-{revision[:12]}.md")
+    return (base / f"kept-{revision[:12]}.md").read_text()
+
+
 def test_a_write_that_is_sent_twice_finds_its_own_text(base: Path) -> None:
     with served_kb(base) as kb:
         read = kb.call("kb_get", entry_id="n", kb_name="base")["entry"]["revision"]

@@ -60,6 +60,19 @@ def test_the_oldest_documents_are_forgotten_first_and_the_marks_of_lines_before_
     assert marked[-1] == sessions.MAX_DOCUMENTS
 
 
+def test_a_revision_from_a_receipt_is_unseen_until_its_document_is_shown() -> None:
+    session = SessionMemory()
+    session.receive_unseen("kb", "n.md", NEW)
+    assert session.is_unseen("kb", "n.md", NEW)
+    assert not session.is_unseen("kb", "n.md", OLD)
+    session.show("kb", "n.md", NEW, b"text\n")
+    assert not session.is_unseen("kb", "n.md", NEW)
+    for number in range(sessions.MAX_DOCUMENTS + 1):
+        session.receive_unseen("kb", f"{number}.md", OLD)
+    assert not session.is_unseen("kb", "0.md", OLD), "the oldest are forgotten; their text is kept when it is replaced"
+    assert session.is_unseen("kb", "1.md", OLD)
+
+
 def test_the_session_that_called_longest_ago_is_forgotten_first() -> None:
     memories = SessionMemories()
     for number in range(sessions.MAX_SESSIONS):

@@ -24,6 +24,8 @@ class ShownDocument:
     revision: str
     marks: array[int] | None = None
     """Of its lines; None where they were too many to keep."""
+    is_whole: bool = True
+    """Whether the session was shown every byte; False if it wrote at a revision whose text may come from elsewhere."""
 
     def changes(self, raw: bytes) -> tuple[str, ...]:
         """Which lines differ now, as far as that is known."""
@@ -44,10 +46,11 @@ class SessionMemory:
     def __init__(self) -> None:
         self._seen: OrderedDict[tuple[str, str], ShownDocument] = OrderedDict()
         self._parts: OrderedDict[tuple[str, str], _Part] = OrderedDict()
+        self._unseen: OrderedDict[tuple[str, str], str] = OrderedDict()
         self._marked = 0
         self._lock = Lock()
 
-    def show(self, scope: str, name: str, revision: str, raw: bytes | None) -> None:
+    def show(self, scope: str, name: str, revision: str, raw: bytes | None, *, is_whole: bool = True) -> None:
         """It was shown the whole of a document, or wrote it.
 
         Args:
@@ -55,13 +58,14 @@ class SessionMemory:
             name: Which it is.
             revision: What the client was told, or may tell, of its state.
             raw: Its bytes; None where they are not at hand, so that nobody can say later what changed.
+            is_whole: As `ShownDocument.is_whole`.
         """
         marks = line_marks(raw) if raw is not None else None
         if marks is not None and len(marks) > MAX_MARKED:
             marks = None
         with self._lock:
             self._drop(scope, name)
-            self._seen[scope, name] = ShownDocument(revision, marks)
+            self._seen[scope, name] = ShownDocument(revision, marks, is_whole)
             self._marked += len(marks or ())
             self._shrink()
 
@@ -88,6 +92,19 @@ class SessionMemory:
         if is_whole:
             self.show(scope, name, revision, raw)
 
+    def receive_unseen(self, scope: str, name: str, revision: str) -> None:
+        """A receipt named a revision of a document whose text the session was not shown whole."""
+        with self._lock:
+            self._unseen[scope, name] = revision
+            self._unseen.move_to_end((scope, name))
+            while len(self._unseen) > MAX_DOCUMENTS:
+                self._unseen.popitem(last=False)
+
+    def is_unseen(self, scope: str, name: str, revision: str) -> bool:
+        """Whether the session has this revision from nothing but a receipt over text that it was not shown."""
+        with self._lock:
+            return self._unseen.get((scope, name)) == revision
+
     def forget(self, scope: str, name: str) -> None:
         """The document is gone, or it is not known any longer what the session saw of it."""
         with self._lock:
@@ -100,6 +117,7 @@ class SessionMemory:
 
     def _drop(self, scope: str, name: str) -> None:
         self._parts.pop((scope, name), None)
+        self._unseen.pop((scope, name), None)
         known = self._seen.pop((scope, name), None)
         if known is not None and known.marks is not None:
             self._marked -= len(known.marks)
@@ -112,7 +130,7 @@ class SessionMemory:
         for key, known in list(self._seen.items()):
             if known.marks is not None:
                 self._marked -= len(known.marks)
-                self._seen[key] = ShownDocument(known.revision)
+                self._seen[key] = ShownDocument(known.revision, is_whole=known.is_whole)
                 if self._marked <= MAX_MARKED:
                     return
 

@@ -23,7 +23,7 @@ from commonplace.domain.ports import Transaction
 from commonplace.services.collections import Collection
 from commonplace.services.deadline import Deadline, after_write
 from commonplace.services.extensions import entry_fields
-from commonplace.services.writes.overwrites import has_seen, note_write, takes_away, unseen_conflict
+from commonplace.services.writes.overwrites import Evidence, evidence_of, note_write, takes_away, unseen_conflict
 from commonplace.services.writes.requests import UNCONDITIONAL, DocumentDraft, DocumentEdit, WriteReceipt, WriteRequest
 
 MAX_DOCUMENT_BYTES = 16 * 1024 * 1024
@@ -44,7 +44,7 @@ def create(
     with collection.store.transaction(intent.message or f"Create: {address.id}", intent.author) as transaction:
         require_free(collection, transaction, address, content)
         transaction.put(address, content)
-    note_write(collection, address, content, intent, seen=True)
+    note_write(collection, address, content, intent)
     return _done(collection, address, transaction.receipt, created=True)
 
 
@@ -77,7 +77,7 @@ def create_all(
     receipt = step.receipt
     for position, (address, content) in enumerate(drafts):
         if position not in refused:
-            note_write(collection, address, content, intent, seen=True)
+            note_write(collection, address, content, intent)
     answer_by = take_in(collection, sorted(receipt.revisions))
     return [
         refused.get(position)
@@ -126,13 +126,13 @@ def edit(
     with collection.store.transaction(intent.message or f"Update: {address.id}", intent.author) as transaction:
         raw = existing(collection, transaction, address)
         document = read_document(address, raw)
-        seen = _may_change(collection, document, change, intent, whole=whole)
+        evidence = _evidence_for(collection, document, change, intent, whole=whole)
         content = change(document)
         _check_size(content)
         if accept is not None:
             accept(read_document(address, content))
-        transaction.put(address, content, keep=not seen and takes_away(raw, content))
-    note_write(collection, address, content, intent, seen=seen)
+        transaction.put(address, content, keep=evidence is not Evidence.SHOWN and takes_away(raw, content))
+    note_write(collection, address, content, intent, evidence)
     written = _done(collection, address, transaction.receipt)
     return dataclasses.replace(written, unchanged=True) if content == raw else written
 
@@ -194,12 +194,12 @@ def delete(
     """
     with collection.store.transaction(intent.message or f"Delete: {address.id}", intent.author) as transaction:
         raw = existing(collection, transaction, address)
-        if not has_seen(collection, address, raw, intent) and intent.unseen == "refuse":
+        if evidence_of(collection, address, raw, intent) is Evidence.UNSEEN and intent.unseen == "refuse":
             raise unseen_conflict(collection, address, raw, intent)
         if accept is not None:
             accept(read_document(address, raw))
         transaction.remove(address)
-    note_write(collection, address, None, intent, seen=True)
+    note_write(collection, address, None, intent)
     return _done(collection, address, transaction.receipt)
 
 
@@ -253,23 +253,23 @@ def require_free(
         )
 
 
-def _may_change(
+def _evidence_for(
     collection: Collection, document: Document, change: DocumentEdit, intent: WriteRequest, *, whole: bool
-) -> bool:
-    """Whether the writer has seen the document as it is.
+) -> Evidence:
+    """Evidence that the writer has seen the document as it is.
 
     Raises:
-        ConflictError: it has not, and the change would take away what it must have seen.
+        ConflictError: it does not, and the change would take away what it must have seen.
     """
     try:
-        seen = has_seen(collection, document.address, document.raw, intent)
-        if whole and not seen and intent.unseen == "refuse":
+        evidence = evidence_of(collection, document.address, document.raw, intent)
+        if whole and evidence is Evidence.UNSEEN and intent.unseen == "refuse":
             raise unseen_conflict(collection, document.address, document.raw, intent)
     except ConflictError:
-        if _changes_nothing(document, change):
-            return True
+        if _changes_nothing(document, change):  # a whole text that is there already is the writer's own
+            return Evidence.PASSED if whole else Evidence.UNSEEN
         raise
-    return seen
+    return evidence
 
 
 def _changes_nothing(document: Document, change: DocumentEdit) -> bool:

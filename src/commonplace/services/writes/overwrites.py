@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import Enum
+
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import ConflictError, KnowledgeError
 from commonplace.domain.revisions import changed_lines, line_marks, require_revision, revision_of
@@ -10,25 +12,37 @@ from commonplace.services.sessions.memory import ShownDocument
 from commonplace.services.writes.requests import WriteRequest
 
 
-def has_seen(collection: Collection, address: Address, raw: bytes, intent: WriteRequest) -> bool:
-    """Whether the writer was shown a document as it is now. Called under the writer lock.
+class Evidence(Enum):
+    """Evidence that a writer has seen the current revision of a document."""
 
-    The revision that the writer passes decides; without one, what its session was shown.
+    SHOWN = "shown"
+    """The writer's session was shown, or wrote, every byte."""
+    PASSED = "passed"
+    """The writer passed the revision, and nothing says where it has the revision from."""
+    UNSEEN = "unseen"
+    """The writer was not shown the text: it passed no revision, or one that only a receipt gave it."""
+
+
+def evidence_of(collection: Collection, address: Address, raw: bytes, intent: WriteRequest) -> Evidence:
+    """Evidence that the writer has seen a document as it is now. Called under the writer lock.
 
     Raises:
         ConflictError: another revision than the one passed, or pinned, is current; it says what changed.
     """
     if intent.pinned:
         require_revision(raw, intent.pinned)
-    if not intent.expected:
-        known = seen_by(collection, address, intent)
-        return known is not None and known.revision == revision_of(raw)
-    try:
-        require_revision(raw, intent.expected)
-    except ConflictError as error:
-        error.changes = _changes(collection, address, raw, intent)
-        raise
-    return True
+    if intent.expected:
+        try:
+            require_revision(raw, intent.expected)
+        except ConflictError as error:
+            error.changes = _changes(collection, address, raw, intent)
+            raise
+    current, session = revision_of(raw), intent.session
+    known = seen_by(collection, address, intent)
+    if known is not None and known.revision == current:
+        return Evidence.SHOWN if known.is_whole else Evidence.PASSED
+    has_receipt_only = session is not None and session.is_unseen(collection.name, address.path, current)
+    return Evidence.PASSED if intent.expected and not has_receipt_only else Evidence.UNSEEN
 
 
 def unseen_conflict(collection: Collection, address: Address, raw: bytes, intent: WriteRequest) -> ConflictError:
@@ -36,7 +50,7 @@ def unseen_conflict(collection: Collection, address: Address, raw: bytes, intent
     known = seen_by(collection, address, intent)
     if known is not None:
         message = f"The document {address.id!r} was changed since this session read it."
-        hint = "Read it again and apply the change to what it says now, or pass the current revision."
+        hint = "Read it again and apply the change to what it says now."
     else:
         reason = "was not read whole in this session" if intent.session else "can be replaced by its revision only"
         message = f"The document {address.id!r} {reason}, and this would take away text unseen."
@@ -52,7 +66,11 @@ def seen_by(collection: Collection, address: Address, intent: WriteRequest) -> S
 
 
 def note_write(
-    collection: Collection, address: Address, raw: bytes | None, intent: WriteRequest, *, seen: bool
+    collection: Collection,
+    address: Address,
+    raw: bytes | None,
+    intent: WriteRequest,
+    evidence: Evidence = Evidence.SHOWN,
 ) -> None:
     """Tell the writer's session of its own write.
 
@@ -61,14 +79,17 @@ def note_write(
         address: Which it is.
         raw: Its new bytes; None when it was deleted.
         intent: The writer's.
-        seen: Whether the writer had seen what was there before, so that it knows all of what is there now.
+        evidence: Whether the writer had seen what was there before.
     """
     if intent.session is None:
         return
-    if raw is not None and seen:
-        intent.session.show(collection.name, address.path, revision_of(raw), raw)
-    elif raw is None:
+    if raw is None:
         intent.session.forget(collection.name, address.path)
+    elif evidence is Evidence.UNSEEN:
+        intent.session.receive_unseen(collection.name, address.path, revision_of(raw))
+    else:
+        is_whole = evidence is Evidence.SHOWN
+        intent.session.show(collection.name, address.path, revision_of(raw), raw, is_whole=is_whole)
 
 
 def takes_away(before: bytes, after: bytes) -> bool:

@@ -14,7 +14,7 @@ from commonplace.domain.ports import Transaction
 from commonplace.domain.revisions import revision_of
 from commonplace.services.collections import Collection
 from commonplace.services.writes.documents import existing, require_free, take_in
-from commonplace.services.writes.overwrites import has_seen, note_write, seen_by
+from commonplace.services.writes.overwrites import Evidence, evidence_of, note_write, seen_by
 from commonplace.services.writes.requests import UNCONDITIONAL, WriteReceipt, WriteRequest
 
 NO_FILES: Mapping[Address, Address] = MappingProxyType({})
@@ -48,7 +48,7 @@ def rename(
     moves = {address: new_address, **files}
     with collection.store.transaction(message, intent.author) as transaction:
         moved = existing(collection, transaction, address)
-        seen = has_seen(collection, address, moved, intent)
+        evidence = evidence_of(collection, address, moved, intent)
         require_free(collection, transaction, new_address, besides=address)
         rewritten = _rewritten(collection, transaction, address, moves)
         contents = _moved_files(transaction, files)
@@ -58,9 +58,9 @@ def rename(
             transaction.remove(old, keep=False)
         for place, content in (contents | rewritten).items():
             transaction.put(place, content)
-    note_write(collection, address, None, intent, seen=True)
-    for place in [*([new_address] if seen else []), *known]:
-        note_write(collection, place, (contents | rewritten)[place], intent, seen=True)
+    note_write(collection, address, None, intent)
+    for place, known_by in {new_address: evidence, **known}.items():
+        note_write(collection, place, (contents | rewritten)[place], intent, known_by)
     answer_by = take_in(collection, [*moves, *moves.values(), *rewritten])
     receipt = transaction.receipt
     return WriteReceipt(
@@ -95,10 +95,14 @@ def _moved_files(transaction: Transaction, files: Mapping[Address, Address]) -> 
 
 def _known(
     collection: Collection, transaction: Transaction, rewritten: Mapping[Address, bytes], intent: WriteRequest
-) -> list[Address]:
-    """Those of the documents with rewritten links that the writer's session was shown as they are."""
+) -> dict[Address, Evidence]:
+    """How the writer knows those of the documents with rewritten links that its session was shown as they are."""
     known = {one: seen_by(collection, one, intent) for one in rewritten}
-    return [one for one, seen in known.items() if seen and seen.revision == revision_of(transaction.read(one))]
+    return {
+        one: Evidence.SHOWN if seen.is_whole else Evidence.PASSED
+        for one, seen in known.items()
+        if seen and seen.revision == revision_of(transaction.read(one))
+    }
 
 
 def _require_another(address: Address, new_address: Address) -> None:
