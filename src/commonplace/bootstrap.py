@@ -80,7 +80,7 @@ class Application:
             collections=collections,
             credit=settings.commit_client,
             cascade=cascade,
-            wiki_of=partial(_local_wiki, settings),
+            wiki_of=_WikiCache(settings).of,
             remote_wiki=_remote_wiki(settings),
             open_projects=projects.store,
             open_space=Spaces(settings, self._closing).of,
@@ -342,6 +342,23 @@ def _remote_wiki(settings: Settings) -> Wiki | None:
     from commonplace.store.rest.wiki import remote_wiki
 
     return remote_wiki(settings.wiki_url, settings.api_key or "")
+
+
+class _WikiCache:
+    """Each collection as a wiki, made once: a wiki caches the notes that were read."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._wikis: dict[int, tuple[Collection, Wiki]] = {}
+
+    def of(self, collection: Collection) -> Wiki:
+        """The wiki of a collection, which is the same object in every call."""
+        with self._lock:
+            made = self._wikis.get(id(collection))
+            if made is None:
+                made = self._wikis[id(collection)] = (collection, _local_wiki(self._settings, collection))
+            return made[1]
 
 
 def _local_wiki(settings: Settings, collection: Collection) -> Wiki:

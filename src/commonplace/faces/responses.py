@@ -12,11 +12,12 @@ from commonplace.domain.json import Json, JsonObject
 from commonplace.faces.errors import error_mapping
 
 Headers = Sequence[tuple[str, str]]
-SAFE_HEADERS: Headers = (
-    ("cache-control", "no-store"),
-    ("x-content-type-options", "nosniff"),
-    ("content-security-policy", "default-src 'none'; frame-ancestors 'none'"),
-    ("referrer-policy", "no-referrer"),
+_JSON_TYPE = (b"content-type", b"application/json")
+_SAFE_HEADERS = (
+    (b"cache-control", b"no-store"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"referrer-policy", b"no-referrer"),
 )
 """What every JSON answer carries, so that no browser stores, sniffs, frames or runs it."""
 
@@ -31,11 +32,26 @@ async def send_json(send: Send, status: int, value: Json, headers: Headers = (),
         headers: Further ones.
         with_body: False for HEAD.
     """
-    body = json_bytes(value)
-    shown = [("content-type", "application/json"), ("content-length", str(len(body))), *SAFE_HEADERS, *headers]
-    raw = [(name.encode("latin-1"), text.encode("latin-1", "replace")) for name, text in shown]
+    await send_body(send, status, json_bytes(value), headers, with_body=with_body)
+
+
+async def send_body(send: Send, status: int, body: bytes, headers: Headers = (), *, with_body: bool = True) -> None:
+    """Answer with JSON that is rendered already.
+
+    Args:
+        send: Of the ASGI request.
+        status: HTTP status.
+        body: JSON in UTF-8.
+        headers: Further ones.
+        with_body: False for HEAD.
+    """
+    raw = [_JSON_TYPE, (b"content-length", str(len(body)).encode()), *_SAFE_HEADERS, *_encoded(headers)]
     await send({"type": "http.response.start", "status": status, "headers": raw})
     await send({"type": "http.response.body", "body": body if with_body else b""})
+
+
+def _encoded(headers: Headers) -> list[tuple[bytes, bytes]]:
+    return [(name.encode("latin-1"), text.encode("latin-1", "replace")) for name, text in headers]
 
 
 async def send_empty(send: Send, status: int, headers: Headers = ()) -> None:
@@ -46,8 +62,7 @@ async def send_empty(send: Send, status: int, headers: Headers = ()) -> None:
         status: HTTP status of an answer that has none.
         headers: Further ones.
     """
-    raw = [(name.encode("latin-1"), text.encode("latin-1", "replace")) for name, text in (*SAFE_HEADERS, *headers)]
-    await send({"type": "http.response.start", "status": status, "headers": raw})
+    await send({"type": "http.response.start", "status": status, "headers": [*_SAFE_HEADERS, *_encoded(headers)]})
     await send({"type": "http.response.body", "body": b""})
 
 

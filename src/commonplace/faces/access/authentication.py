@@ -38,6 +38,12 @@ class Authenticator:
         """Whether nobody needs a key."""
         return not self.always_closed and not self.own_key and self.tokens is None and not self.keys.ever()
 
+    def is_local(self, authorization: str | None) -> bool:
+        """Whether `authenticate` asks no other server: it looks at the file of keys at most."""
+        if self.tokens is None or authorization is None:
+            return True
+        return authorization[len(BEARER_SCHEME) :].strip().startswith(KEY_PREFIX)
+
     def authenticate(self, authorization: str | None) -> Caller:
         """Who comes with this header.
 

@@ -103,8 +103,7 @@ class Guard:
         peer: str = (scope.get("client") or ("",))[0]
         address = client_address(peer, headers.get("x-forwarded-for", "") if self.names.public_host else "")
         try:
-            # In a thread: keys are read from a file, tokens checked with an identity provider's keys.
-            found = await anyio.to_thread.run_sync(self.authenticator.authenticate, headers.get("authorization"))
+            found = await self._authenticated(headers.get("authorization"))
         except KnowledgeError as error:
             is_wrong = isinstance(error, UnauthenticatedError) and error.kind == "token"
             self.limiter.take(f"address:{address}", WRONG_KEY if is_wrong else 1)
@@ -113,6 +112,12 @@ class Guard:
         if caller.id or not (self.spares_loopback and is_loopback(address)):
             self.limiter.take(caller.counted_as)
         return caller
+
+    async def _authenticated(self, authorization: str | None) -> Caller:
+        if self.authenticator.is_local(authorization):
+            return self.authenticator.authenticate(authorization)
+        # In a thread: it may have to ask the identity provider for its keys.
+        return await anyio.to_thread.run_sync(self.authenticator.authenticate, authorization)
 
 
 def _check_type(headers: Headers) -> None:

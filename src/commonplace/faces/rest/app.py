@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
 
 import anyio
 from pydantic import BaseModel
+from pydantic_core import PydanticSerializationError, to_json
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
@@ -16,7 +19,7 @@ from commonplace.domain.errors import ForbiddenError, InvalidInputError, Knowled
 from commonplace.domain.json import Json
 from commonplace.faces.access.callers import Caller, allows, caller_of
 from commonplace.faces.call_log import traced_call
-from commonplace.faces.responses import send_empty, send_error, send_json
+from commonplace.faces.responses import json_bytes, send_body, send_empty, send_error, send_json
 from commonplace.faces.rest.endpoint import MAX_BODY_BYTES, MAX_UPLOAD, Endpoint, RestRequest, RestResponse
 from commonplace.faces.rest.openapi import document
 from commonplace.faces.rest.routing import MethodError, Option, route_matches, select_match
@@ -30,6 +33,8 @@ API_PREFIX = "/api/v1"
 DOCUMENT = "/openapi.json"
 READY_TIMEOUT = 45.0
 """Seconds that a request waits for the first index."""
+QUICK_SECONDS = 0.05
+"""Seconds after which a call is watched for the disconnection of its client."""
 
 
 class RestApi:
@@ -66,7 +71,7 @@ class RestApi:
             if reply.value is None:
                 await send_empty(send, reply.status, reply.headers)
             else:
-                await send_json(send, reply.status, _json(reply.value, reply.kept), reply.headers, with_body=with_body)
+                await send_body(send, reply.status, reply.body, reply.headers, with_body=with_body)
 
     def max_body(self, scope: Scope) -> int:
         """How many bytes a request's body may have."""
@@ -112,7 +117,9 @@ class RestApi:
                     conditions=conditions_of(Headers(scope=scope)),
                 )
             )
-            return replace(reply, kept=tuple(in_no_commit(kept)))
+            if reply.value is None:
+                return reply
+            return replace(reply, body=_rendered(reply.value, in_no_commit(kept)))
 
 
 def _is_page(services: Services, path: str) -> bool:
@@ -124,22 +131,43 @@ def _is_page(services: Services, path: str) -> bool:
 
 
 async def _unless_gone(receive: Receive, work: Awaitable[RestResponse]) -> RestResponse | None:
-    """What the work gives; None when the client goes away first, for whom what reads is not done to its end."""
-    replies: list[RestResponse] = []
-    try:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_until_gone, receive, tasks.cancel_scope)
-            replies.append(await work)
-            tasks.cancel_scope.cancel()
-    except BaseExceptionGroup as group:
-        raise group.exceptions[0] from None
-    return replies[0] if replies else None
+    """The result of the work, or None if the client disconnects first: a call that only reads is then cancelled.
+
+    The connection is not watched for the first `QUICK_SECONDS`: most calls are answered by then, and a task for each
+    would cost more than a small answer.
+    """
+    with anyio.CancelScope() as scope:
+        watching = _DisconnectWatch(receive, scope)
+        try:
+            return await work
+        finally:
+            watching.stop()
+    return None
 
 
-async def _until_gone(receive: Receive, scope: anyio.CancelScope) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-    scope.cancel()
+class _DisconnectWatch:
+    """Cancels a scope when the client disconnects."""
+
+    def __init__(self, receive: Receive, scope: anyio.CancelScope) -> None:
+        self._receive = receive
+        self._scope = scope
+        self._loop = asyncio.get_running_loop()
+        self._task: asyncio.Task[None] | None = None
+        self._timer = self._loop.call_later(QUICK_SECONDS, self._start)
+
+    def stop(self) -> None:
+        """Watch no longer."""
+        self._timer.cancel()
+        if self._task is not None:
+            self._task.cancel()
+
+    def _start(self) -> None:
+        self._task = self._loop.create_task(self._watch())
+
+    async def _watch(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        self._scope.cancel()
 
 
 def _untold(done: int, total: int) -> None:
@@ -171,6 +199,10 @@ def _require_tier(endpoint: Endpoint, caller: Caller) -> None:
         )
 
 
-def _json(value: BaseModel, kept: Sequence[RetainedCopy]) -> Json:
+def _rendered(value: BaseModel, kept: Sequence[RetainedCopy]) -> bytes:
+    """A value as JSON, with what the request took away and no commit has."""
+    if not kept:
+        with suppress(PydanticSerializationError):  # half a surrogate pair, which `json_bytes` replaces
+            return to_json(value, inf_nan_mode="null")
     shown: dict[str, Json] = value.model_dump(mode="python")
-    return {**shown, "kept": retained_list(kept)} if kept else shown
+    return json_bytes({**shown, "kept": retained_list(kept)} if kept else shown)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from pydantic import BaseModel
 
-from commonplace.domain.changes import RetainedCopy
 from commonplace.domain.revisions import Conditions
 from commonplace.faces.access.callers import Caller
 from commonplace.faces.rest.models import NoQueryParameters, QueryParameters, RequestBody
@@ -42,8 +41,8 @@ class RestResponse:
     """None for an answer without a body."""
     status: int = 200
     headers: tuple[tuple[str, str], ...] = ()
-    kept: tuple[RetainedCopy, ...] = ()
-    """What the request took away and no commit has."""
+    body: bytes = b""
+    """The value as JSON, once the dispatcher has rendered it in the worker thread."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,7 +35,7 @@ def get_page(request: RestRequest) -> RestResponse:
     query = cast("models.RevisionParameters", request.query)
     note = request.services.wiki.notes.read(request.path, query.revision)
     etag = (("etag", f'"{note.revision}"'),)
-    if _is_known(request, note.revision, note.content.encode("utf-8", "replace")):
+    if not request.conditions.is_empty and _is_known(request, note.revision, note.content.encode("utf-8", "replace")):
         return RestResponse(None, 304, etag)
     page = models.Page(
         name=name_of(note.path),

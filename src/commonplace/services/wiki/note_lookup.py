@@ -27,6 +27,8 @@ class NoteState:
     """Of the wiki: the last commit that touched the note, else the blob."""
     commit: Commit | None
     """The last commit that touched the note, whether or not it holds these bytes."""
+    is_reproducible: bool = False
+    """Whether the bytes and the current commit alone decide all this: without them, Git's settings do, too."""
 
     @property
     def blob(self) -> str:
@@ -157,14 +159,12 @@ def _state(collection: Collection, address: Address, head: str) -> NoteState:
     spans = collection.store.history.touched([address]) if head else {}
     last = spans[address][1] if address in spans else None
     if last is None:
-        return NoteState(raw, revision_of(raw), None)
-    return NoteState(raw, last.id if _holds(collection, address, last, raw) else revision_of(raw), last)
-
-
-def _holds(collection: Collection, address: Address, commit: Commit, raw: bytes) -> bool:
-    """Whether a commit holds these bytes, line ends that Git converts aside."""
+        return NoteState(raw, revision_of(raw), None, is_reproducible=True)
     history = collection.store.history
     try:
-        return history.read(address, commit.id) == raw or not history.diff(address, commit.id)
+        if history.read(address, last.id) == raw:
+            return NoteState(raw, last.id, last, is_reproducible=True)
+        # Line ends that Git converts make no difference.
+        return NoteState(raw, revision_of(raw) if history.diff(address, last.id) else last.id, last)
     except NotFoundError:
-        return False
+        return NoteState(raw, revision_of(raw), last)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.changes import Author
+from commonplace.domain.changes import Author, Commit
 from commonplace.domain.document_reader import read_document
+from commonplace.domain.documents import Document
 from commonplace.domain.errors import (
     ALREADY_EDITED,
     ALREADY_WRITTEN,
@@ -37,6 +39,7 @@ from commonplace.services import writes
 from commonplace.services.collections import Collection
 from commonplace.services.listing import every_document
 from commonplace.services.wiki import note_links, note_lookup
+from commonplace.services.wiki.note_cache import CachedNote, NoteCache
 from commonplace.services.writes import WriteReceipt, WriteRequest
 
 MAX_LOOKED_THROUGH = 1_000
@@ -87,6 +90,7 @@ class LocalNotes:
     def __init__(self, collection: Collection, options: WikiOptions) -> None:
         self._collection = collection
         self._options = options
+        self._cache = NoteCache()
 
     def list(self, wanted: NoteFilter) -> NoteList:
         """Notes, newest first, then by path."""
@@ -104,10 +108,9 @@ class LocalNotes:
         if revision:
             return self._at(path, revision)
         address = note_lookup.require_note(self._collection, path)
-        state = note_lookup.state_of(self._collection, address)
-        return self._note(
-            address, state.raw, state.revision, note_lookup.note_commit(state.commit) if state.commit else None
-        )
+        cached = self._cached(address)
+        links_to = note_links.outgoing(address, self._collection.index.resolve(cached.document))
+        return replace(cached.note, links_to=links_to, linked_from=note_links.incoming(self._collection, address))
 
     def write(
         self, path: str, content: str, *, revision: str = "", message: str, conditions: Conditions = UNCONDITIONAL
@@ -210,20 +213,24 @@ class LocalNotes:
             ) from error
         commits = history.log(address, limit=MAX_LOOKED_THROUGH)
         of_commit = next((one for one in commits if one.id.startswith(revision.lower())), None)
-        known = of_commit.id if of_commit else revision_of(raw)
-        return self._note(address, raw, known, note_lookup.note_commit(of_commit) if of_commit else None)
-
-    def _note(self, address: Address, raw: bytes, revision: str, last: NoteCommit | None) -> Note:
         document = read_document(address, raw)
-        return Note(
-            path=address.id,
-            content=document.text,
-            frontmatter=document.frontmatter.values,
-            links_to=note_links.outgoing(address, self._collection.index.resolve(document)),
-            linked_from=note_links.incoming(self._collection, address),
-            revision=revision,
-            last_commit=last,
-        )
+        note = _note(document, of_commit.id if of_commit else revision_of(raw), of_commit)
+        links_to = note_links.outgoing(address, self._collection.index.resolve(document))
+        return replace(note, links_to=links_to, linked_from=note_links.incoming(self._collection, address))
+
+    def _cached(self, address: Address) -> CachedNote:
+        """The note as it is now, without its links."""
+        head = self._collection.store.history.head()
+        with suppress(NotFoundError):
+            cached = self._cache.get(address, head, self._collection.store.read(address))
+            if cached is not None:
+                return cached
+        state = note_lookup.state_of(self._collection, address)
+        document = read_document(address, state.raw)
+        cached = CachedNote(head, state, document, _note(document, state.revision, state.commit))
+        if self._collection.store.history.head() == head:
+            self._cache.put(address, cached)
+        return cached
 
     def _create(self, path: str, raw: bytes, message: str) -> SavedNote:
         address = self._new_address(path)
@@ -299,6 +306,19 @@ class LocalNotes:
         look = partial(note_lookup.state_of, self._collection, written.address)
         state = written.answer_by.within(look, f"{written.address}: looking up its commit")
         return state.revision if state and state.blob == written.revision else written.revision
+
+
+def _note(document: Document, revision: str, last: Commit | None) -> Note:
+    """A note without its links."""
+    return Note(
+        path=document.address.id,
+        content=document.text,
+        frontmatter=document.frontmatter.values,
+        links_to=(),
+        linked_from=(),
+        revision=revision,
+        last_commit=note_lookup.note_commit(last) if last else None,
+    )
 
 
 def _filter(wanted: NoteFilter) -> Filter:

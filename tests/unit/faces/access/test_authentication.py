@@ -9,6 +9,7 @@ import pytest
 from commonplace.domain.errors import ConfigError, UnauthenticatedError
 from commonplace.faces.access.authentication import Authenticator
 from commonplace.faces.access.keys import KeyStore
+from commonplace.faces.access.tokens import TokenVerifier
 from commonplace.settings import Tier
 
 
@@ -54,3 +55,15 @@ def test_a_damaged_file_of_keys_lets_nobody_in(tmp_path: Path) -> None:
     (tmp_path / "keys.json").write_text('{"keys": [{"id": 1}]}')
     with pytest.raises(ConfigError, match=r"keys\.json, is damaged"):
         Authenticator(KeyStore(tmp_path), always_closed=False).authenticate(None)
+
+
+def test_only_what_may_be_a_token_of_an_identity_provider_is_checked_in_a_thread(tmp_path: Path) -> None:
+    without = Authenticator(KeyStore(tmp_path), always_closed=True)
+    assert without.is_local("Bearer a.b.c")
+    with_provider = Authenticator(
+        KeyStore(tmp_path), always_closed=True, tokens=TokenVerifier("https://id.example.org", "https://kb.example.org")
+    )
+    assert with_provider.is_local(None)
+    assert with_provider.is_local("Bearer cpk_x.y.z")
+    assert not with_provider.is_local("Bearer a.b.c")
+    assert not with_provider.is_local("Bearer a.b.c cpk_")
