@@ -11,7 +11,7 @@ BIN := .venv/bin
 # Nothing to say when all is well; everything the tool said when it is not.
 quietly = said=$$($(1) 2>&1) || { printf '%s\n' "$$said" >&2; exit 1; }
 
-.PHONY: help setup setup-dev model model-wheel dist run test check format lint types imports docstrings sizes dups excepts text words licences tables bench soak eval lock clean
+.PHONY: help setup setup-dev model model-wheel dist check-wheel run test check format lint types imports docstrings sizes dups excepts text words licences tables bench soak eval lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -89,6 +89,9 @@ eval: setup-dev model ## quality of search on judged question sets (../shared/ev
 
 dist: setup ## wheel and sdist (the same bytes each time), bill of materials, licences and SHA256SUMS, in dist/
 	@$(BIN)/python tools/release/dist.py
+
+check-wheel: setup-dev ## the suites of kb and of the command line against the wheel, in an environment outside the checkout
+	@$(BIN)/python tools/release/check_wheel.py -n $(WORKERS) --dist worksteal $(ARGS)
 
 model-wheel: setup model ## a package with the converted model, in dist/
 	@$(BIN)/python tools/model_wheel.py

@@ -11,14 +11,15 @@ def build() -> str:
 
 def _commit() -> str:
     """The commit that the installed package names; else that of the checkout that holds the sources; else ""."""
-    from pathlib import Path  # noqa: PLC0415 - only who asks for the version needs it
+    import os  # noqa: PLC0415 - only callers that ask for the version need it
+    from pathlib import Path  # noqa: PLC0415
 
     here = Path(__file__).parent
     try:
         return here.joinpath("commit.txt").read_text(encoding="utf-8").strip()
     except OSError:
         root = here.parents[1]
-    if not root.joinpath(".git").exists():
+    if not os.path.exists(root / ".git"):
         return ""
     import subprocess  # noqa: PLC0415
 

@@ -19,22 +19,16 @@ import pytest
 from cyclonedx.schema import _res as schemas
 
 from commonplace import __version__
+from release.environments import dist as made
 from support import ROOT
 
 pytestmark = pytest.mark.skipif(not (ROOT / ".git").exists(), reason="only a checkout knows its tracked files")
 
 
-def _dist(out: Path) -> Path:
-    command = [sys.executable, str(ROOT / "tools" / "release" / "dist.py"), "--out", str(out)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
-    assert (done.returncode, done.stderr) == (0, "")
-    return out
-
-
 @pytest.fixture(scope="module")
 def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One build."""
-    return _dist(tmp_path_factory.mktemp("dist"))
+    return made(tmp_path_factory.mktemp("dist"))
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +44,7 @@ def metadata(wheel: zipfile.ZipFile) -> Message:
 
 
 def test_two_builds_give_the_same_bytes_and_the_sums_are_theirs(dist: Path, tmp_path: Path) -> None:
-    again = _dist(tmp_path)
+    again = made(tmp_path)
     names = sorted(file.name for file in dist.iterdir())
     assert names == sorted(file.name for file in again.iterdir())
     assert [(dist / name).read_bytes() for name in names] == [(again / name).read_bytes() for name in names]

@@ -1,0 +1,94 @@
+"""Virtual environments outside the checkout with the product as people install it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import venv
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support import ROOT
+
+SECONDS = 300
+"""Until an installation is given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """An installed program, run outside the checkout with a home of its own."""
+
+    program: Path
+    home: Path
+
+    def __call__(self, *arguments: str | Path, stdin: str = "", code: int = 0) -> subprocess.CompletedProcess[str]:
+        """Run one command, which must end with `code`."""
+        line = [str(self.program), *map(str, arguments)]
+        done = subprocess.run(
+            line, cwd=self.home, input=stdin, env=outside(self.home), capture_output=True, text=True, check=False,
+            timeout=100,
+        )  # fmt: skip
+        assert done.returncode == code, (line, done.returncode, done.stdout, done.stderr)
+        return done
+
+
+def outside(home: Path) -> dict[str, str]:
+    """The environment of a user whose home this is, who knows nothing of the checkout."""
+    kept = {
+        name: value for name, value in os.environ.items() if name.startswith(("PIP_", "SSL_", "UV_", "LANG", "LC_"))
+    }
+    return kept | {"HOME": str(home), "PATH": f"{home}/.local/bin:/usr/local/bin:/usr/bin:/bin"}
+
+
+def dist(out: Path) -> Path:
+    """What `make dist` makes, in `out`."""
+    command = [sys.executable, str(ROOT / "tools" / "release" / "dist.py"), "--out", str(out)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
+    assert (done.returncode, done.stderr) == (0, "")
+    return out
+
+
+def environment(folder: Path, *requirements: str) -> Path:
+    """A new virtual environment with these requirements, installed by pip; its folder of programs.
+
+    Skips the test where no package index answers, unless REQUIRE_TOOLS says that it must.
+    """
+    venv.create(folder, with_pip=True)
+    command = [str(folder / "bin" / "python"), "-m", "pip", "install", "-q", "--no-input", *requirements]
+    done = subprocess.run(
+        command, env=outside(folder), capture_output=True, text=True, check=False, timeout=SECONDS, cwd=folder
+    )
+    if "No matching distribution" in done.stderr and "REQUIRE_TOOLS" not in os.environ:
+        pytest.skip("needs a package index that pip reaches")
+    assert done.returncode == 0, done.stderr
+    return folder / "bin"
+
+
+def first_answer(entry: dict[str, Any], home: Path, query: str) -> dict[str, Any]:
+    """What the server that a client's entry names answers to a search, asked over stdio as a client does."""
+    messages = [
+        {"id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "walk", "version": "1"}}},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/call", "params": {"name": "kb_search", "arguments": {"query": query}}},
+    ]  # fmt: skip
+    with subprocess.Popen(
+        [entry["command"], *entry["args"]], cwd=home, env=outside(home), text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as server:  # fmt: skip
+        assert server.stdin
+        assert server.stdout
+        for message in messages:
+            server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+            server.stdin.flush()
+        answers = (json.loads(line) for line in server.stdout)
+        answer = next(one for one in answers if one.get("id") == 2)
+        server.stdin.close()
+        server.wait(60)
+    result: dict[str, Any] = answer["result"]["structuredContent"]
+    return result
