@@ -86,6 +86,8 @@ class RetainedCopy:
     """The commit that contains the bytes; "" for another place."""
     until: int = 0
     """Unix seconds at which the trash deletes the bytes; 0 for another place."""
+    staged: bool = False
+    """Whether the bytes were only in Git's index, not in the file."""
 
 
 _KEPT: ContextVar[list[RetainedCopy] | None] = ContextVar("kept", default=None)

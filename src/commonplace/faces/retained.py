@@ -18,12 +18,17 @@ def in_no_commit(kept: Sequence[RetainedCopy]) -> list[RetainedCopy]:
 
 
 def retained_json(one: RetainedCopy) -> dict[str, Json]:
-    """`path`, `revision` and `place`; `commit` or `until` as the place has it; the command that brings it back."""
+    """`path`, `revision` and `place`; `commit` or `until` as the place has it; the command that brings it back.
+
+    `staged` is there, and true, for text that only Git's index had.
+    """
     shown: dict[str, Json] = {"path": one.address.path, "revision": one.revision, "place": one.place}
     if one.commit:
         shown["commit"] = one.commit
     if one.until:
         shown["until"] = day(one.until)
+    if one.staged:
+        shown["staged"] = True
     return shown | {"restore": _command(one)}
 
 
@@ -44,7 +49,8 @@ def retained_line(one: RetainedCopy) -> str:
     if one.place == "commit":
         return f"Commit {one.commit[:10]} has the last text of {one.address}: {_command(one)}"
     where = f"kept until {day(one.until)}" if one.place == "trash" else "a Git object until Git prunes it"
-    return f"No commit had the old text of {one.address}: it is {where}, revision {one.revision}: {_command(one)}"
+    what = "staged text" if one.staged else "old text"
+    return f"No commit had the {what} of {one.address}: it is {where}, revision {one.revision}: {_command(one)}"
 
 
 def day(seconds: float) -> str:

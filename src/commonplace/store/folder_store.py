@@ -131,8 +131,10 @@ class FolderStore:
     @property
     def repository(self) -> Repository | None:
         """Commits by request and publishing; None without Git."""
-        git = self._terms.git
-        return Publisher(self._folder, self._writer, git, self._terms.prefix, self._rules.hides) if git else None
+        terms = self._terms
+        if terms.git is None:
+            return None
+        return Publisher(self._folder, self._writer, terms.git, terms.prefix, self._rules.hides, terms.retention)
 
     @property
     def trash(self) -> Trash:
@@ -154,7 +156,9 @@ class FolderStore:
                 self._terms.git.refuse_sparse([change.path for change in changes if change.before is None])
             self._require_served(changes)
             plan = self._plan(changes, message, author)
-            with self._terms.retention.kept(changes) as kept:
+            removed = {change.path: change.content is None for change in changes} if self._terms.commits else {}
+            staged = self._writer.staged_blobs(removed)
+            with self._terms.retention.kept(changes, staged, self._terms.prefix) as kept:
                 commit = self._writer.apply(changes, plan) if changes else ""
             draft.acknowledge(commit, kept)
 

@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
+from pygit2.enums import FileStatus
+
 from commonplace.domain.addresses import Address, parse_address
 from commonplace.domain.changes import Author, FileStat, Receipt
 from commonplace.domain.errors import (
@@ -25,12 +27,14 @@ from commonplace.store.disk.file_swap import storage_errors
 from commonplace.store.disk.folder import Folder
 from commonplace.store.git.commit_writer import GitWriter
 from commonplace.store.git.commits import commit_message
+from commonplace.store.git.filters import stored_form
 from commonplace.store.git.objects import is_file
 from commonplace.store.git.refs import set_ref
 from commonplace.store.git.repository import GitRepository
 from commonplace.store.git_command import GitResult, redacted
 from commonplace.store.names import checked_ref, is_ref
 from commonplace.store.remotes import exchange
+from commonplace.store.retention import Retention
 from commonplace.store.transaction_writer import TransactionWriter
 from commonplace.store.writer_lock import WAIT_SECONDS
 
@@ -54,7 +58,13 @@ class Publisher:
     """One collection's commits by request and their publishing."""
 
     def __init__(
-        self, folder: Folder, writer: TransactionWriter, git: GitWriter, prefix: str, hides: Callable[[Address], bool]
+        self,
+        folder: Folder,
+        writer: TransactionWriter,
+        git: GitWriter,
+        prefix: str,
+        hides: Callable[[Address], bool],
+        retention: Retention,
     ) -> None:
         """Begin.
 
@@ -64,12 +74,14 @@ class Publisher:
             git: The same.
             prefix: From the repository's root to the folder: "" or a path that ends in a slash.
             hides: Whether an ignore file leaves a document out of the collection.
+            retention: Keeps staged text that a commit replaces and nothing else has.
         """
         self._folder = folder
         self._hides = hides
         self._writer = writer
         self._git = git
         self._prefix = prefix
+        self._retention = retention
 
     def commit(
         self,
@@ -88,10 +100,14 @@ class Publisher:
         with storage_errors("the commit"), self._writer.lock.held(WAIT_SECONDS):
             self._writer.repair()
             found = self._contents(self._dirty() if addresses is None else addresses, progress)
+            if addresses is None:
+                found = {address: file for address, file in found.items() if self._differs(address, file[1])}
             contents = {f"{self._prefix}{address.path}": content for address, (_, content) in found.items()}
             written = {f"{self._prefix}{address.path}": stat for address, (stat, _) in found.items() if stat}
             words = commit_message(self._git.repository, message, author, sign_off=sign_off)
-            commit = self._writer.apply([], lambda token: self._git.plan(token, contents, words), written)
+            staged = self._writer.staged_blobs({path: content is None for path, content in contents.items()})
+            with self._retention.kept([], staged, self._prefix):
+                commit = self._writer.apply([], lambda token: self._git.plan(token, contents, words), written)
         if not commit:
             raise GitError(
                 "There is nothing to commit: the files are as the last commit has them.",
@@ -155,12 +171,28 @@ class Publisher:
     def _dirty(self) -> list[Address]:
         """The collection's documents and its schema, where they differ from the last commit or the index.
 
-        Other files in its folder are somebody else's: they are committed only where a caller names them.
+        Other files in its folder are somebody else's: they are committed only where a caller names them. So are files
+        that are there and that the next commit is to remove (`git rm --cached`). Of what is staged and gone there is
+        nothing to commit.
         """
-        repository = self._git.repository
-        paths = [path for path in repository.dirty() if path.startswith(self._prefix) and not self._is_submodule(path)]
-        found = (address for path in sorted(paths) if (address := _address(path.removeprefix(self._prefix))))
+        dirty = self._git.repository.dirty()
+        paths = [path for path in dirty if path.startswith(self._prefix) and not self._is_submodule(path)]
+        left = {True: FileStatus.INDEX_NEW, False: FileStatus.INDEX_DELETED}
+        chosen = [path for path in sorted(paths) if not dirty[path] & left[self._is_gone(path)]]
+        found = (address for path in chosen if (address := _address(path.removeprefix(self._prefix))))
         return [one for one in found if one.path == SCHEMA_FILE or (one.is_document and not self._hides(one))]
+
+    def _is_gone(self, path: str) -> bool:
+        return not os.path.lexists(self._git.repository.root / path)
+
+    def _differs(self, address: Address, content: bytes | None) -> bool:
+        """Whether a file is not as the last commit has it; what is staged of one that is stays staged."""
+        repository = self._git.repository
+        path = f"{self._prefix}{address.path}"
+        entry = repository.entry(repository.head, path)
+        if content is None or entry is None:
+            return True
+        return entry.id != revision_of(stored_form(repository, path, content))
 
     def _is_submodule(self, path: str) -> bool:
         """Whether a changed path is a submodule, in the last commit or only staged: its commits are its own."""

@@ -9,24 +9,27 @@ stands alone, and the answer says so.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Loss, RetainedCopy, TrashItem, record_retained
-from commonplace.domain.errors import KnowledgeError, StorageError
+from commonplace.domain.errors import GitError, KnowledgeError, StorageError
 from commonplace.domain.revisions import revision_of
 from commonplace.store.disk.durable import Unsynced, sync_folders
 from commonplace.store.disk.file_swap import FileChange, changed_meanwhile
 from commonplace.store.disk.folder import Folder
 from commonplace.store.disk.trash import FolderTrash
-from commonplace.store.git.filters import stored_form
+from commonplace.store.git.filters import is_ignored, stored_form
 from commonplace.store.git.objects import NewObjects
 from commonplace.store.git.repository import GitRepository
 
 _BATCH = 32
 """Files that are kept, and in memory, at a time."""
+_EMPTY_BLOB = revision_of(b"")
 _Lost = tuple[FileChange, bytes]
+StagedBlob = tuple[str, str]
+"""A path in Git's index, and its blob's id."""
 
 
 class Retention:
@@ -38,10 +41,17 @@ class Retention:
         self._repository = repository
 
     @contextmanager
-    def kept(self, changes: Sequence[FileChange]) -> Generator[Mapping[str, RetainedCopy]]:
+    def kept(
+        self, changes: Sequence[FileChange], staged: Sequence[StagedBlob] = (), prefix: str = ""
+    ) -> Generator[Mapping[str, RetainedCopy]]:
         """Around a write, under the writer's lock: where the old bytes are of what is to be kept, by shown path.
 
         When the write fails, what was kept of a file that is as it was goes from the trash again.
+
+        Args:
+            changes: To the files.
+            staged: What Git's index has for the paths that a commit brings up to date; what only the index has is kept.
+            prefix: Begins the path of each staged blob that is shown without it.
 
         Raises:
             ConflictError: another program changed one of the files meanwhile.
@@ -61,13 +71,14 @@ class Retention:
         try:
             for start in range(0, len(lost), _BATCH):
                 self._save(lost[start : start + _BATCH], kept, items)
+            only_staged = self._save_staged(self._only_staged(head, changes, staged), prefix)
             yield kept
         except BaseException:
             for item in items:
                 if self._is_there(item):
                     self.trash.discard(item)
             raise
-        record_retained(kept.values())
+        record_retained([*kept.values(), *only_staged])
 
     def _is_there(self, item: TrashItem) -> bool:
         """Whether the file still has the bytes: a write that was reported as failed may have been made after all."""
@@ -105,6 +116,50 @@ class Retention:
         if change.before is None or revision_of(content) != change.before.revision:
             raise changed_meanwhile(_shown(change), revision_of(content))
         return content
+
+    def _only_staged(
+        self, head: str, changes: Sequence[FileChange], staged: Sequence[StagedBlob]
+    ) -> Iterator[StagedBlob]:
+        """Staged blobs that are neither in the last commit nor in the file, before or after the write."""
+        new = {change.path: change.content for change in changes}
+        for path, blob in staged:
+            repository = self._repository
+            if repository is None or blob == _EMPTY_BLOB or not repository.has_object(blob):
+                continue
+            entry = repository.entry(head, path)
+            if entry is None and is_ignored(repository, path):  # no commit takes it up, so its entry stays
+                continue
+            known = [entry.id] if entry else []
+            contents = (new.get(path), self._current(path))
+            known += [self._stored_id(path, content) for content in contents if content is not None]
+            if blob not in known:
+                yield path, blob
+
+    def _current(self, path: str) -> bytes | None:
+        try:
+            return self._root.read(Address(path))
+        except (OSError, KnowledgeError):
+            return None
+
+    def _stored_id(self, path: str, content: bytes) -> str:
+        try:
+            return revision_of(stored_form(self._repository, path, content) if self._repository else content)
+        except KnowledgeError:
+            return revision_of(content)
+
+    def _save_staged(self, blobs: Iterable[StagedBlob], prefix: str) -> list[RetainedCopy]:
+        """Put staged blobs into the trash; where that cannot be, they stay as objects."""
+        kept: list[RetainedCopy] = []
+        for path, blob in blobs:
+            address = Address(path.removeprefix(prefix))
+            try:
+                content = self._repository.content(blob) if self._repository else b""
+                (item,) = self.trash.put([(path, "replaced", content)])
+            except (OSError, GitError):
+                kept.append(RetainedCopy(address, blob, "object", staged=True))
+            else:
+                kept.append(RetainedCopy(address, blob, "trash", until=item.until, staged=True))
+        return kept
 
     def _save(self, changes: Sequence[FileChange], kept: dict[str, RetainedCopy], items: list[TrashItem]) -> None:
         contents = [(change, self._content(change)) for change in changes]

@@ -82,8 +82,17 @@ class TransactionWriter:
         except BaseException:  # an interrupt may come when all is done already: the bytes on the disk tell
             self.repair()
             raise
-        self._conclude(token, swap, commit, read or {})
+        self._conclude(token, swap, commit if changes or (commit and commit.commit) else None, read or {})
         return commit.commit if commit else ""
+
+    def staged_blobs(self, paths: Mapping[str, bool]) -> list[tuple[str, str]]:
+        """Path and blob of what is staged in Git's index and a commit of these paths replaces; under the lock.
+
+        Args:
+            paths: Each with whether the commit removes it.
+        """
+        found = self._git.index.replaced(paths) if self._git and paths else []
+        return [(path, blob) for path, blob in found if self._pending.get(path) != blob]  # nobody staged what waits
 
     @property
     def needs_repair(self) -> bool:

@@ -48,7 +48,7 @@ class GitWriter:
 
     def __init__(self, repository: GitRepository) -> None:
         self.repository = repository
-        self._entries = IndexEntries(repository.gitdir)
+        self.index = IndexEntries(repository.gitdir)
         self._trees = TreeCache(repository.content, _KEPT_ENTRIES)
 
     def refusal(self) -> str:
@@ -118,7 +118,7 @@ class GitWriter:
             pending: Entries left over from before: path to the blob id they had.
         """
         wanted = {path: self._index_entry(path, entry, written.get(path)) for path, entry in commit.changed.items()}
-        staged = self._entries.ids(wanted)
+        staged = self.index.ids(wanted)
         older = {path: old for path, old in pending.items() if path not in wanted}
         if self._update(token, wanted | self._waiting(older)):
             return {}
@@ -130,13 +130,13 @@ class GitWriter:
         return {} if not waiting or self._update(token, waiting) else dict(pending)
 
     def _update(self, token: str, wanted: Mapping[str, IndexEntry | None]) -> bool:
-        return self._entries.update(self.repository.gitdir / index_entries.temporary_name(token), wanted)
+        return self.index.update(self.repository.gitdir / index_entries.temporary_name(token), wanted)
 
     def _waiting(self, pending: Mapping[str, str]) -> dict[str, IndexEntry | None]:
         """What the current commit has for entries that wait, without those that somebody has changed since."""
         if not pending:
             return {}
-        staged, head = self._entries.ids(pending), self.repository.head
+        staged, head = self.index.ids(pending), self.repository.head
         found = {
             path: self.repository.entry(head, path) for path, old in pending.items() if staged.get(path, old) == old
         }

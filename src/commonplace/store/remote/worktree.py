@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pygit2.enums import FileStatus
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.changes import Author, FileStat
+from commonplace.domain.changes import Author, FileStat, RetainedCopy, record_retained, recording_retained
 from commonplace.domain.errors import ConflictError, NotFoundError, ReadOnlyError
 from commonplace.domain.projects.registry import ACTIVITY_FILE, IGNORE_FILE, ignores_log, is_stored
 from commonplace.domain.revisions import revision_of
@@ -102,7 +102,10 @@ class WorkTree:
         words = commit_message(self.repository, message, self.who)
         plain = {path: None if found is None else found[1] for path, found in contents.items()}
         read = {path: found[0] for path, found in contents.items() if found is not None}
-        self.writer.apply([], lambda token: self.git.plan(token, plain, words), read)
+        staged = self.writer.staged_blobs({path: content is None for path, content in plain.items()})
+        with recording_retained() as kept, self.retention.kept([], staged):
+            self.writer.apply([], lambda token: self.git.plan(token, plain, words), read)
+        _log_kept(kept)
         return len(contents), message
 
     def move(self, commit: str) -> None:
@@ -125,15 +128,10 @@ class WorkTree:
         self._refuse_uncommitted(old, paths)
         changed = {path: repository.entry(commit, path) for path in paths}
         changes = [change for path in paths if (change := self._change(path, old, changed[path]))]
-        with self.retention.kept(changes) as kept:
+        staged = self.writer.staged_blobs({path: entry is None for path, entry in changed.items()})
+        with recording_retained() as kept, self.retention.kept(changes, staged):
             self.writer.apply(changes, lambda token: BranchMove(repository, token, commit, changed))
-        for path, one in kept.items():
-            if one.place != "commit":
-                log.warning(
-                    "%s was edited while the remote's text was brought in; commonplace restore --at %s has the edit",
-                    path,
-                    one.revision,
-                )
+        _log_kept(kept)
 
     def _refuse_uncommitted(self, old: str, paths: Sequence[str]) -> None:
         """Refuse to replace changes that nobody has committed; those of the store's own files were committed before."""
@@ -213,6 +211,20 @@ class WorkTree:
         except (FileNotFoundError, NotADirectoryError):
             return False
         return True
+
+
+def _log_kept(kept: Sequence[RetainedCopy]) -> None:
+    """Warn of text that no commit has; a call that wants to know of it is told as well."""
+    record_retained(kept)
+    for one in kept:
+        if one.staged:
+            log.warning("%s had staged text that no commit has: git cat-file blob %s", one.address, one.revision)
+        elif one.place != "commit":
+            log.warning(
+                "%s was edited while the remote's text was brought in; commonplace restore --at %s has the edit",
+                one.address,
+                one.revision,
+            )
 
 
 def _letters(flags: int) -> str:

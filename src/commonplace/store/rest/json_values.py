@@ -141,7 +141,10 @@ def _kept(row: JsonObject) -> RetainedCopy | None:
         return None
     try:
         day = datetime.fromisoformat(text(row, "until")).replace(tzinfo=UTC) if place == "trash" else None
-        return RetainedCopy(parse_address(text(row, "path")), revision, place, until=int(day.timestamp()) if day else 0)
+        until = int(day.timestamp()) if day else 0
+        return RetainedCopy(
+            parse_address(text(row, "path")), revision, place, until=until, staged=row.get("staged") is True
+        )
     except (ValueError, OverflowError, InvalidInputError):
         return None
 

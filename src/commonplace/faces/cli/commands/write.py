@@ -5,7 +5,7 @@ As JSON: `{"collection", "path", "id", "revision", "commit", "action", "updated"
 `--dry-run`, `planned`; `revision` is "" after a deletion, `commit` "" when nothing was committed, and `updated` names
 the other pages whose links a rename rewrites (with `--dry-run`, those whose links a deletion would break). `kept` is
 there where text was deleted, or was replaced and is in no commit: `place` is `commit` (with `commit`), `trash` (with
-`until`) or `object`.
+`until`) or `object`, and `staged` is true for text that only Git's index had.
 """
 
 from __future__ import annotations
@@ -130,8 +130,7 @@ def command(
         collection = collections.members[0]
         record = record_of(collection.index, reference)
         if record is None and way == "" and not consent.revision:
-            written = writes.create(collection, parse_document_address(reference), text, intent)
-            _show(session, collection, written, "created")
+            _create(session, collection, reference, (text, intent))
             return
         record = collections.locate(reference).record
         _require_seen(collection, record, way, text, consent)
@@ -141,6 +140,12 @@ def command(
         with recording_retained() as kept:
             written = _change(collection, record, how, (text, intent))
         _show(session, collection, written, _action(way, record, written), kept if how.delete else in_no_commit(kept))
+
+
+def _create(session: Session, collection: Collection, reference: str, what: tuple[bytes, WriteRequest]) -> None:
+    with recording_retained() as kept:
+        written = writes.create(collection, parse_document_address(reference), *what)
+    _show(session, collection, written, "created", in_no_commit(kept))
 
 
 def _change(collection: Collection, record: Record, how: EditOptions, what: tuple[bytes, WriteRequest]) -> WriteReceipt:

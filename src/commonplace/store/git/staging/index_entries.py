@@ -2,6 +2,7 @@
 
 Without this the user's next plain `git commit` would take the old blobs from the index and revert the write. What was
 staged for the very path that is written gives way: the acknowledged write is the newer statement about that file.
+`store.retention` keeps staged text that nothing else has.
 
 Nothing waits for `index.lock`. The new index is made beside, and the lock is taken only to rename it into place, as
 a second name of the finished file (see `refs`). When another program holds it, living or dead, the entries are
@@ -30,6 +31,7 @@ from commonplace.store.git.staging.index_file import (
     parse_index,
 )
 from commonplace.store.git.staging.libgit2_index import changed_copy
+from commonplace.store.git.staging.skip_worktree import replaced_entries
 
 _ATTEMPTS = 3
 _log = logging.getLogger(__name__)
@@ -58,6 +60,22 @@ class IndexEntries:
         except (OSError, UnsupportedIndexError, DamagedIndexError):
             return {}
         return {path: index.id_of(path) for path in paths}
+
+    def replaced(self, paths: Mapping[str, bool]) -> list[tuple[str, str]]:
+        """Path and blob of each entry that `update` would drop; nothing where the index cannot be read.
+
+        Args:
+            paths: Each with whether it gets no entry.
+        """
+        try:
+            index = self._read().index
+            return [one for path, removed in paths.items() for one in index.replaced(path, removed=removed)]
+        except UnsupportedIndexError:
+            with suppress(OSError, IndexError, ValueError):
+                return replaced_entries(self._file, paths)
+        except (OSError, DamagedIndexError):
+            pass
+        return []
 
     def update(self, beside: Path, changes: Mapping[str, IndexEntry | None]) -> bool:
         """Give paths new entries (None: no entry).

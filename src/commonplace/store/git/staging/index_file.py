@@ -69,6 +69,18 @@ class IndexFile:
             return ""
         return self.raw[self.offsets[at] + _ID_AT : self.offsets[at] + _FLAGS_AT].hex()
 
+    def replaced(self, path: str, *, removed: bool) -> list[tuple[str, str]]:
+        """Path and blob of each entry that `changed` would drop for a path, conflicts' stages included.
+
+        Args:
+            path: Whose entry changes.
+            removed: Whether it gets no entry.
+        """
+        name = os.fsencode(path)
+        numbers = [*self._same_name(self._position(name), name), *(() if removed else self._in_the_way(name))]
+        ids = (self.raw[self.offsets[at] + _ID_AT : self.offsets[at] + _FLAGS_AT].hex() for at in numbers)
+        return [(os.fsdecode(self._name(at)), blob) for at, blob in zip(numbers, ids, strict=True)]
+
     def changed(self, changes: Mapping[str, IndexEntry | None]) -> IndexFile:
         """An index in which these paths have new entries (None: no entry) and all else is as it was.
 

@@ -1,10 +1,13 @@
-"""The paths that a sparse checkout leaves out of the work tree, as Git's index marks them (gitformat-index(5)).
+"""Reading the entries of Git's index, of any version (gitformat-index(5)), with what libgit2 does not tell of them.
 
-libgit2 keeps the mark and does not tell it; to it such a file was deleted.
+A sparse checkout marks the paths that it leaves out of the work tree. libgit2 keeps the mark and does not tell it; to
+it such a file was deleted.
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from commonplace.domain.errors import GitError
@@ -13,6 +16,7 @@ from commonplace.store.git.layout import gitdir_files
 _HEADER = 12
 _FIXED = 62
 """Bytes of an entry before its path."""
+_ID_AT = 40
 _FLAGS_AT = 60
 _EXTENDED = 0x40
 """In the first byte of the flags: two more bytes follow them."""
@@ -30,8 +34,7 @@ def skipped_paths(index: Path) -> frozenset[bytes]:
     """
     try:
         raw = gitdir_files.read(index.parent, index.name)
-        version, count = int.from_bytes(raw[4:8], "big"), int.from_bytes(raw[8:_HEADER], "big")
-        return frozenset(_marked(raw, version, count)) if version > 2 else frozenset()  # noqa: PLR2004 - the format's
+        return frozenset(path for path, _, marked in _entries(raw) if marked)
     except FileNotFoundError:
         return frozenset()
     except (OSError, IndexError, ValueError) as error:
@@ -42,12 +45,38 @@ def skipped_paths(index: Path) -> frozenset[bytes]:
         ) from error
 
 
-def _marked(raw: bytes, version: int, count: int) -> list[bytes]:
-    found: list[bytes] = []
+def replaced_entries(index: Path, paths: Mapping[str, bool]) -> list[tuple[str, str]]:
+    """Path and blob of each entry that new entries for these paths would drop, conflicts' stages included.
+
+    Args:
+        index: The file.
+        paths: Each with whether it gets no entry.
+
+    Raises:
+        OSError, IndexError, ValueError: it cannot be read, or is damaged.
+    """
+    named = [(os.fsencode(path), removed) for path, removed in paths.items()]
+    found = _entries(gitdir_files.read(index.parent, index.name))
+    return [
+        (os.fsdecode(other), blob)
+        for other, blob, _ in found
+        if any(_drops(path, other, removed=removed) for path, removed in named)
+    ]
+
+
+def _drops(path: bytes, other: bytes, *, removed: bool) -> bool:
+    """Whether a new entry for a path drops that of another one, which is in its way."""
+    return other == path or (not removed and (other.startswith(path + b"/") or path.startswith(other + b"/")))
+
+
+def _entries(raw: bytes) -> Iterator[tuple[bytes, str, bool]]:
+    """Path, blob and the mark of each entry."""
+    version, count = int.from_bytes(raw[4:8], "big"), int.from_bytes(raw[8:_HEADER], "big")
     at, path = _HEADER, b""
     for _ in range(count):
         extended = 2 if raw[at + _FLAGS_AT] & _EXTENDED else 0
-        marked = extended and raw[at + _FIXED] & _SKIP_WORKTREE
+        marked = bool(extended and raw[at + _FIXED] & _SKIP_WORKTREE)
+        blob = raw[at + _ID_AT : at + _FLAGS_AT].hex()
         begin, kept = at + _FIXED + extended, b""
         if version >= _PREFIXED:
             dropped, begin = _number(raw, begin)
@@ -55,9 +84,7 @@ def _marked(raw: bytes, version: int, count: int) -> list[bytes]:
         end = raw.index(b"\0", begin)
         path = kept + raw[begin:end]
         at = end + 1 if version >= _PREFIXED else at + (end - at + 8) // 8 * 8
-        if marked:
-            found.append(path)
-    return found
+        yield path, blob, marked
 
 
 def _number(raw: bytes, at: int) -> tuple[int, int]:

@@ -6,6 +6,7 @@ from functools import partial
 
 from pydantic import JsonValue, ValidationError
 
+from commonplace.domain.changes import recording_retained
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.faces.mcp.toolset import Call, ToolResult, bad_arguments
@@ -19,7 +20,7 @@ from commonplace.faces.mcp.toolsets.kb.parameters import (
     KbUpdate,
     NewEntryArguments,
 )
-from commonplace.faces.retained import retained_json
+from commonplace.faces.retained import retained_list
 from commonplace.services import assessments, links, quality, typed_entries
 from commonplace.services.assessments import Assessment
 from commonplace.services.collections import Collection, Collections, FoundDocument
@@ -68,7 +69,8 @@ def kb_delete(call: Call, arguments: KbDelete) -> ToolResult:
     found = collections.locate(arguments.entry_id, arguments.kb_name)
     others = _linking_to(collections, found)
     intent = WriteRequest(expected=arguments.revision or "", session=call.session, unseen="refuse")
-    written = typed_entries.delete_entry(found.collection, found.record.address, intent)
+    with recording_retained() as kept:
+        typed_entries.delete_entry(found.collection, found.record.address, intent)
     return {
         "deleted": True,
         "entry_id": entry_id(found.record),
@@ -77,7 +79,7 @@ def kb_delete(call: Call, arguments: KbDelete) -> ToolResult:
             for one in others[:MAX_LINKING]
         ],
         "link_count": len(others),
-        "kept": [retained_json(written.retained)] if written.retained else [],
+        "kept": retained_list(kept),
     }
 
 
