@@ -21,6 +21,8 @@ from typing import Any
 from mcp import Client, MCPError, StdioServerParameters
 from mcp_types import TextContent
 
+from commonplace.faces import clients
+
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "examples" / "kb"
 COMMAND = Path(sys.executable).with_name("commonplace")
@@ -177,8 +179,9 @@ async def _call(client: Client, tool: str, **arguments: str | int) -> dict[str, 
 
 
 def _show_entry(folder: Path) -> None:
-    entry = {"mcpServers": {"commonplace": {"command": str(COMMAND), "args": ["mcp", str(folder)]}}}
-    print("\nThe entry for your client (.mcp.json of Claude Code; other clients take the same block):\n")
+    launch = clients.LaunchCommand(str(COMMAND), ["mcp", str(folder)])
+    entry = clients.server_entry("claude-code", {clients.entry_name(folder): launch})
+    print("\nThe entry for your client (.mcp.json of Claude Code; commonplace connect writes it, for others too):\n")
     print(json.dumps(entry, indent=2, ensure_ascii=False))
 
 

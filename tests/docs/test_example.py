@@ -105,7 +105,7 @@ def test_make_run_answers_three_questions_and_prints_the_entry(cache_dir: Path) 
     assert done.stdout.count("[kb_search: ") == 3
     assert "1. How do we restore the database after an outage?" in done.stdout
     assert "Reading runbooks/restore-database" in done.stdout
-    entry = json.loads(done.stdout[done.stdout.index("{\n") :])["mcpServers"]["commonplace"]
+    entry = json.loads(done.stdout[done.stdout.index("{\n") :])["mcpServers"]["kb"]
     assert Path(entry["command"]).name == "commonplace"
     assert entry["args"] == ["mcp", str(EXAMPLE)]
 

@@ -306,7 +306,7 @@ def test_a_folder_that_may_not_be_entered_is_told_by_whoever_looks_into_it(base:
             lambda: open_project_store(folder / "x", base / "state", None),
             lambda: install_model(folder / "models"),
             lambda: clients.config_change(
-                "cursor", "kb", clients.LaunchCommand("commonplace", ()), folder / "mcp.json"
+                "cursor", {{"kb": clients.LaunchCommand("commonplace", ())}}, folder / "mcp.json"
             ),
         )
         for act in acts:

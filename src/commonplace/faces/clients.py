@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import difflib
-import json
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path, PurePosixPath
-from typing import Literal, TypeAlias, cast
+from typing import Literal, TypeAlias, get_args
 
 from commonplace.domain.errors import ConfigError, ConflictError
 from commonplace.domain.json import Json
+from commonplace.faces.client_formats import FileFormat, parsed, with_entry, without_entry
 
-ClientName: TypeAlias = Literal["claude-code", "claude-desktop", "vscode", "cursor"]
-CLIENTS: tuple[ClientName, ...] = ("claude-code", "claude-desktop", "vscode", "cursor")
+ClientName: TypeAlias = Literal[
+    "claude-code", "claude-desktop", "vscode", "cursor", "codex", "gemini", "windsurf", "zed"
+]
+CLIENTS: tuple[ClientName, ...] = get_args(ClientName)
 
 _DESKTOP = {
     "darwin": "~/Library/Application Support/Claude/claude_desktop_config.json",
@@ -27,8 +30,16 @@ _FILES: Mapping[ClientName, str] = {
     "claude-desktop": _DESKTOP.get(sys.platform, "~/.config/Claude/claude_desktop_config.json"),
     "vscode": ".vscode/mcp.json",
     "cursor": "~/.cursor/mcp.json",
+    "codex": "~/.codex/config.toml",
+    "gemini": "~/.gemini/settings.json",
+    "windsurf": "~/.codeium/windsurf/mcp_config.json",
+    "zed": "~/.config/zed/settings.json",
 }
 """As the clients document them; a file of a project lies in the current folder."""
+
+
+_TABLES: Mapping[ClientName, str] = {"vscode": "servers", "codex": "mcp_servers", "zed": "context_servers"}
+"""The member that holds the servers, where it is not `mcpServers`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +71,39 @@ class ConfigChange:
 
 def client_config_file(client: ClientName) -> Path:
     """Where the client looks, by its own documentation."""
+    homes = {"codex": "CODEX_HOME", "zed": "XDG_CONFIG_HOME"}
+    if home := os.environ.get(homes.get(client, "")):
+        return Path(home, *Path(_FILES[client]).parts[2:])
     return Path(_FILES[client]).expanduser()
+
+
+def file_format(client: ClientName) -> FileFormat:
+    """The format of the client's file."""
+    return "toml" if client == "codex" else "json"
+
+
+def entry_name(folder: Path) -> str:
+    """The name of a folder's server in a client's file: letters, digits, `-` and `_`, which every client takes."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", folder.name).strip("-")[:48] or "commonplace"
+
+
+def entry_names(folders: Sequence[Path]) -> list[str]:
+    """A name for each folder; folders of the same name get that of the folder above in front."""
+    names = [entry_name(folder) for folder in folders]
+    return [
+        entry_name(Path(f"{folder.parent.name}-{name}")) if names.count(name) > 1 else name
+        for folder, name in zip(folders, names, strict=True)
+    ]
+
+
+def registered_servers(client: ClientName, text: str) -> Mapping[str, Json]:
+    """The servers that a client's file names.
+
+    Raises:
+        ValueError: the file is not of the client's format.
+    """
+    held = parsed(text, file_format(client)).get(_table(client))
+    return held if isinstance(held, dict) else {}
 
 
 def this_program(name: str) -> str:
@@ -69,39 +112,64 @@ def this_program(name: str) -> str:
     return str(Path(sys.executable).absolute().with_name(name + suffix))
 
 
-def server_entry(client: ClientName, name: str, launch: LaunchCommand) -> dict[str, Json]:
-    """The block that makes the server known, with the client's own key round it."""
-    about: dict[str, Json] = {"command": launch.command, "args": list(launch.args)}
-    if client == "vscode":
-        return {"servers": {name: {"type": "stdio", **about}}}
-    return {"mcpServers": {name: about}}
+def server_entry(client: ClientName, servers: Mapping[str, LaunchCommand]) -> dict[str, Json]:
+    """The block that makes servers known, with the client's own key round it."""
+    return {_table(client): {name: _about(client, launch) for name, launch in servers.items()}}
 
 
-def config_change(client: ClientName, name: str, launch: LaunchCommand, file: Path) -> ConfigChange:
-    """What the client's file becomes: the entry added or replaced, all others and their order as they are.
+def config_change(client: ClientName, servers: Mapping[str, LaunchCommand], file: Path) -> ConfigChange:
+    """What the client's file becomes with these entries added or replaced; all else in it stays as it is.
 
     Args:
         client: Whose file it is.
-        name: The server's name in it.
-        launch: How it is started.
+        servers: How each is started, by its name in the file.
         file: The client's configuration, there or not.
 
     Raises:
-        ConfigError: the file is not a JSON object (comments included), or cannot be read.
+        ConfigError: the file is not of the client's format, cannot be read, or cannot be edited.
     """
-    made = server_entry(client, name, launch)
+    return _changed(
+        file,
+        lambda text: reduce(
+            lambda made, one: with_entry(made, file_format(client), _table(client), one[0], _about(client, one[1])),
+            servers.items(),
+            text,
+        ),
+    )
+
+
+def config_removal(client: ClientName, names: Sequence[str], file: Path) -> ConfigChange:
+    """What the client's file becomes without the entries of these names; all else in it stays as it is.
+
+    Raises:
+        ConfigError: as `config_change`.
+    """
+    return _changed(
+        file,
+        lambda text: reduce(
+            lambda made, name: without_entry(made, file_format(client), _table(client), name), names, text
+        ),
+    )
+
+
+def _table(client: ClientName) -> str:
+    return _TABLES.get(client, "mcpServers")
+
+
+def _about(client: ClientName, launch: LaunchCommand) -> dict[str, Json]:
+    about: dict[str, Json] = {"command": launch.command, "args": list(launch.args)}
+    extra: Mapping[ClientName, dict[str, Json]] = {"vscode": {"type": "stdio"}, "zed": {"source": "custom"}}
+    return {**extra.get(client, {}), **about}
+
+
+def _changed(file: Path, edit: Callable[[str], str]) -> ConfigChange:
     before = _read(file)
-    held = _parsed(before, file) if before and before.strip() else {}
-    ((key, servers),) = made.items()
-    known = held.get(key, {})
-    if not isinstance(known, dict):
-        raise _unreadable(file, f"{key!r} is no object")
-    if known.get(name) == cast("dict[str, Json]", servers)[name]:
-        return ConfigChange(file, before, before or "")
-    held[key] = {**known, **cast("dict[str, Json]", servers)}
-    indent = re.search(r"(?m)^([ \t]+)\S", before or "")
-    text = json.dumps(held, ensure_ascii=False, indent=indent[1] if indent else 2)
-    return ConfigChange(file, before, text + "\n")
+    try:
+        after = edit(before or "")
+    except ValueError as error:
+        kind = "TOML" if file.suffix == ".toml" else "JSON"
+        raise _unreadable(file, f"it is no {kind} that can be edited ({error})") from error
+    return ConfigChange(file, before, after)
 
 
 def write_config(made: ConfigChange) -> None:
@@ -136,16 +204,6 @@ def _read(file: Path) -> str | None:
     except (OSError, UnicodeDecodeError) as error:
         reason = "it is no UTF-8" if isinstance(error, UnicodeDecodeError) else str(error.strerror)
         raise _unreadable(file, reason) from error
-
-
-def _parsed(text: str, file: Path) -> dict[str, Json]:
-    try:
-        held = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise _unreadable(file, f"it is no JSON ({error})") from error
-    if not isinstance(held, dict):
-        raise _unreadable(file, "it is not a JSON object")
-    return cast("dict[str, Json]", held)
 
 
 def _unreadable(file: Path, reason: str) -> ConfigError:

@@ -102,7 +102,7 @@ def mcp(
     more = [part for option, value in chosen.items() if value for part in (option, value)]
     launch = clients.LaunchCommand(clients.this_program("cn"), ["mcp", str(Path(path).resolve()), *more])
     name = f"confluence-{_NO_NAME.sub('-', key.lower()).strip('-')}".rstrip("-")
-    out(json.dumps(clients.server_entry(print_config, name, launch), ensure_ascii=False, indent=2))
+    out(json.dumps(clients.server_entry(print_config, {name: launch}), ensure_ascii=False, indent=2))
     message(f"Put this into {clients.client_config_file(print_config)}")
     return 0
 

@@ -1,11 +1,11 @@
 """`commonplace connect`: tell an MCP client of the folder.
 
-As JSON: `{"client", "file", "name", "entry": {..}, "diff", "written"}`; `diff` is "" when the client knows it already.
+As JSON: `{"client", "file", "name", "names", "entry": {..}, "diff", "written"}`; `name` is the first of `names`, and
+`diff` is "" when the client knows them already.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from commonplace.domain.errors import ConfigError
+from commonplace.domain.json import Json
 from commonplace.faces import clients
 from commonplace.faces.cli.output import show_diff
 from commonplace.faces.cli.session import Session
@@ -34,37 +35,70 @@ class EntryOptions:
         return [part for option, value in given.items() if value for part in (option, value)]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigOptions:
+    """Which entry, in which file."""
+
+    name: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="One entry of this name; default: one for each folder, named after it."),
+    ] = None
+    file: Annotated[str | None, typer.Option(metavar="FILE", help="Another file than the client's usual one.")] = None
+
+
 def command(
     session: Session,
     client: Annotated[clients.ClientName, typer.Argument(metavar="CLIENT", hidden=True)],
     *,
     served: EntryOptions,
-    name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="What the client calls it; default: the folder's name.")
-    ] = None,
-    file: Annotated[str | None, typer.Option(metavar="FILE", help="Another file than the client's usual one.")] = None,
+    entry: ConfigOptions,
+    remove: Annotated[bool, typer.Option("--remove", help="Take the entry out of the client's configuration.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Write the change.")] = False,
 ) -> None:
-    """Tell an MCP client of the folder: show the change in its configuration, and write it with --yes.
+    """Tell an MCP client of folders: show the change in its configuration, and write it with --yes.
 
     Examples:
         commonplace connect claude-code
         commonplace connect claude-desktop -C ~/notes --yes
         commonplace connect vscode --tier write --commit auto --yes
+        commonplace connect codex -C ~/notes -C ~/work/docs --yes
+        commonplace connect zed --remove --name notes --yes
         commonplace connect cursor --json
         commonplace connect claude-code --toolset projects --yes
 
     With --toolset projects the entry names the store of project knowledge: the folder of -C, else $KNOWLEDGE_MCP_HOME,
-    else ~/.knowledge-mcp. CLIENT is claude-code (.mcp.json here), claude-desktop, vscode (.vscode/mcp.json here) or
-    cursor. Nothing else in the file changes, and nothing at all without --yes.
+    else ~/.knowledge-mcp. CLIENT is claude-code (.mcp.json here), claude-desktop, vscode (.vscode/mcp.json here),
+    cursor, codex, gemini, windsurf or zed. Nothing else in the file changes, and nothing at all without --yes.
     """
+    target = Path(entry.file).expanduser() if entry.file else clients.client_config_file(client)
+    if remove:
+        names = [entry.name] if entry.name else clients.entry_names(_given(session, session.settings))
+        made = clients.config_removal(client, names, target)
+        _finish(session, client, made, {}, names, yes=yes)
+        return
     settings = session.configured({"toolset": served.toolset, "tier": served.tier, "commit": served.commit})
-    folders = _stores(session, settings) if settings.toolset == "projects" else [_folder(path) for path in settings.kb]
-    launch = clients.LaunchCommand(clients.this_program("commonplace"), ["mcp", *map(str, folders), *served.args()])
-    known_as = name or _name(folders[0])
-    made = clients.config_change(
-        client, known_as, launch, Path(file).expanduser() if file else clients.client_config_file(client)
-    )
+    folders = _given(session, settings) if settings.toolset == "projects" else [_folder(path) for path in settings.kb]
+    program = clients.this_program("commonplace")
+    names = [entry.name] if entry.name else clients.entry_names(folders)
+    groups = [folders] if entry.name else [[folder] for folder in folders]
+    servers = {
+        name: clients.LaunchCommand(program, ["mcp", *map(str, group), *served.args()])
+        for name, group in zip(names, groups, strict=True)
+    }
+    made = clients.config_change(client, servers, target)
+    _finish(session, client, made, clients.server_entry(client, servers), list(servers), yes=yes)
+
+
+def _finish(
+    session: Session,
+    client: clients.ClientName,
+    made: clients.ConfigChange,
+    entry: dict[str, Json],
+    names: list[str],
+    *,
+    yes: bool,
+) -> None:
+    """Write the change where that is wanted, and show it."""
     written = yes and bool(made.diff)
     if written:
         clients.write_config(made)
@@ -74,21 +108,29 @@ def command(
             {
                 "client": client,
                 "file": str(made.file),
-                "name": known_as,
-                "entry": clients.server_entry(client, known_as, launch),
+                "name": names[0],
+                "names": list[Json](names),
+                "entry": entry,
                 "diff": made.diff,
                 "written": written,
             }
         )
         return
     show_diff(out, made.diff)
-    out.message(_outcome(made, written=written))
+    out.message(_outcome(made, written=written, removed=not entry))
 
 
-def _outcome(made: clients.ConfigChange, *, written: bool) -> str:
+def _outcome(made: clients.ConfigChange, *, written: bool, removed: bool) -> str:
     if not made.diff:
-        return f"{made.file} has this entry already."
+        return f"{made.file} has {'no such entry' if removed else 'this entry already'}."
     return f"Written: {made.file}" if written else f"Nothing was written; --yes writes it to {made.file}."
+
+
+def _given(session: Session, settings: Settings) -> list[Path]:
+    """The folders without a look whether they are there; for projects their store: that of -C, else the usual one."""
+    if settings.toolset == "projects":
+        return _stores(session, settings)
+    return [path.expanduser().absolute().resolve() for path in settings.kb]
 
 
 def _stores(session: Session, settings: Settings) -> list[Path]:
@@ -108,8 +150,3 @@ def _folder(path: Path) -> Path:
     if not is_folder(folder):
         raise ConfigError(f"There is no folder {path.name!r}.", kind="kb", hint="Give an existing folder: -C PATH.")
     return folder.resolve()
-
-
-def _name(folder: Path) -> str:
-    """A name that every client takes: letters, digits, `-` and `_`."""
-    return re.sub(r"[^A-Za-z0-9_-]+", "-", folder.name).strip("-")[:48] or "commonplace"

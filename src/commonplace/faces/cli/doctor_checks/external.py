@@ -70,11 +70,12 @@ def client_entries() -> Iterator[Diagnostic]:
         file = clients.client_config_file(client)
         try:
             text = file.read_text(encoding="utf-8")
-            servers = _servers(json.loads(text) if text.strip() else {})
+            servers = clients.registered_servers(client, text)
         except FileNotFoundError:
             continue
-        except (OSError, ValueError, RecursionError) as error:
-            reason = str(error.strerror) if isinstance(error, OSError) else "it is no JSON"
+        except (OSError, ValueError) as error:
+            kind = clients.file_format(client).upper()
+            reason = str(error.strerror) if isinstance(error, OSError) else f"it is no {kind}"
             message = f"{short(file)} cannot be read: {reason}."
             yield Diagnostic(
                 "client", Severity.WARNING, client, message, "Mend it: until then the client has no servers."
@@ -87,16 +88,6 @@ def client_entries() -> Iterator[Diagnostic]:
     if not known:
         message = "No client that is known here has an entry for commonplace."
         yield Diagnostic("client", None, "clients", message, "To connect one:", "commonplace connect claude-code")
-
-
-def _servers(held: object) -> Mapping[str, object]:
-    if not isinstance(held, dict):
-        raise ValueError  # noqa: TRY004 - what the file says is wrong, not its type
-    settings = cast("dict[str, object]", held)
-    for key in ("mcpServers", "servers"):
-        if isinstance(settings.get(key), dict):
-            return cast("dict[str, object]", settings[key])
-    return {}
 
 
 def _is_entry(entry: object) -> bool:
