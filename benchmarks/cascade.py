@@ -19,6 +19,7 @@ from benchmarks.measuring import Row, Work, percentile
 from benchmarks.trees import skewed_prose
 from commonplace.bootstrap import Application
 from commonplace.domain.cascade.json_output import resolved_json
+from commonplace.services.cascade import CASCADE_KEY
 from commonplace.services.cascade.cascade import Cascade
 from commonplace.services.cascade.concept_links import incoming, outgoing
 from commonplace.services.cascade.concept_search import search
@@ -55,7 +56,7 @@ def measure(folder: Path, size: int, rounds: int) -> Iterator[Row]:
     application = Application((), settings)
     try:
         application.sync()
-        cascade = application.services.cascade
+        cascade = application.services.of(CASCADE_KEY)
         assert cascade is not None  # noqa: S101 - the settings name a manifest
         asking = Asking(cascade, chance, prose, size)
         for name, (reach, call) in asking.calls().items():

@@ -12,9 +12,10 @@ from pathlib import Path
 
 from benchmarks.measuring import Row, Work, milliseconds, percentile
 from commonplace.bootstrap import Application
-from commonplace.domain.wiki import NoteFilter, Wiki
-from commonplace.services.wiki.orphans import orphans
 from commonplace.settings import load_settings
+from commonplace.toolsets.wiki.rules import NoteFilter, Wiki
+from commonplace.toolsets.wiki.service import WIKI_KEY
+from commonplace.toolsets.wiki.service.orphans import orphans
 
 PART = "wiki"
 NOTES = 1_010
@@ -50,7 +51,7 @@ def rows(work: Work) -> Iterator[Row]:
     application = Application([folder], settings)
     try:
         application.sync()
-        wiki = application.services.wiki
+        wiki = application.services.of(WIKI_KEY)
         _check(wiki, expected)
         yield from _measured(wiki)
     finally:

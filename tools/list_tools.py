@@ -6,14 +6,13 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import cast
 
 from sources import ROOT
 
 from commonplace.faces.mcp.toolset import TIERS, JsonSchema, Tool, Toolset, allowed_tools
-from commonplace.main import TOOLSETS
+from commonplace.registration import TOOLSETS, load, registration_of
 
 PAGE = ROOT / "docs" / "tools.md"
 HEAD = """\
@@ -74,8 +73,7 @@ def wire(tool: Tool) -> Mapping[str, object]:
 
 
 def _load_toolset(name: str) -> Toolset:
-    module, _, value = TOOLSETS[name].partition(":")
-    return cast("Toolset", getattr(import_module(module), value))
+    return cast("Toolset", load(registration_of(name).mcp))
 
 
 def _toolset(toolset: Toolset) -> Iterator[str]:

@@ -6,7 +6,6 @@ They are imported where they are first needed, so that a server answers its clie
 from __future__ import annotations
 
 import logging
-import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -15,31 +14,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.background_sync import retry_until, watch_and_sync
-from commonplace.domain.changes import Author
 from commonplace.domain.errors import ConfigError, NotFoundError
+from commonplace.registration import OpenContext, registered, served_folders
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.extensions import NO_EXTENSIONS
 from commonplace.services.services import Services
-from commonplace.settings import CURRENT_FOLDER, Settings
+from commonplace.settings import Settings
 from commonplace.settings.folders import in_git, is_folder
-from commonplace.settings.layers import layer_folders, layer_specs
-from commonplace.spaces import Spaces
 
 if TYPE_CHECKING:
-    from commonplace.domain.cascade.foreign import ForeignGraph
-    from commonplace.domain.cascade.manifest import LayerSpec
     from commonplace.domain.diagnostics import Diagnostic
     from commonplace.domain.ports import Progress
-    from commonplace.domain.wiki import Wiki
     from commonplace.embed import EmbeddingService
     from commonplace.plugins.loader import Plugins
-    from commonplace.services.cascade.cascade import Cascade
-    from commonplace.services.cascade.layers import Layer
     from commonplace.services.extensions import Extensions
-    from commonplace.services.projects.project_store import ProjectStore
-
-PROJECTS_TOOLSET = "projects"
-"""The toolset whose store is a folder of its own, made at the first start."""
 
 log = logging.getLogger(__name__)
 
@@ -66,24 +54,20 @@ class Application:
         self._current = 0
         """How many collections are kept current."""
         self._embedding: EmbeddingService | None = None
-        specs = layer_specs(settings)
-        projects = _LazyProjectStore(_projects_path(folders, settings), settings.state_dir, adopt=settings.adopt)
-        self._closing.callback(projects.close)
-        if is_remote(settings) or settings.toolset == PROJECTS_TOOLSET:
-            folders = ()
-        self._folders = [
-            _checked_folder(folder, settings) for folder in (folders if specs is None else layer_folders(specs))
-        ]
+        self._folders = [_checked_folder(folder, settings) for folder in served_folders(folders, settings)]
         collections = Collections(self._open)
-        cascade = None if specs is None else self._cascade(specs, collections)
+        context = OpenContext(
+            settings=settings,
+            named=folders,
+            folders=self._folders,
+            collections=collections,
+            open_collection=self._open_late_folder,
+            closing=self._closing,
+        )
         self.services = Services(
             collections=collections,
             credit=settings.commit_client,
-            cascade=cascade,
-            wiki_of=_WikiCache(settings).of,
-            remote_wiki=_remote_wiki(settings),
-            open_projects=projects.store,
-            open_space=Spaces(settings, self._closing).of,
+            providers=tuple(one.opens(context) for one in registered() if one.opens is not None),
         )
 
     def start(self) -> None:
@@ -94,9 +78,9 @@ class Application:
         retry_until(self._start, self._ended, "the start failed")
 
     def _start(self) -> None:
-        if self._settings.toolset == PROJECTS_TOOLSET:
-            logging.getLogger("commonplace").setLevel(self._settings.knowledge_log_level.upper())
-            self.services.projects.upstream.start()
+        for one in registered():
+            if one.starts is not None and one.name == self._settings.toolset:
+                one.starts(self.services, self._settings)
         members = self.services.collections.members
         for collection, folder in list(zip(members, self._folders, strict=True))[self._current :]:
             watch_and_sync(collection, self._closing, folder, self._settings.sweep)
@@ -118,32 +102,6 @@ class Application:
                 for collection in self.services.collections.opened:
                     collection.index.close()
             self._closed = True
-
-    def _cascade(self, specs: Sequence[LayerSpec], collections: Collections) -> Cascade:
-        from commonplace.domain.cascade.values import LayerRank
-        from commonplace.services.cascade.cascade import Cascade
-        from commonplace.services.cascade.foreign_layer import ForeignLayer
-        from commonplace.services.cascade.layers import FolderLayer
-
-        layers: list[Layer] = []
-        late: dict[Path, _LazyLayer] = {}
-        for order, spec in enumerate(specs):
-            rank = LayerRank(spec.name, spec.level, order)
-            if spec.source == "mcp":
-                layers.append(ForeignLayer(rank, self._graph(spec)))
-            else:
-                real = Path(spec.path).resolve()
-                there = real in self._folders
-                at = partial(_collection_at, real, self._folders.index(real), collections) if there else None
-                layers.append(FolderLayer(rank, at or late.setdefault(real, _LazyLayer(real, self._open_late_layer))))
-        return Cascade(layers)
-
-    def _graph(self, spec: LayerSpec) -> ForeignGraph:
-        from commonplace.store.foreign.graph import StdioGraph
-
-        graph = StdioGraph(spec.command)
-        self._closing.callback(graph.close)
-        return graph
 
     def _open(self) -> list[Collection]:
         opened: list[Collection] = []
@@ -174,8 +132,8 @@ class Application:
         meaning = self._embedding and self._embedding.of(index, self._settings.cache_dir / store.identity)
         return Collection(name, store, index, extensions, meaning)
 
-    def _open_late_layer(self, folder: Path) -> Collection:
-        """A folder of a layer that was not there at the start: opened, indexed and watched now."""
+    def _open_late_folder(self, folder: Path) -> Collection:
+        """A folder that was not there at the start: opened, indexed and watched now."""
         late = self._collection(folder, self.services.collections.members, self._extensions())
         self._closing.callback(late.index.close)
         late.index.sync()
@@ -207,69 +165,6 @@ class Application:
         from commonplace.plugins.loader import installed_plugins
 
         return installed_plugins()
-
-
-class _LazyProjectStore:
-    """The one store of projects, opened when it is first needed."""
-
-    def __init__(self, path: Path, state_dir: Path, *, adopt: bool) -> None:
-        self._path = path
-        self._state_dir = state_dir
-        self._adopt = adopt
-        self._opening = threading.Lock()
-        self._store: ProjectStore | None = None
-        self._closing = ExitStack()
-
-    def store(self) -> ProjectStore:
-        """The open store."""
-        from commonplace.services.projects.project_store import IDENTITY, ProjectStore
-        from commonplace.store.remote.setup import open_project_store
-
-        with self._opening:
-            if self._store is None:
-                opened = open_project_store(self._path, self._state_dir, IDENTITY, adopt=self._adopt)
-                self._closing.callback(opened.origin.close)
-                self._closing.callback(opened.activity.close)
-                self._store = ProjectStore(
-                    str(opened.path), opened.store, opened.folders, opened.origin, opened.activity
-                )
-            return self._store
-
-    def close(self) -> None:
-        """Write the last lines of the log and let a pending push end."""
-        self._closing.close()
-
-
-def _projects_path(folders: Sequence[Path], settings: Settings) -> Path:
-    if settings.toolset != PROJECTS_TOOLSET or folders is CURRENT_FOLDER:
-        return settings.knowledge_home.expanduser()
-    if len(folders) > 1:
-        raise ConfigError("Projects have one store: name one folder.", kind="kb")
-    return folders[0]
-
-
-def _collection_at(folder: Path, place: int, collections: Collections) -> Collection | None:
-    """The collection of a layer's folder, which several layers can share; None while the folder is not there."""
-    return collections.members[place] if os.path.isdir(folder) else None
-
-
-class _LazyLayer:
-    """The collection of a layer's folder that was not there at the start; None while it is not."""
-
-    def __init__(self, folder: Path, opened: Callable[[Path], Collection]) -> None:
-        self._folder = folder
-        self._open = opened
-        self._opening = threading.Lock()
-        self._collection: Collection | None = None
-
-    def __call__(self) -> Collection | None:
-        if not os.path.isdir(self._folder):
-            return None
-        with self._opening:
-            if self._collection is None:
-                log.info("the folder %r of a layer is there now", self._folder.name)
-                self._collection = self._open(self._folder)
-            return self._collection
 
 
 def open_embedding(settings: Settings) -> EmbeddingService | None:
@@ -329,46 +224,6 @@ def diagnose(folder: Path, settings: Settings) -> Iterator[Diagnostic]:
     from commonplace.store import diagnostics
 
     return diagnostics.diagnose(folder, settings.state_dir)
-
-
-def is_remote(settings: Settings) -> bool:
-    """Whether the wiki of another server is served: where no folder is named, and a server is."""
-    return settings.toolset == "wiki" and settings.wiki_url is not None and not settings.names_folders
-
-
-def _remote_wiki(settings: Settings) -> Wiki | None:
-    if not is_remote(settings) or settings.wiki_url is None:
-        return None
-    from commonplace.store.rest.wiki import remote_wiki
-
-    return remote_wiki(settings.wiki_url, settings.api_key or "")
-
-
-class _WikiCache:
-    """Each collection as a wiki, made once: a wiki caches the notes that were read."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        self._lock = threading.Lock()
-        self._wikis: dict[int, tuple[Collection, Wiki]] = {}
-
-    def of(self, collection: Collection) -> Wiki:
-        """The wiki of a collection, which is the same object in every call."""
-        with self._lock:
-            made = self._wikis.get(id(collection))
-            if made is None:
-                made = self._wikis[id(collection)] = (collection, _local_wiki(self._settings, collection))
-            return made[1]
-
-
-def _local_wiki(settings: Settings, collection: Collection) -> Wiki:
-    from commonplace.services.wiki.local import local_wiki
-    from commonplace.services.wiki.notes import WikiOptions
-
-    author = None
-    if settings.author_name or settings.author_email:
-        author = Author(settings.author_name or "commonplace", settings.author_email or "commonplace@localhost")
-    return local_wiki(collection, WikiOptions(author, retain_case=settings.retain_page_name_case))
 
 
 def _unique_name(name: str, opened: Sequence[Collection]) -> str:

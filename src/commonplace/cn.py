@@ -73,6 +73,15 @@ def serve_space(settings: Settings, say: MessageSink) -> None:
         place.close()
 
 
+def serve_stdio_space(settings: Settings) -> None:
+    """Serve a space over MCP on standard input and output as `commonplace mcp` does: without a word of the start.
+
+    Raises:
+        KnowledgeError: a step of the start failed; the next ones are not tried.
+    """
+    serve_space(settings, lambda _: None)
+
+
 def _end(_: int, __: FrameType | None) -> None:
     sys.exit(0)
 

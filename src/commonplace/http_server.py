@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
-from commonplace.bootstrap import Application, is_remote
+from commonplace.bootstrap import Application
 from commonplace.domain.errors import ConfigError
 from commonplace.faces.access.authentication import Authenticator
 from commonplace.faces.access.keys import KeyStore
@@ -26,7 +25,13 @@ from commonplace.faces.mcp.server import build_server
 from commonplace.faces.mcp.toolset import Tier, Toolset
 from commonplace.faces.mcp.transports.http import ServedToolsets, SseTransport, StreamableHttpTransport, max_body
 from commonplace.faces.rest.app import API_PREFIX, RestApi
-from commonplace.spaces import toolset_of
+from commonplace.registration import (
+    default_toolset,
+    load_toolset,
+    registered,
+    rest_contracts,
+    unknown_toolset,
+)
 
 if TYPE_CHECKING:
     from commonplace.faces.cli.session import HttpOptions
@@ -36,22 +41,13 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-CONFINED = frozenset({"kb", "wiki", "pages"})
-"""Toolsets that see nothing but the collections of `Services.collections`."""
 
-EXTENDED = "kb"
-"""The toolset to which plugins add."""
-
-Toolsets = Mapping[str, Callable[[], Toolset]]
-
-
-def serve_http(settings: Settings, options: HttpOptions, toolsets: Toolsets) -> None:
+def serve_http(settings: Settings, options: HttpOptions) -> None:
     """Serve until a signal ends the process.
 
     Args:
         settings: How.
         options: What.
-        toolsets: Every toolset by name, loaded when asked for.
 
     Raises:
         ConfigError: the address is not to be had, or others can reach it and no key is needed.
@@ -64,7 +60,7 @@ def serve_http(settings: Settings, options: HttpOptions, toolsets: Toolsets) -> 
             hint="Create a key (commonplace keys create NAME), set OTTERWIKI_API_KEY, or say --allow-anonymous.",
         )
     application = Application(settings.kb, settings)
-    offer = _offer(settings, application, toolsets)
+    offer = _offer(settings, application)
     mcp = SseTransport(offer, "/mcp") if options.sse == "instead" else StreamableHttpTransport(offer)
     older = SseTransport(offer, "/sse") if options.sse == "beside" else None
     app = App(_parts(settings, options, application.services, mcp, older), _guard(settings, gate))
@@ -114,27 +110,24 @@ def _audience(settings: Settings) -> str:
     return f"{settings.public_url.rstrip('/')}/mcp"
 
 
-def _offer(settings: Settings, application: Application, toolsets: Toolsets) -> ServedToolsets:
-    names = ["wiki"] if is_remote(settings) else list(toolsets)
-    usual = toolset_of(settings)
+def _offer(settings: Settings, application: Application) -> ServedToolsets:
+    alone = [one.name for one in registered() if one.excludes_others(settings)]
+    names = alone or [one.name for one in registered()]
+    usual = default_toolset(settings)
     if usual not in names:
-        raise ConfigError(f"Unknown toolset {usual!r}: expected one of {', '.join(names)}.", kind="toolset")
+        raise unknown_toolset(usual, names)
 
     @cache
     def toolset(name: str) -> Toolset:
-        found = toolsets[name]()
-        if name != EXTENDED or not application.plugins.loaded:
-            return found
-        from commonplace.plugins.toolset_extension import with_plugins  # noqa: PLC0415 - only where there are plugins
-
-        return with_plugins(found, application.plugins)
+        return load_toolset(name, lambda: application.plugins)
 
     quota = Quota()
 
     def build(name: str, tier: Tier) -> McpServer:
         return build_server(toolset(name), application.services, tier, quota)
 
-    return ServedToolsets(names, usual, build, lambda name: toolset(name).default_tier, CONFINED)
+    confined = frozenset(one.name for one in registered() if one.confined)
+    return ServedToolsets(names, usual, build, lambda name: toolset(name).default_tier, confined)
 
 
 def _parts(
@@ -154,6 +147,9 @@ def _parts(
         parts.append(MountedApp(METADATA, metadata, RouteRules(small_body, lambda _: True)))
     if hosting.mcp_only:
         return parts
-    rest, metrics = RestApi(services), Metrics()
+    for contract in rest_contracts():
+        rest = RestApi(services, contract)
+        parts.append(MountedApp(API_PREFIX, rest, RouteRules(rest.max_body, rest.is_open)))
+    metrics = Metrics()
     metrics.listen()
-    return [*parts, MountedApp(API_PREFIX, rest, RouteRules(rest.max_body, rest.is_open)), metrics.part()]
+    return [*parts, metrics.part()]

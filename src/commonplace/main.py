@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from functools import partial
-from importlib import import_module
 
 from commonplace import build
 
@@ -14,17 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.faces.cli.session import AddedCommand, HttpOptions
-    from commonplace.faces.mcp.toolset import Toolset
     from commonplace.settings import CommitMode, Settings
-
-TOOLSETS = {
-    "cascade": "commonplace.faces.mcp.toolsets.cascade:CASCADE",
-    "kb": "commonplace.faces.mcp.toolsets.kb:KB",
-    "pages": "commonplace.faces.mcp.toolsets.pages:PAGES",
-    "projects": "commonplace.faces.mcp.toolsets.projects:PROJECTS",
-    "wiki": "commonplace.faces.mcp.toolsets.wiki:WIKI",
-}
-"""Where the value of each toolset stands; loaded when it is asked for."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -87,11 +76,12 @@ def _plugin_faults(settings: Settings) -> list[tuple[str, str]]:
     """What is wrong with the installed plugins, after everything was asked of them that a server asks."""
     from commonplace.plugins.loader import installed_plugins
     from commonplace.plugins.service_extensions import faults_of
-    from commonplace.plugins.toolset_extension import with_plugins
+    from commonplace.registration import load_toolset, registered
 
     plugins = installed_plugins()
-    if plugins.loaded:
-        with_plugins(_load_toolset("kb"), plugins)
+    for one in registered():
+        if one.extend:
+            load_toolset(one.name, lambda: plugins)
     return [(fault.plugin, str(fault)) for fault in faults_of(plugins, settings.state_dir)]
 
 
@@ -105,20 +95,14 @@ def _serve(settings: Settings) -> None:
 
 def _serve_until_gone(settings: Settings) -> None:
     from commonplace.bootstrap import Application
-    from commonplace.spaces import toolset_of
+    from commonplace.registration import load, load_toolset, own_stdio_server, stdio_toolset
 
-    toolset = toolset_of(settings)
-    if toolset == "pages":
-        from commonplace.cn import serve_space
-
-        serve_space(settings, lambda _: None)
+    own = own_stdio_server(settings)
+    if own:
+        load(own)(settings)
         return
     application = Application(settings.kb, settings)
-    loaded = _load_toolset("cascade" if application.services.cascade else toolset)
-    if loaded.name == "kb" and application.plugins.loaded:
-        from commonplace.plugins.toolset_extension import with_plugins
-
-        loaded = with_plugins(loaded, application.plugins)
+    loaded = load_toolset(stdio_toolset(settings), lambda: application.plugins)
     from commonplace.faces.lazy_module import load_lazy_modules
     from commonplace.faces.mcp.server import build_server
     from commonplace.faces.mcp.transports.stdio import StdioLifespan, serve_stdio
@@ -140,7 +124,7 @@ def _host(settings: Settings, hosting: HttpOptions) -> None:
     from commonplace.faces.worker_threads import end_abandoned_calls
     from commonplace.http_server import serve_http
 
-    serve_http(settings, hosting, {name: partial(_load_toolset, name) for name in TOOLSETS})
+    serve_http(settings, hosting)
     end_abandoned_calls()
 
 
@@ -148,17 +132,6 @@ def _commit_mode(folder: Path) -> CommitMode:
     from commonplace.settings.folders import in_git
 
     return "auto" if in_git(folder) else "manual"
-
-
-def _load_toolset(toolset: str) -> Toolset:
-    from commonplace.domain.errors import ConfigError
-
-    where = TOOLSETS.get(toolset)
-    if where is None:
-        raise ConfigError(f"Unknown toolset {toolset!r}: expected one of {', '.join(TOOLSETS)}.", kind="toolset")
-    module, _, name = where.partition(":")
-    loaded: Toolset = getattr(import_module(module), name)
-    return loaded
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ Adapters are imported where they are first needed, as in `bootstrap`.
 
 from __future__ import annotations
 
-import os
 import threading
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,7 +14,8 @@ from commonplace.background_sync import watch_and_sync
 from commonplace.domain.errors import ConfigError, NotFoundError
 from commonplace.domain.pages.space import SPACE_FILE, Space
 from commonplace.services.collections import Collection, Collections
-from commonplace.services.services import Services
+from commonplace.services.pages import PAGES_KEY
+from commonplace.services.services import ServiceProvider, Services
 from commonplace.settings.folders import is_folder
 
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ class SpaceApplication:
             self.engine = server_engine(server, store, self.space)
         self._closing.callback(self.engine.close)
         pages = SpacePages(store, self.space, self.engine)
-        self.services = Services(collections=Collections(lambda: self._own), space=pages)
+        provider = ServiceProvider(PAGES_KEY, lambda _: pages)
+        self.services = Services(collections=Collections(lambda: self._own), providers=(provider,))
 
     def start(self) -> None:
         """Bring the folder's own index up to date, if it has one, and keep it so; returns at once."""
@@ -113,15 +114,6 @@ class Spaces:
             engine = server_engine(server, collection.store, space)
         self._closing.callback(engine.close)
         return SpacePages(collection.store, space, engine)
-
-
-def toolset_of(settings: Settings) -> str:
-    """The toolset that is asked for, else what is usual for the folder that is named."""
-    if settings.toolset is not None:
-        return settings.toolset
-    layered = settings.manifest is not None or settings.personal is not None
-    alone = len(settings.kb) == 1 and not layered
-    return "pages" if alone and os.path.isfile(settings.kb[0] / SPACE_FILE.path) else "kb"
 
 
 def server_of(settings: Settings, space: Space) -> EngineServer | None:

@@ -26,8 +26,26 @@ BREACHES = [
     ("Dependencies point down", "services/breach.py", "import commonplace.bootstrap"),
     ("Faces do not know each other", "faces/cli/breach.py", "from commonplace.faces.mcp import server"),
     ("Faces do not know each other", "faces/mcp/breach.py", "import commonplace.faces.cli"),
-    ("Toolsets do not know each other", "faces/mcp/toolsets/other.py", "from commonplace.faces.mcp.toolsets import kb"),
-    ("Toolsets do not know the SDK", "faces/mcp/toolsets/breach.py", "import mcp_types"),
+    ("Toolsets do not know each other", "toolsets/kb/breach.py", "from commonplace.toolsets import wiki"),
+    ("Toolsets do not know the SDK", "toolsets/wiki/mcp/breach.py", "import mcp_types"),
+    (
+        "Within a toolset dependencies point down",
+        "toolsets/wiki/service/breach.py",
+        "from commonplace.toolsets.wiki import mcp",
+    ),
+    (
+        "Within a toolset dependencies point down",
+        "toolsets/wiki/rules.py",
+        "from commonplace.toolsets.wiki import service",
+    ),
+    ("The core knows no framework", "toolsets/wiki/service/breach.py", "import pydantic"),
+    (
+        "Only the composition root names adapters",
+        "toolsets/wiki/mcp/breach.py",
+        "from commonplace.store import open_store",
+    ),
+    ("Only the registration finds toolsets", "bootstrap.py", "from commonplace.toolsets import wiki"),
+    ("Dependencies point down", "faces/mcp/breach.py", "from commonplace.toolsets import wiki"),
     ("Only the MCP face knows the SDK", "faces/cli/breach.py", "from mcp.server.lowlevel import Server"),
     ("Only what is derived lies in SQLite", "store/breach.py", "import sqlite3"),
     ("Only embedding knows models and vectors", "index/breach.py", "import numpy"),
@@ -46,7 +64,7 @@ BREACHES = [
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from commonplace.services import reads",
     ),
 ]
-UNPLACED = ["annexe/__init__.py", "faces/telex/__init__.py"]
+UNPLACED = ["annexe/__init__.py", "faces/telex/__init__.py", "toolsets/wiki/annexe/__init__.py"]
 
 
 def _lint(project: Path) -> subprocess.CompletedProcess[str]:

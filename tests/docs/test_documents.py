@@ -12,7 +12,7 @@ import pytest
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document, LinkKind
-from commonplace.main import TOOLSETS
+from commonplace.registration import TOOLSETS
 from support import ROOT
 
 PAGES = [*sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("*.md"))]

@@ -130,8 +130,10 @@ class Nursery:
 
 def fork(listener: str) -> int:
     """Load the product, and fork for whoever asks at this descriptor; the exit code."""
-    main, app = import_module("commonplace.main"), import_module("commonplace.faces.cli.app")
-    toolsets = (where.partition(":")[0] for where in main.TOOLSETS.values())
+    import_module("commonplace.main")
+    app = import_module("commonplace.faces.cli.app")
+    registered = import_module("commonplace.registration").registered()
+    toolsets = (where.partition(":")[0] for one in registered for where in (one.mcp, one.rest) if where)
     for module in (*PARTS, *toolsets, *(f"commonplace.faces.cli.commands.{name}" for name in app.COMMAND_NAMES)):
         import_module(module)
     import_module("commonplace.faces.lazy_module").load_lazy_modules()

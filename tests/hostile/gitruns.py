@@ -25,9 +25,9 @@ from commonplace.faces.mcp.toolset import Call, Toolset
 from commonplace.faces.mcp.toolsets.cascade import CASCADE
 from commonplace.faces.mcp.toolsets.kb import KB
 from commonplace.faces.mcp.toolsets.projects import PROJECTS
-from commonplace.faces.mcp.toolsets.wiki import WIKI
 from commonplace.main import main
 from commonplace.settings import load_settings
+from commonplace.toolsets.wiki.mcp import WIKI
 from hostile import CANARY
 
 SECONDS = 60

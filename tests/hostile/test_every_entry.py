@@ -19,9 +19,9 @@ from commonplace.faces.mcp.toolsets.cascade import CASCADE
 from commonplace.faces.mcp.toolsets.kb import KB
 from commonplace.faces.mcp.toolsets.pages import PAGES
 from commonplace.faces.mcp.toolsets.projects import PROJECTS
-from commonplace.faces.mcp.toolsets.wiki import WIKI
 from commonplace.main import main
 from commonplace.settings import load_settings
+from commonplace.toolsets.wiki.mcp import WIKI
 from hostile import CANARY, OPTIONS, Ground, hostile_ground, path_string
 from layers import write_cascade
 from spaces.tree import write_space

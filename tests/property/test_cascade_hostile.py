@@ -14,6 +14,7 @@ from commonplace.domain.cascade.json_output import resolved_json
 from commonplace.domain.cascade.merge import resolve
 from commonplace.domain.cascade.values import Contribution, LayerRank
 from commonplace.domain.errors import InvalidInputError, NotFoundError
+from commonplace.services.cascade import CASCADE_KEY
 from commonplace.services.cascade.cascade import Cascade
 from commonplace.settings import default_settings
 from layers import write_cascade
@@ -44,8 +45,9 @@ def cascade(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cascade]:
     settings = replace(default_settings(), manifest=manifest, cache_dir=folder / "cache", state_dir=folder / "state")
     application = Application((), settings)
     application.sync()
-    assert application.services.cascade is not None
-    yield application.services.cascade
+    cascade = application.services.of(CASCADE_KEY)
+    assert cascade is not None
+    yield cascade
     application.close()
 
 

@@ -18,13 +18,18 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
+def names_layers(settings: Settings) -> bool:
+    """Whether layers are asked for."""
+    return not (settings.manifest is None and settings.personal is None and settings.shared is None)
+
+
 def layer_specs(settings: Settings) -> tuple[LayerSpec, ...] | None:
     """The layers that are asked for, with absolute paths; None where folders are served.
 
     Raises:
         ConfigError: the manifest cannot be read or is not valid, or one of two folders is missing.
     """
-    if settings.manifest is None and settings.personal is None and settings.shared is None:
+    if not names_layers(settings):
         return None
     # Loaded here: most servers have no layers.
     from commonplace.domain.cascade.manifest import parse_manifest, resolved_paths, two_layers  # noqa: PLC0415

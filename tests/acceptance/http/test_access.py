@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import import_module
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from commonplace.faces.access.keys import KeyStore
-from commonplace.main import TOOLSETS
+from commonplace.registration import TOOLSETS, load, registration_of
 from serving import Server, commonplace, create_key, served
 from support import GitRepo, MakeRepo, new_repo
 from wiki_base import wiki_repo
@@ -122,8 +121,7 @@ VALUES = ("Closed", "closed:Closed", "closed", "shared")
 @pytest.mark.parametrize("toolset", list(TOOLSETS))
 @pytest.mark.parametrize("tier", TIERS)
 def test_every_tool_heeds_tier_and_collection(tier: str, toolset: str, site: Site) -> None:
-    module, _, name = TOOLSETS[toolset].partition(":")
-    rows = getattr(import_module(module), name).tools
+    rows = load(registration_of(toolset).mcp).tools
     allowed = [row for row in rows if TIERS.index(row.tier) <= TIERS.index(tier)]
     head = site.closed.git("rev-parse", "HEAD")
     whole = site.server.rpc(toolset, "tools/list", {}, key=site.keys[tier, "all"])

@@ -39,6 +39,7 @@ from commonplace.domain.revisions import revision_of
 from commonplace.index import open_index
 from commonplace.plugins import loader
 from commonplace.services import writes
+from commonplace.services.projects import PROJECTS_KEY
 from commonplace.services.services import Services
 from commonplace.settings import load_settings
 from commonplace.store import open_store
@@ -260,7 +261,7 @@ def run_case(plan: Plan, at: int, shim: Shim, place: Path, rights: tuple[Right, 
     if write.folder != "projects":
         case.services.collections.members[0].index.sync()
     else:
-        _ = case.services.projects
+        _ = case.services.of(PROJECTS_KEY)
     shim.arm(plan.fault, at, [place / part for part in PARTS[plan.parts]])
     ended, said = outcome(write, case.services)
     shim.disarm()

@@ -9,7 +9,7 @@ import pytest
 
 from commonplace.domain.errors import NotFoundError, StorageError
 from commonplace.services.collections import Collection, Collections
-from commonplace.services.wiki import note_lookup
+from commonplace.toolsets.wiki.service import note_lookup
 from indexed import PERMISSIONS, Indexed, permissions_hold
 
 

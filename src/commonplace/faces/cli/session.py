@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from commonplace.domain.errors import ConfigError
 from commonplace.faces.cli.output import Output
 from commonplace.faces.cli.progress import progress_bar
+from commonplace.services.cascade import CASCADE_KEY
+from commonplace.services.projects import PROJECTS_KEY
 from commonplace.settings import CommitMode, Flags, Settings, load_settings
 
 if TYPE_CHECKING:  # a server starts through here, and answers before it loads them
@@ -140,11 +142,12 @@ class Session:
             ConfigError: they name none, or the manifest is not valid.
         """
         with self._workplace(self.configured(flags)) as application:
-            if application.services.cascade is None:
+            cascade = application.services.of(CASCADE_KEY)
+            if cascade is None:
                 raise ConfigError("No layers are named: give --manifest FILE, or --personal DIR and --shared DIR.")
             if sync:
                 self._sync(application)
-            yield application.services.cascade
+            yield cascade
 
     @contextmanager
     def opened_bundle(self, folder: str) -> Generator[Collection]:
@@ -165,7 +168,7 @@ class Session:
         """
         settings = replace(self.settings, toolset="projects", adopt=adopt or self.settings.adopt)
         with self._workplace(settings) as application:
-            yield application.services.projects
+            yield application.services.of(PROJECTS_KEY)
 
     @contextmanager
     def _workplace(self, settings: Settings) -> Generator[ApplicationHandle]:

@@ -20,10 +20,15 @@ from commonplace.domain.json import Json
 from commonplace.faces.access.callers import Caller, allows, caller_of
 from commonplace.faces.call_log import traced_call
 from commonplace.faces.responses import json_bytes, send_body, send_empty, send_error, send_json
-from commonplace.faces.rest.endpoint import MAX_BODY_BYTES, MAX_UPLOAD, Endpoint, RestRequest, RestResponse
+from commonplace.faces.rest.endpoint import (
+    MAX_BODY_BYTES,
+    Endpoint,
+    RestContract,
+    RestRequest,
+    RestResponse,
+)
 from commonplace.faces.rest.openapi import document
-from commonplace.faces.rest.routing import MethodError, Option, route_matches, select_match
-from commonplace.faces.rest.table import endpoints
+from commonplace.faces.rest.routing import MethodError, Option, Router, select_match
 from commonplace.faces.rest.validation import MalformedError, conditions_of, request_body, request_query
 from commonplace.faces.retained import in_no_commit, retained_list
 from commonplace.faces.worker_threads import run_in_worker
@@ -40,16 +45,18 @@ QUICK_SECONDS = 0.05
 class RestApi:
     """The API over the services. The guard before it has found the caller and kept the body within `max_body`."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, contract: RestContract) -> None:
         self._services = services
-        self._endpoints = {(one.template, one.method): one for one in endpoints()}
+        self._contract = contract
+        self._endpoints = contract.endpoints()
+        self._router = Router(self._endpoints)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         with_body = scope["method"] != "HEAD"
         try:
-            options = self._options(_below(scope))
+            options = self._router.options(_below(scope))
             if not options:
                 await self._answer_document(send, scope, with_body=with_body)
                 return
@@ -75,7 +82,11 @@ class RestApi:
 
     def max_body(self, scope: Scope) -> int:
         """How many bytes a request's body may have."""
-        return MAX_UPLOAD if scope["method"] == "POST" and scope["path"].endswith("/attachments") else MAX_BODY_BYTES
+        try:
+            options = self._router.options(_below(scope))
+        except InvalidInputError:  # told when the request is answered
+            return MAX_BODY_BYTES
+        return max((one.max_body for _, one in options if one.method == scope["method"]), default=MAX_BODY_BYTES)
 
     def is_open(self, scope: Scope) -> bool:
         """Whether a request needs no key."""
@@ -83,11 +94,7 @@ class RestApi:
 
     @cached_property
     def _document(self) -> Json:
-        return document(list(self._endpoints.values()))
-
-    def _options(self, raw_path: bytes) -> list[Option]:
-        found = route_matches(raw_path)
-        return [(place, one) for place in found for one in self._endpoints.values() if one.template == place.template]
+        return document(self._endpoints, self._contract.description)
 
     async def _answer_document(self, send: Send, scope: Scope, *, with_body: bool) -> None:
         if _below(scope) != DOCUMENT.encode():
@@ -103,7 +110,7 @@ class RestApi:
         services = self._services.only(caller.collections)
         if options[0][1].tier is not None:
             services.collections.wait_ready(READY_TIMEOUT, _untold)
-        place, endpoint = select_match(options, method, partial(_is_page, services))
+        place, endpoint = select_match(options, method, partial(self._contract.is_document, services))
         with traced_call(f"{endpoint.method} {endpoint.template}"), recording_retained() as kept:
             _require_tier(endpoint, caller)
             reply = endpoint.run(
@@ -120,14 +127,6 @@ class RestApi:
             if reply.value is None:
                 return reply
             return replace(reply, body=_rendered(reply.value, in_no_commit(kept)))
-
-
-def _is_page(services: Services, path: str) -> bool:
-    try:
-        services.wiki.notes.read(path)
-    except (NotFoundError, InvalidInputError):
-        return False
-    return True
 
 
 async def _unless_gone(receive: Receive, work: Awaitable[RestResponse]) -> RestResponse | None:

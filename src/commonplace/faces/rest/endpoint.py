@@ -9,13 +9,12 @@ from pydantic import BaseModel
 
 from commonplace.domain.revisions import Conditions
 from commonplace.faces.access.callers import Caller
-from commonplace.faces.rest.models import NoQueryParameters, QueryParameters, RequestBody
+from commonplace.faces.rest.base_models import NoQueryParameters, QueryParameters, RequestBody
 from commonplace.services.services import Services
 from commonplace.settings import Tier
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
-MAX_UPLOAD = 14 * 1024 * 1024
-"""Bytes of a body: base64 makes 14 MB of 10."""
+"""Of a request, where its endpoint does not say otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +26,7 @@ class RestRequest:
     path: str
     """Of the page; "" where the endpoint takes none."""
     filename: str
+    """The template's other variable; "" where it has none."""
     query: QueryParameters
     body: BaseModel | None
     conditions: Conditions
@@ -51,7 +51,7 @@ class Endpoint:
 
     method: str
     template: str
-    """Such as `/pages/{path}/history`; a path may hold slashes."""
+    """Such as `/pages/{path}/history`; `{path}` may hold slashes, other variables are one part of the URL."""
     summary: str
     run: Callable[[RestRequest], RestResponse]
     answers: dict[int, type[BaseModel]]
@@ -66,3 +66,15 @@ class Endpoint:
     """Whether it heeds `If-Match` and `If-None-Match`."""
     error_statuses: frozenset[int] = field(default_factory=frozenset[int])
     """Statuses beyond those that any endpoint can answer with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestContract:
+    """A REST API as the toolset that has it hands it over."""
+
+    description: str
+    """Of the API, for the OpenAPI document."""
+    endpoints: Callable[[], tuple[Endpoint, ...]]
+    """The rows for one server, in the order of the document."""
+    is_document: Callable[[Services, str], bool]
+    """Whether there is a document of a path; asked where a URL can mean a document as well as an operation on one."""

@@ -12,8 +12,8 @@ from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from commonplace import __version__
 from commonplace.domain.json import Json
+from commonplace.faces.rest.base_models import Problem
 from commonplace.faces.rest.endpoint import Endpoint
-from commonplace.faces.rest.models import Problem
 
 SchemaNode: TypeAlias = "dict[str, Json]"
 
@@ -23,8 +23,8 @@ COMMON_STATUSES = (401, 403, 408, 421, 422, 429, 500, 503)
 BODY_STATUSES = (400, 413)
 
 
-def document(endpoints: Sequence[Endpoint]) -> SchemaNode:
-    """The document."""
+def document(endpoints: Sequence[Endpoint], description: str) -> SchemaNode:
+    """The document of a contract's endpoints."""
     paths: dict[str, Json] = {}
     for endpoint in endpoints:
         operations = cast("SchemaNode", paths.setdefault(endpoint.template, _path_item(endpoint)))
@@ -34,7 +34,7 @@ def document(endpoints: Sequence[Endpoint]) -> SchemaNode:
         "info": {
             "title": "commonplace",
             "version": __version__,
-            "description": "A wiki of Markdown pages. Paths of pages are percent-encoded, their slashes may be.",
+            "description": description,
         },
         "servers": [{"url": "/api/v1"}],
         "security": [{"key": []}, {}],

@@ -7,17 +7,17 @@ the operation otherwise: such a URL creates no page.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 from urllib.parse import unquote_to_bytes
 
 from commonplace.domain.errors import InvalidInputError
 from commonplace.faces.rest.endpoint import Endpoint
-from commonplace.faces.rest.table import ATTACHMENT, ATTACHMENTS, PAGE_TEMPLATE
 
 Option: TypeAlias = "tuple[RouteMatch, Endpoint]"
-OPERATION_TEMPLATES = {"history": "/pages/{path}/history", "rename": "/pages/{path}/rename", "attachments": ATTACHMENTS}
+PATH = "{path}"
+"""The variable of a template that takes one part of a URL or several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def select_match(options: Sequence[Option], method: str, is_page: Callable[[str]
         MethodError: nothing that is meant takes the method.
     """
     fitting = [option for option in options if option[1].method == method]
-    operations = [option for option in options if option[0].template != PAGE_TEMPLATE]
+    operations = [option for option in options if option[0].template != options[0][0].template]
     is_open = len(operations) < len(options) and bool(operations)
     if is_open and (not fitting or fitting[0] not in operations) and not is_page(options[0][0].path):
         fitting = [option for option in fitting if option in operations]
@@ -64,29 +64,58 @@ def select_match(options: Sequence[Option], method: str, is_page: Callable[[str]
     return fitting[0] if fitting[0] not in operations else fitting[-1]
 
 
-def route_matches(raw_path: bytes) -> list[RouteMatch]:
-    """Everything that a URL below the API's prefix can mean, a page first.
+class Router:
+    """The templates of an API, the shorter ones first: of a page and an operation that a URL can mean, the page.
 
-    Raises:
-        InvalidInputError: it is no UTF-8.
+    Args:
+        endpoints: The rows of the API.
     """
-    parts = [_decoded(part) for part in raw_path.removeprefix(b"/").split(b"/")]
-    return list(_places(parts))
+
+    def __init__(self, endpoints: Sequence[Endpoint]) -> None:
+        self._endpoints: dict[str, list[Endpoint]] = {}
+        for one in endpoints:
+            self._endpoints.setdefault(one.template, []).append(one)
+        self._templates = sorted(((_parts(one), one) for one in self._endpoints), key=lambda pair: len(pair[0]))
+
+    def options(self, raw_path: bytes) -> list[Option]:
+        """Every endpoint that a URL below the API's prefix can mean.
+
+        Raises:
+            InvalidInputError: it is no UTF-8.
+        """
+        return [(match, one) for match in self.matches(raw_path) for one in self._endpoints[match.template]]
+
+    def matches(self, raw_path: bytes) -> list[RouteMatch]:
+        """Everything that a URL below the API's prefix can mean, a page first.
+
+        Raises:
+            InvalidInputError: it is no UTF-8.
+        """
+        parts = [_decoded(part) for part in raw_path.removeprefix(b"/").split(b"/")]
+        found = (_match(template, pattern, parts) for pattern, template in self._templates)
+        return [match for match in found if match is not None]
 
 
-def _places(parts: Sequence[str]) -> Iterator[RouteMatch]:
-    first, *rest = parts
-    if first == "pages" and rest:
-        yield RouteMatch(PAGE_TEMPLATE, "/".join(rest))
-        *outer, last = rest
-        if outer and last in OPERATION_TEMPLATES:
-            yield RouteMatch(OPERATION_TEMPLATES[last], "/".join(outer))
-        if len(outer) > 1 and outer[-1] == "attachments":
-            yield RouteMatch(ATTACHMENT, "/".join(outer[:-1]), last)
-    elif first == "links" and rest:
-        yield RouteMatch("/links/{path}", "/".join(rest))
-    else:
-        yield RouteMatch("/" + "/".join(parts))
+def _parts(template: str) -> list[str]:
+    return template.removeprefix("/").split("/")
+
+
+def _match(template: str, pattern: Sequence[str], parts: Sequence[str]) -> RouteMatch | None:
+    spread = len(parts) - len(pattern)  # how many parts the path has beyond its first
+    if spread < 0 or (spread and PATH not in pattern):
+        return None
+    path = filename = ""
+    at = 0
+    for one in pattern:
+        end = at + 1 + (spread if one == PATH else 0)
+        if one == PATH:
+            path = "/".join(parts[at:end])
+        elif one.startswith("{"):
+            filename = parts[at]
+        elif one != parts[at]:
+            return None
+        at = end
+    return RouteMatch(template, path, filename)
 
 
 def _decoded(part: bytes) -> str:

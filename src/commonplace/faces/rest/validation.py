@@ -11,8 +11,8 @@ from starlette.datastructures import Headers
 
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.revisions import Conditions
+from commonplace.faces.rest.base_models import QueryParameters
 from commonplace.faces.rest.endpoint import Endpoint
-from commonplace.faces.rest.models import QueryParameters
 
 MAX_SHOWN_INPUT = 60
 MAX_PARAMETERS = 100

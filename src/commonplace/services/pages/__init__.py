@@ -1,1 +1,13 @@
 """Searching and reading the pages of a synced space."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from commonplace.services.services import ServiceKey
+
+if TYPE_CHECKING:
+    from commonplace.services.pages.pages import SpacePages
+
+PAGES_KEY: ServiceKey[SpacePages] = ServiceKey("pages")
+"""The one synced space, else the first open collection that is one."""

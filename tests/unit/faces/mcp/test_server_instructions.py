@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import re
-from importlib import import_module
 from itertools import product
 
 import pytest
 
 from commonplace.faces.mcp.server_instructions import READS_ONLY, server_instructions
 from commonplace.faces.mcp.toolset import TIERS, Toolset, allowed_tools
-from commonplace.main import TOOLSETS
+from commonplace.registration import TOOLSETS, load, registration_of
 
 MAX_BYTES = 2048
 """Hosts cut there."""
 
 
 def load_toolset(toolset: str) -> Toolset:
-    module, _, name = TOOLSETS[toolset].partition(":")
-    return getattr(import_module(module), name)
+    return load(registration_of(toolset).mcp)
 
 
 @pytest.mark.parametrize(("toolset", "tier"), list(product(TOOLSETS, TIERS)))

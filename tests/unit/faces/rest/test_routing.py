@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from commonplace.domain.errors import InvalidInputError
-from commonplace.faces.rest.routing import MethodError, Option, RouteMatch, route_matches, select_match
-from commonplace.faces.rest.table import endpoints
+from commonplace.faces.rest.routing import MethodError, Option, RouteMatch, Router, select_match
+from commonplace.toolsets.wiki.rest.endpoints import endpoints
+
+ROUTER = Router(endpoints())
 
 
 @pytest.mark.parametrize(
@@ -33,17 +35,17 @@ from commonplace.faces.rest.table import endpoints
     ],
 )
 def test_a_url_can_be_a_page_and_an_operation(raw: bytes, expected: list[RouteMatch]) -> None:
-    assert route_matches(raw) == expected
+    assert ROUTER.matches(raw) == expected
 
 
 def test_what_is_no_utf8_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="no UTF-8"):
-        route_matches(b"/pages/%ff")
+        ROUTER.matches(b"/pages/%ff")
 
 
 def options(raw: bytes) -> list[Option]:
     """Everything that a URL can mean, with its endpoints."""
-    return [(place, one) for place in route_matches(raw) for one in endpoints() if one.template == place.template]
+    return ROUTER.options(raw)
 
 
 @pytest.mark.parametrize(

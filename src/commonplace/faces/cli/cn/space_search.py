@@ -15,6 +15,7 @@ from commonplace.faces.cli.cn import output_formats
 from commonplace.faces.cli.cn.dependencies import CnDependencies, EngineOptions, SpaceHandle, message, out
 from commonplace.faces.cli.cn.failures import GENERAL, exit_code
 from commonplace.faces.cli.output import one_line
+from commonplace.services.pages import PAGES_KEY
 
 if TYPE_CHECKING:
     from commonplace.domain.pages.queries import RebuildReport
@@ -99,7 +100,7 @@ def search(
         place.engine.connect()
         place.sync()
         began = time.perf_counter()
-        answer = place.services.pages.search(query)
+        answer = place.services.of(PAGES_KEY).search(query)
         took = round(1000 * (time.perf_counter() - began))
     if form.as_json:
         out(output_formats.answer_json(text, filters.active(), answer, took))

@@ -8,7 +8,7 @@ from commonplace.domain.errors import ConfigError, KnowledgeError
 from commonplace.domain.json import Json
 from commonplace.faces.mcp.toolset import Call, ToolResult
 from commonplace.faces.mcp.toolsets.cascade.parameters import GetLinks, ListConcepts, ReadFile, SearchConcepts
-from commonplace.services.cascade import concept_links, concept_search
+from commonplace.services.cascade import CASCADE_KEY, concept_links, concept_search
 from commonplace.services.cascade.cascade import Cascade, ConceptRow
 
 
@@ -69,6 +69,7 @@ def _row(row: ConceptRow) -> dict[str, Json]:
 
 
 def _cascade(call: Call) -> Cascade:
-    if call.services.cascade is None:
+    cascade = call.services.of(CASCADE_KEY)
+    if cascade is None:
         raise ConfigError("No layers are open.", kind="manifest", hint="Start with --manifest FILE.")
-    return call.services.cascade
+    return cascade

@@ -12,6 +12,7 @@ from commonplace.domain.pages.queries import PageFilter, PageHit, PageQuery, Tim
 from commonplace.domain.records import iso_timestamp
 from commonplace.faces.mcp.toolset import Call, ToolResult
 from commonplace.faces.mcp.toolsets.pages.parameters import ReadPage, SearchPages
+from commonplace.services.pages import PAGES_KEY
 
 _CALLERS_FAULT = {Code.INVALID, Code.TOO_LARGE}
 
@@ -40,7 +41,7 @@ def search(call: Call, arguments: SearchPages) -> ToolResult:
         limit=arguments.limit,
     )
     try:
-        answer = call.services.pages.search(query)
+        answer = call.services.of(PAGES_KEY).search(query)
     except KnowledgeError as error:
         if error.code in _CALLERS_FAULT:
             raise
@@ -52,9 +53,9 @@ def search(call: Call, arguments: SearchPages) -> ToolResult:
 def read_page(call: Call, arguments: ReadPage) -> ToolResult:
     """One page, by its path or its id."""
     if arguments.path is not None and arguments.id is None:
-        whole = call.services.pages.at(arguments.path)
+        whole = call.services.of(PAGES_KEY).at(arguments.path)
     elif arguments.id is not None and arguments.path is None:
-        whole = call.services.pages.by_id(arguments.id)
+        whole = call.services.of(PAGES_KEY).by_id(arguments.id)
     else:
         raise InvalidInputError("give exactly one of path and id", kind="argument")
     page = whole.page

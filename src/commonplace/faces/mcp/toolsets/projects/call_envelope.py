@@ -18,6 +18,7 @@ from commonplace.domain.projects.limits import check_text
 from commonplace.domain.words.amounts import amount
 from commonplace.faces.mcp.toolset import BoundHandler, Call, input_schema
 from commonplace.faces.mcp.toolsets.projects.failures import bad_argument, explain, in_words, subjects, without_folders
+from commonplace.services.projects import PROJECTS_KEY
 from commonplace.services.projects.project_store import ProjectStore
 
 MAX_NAMED = 20
@@ -56,7 +57,7 @@ def logged_call(call: Call, method: str, arguments: JsonObject) -> Generator[Pro
     projects: ProjectStore | None = None
     failed: KnowledgeError | None = None
     try:
-        projects = call.services.projects
+        projects = call.services.of(PROJECTS_KEY)
         projects.upstream.wait_started()
         yield projects
     except KnowledgeError as error:

@@ -13,7 +13,7 @@ from commonplace.domain.projects.knowledge import iso_text, metadata_of
 from commonplace.faces.mcp.toolset import Call, Resource, ResourceContents, Resources, ResourceTemplate
 from commonplace.faces.mcp.toolsets.projects.call_envelope import logged_call
 from commonplace.faces.mcp.toolsets.projects.documents import list_files
-from commonplace.services.projects import chapters, instructions, knowledge, overview
+from commonplace.services.projects import PROJECTS_KEY, chapters, instructions, knowledge, overview
 from commonplace.services.projects.overview import Project
 from commonplace.services.projects.project_store import ProjectStore
 
@@ -84,12 +84,12 @@ def _json(value: Json) -> ResourceContents:
 
 
 def _complete_project(call: Call, typed: str, _: Mapping[str, str]) -> list[str]:
-    projects = call.services.projects
+    projects = call.services.of(PROJECTS_KEY)
     return [project.id for project in overview.list_projects(projects) if project.id.lower().startswith(typed.lower())]
 
 
 def _complete_filename(call: Call, typed: str, others: Mapping[str, str]) -> list[str]:
-    listed = knowledge.list_documents(call.services.projects, others.get("project_id", ""))
+    listed = knowledge.list_documents(call.services.of(PROJECTS_KEY), others.get("project_id", ""))
     return [one.filename for one in listed if one.filename.startswith(typed.lower())]
 
 

@@ -1,0 +1,174 @@
+"""How a toolset is made known to the program: one value for each, found by name.
+
+A registration says what `bootstrap`, the servers and the command line ask of a toolset. It is loaded at the start of
+every process, so it loads nothing itself: what is heavy stands as "module:attribute", or is imported in a function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from commonplace.domain.errors import ConfigError
+
+if TYPE_CHECKING:  # a server starts through here, and answers before it loads them
+    from pathlib import Path
+
+    from commonplace.faces.mcp.toolset import Toolset
+    from commonplace.faces.rest.endpoint import RestContract
+    from commonplace.plugins.loader import Plugins
+    from commonplace.services.collections import Collection, Collections
+    from commonplace.services.services import ServiceProvider, Services
+    from commonplace.settings import Settings
+
+TOOLSETS = {
+    "cascade": "commonplace.toolsets.cascade.registration:CASCADE",
+    "kb": "commonplace.toolsets.kb.registration:KB",
+    "pages": "commonplace.toolsets.pages.registration:PAGES",
+    "projects": "commonplace.toolsets.projects.registration:PROJECTS",
+    "wiki": "commonplace.toolsets.wiki.registration:WIKI",
+}
+"""Where the registration of each toolset stands."""
+DEFAULT_TOOLSET = "kb"
+"""What is served where neither the settings nor the folder ask for another."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenContext:
+    """What a toolset's service is opened with."""
+
+    settings: Settings
+    named: Sequence[Path]
+    """The folders that the process was asked to serve."""
+    folders: Sequence[Path]
+    """Those that it serves, resolved; the collections are these, in this order."""
+    collections: Collections
+    open_collection: Callable[[Path], Collection]
+    """Opens, indexes and watches one more folder, until the process ends."""
+    closing: ExitStack
+    """Closes what is opened."""
+
+
+def _never(_: Settings) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolsetRegistration:
+    """One toolset as the program knows it. Text such as "module:attribute" is loaded when it is needed."""
+
+    name: str
+    mcp: str
+    """The `Toolset` that the MCP face speaks."""
+    rest: str = ""
+    """Its `RestContract`; "" for none."""
+    commands: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Its commands by name: the module of each."""
+    confined: bool = True
+    """Whether it sees nothing but `Services.collections`, so that a key for some of them may use it."""
+    detects: Callable[[Settings], bool] = _never
+    """Whether it is usual for these settings where they name no toolset."""
+    takes_stdio: Callable[[Settings], bool] = _never
+    """Whether it is what standard input and output speak, whichever toolset the settings name."""
+    excludes_others: Callable[[Settings], bool] = _never
+    """Whether an HTTP server with these settings has no other toolset."""
+    folders: Callable[[Settings], Sequence[Path] | None] | None = None
+    """The folders to open instead of those that are named; None where those are meant.
+
+    Raises `ConfigError` for settings that cannot be.
+    """
+    opens: Callable[[OpenContext], ServiceProvider[Any]] | None = None
+    """What it adds to `Services`. Returns at once: what takes time is opened at the first use."""
+    starts: Callable[[Services, Settings], None] | None = None
+    """Called once where the settings name it, before the folders are indexed."""
+    serve_stdio: str = ""
+    """A function that serves its settings on standard input and output instead of the usual way; "" for that."""
+    extend: str = ""
+    """A function from its `Toolset` and the plugins to the `Toolset` with what they add; "" where they add nothing."""
+
+
+def load(where: str) -> Any:  # noqa: ANN401 - whoever names it knows what it is
+    """The value that stands at "module:attribute"."""
+    module, _, name = where.partition(":")
+    return getattr(import_module(module), name)
+
+
+@cache
+def registered() -> tuple[ToolsetRegistration, ...]:
+    """Every registration, in the order of the table."""
+    return tuple(load(where) for where in TOOLSETS.values())
+
+
+def registration_of(name: str) -> ToolsetRegistration:
+    """The registration of a toolset.
+
+    Raises:
+        ConfigError: there is none of this name.
+    """
+    if name not in TOOLSETS:
+        raise unknown_toolset(name, list(TOOLSETS))
+    return next(one for one in registered() if one.name == name)
+
+
+def unknown_toolset(name: str, known: Sequence[str]) -> ConfigError:
+    """What is said of a toolset that is not there."""
+    return ConfigError(f"Unknown toolset {name!r}: expected one of {', '.join(known)}.", kind="toolset")
+
+
+def default_toolset(settings: Settings) -> str:
+    """The toolset that the settings name, else what is usual for them."""
+    if settings.toolset is not None:
+        return settings.toolset
+    return next((one.name for one in registered() if one.detects(settings)), DEFAULT_TOOLSET)
+
+
+def own_stdio_server(settings: Settings) -> str:
+    """Where the function stands with which the settings' toolset serves standard input and output; "" for the usual."""
+    usual = default_toolset(settings)
+    return next((one.serve_stdio for one in registered() if one.name == usual), "")
+
+
+def stdio_toolset(settings: Settings) -> str:
+    """The toolset that standard input and output speak."""
+    return next((one.name for one in registered() if one.takes_stdio(settings)), default_toolset(settings))
+
+
+def served_folders(named: Sequence[Path], settings: Settings) -> Sequence[Path]:
+    """The folders to open: those that are named, unless a toolset has others for these settings."""
+    for one in registered():
+        instead = one.folders(settings) if one.folders is not None else None
+        if instead is not None:
+            return instead
+    return named
+
+
+def load_toolset(name: str, plugins: Callable[[], Plugins]) -> Toolset:
+    """A toolset with what plugins add to it.
+
+    Args:
+        name: Which one.
+        plugins: Loads the plugins; called only for a toolset to which they can add.
+
+    Raises:
+        ConfigError: there is no toolset of this name.
+    """
+    one = registration_of(name)
+    toolset: Toolset = load(one.mcp)
+    if not one.extend or not plugins().loaded:
+        return toolset
+    extended: Toolset = load(one.extend)(toolset, plugins())
+    return extended
+
+
+def rest_contracts() -> list[RestContract]:
+    """The REST APIs that toolsets have."""
+    return [load(one.rest) for one in registered() if one.rest]
+
+
+def toolset_commands() -> dict[str, str]:
+    """The commands that toolsets add to the command line: the module of each, by name."""
+    return {name: module for one in registered() for name, module in one.commands.items()}

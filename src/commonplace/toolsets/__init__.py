@@ -1,0 +1,1 @@
+"""One package a toolset; `registration` finds them, and nothing else imports one."""

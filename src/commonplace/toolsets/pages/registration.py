@@ -1,0 +1,49 @@
+"""The toolset `pages` as the program knows it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from commonplace.domain.errors import NotFoundError
+from commonplace.domain.pages.space import SPACE_FILE
+from commonplace.registration import OpenContext, ToolsetRegistration
+from commonplace.services.pages import PAGES_KEY
+from commonplace.services.services import ServiceProvider, Services
+from commonplace.spaces import Spaces
+
+if TYPE_CHECKING:
+    from commonplace.services.pages.pages import SpacePages
+    from commonplace.settings import Settings
+
+
+def _is_space(settings: Settings) -> bool:
+    layered = settings.manifest is not None or settings.personal is not None
+    alone = len(settings.kb) == 1 and not layered
+    return alone and os.path.isfile(settings.kb[0] / SPACE_FILE.path)
+
+
+def _opened(context: OpenContext) -> ServiceProvider[SpacePages]:
+    spaces = Spaces(context.settings, context.closing)
+
+    def pages(services: Services) -> SpacePages:
+        for collection in services.collections:
+            found = spaces.of(collection)
+            if found is not None:
+                return found
+        raise NotFoundError(
+            "None of the folders that are served is a synced space.",
+            kind="collection",
+            hint="Serve a folder that has a .confluence.json.",
+        )
+
+    return ServiceProvider(PAGES_KEY, pages)
+
+
+PAGES = ToolsetRegistration(
+    name="pages",
+    mcp="commonplace.faces.mcp.toolsets.pages:PAGES",
+    detects=_is_space,
+    opens=_opened,
+    serve_stdio="commonplace.cn:serve_stdio_space",
+)

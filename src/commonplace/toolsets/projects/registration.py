@@ -1,0 +1,94 @@
+"""The toolset `projects` as the program knows it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from commonplace.domain.errors import ConfigError, NotFoundError
+from commonplace.registration import OpenContext, ToolsetRegistration
+from commonplace.services.projects import PROJECTS_KEY
+from commonplace.services.services import ServiceProvider, Services
+from commonplace.settings import CURRENT_FOLDER
+
+if TYPE_CHECKING:
+    from commonplace.services.projects.project_store import ProjectStore
+    from commonplace.settings import Settings
+
+NAME = "projects"
+
+
+class _LazyProjectStore:
+    """The one store of projects, opened when it is first needed."""
+
+    def __init__(self, path: Path, state_dir: Path, *, adopt: bool) -> None:
+        self._path = path
+        self._state_dir = state_dir
+        self._adopt = adopt
+        self._opening = threading.Lock()
+        self._store: ProjectStore | None = None
+        self._closing = ExitStack()
+
+    def __call__(self, services: Services) -> ProjectStore:
+        """The open store.
+
+        Raises:
+            NotFoundError: the caller may use only some collections, and the store is none.
+        """
+        if not services.unrestricted:
+            raise NotFoundError("No store of projects is served here.", kind="collection")
+        from commonplace.services.projects.project_store import IDENTITY, ProjectStore
+        from commonplace.store.remote.setup import open_project_store
+
+        with self._opening:
+            if self._store is None:
+                opened = open_project_store(self._path, self._state_dir, IDENTITY, adopt=self._adopt)
+                self._closing.callback(opened.origin.close)
+                self._closing.callback(opened.activity.close)
+                self._store = ProjectStore(
+                    str(opened.path), opened.store, opened.folders, opened.origin, opened.activity
+                )
+            return self._store
+
+    def close(self) -> None:
+        """Write the last lines of the log and let a pending push end."""
+        self._closing.close()
+
+
+def _folders(settings: Settings) -> Sequence[Path] | None:
+    return () if settings.toolset == NAME else None
+
+
+def _store_folder(named: Sequence[Path], settings: Settings) -> Path:
+    if settings.toolset != NAME or named is CURRENT_FOLDER:
+        return settings.knowledge_home.expanduser()
+    if len(named) > 1:
+        raise ConfigError("Projects have one store: name one folder.", kind="kb")
+    return named[0]
+
+
+def _opened(context: OpenContext) -> ServiceProvider[ProjectStore]:
+    settings = context.settings
+    store = _LazyProjectStore(_store_folder(context.named, settings), settings.state_dir, adopt=settings.adopt)
+    context.closing.callback(store.close)
+    return ServiceProvider(PROJECTS_KEY, store)
+
+
+def _start(services: Services, settings: Settings) -> None:
+    logging.getLogger("commonplace").setLevel(settings.knowledge_log_level.upper())
+    services.of(PROJECTS_KEY).upstream.start()
+
+
+PROJECTS = ToolsetRegistration(
+    name=NAME,
+    mcp="commonplace.faces.mcp.toolsets.projects:PROJECTS",
+    commands={"projects": "commonplace.faces.cli.commands.projects"},
+    confined=False,
+    folders=_folders,
+    opens=_opened,
+    starts=_start,
+)

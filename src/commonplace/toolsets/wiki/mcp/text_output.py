@@ -1,0 +1,188 @@
+"""The plain text in which a wiki answers, form by form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+
+from commonplace.domain.json import JsonObject
+from commonplace.toolsets.wiki.rules import (
+    Note,
+    NoteAttachment,
+    NoteChunk,
+    NoteCommit,
+    NoteFilter,
+    NoteHits,
+    NoteLinks,
+    NoteList,
+    NoteSummary,
+    RenamedNote,
+    SavedNote,
+    as_text,
+    as_texts,
+    name_of,
+)
+
+EXCERPT_CHARS = 150
+SHORT_REVISION = 8
+"""Digits of a revision where people read it."""
+
+
+def note_text(note: Note, content: str, section: Sequence[str] = ()) -> str:
+    """A note with what is known of it above a line, and its Markdown (all of it, or a section's) below."""
+    values = note.frontmatter
+    lines = [
+        f"# {as_text(values.get('title')) or name_of(note.path)}",
+        f"Path: {note.path}",
+        f"Revision: {note.revision}",
+        *([f"Section: {' > '.join(section)}"] if section else []),
+        _labelled(("Category", as_text(values.get("category"))), ("Tags", ", ".join(as_texts(values.get("tags"))))),
+        _labelled(("Confidence", as_text(values.get("confidence"))), ("Last updated", _last_updated(values))),
+        _labelled(("Links to", ", ".join(note.links_to))),
+        _labelled(("Linked from", ", ".join(note.linked_from))),
+    ]
+    return "\n".join([*filter(None, lines), "", "---", content])
+
+
+def list_text(page: NoteList, wanted: NoteFilter) -> str:
+    """A list of notes."""
+    lines = [f"Found {page.total} notes{_conditions(wanted)}:"]
+    if page.notes:
+        lines += ["", *map(summary_line, page.notes)]
+    end = wanted.offset + len(page.notes)
+    if page.notes and end < page.total:
+        lines += ["", f"Showing {len(page.notes)} of {page.total}; pass offset={end} for more."]
+    return "\n".join(lines)
+
+
+def orphans_text(notes: Sequence[NoteSummary]) -> str:
+    """Notes that nobody is led to."""
+    if not notes:
+        return "No orphaned notes found."
+    return "\n".join([f"Found {len(notes)} orphaned notes:", "", *map(summary_line, notes)])
+
+
+def summary_line(note: NoteSummary) -> str:
+    """A note in a list."""
+    facts = [note.category, f"{note.words} words", f"updated {note.last_updated}" if note.last_updated else ""]
+    return f"- {note.path} ({', '.join(filter(None, facts))})"
+
+
+def hits_text(query: str, found: NoteHits) -> str:
+    """Notes that answer a search by words."""
+    text = _ranked(query, found.total, [(f"{hit.path} (score: {hit.score:.2f})", hit.snippet) for hit in found.hits])
+    if len(found.hits) < found.total:
+        text += f"\n\nShowing {len(found.hits)} of {found.total}; pass a higher limit or ask more narrowly."
+    return text
+
+
+def chunks_text(query: str, chunks: Sequence[NoteChunk]) -> str:
+    """Pieces of notes that answer a search by meaning."""
+    rows = [(f"{chunk.path} (distance: {chunk.distance:.2f})", chunk.snippet) for chunk in chunks]
+    return _ranked(query, len(chunks), rows)
+
+
+def links_text(links: NoteLinks) -> str:
+    """What a note links to and what links to it."""
+    lines = [f"Links for {links.path}:", ""]
+    for label, paths in (("Links to", links.links_to), ("Linked from", links.linked_from)):
+        lines.append(f"{label} ({len(paths)}):")
+        lines += [f"  - {path}" for path in paths] or ["  (none)"]
+    return "\n".join(lines)
+
+
+def changes_text(changes: Sequence[NoteCommit]) -> str:
+    """The latest commits."""
+    heading = f"{len(changes)} recent changes:"
+    return _commits(heading, changes, lambda one: f"{minute_text(one.date)} | {one.author} | {', '.join(one.pages)}")
+
+
+def history_text(path: str, changes: Sequence[NoteCommit]) -> str:
+    """The commits that touched a note."""
+    heading = f"History for {path} ({len(changes)} revisions):"
+    return _commits(
+        heading, changes, lambda one: f"{one.revision[:SHORT_REVISION]} | {minute_text(one.date)} | {one.author}"
+    )
+
+
+def attachments_text(path: str, attachments: Sequence[NoteAttachment]) -> str:
+    """The files of a note."""
+    lines = [f"{len(attachments)} attachments of {path}:"]
+    if attachments:
+        lines += ["", *(f"- {one.filename} ({one.mime_type}, {one.size} bytes)" for one in attachments)]
+    return "\n".join(lines)
+
+
+def saved_text(verb: str, saved: SavedNote) -> str:
+    """A note that was written."""
+    line = f"{verb} {saved.path} (revision: {saved.revision[:SHORT_REVISION]})"
+    return f"{line}\nNothing changed: the note already held this text." if saved.unchanged else line
+
+
+def renamed_text(renamed: RenamedNote) -> str:
+    """A note that was moved."""
+    lines = [f"Renamed {renamed.old_path} -> {renamed.new_path} (revision: {renamed.revision[:SHORT_REVISION]})"]
+    if renamed.updated_pages:
+        lines.append(f"Updated {len(renamed.updated_pages)} backreferences:")
+        lines += [f"- {path}" for path in renamed.updated_pages]
+    else:
+        lines.append("No backreferences needed updating.")
+    return "\n".join(lines)
+
+
+def minute_text(date: str) -> str:
+    """An ISO 8601 moment as `YYYY-MM-DD HH:MM` in UTC; what is none stays as it is."""
+    try:
+        when = datetime.fromisoformat(date)
+    except ValueError:
+        return date
+    utc = when.astimezone(UTC) if when.tzinfo else when
+    return f"{utc:%Y-%m-%d %H:%M}".rjust(16, "0")
+
+
+def short_excerpt(text: str) -> str:
+    """At most `EXCERPT_CHARS` characters of a text as one line, with `...` where it was cut."""
+    line = " ".join(text.split())
+    whole = line.rstrip("…")
+    if len(whole) <= EXCERPT_CHARS:
+        return line if whole == line else f"{whole.rstrip()}..."
+    cut = whole[:EXCERPT_CHARS]
+    blank = cut.rfind(" ")
+    return f"{(cut[:blank] if blank > EXCERPT_CHARS // 2 else cut).rstrip()}..."
+
+
+def _ranked(query: str, total: int, rows: Sequence[tuple[str, str]]) -> str:
+    blocks = [f'{total} results for "{query}":']
+    for number, (heading, snippet) in enumerate(rows, 1):
+        shown = short_excerpt(snippet)
+        blocks.append(f"{number}. {heading}" + (f"\n   {shown}" if shown else ""))
+    return "\n\n".join(blocks)
+
+
+def _commits(heading: str, changes: Sequence[NoteCommit], line: Callable[[NoteCommit], str]) -> str:
+    lines = [heading]
+    if changes:
+        lines.append("")
+    for one in changes:
+        lines.append(f"- {line(one)}".rstrip(" |"))
+        subject = one.message.partition("\n")[0].strip()
+        lines += [f"  {subject}"] if subject else []
+    return "\n".join(lines)
+
+
+def _conditions(wanted: NoteFilter) -> str:
+    parts = [f"{name}={value}" for name, value in _filters(wanted) if value]
+    matching = f" matching {', '.join(parts)}" if parts else ""
+    return f"{matching} updated since {wanted.updated_since}" if wanted.updated_since else matching
+
+
+def _filters(wanted: NoteFilter) -> tuple[tuple[str, str], ...]:
+    return (("category", wanted.category), ("tag", wanted.tag), ("prefix", wanted.prefix))
+
+
+def _labelled(*pairs: tuple[str, str]) -> str:
+    return " | ".join(f"{label}: {value}" for label, value in pairs if value)
+
+
+def _last_updated(values: JsonObject) -> str:
+    return as_text(values.get("last_updated"))

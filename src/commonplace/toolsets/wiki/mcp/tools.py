@@ -1,0 +1,228 @@
+"""What each tool of the `wiki` toolset does: one call of the wiki, and one text."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from functools import partial
+from urllib.parse import quote
+
+from commonplace.domain.addresses import Address, fold, parse_document_address
+from commonplace.domain.document_reader import find_section, read_document
+from commonplace.domain.errors import InvalidInputError, NotFoundError, PreconditionError
+from commonplace.domain.revisions import UNCONDITIONAL, Conditions
+from commonplace.faces.mcp.toolset import Blob, Call, ToolResult
+from commonplace.services.sessions.memory import SessionMemory, ShownDocument
+from commonplace.toolsets.wiki.mcp import text_output
+from commonplace.toolsets.wiki.mcp.parameters import (
+    AttachmentArguments,
+    DeleteNote,
+    EditNote,
+    GetHistory,
+    GetRecentChanges,
+    ListNotes,
+    NoNoteArguments,
+    NoteArguments,
+    ReadNote,
+    RenameNote,
+    SearchNotes,
+    SemanticSearch,
+    UploadAttachment,
+    WriteNote,
+)
+from commonplace.toolsets.wiki.rules import MAX_ATTACHMENT_BYTES, Note, NoteFilter
+from commonplace.toolsets.wiki.service import WIKI_KEY
+from commonplace.toolsets.wiki.service.orphans import orphans
+
+
+def read_note(call: Call, arguments: ReadNote) -> ToolResult:
+    """A note or one of its sections, now or at a revision."""
+    try:
+        note = call.services.of(WIKI_KEY).notes.read(arguments.path, arguments.revision or "")
+    except NotFoundError as error:
+        if error.kind == "page":
+            _forget(call, _id(arguments.path))
+        raise
+    path, content = _section(note, arguments.section) if arguments.section else ((), note.content)
+    if not arguments.revision and not arguments.section:
+        _remember(call, note.path, note.revision)
+    return text_output.note_text(note, content, path)
+
+
+def write_note(call: Call, arguments: WriteNote) -> ToolResult:
+    """Create or update a note."""
+    known = _seen(call, _id(arguments.path))
+    revision = arguments.revision or (known.revision if known else "")
+    message = _message("Update" if revision else "Create", arguments.path, arguments.commit_message)
+    saved = call.services.of(WIKI_KEY).notes.write(
+        arguments.path, arguments.content, revision=revision, message=message
+    )
+    _remember(call, saved.path, saved.revision)
+    return text_output.saved_text("Created" if saved.created else "Updated", saved)
+
+
+def edit_note(call: Call, arguments: EditNote) -> ToolResult:
+    """Replace the one occurrence of a text."""
+    message = _message("Edit", arguments.path, arguments.commit_message)
+    change = arguments.old_string, arguments.new_string
+    saved = call.services.of(WIKI_KEY).notes.edit(arguments.path, change, revision=arguments.revision, message=message)
+    _remember(call, saved.path, saved.revision)
+    return text_output.saved_text("Edited", saved)
+
+
+def list_notes(call: Call, arguments: ListNotes) -> ToolResult:
+    """Notes by filter, newest first."""
+    wanted = NoteFilter(
+        prefix=arguments.prefix or "",
+        category=arguments.category or "",
+        tag=arguments.tag or "",
+        updated_since=arguments.updated_since or "",
+        limit=arguments.limit,
+        offset=arguments.offset,
+    )
+    return text_output.list_text(call.services.of(WIKI_KEY).notes.list(wanted), wanted)
+
+
+def search_notes(call: Call, arguments: SearchNotes) -> ToolResult:
+    """Notes by words."""
+    return text_output.hits_text(
+        arguments.query, call.services.of(WIKI_KEY).queries.search(arguments.query, arguments.limit)
+    )
+
+
+def semantic_search(call: Call, arguments: SemanticSearch) -> ToolResult:
+    """Pieces of notes by meaning."""
+    chunks = call.services.of(WIKI_KEY).queries.semantic_search(
+        arguments.query, arguments.n, arguments.max_chunks_per_page
+    )
+    return text_output.chunks_text(arguments.query, chunks)
+
+
+def get_links(call: Call, arguments: NoteArguments) -> ToolResult:
+    """Links of a note, both ways."""
+    return text_output.links_text(call.services.of(WIKI_KEY).queries.links(arguments.path))
+
+
+def get_recent_changes(call: Call, arguments: GetRecentChanges) -> ToolResult:
+    """The latest commits."""
+    return text_output.changes_text(call.services.of(WIKI_KEY).queries.changes(arguments.limit))
+
+
+def get_history(call: Call, arguments: GetHistory) -> ToolResult:
+    """The commits of a note."""
+    return text_output.history_text(*call.services.of(WIKI_KEY).notes.history(arguments.path, arguments.limit))
+
+
+def rename_note(call: Call, arguments: RenameNote) -> ToolResult:
+    """Move a note; links to it follow."""
+    message = _message("Rename", f"{_id(arguments.path)} -> {_id(arguments.new_path)}", arguments.commit_message)
+    known = _seen(call, _id(arguments.path))
+    rename = partial(call.services.of(WIKI_KEY).notes.rename, arguments.path, arguments.new_path, message=message)
+    try:
+        renamed = rename(conditions=Conditions(match=(known.revision,)) if known else UNCONDITIONAL)
+    except PreconditionError:  # what the client was given is not what is moved, so it has not seen that
+        renamed, known = rename(), None
+    _forget(call, renamed.old_path)
+    _forget(call, renamed.new_path)
+    if known is not None:
+        _remember(call, renamed.new_path, renamed.revision)
+    return text_output.renamed_text(renamed)
+
+
+def delete_note(call: Call, arguments: DeleteNote) -> ToolResult:
+    """Delete a note."""
+    message = _message("Delete", arguments.path, arguments.commit_message)
+    path = call.services.of(WIKI_KEY).notes.delete(arguments.path, message=message)
+    _forget(call, path)
+    return f"Deleted {path}"
+
+
+def find_orphaned_notes(call: Call, arguments: NoNoteArguments) -> ToolResult:
+    """Notes that no hub links to."""
+    del arguments
+    return text_output.orphans_text(orphans(call.services.of(WIKI_KEY)))
+
+
+def list_attachments(call: Call, arguments: NoteArguments) -> ToolResult:
+    """The files of a note."""
+    return text_output.attachments_text(*call.services.of(WIKI_KEY).attachments.list(arguments.path))
+
+
+def upload_attachment(call: Call, arguments: UploadAttachment) -> ToolResult:
+    """Add a file to a note."""
+    content = _decoded(arguments.content)
+    message = f"[mcp] Attach: {_id(arguments.path)}/{arguments.filename}"
+    path, attachment = call.services.of(WIKI_KEY).attachments.upload(
+        arguments.path, arguments.filename, content, message=message
+    )
+    return f"Uploaded {attachment.filename} to {path}"
+
+
+def download_attachment(call: Call, arguments: AttachmentArguments) -> ToolResult:
+    """A file of a note."""
+    download = call.services.of(WIKI_KEY).attachments.download(arguments.path, arguments.filename)
+    name = download.attachment.filename
+    uri = f"wiki:///attachments/{quote(_id(arguments.path))}/{quote(name)}"
+    return Blob(uri, download.attachment.mime_type, download.content)
+
+
+def delete_attachment(call: Call, arguments: AttachmentArguments) -> ToolResult:
+    """Delete a file of a note."""
+    message = f"[mcp] Detach: {_id(arguments.path)}/{arguments.filename}"
+    path, name = call.services.of(WIKI_KEY).attachments.delete(arguments.path, arguments.filename, message=message)
+    return f"Deleted {name} from {path}"
+
+
+def _memory(call: Call) -> SessionMemory:
+    """What the client was given of notes: by its session, else its key, else the process, as the contract says."""
+    return call.services.sessions.of(f"wiki {call.client}")
+
+
+def _seen(call: Call, path: str) -> ShownDocument | None:
+    return _memory(call).seen("", fold(path))
+
+
+def _remember(call: Call, path: str, revision: str) -> None:
+    _memory(call).show("", fold(path), revision, None)
+
+
+def _forget(call: Call, path: str) -> None:
+    _memory(call).forget("", fold(path))
+
+
+def _section(note: Note, heading: str) -> tuple[tuple[str, ...], str]:
+    """The headings above a section with its own, and its Markdown with everything below it."""
+    document = read_document(Address(f"{note.path}.md"), note.content.encode())
+    section = find_section(document, [part.strip() for part in heading.split(" > ")])
+    return section.path or (heading,), document.raw[section.start : section.tree_end].decode("utf-8", "replace")
+
+
+def _message(verb: str, path: str, arguments: str | None) -> str:
+    return (
+        f"[mcp] {arguments}"
+        if arguments and arguments.strip()
+        else f"[mcp] {verb}: {path if ' -> ' in path else _id(path)}"
+    )
+
+
+def _id(path: str) -> str:
+    """The path as answers name it; one that is none stays as it is, for the wiki to refuse."""
+    try:
+        return parse_document_address(path).id
+    except InvalidInputError:
+        return path
+
+
+def _decoded(content: str) -> bytes:
+    if len(content) > MAX_ATTACHMENT_BYTES * 2:
+        raise _no_base64("it is far over 10 MB")
+    try:
+        return base64.b64decode("".join(content.split()), validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise _no_base64("it is no base64") from error
+
+
+def _no_base64(reason: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"Invalid content: {reason}.", kind="content", hint="Send the file's bytes as standard base64."
+    )

@@ -1,0 +1,158 @@
+"""Requests to a server of the REST API: what is sent, and what its refusals mean."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from http import HTTPStatus
+from urllib.parse import quote
+
+import httpx2
+
+from commonplace.domain.changes import record_retained
+from commonplace.domain.errors import (
+    AlreadyExistsError,
+    ConfigError,
+    ConflictError,
+    ForbiddenError,
+    InvalidInputError,
+    KnowledgeError,
+    NotFoundError,
+    PreconditionError,
+    RateLimitedError,
+    ReadOnlyError,
+    TooLargeError,
+    UnauthenticatedError,
+    UnavailableError,
+)
+from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.revisions import UNCONDITIONAL, Conditions
+from commonplace.toolsets.wiki.remote import json_values
+
+TIMEOUT = 30.0
+"""Seconds for connecting, and for each pause of an answer."""
+OPERATION_NAMES = frozenset({"history", "rename", "attachments"})
+"""Last parts of a URL that could be taken for an operation on the page before them."""
+
+
+@dataclass(frozen=True)
+class RestClient:
+    """A server and the key for it."""
+
+    url: str
+    """Of the server, with or without the API's own prefix."""
+    key: str = ""
+    timeout: float = TIMEOUT
+
+    def get(self, path: str, **query: str | int | None) -> JsonObject:
+        """The object that a GET answers; parameters that are None or "" are left out.
+
+        Raises:
+            KnowledgeError: whatever the server refused it with; UnavailableError of kind "api" when there is none.
+        """
+        return self.send("GET", path, query={key: value for key, value in query.items() if value not in {None, ""}})
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: JsonObject | None = None,
+        query: Mapping[str, str | int | None] | None = None,
+        conditions: Conditions = UNCONDITIONAL,
+    ) -> JsonObject:
+        """The object that a request answers."""
+        try:
+            response = self._http.request(
+                method, f"{self._base}{path}", json=body, params=dict(query or {}), headers=_headers(conditions)
+            )
+            answer = _object(response)
+        except httpx2.InvalidURL as error:
+            raise ConfigError("The wiki's URL is no http or https URL.", kind="url") from error
+        except httpx2.HTTPError as error:
+            raise _no_answer() from error
+        if response.is_success and answer is not None:
+            record_retained(json_values.kept(answer))
+            return answer
+        raise _refusal(response.status_code, answer or {})
+
+    @property
+    def _base(self) -> str:
+        url = self.url.rstrip("/")
+        return url if url.endswith("/api/v1") else f"{url}/api/v1"
+
+    @cached_property
+    def _http(self) -> httpx2.Client:
+        headers = {"Accept": "application/json"} | ({"Authorization": f"Bearer {self.key}"} if self.key else {})
+        return httpx2.Client(headers=headers, timeout=self.timeout)
+
+
+def quoted(path: str) -> str:
+    """A page's path as it stands in a URL; its slashes are encoded where they could mean something else."""
+    ambiguous = not OPERATION_NAMES.isdisjoint(path.split("/"))
+    return quote(path, safe="" if ambiguous else "/")
+
+
+def _headers(conditions: Conditions) -> dict[str, str]:
+    given = {"If-Match": conditions.match, "If-None-Match": conditions.none_match}
+    return {
+        name: ", ".join(tag if tag == "*" else f'"{tag}"' for tag in tags)
+        for name, tags in given.items()
+        if tags is not None
+    }
+
+
+def _object(response: httpx2.Response) -> JsonObject | None:
+    try:
+        value: Json = json.loads(response.content)
+    except ValueError:
+        return None
+    return value if isinstance(value, Mapping) else None
+
+
+def _refusal(status: int, answer: JsonObject) -> KnowledgeError:
+    """The error that a status means; what the server says of it beyond the contract is taken over."""
+    kind = str(answer.get("kind") or "")
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR and kind != "semantic":
+        return _no_answer()
+    if status == HTTPStatus.CONFLICT and answer.get("code") == "already_exists":
+        error: type[KnowledgeError] = AlreadyExistsError
+    elif status == HTTPStatus.FORBIDDEN and answer.get("code") == "read_only":
+        error = ReadOnlyError
+    else:
+        error = _BY_STATUS.get(status, InvalidInputError)
+    context: dict[str, str | int | list[str]] = {}
+    nearest = answer.get("nearest")
+    if isinstance(nearest, list | tuple):
+        context["nearest"] = [str(one) for one in nearest]
+    for name in ("current_revision", "reference"):
+        value = answer.get(name)
+        if isinstance(value, str):
+            context[name] = value
+    message = str(answer.get("error") or f"The wiki answered with status {status}.")
+    made = error(message, kind=kind or _KINDS.get(status, ""), hint=str(answer.get("hint") or ""), **context)
+    changes = answer.get("changes")
+    if isinstance(made, ConflictError) and isinstance(changes, list | tuple):
+        made.changes = tuple(map(str, changes))
+    return made
+
+
+def _no_answer() -> UnavailableError:
+    return UnavailableError("The wiki API is not responding.", kind="api", hint="Try again in a few seconds.")
+
+
+_BY_STATUS: dict[int, type[KnowledgeError]] = {
+    400: InvalidInputError,
+    401: UnauthenticatedError,
+    403: ForbiddenError,
+    404: NotFoundError,
+    409: ConflictError,
+    412: PreconditionError,
+    413: TooLargeError,
+    422: InvalidInputError,
+    429: RateLimitedError,
+    503: UnavailableError,
+}
+_KINDS = {404: "page", 409: "page"}
+"""What a refusal is about where the server does not say."""

@@ -1,0 +1,153 @@
+"""From a server's JSON to the wiki's values; what is missing or of another type reads as empty."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+
+from commonplace.domain.addresses import parse_address
+from commonplace.domain.changes import RetainedCopy
+from commonplace.domain.errors import InvalidInputError, UnavailableError
+from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.revisions import is_revision
+from commonplace.toolsets.wiki.rules import (
+    AttachmentContent,
+    Note,
+    NoteAttachment,
+    NoteChunk,
+    NoteCommit,
+    NoteHit,
+    NoteSummary,
+    as_text,
+    as_texts,
+)
+
+
+def text(answer: JsonObject, key: str) -> str:
+    """A text, "" for anything else."""
+    value = answer.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def number(answer: JsonObject, key: str) -> int:
+    """A whole number, 0 for anything else."""
+    value = answer.get(key)
+    return value if isinstance(value, int) else 0
+
+
+def decimal(answer: JsonObject, key: str) -> float:
+    """A number, 0 for anything else."""
+    value = answer.get(key)
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def texts(answer: JsonObject, key: str) -> tuple[str, ...]:
+    """The texts of a list."""
+    return tuple(item for item in _items(answer.get(key)) if isinstance(item, str))
+
+
+def objects(answer: JsonObject, key: str) -> Iterator[JsonObject]:
+    """The objects of a list."""
+    return (item for item in _items(answer.get(key)) if isinstance(item, Mapping))
+
+
+def summary(row: JsonObject) -> NoteSummary:
+    """A note in a list."""
+    return NoteSummary(
+        path=text(row, "path"),
+        category=as_text(row.get("category")),
+        tags=as_texts(row.get("tags")),
+        last_updated=as_text(row.get("last_updated")),
+        words=number(row, "content_length"),
+    )
+
+
+def note(answer: JsonObject) -> Note:
+    """A note."""
+    values = answer.get("frontmatter")
+    last = answer.get("last_commit")
+    return Note(
+        path=text(answer, "path"),
+        content=text(answer, "content"),
+        frontmatter=values if isinstance(values, Mapping) else {},
+        links_to=texts(answer, "links_to"),
+        linked_from=texts(answer, "linked_from"),
+        revision=text(answer, "revision"),
+        last_commit=change(last) if isinstance(last, Mapping) else None,
+    )
+
+
+def change(row: JsonObject) -> NoteCommit:
+    """A commit."""
+    return NoteCommit(
+        text(row, "revision"),
+        text(row, "author"),
+        text(row, "date"),
+        text(row, "message"),
+        texts(row, "pages_affected"),
+    )
+
+
+def hit(row: JsonObject) -> NoteHit:
+    """A note that answers a search."""
+    return NoteHit(text(row, "path"), text(row, "snippet"), decimal(row, "score"))
+
+
+def chunk(row: JsonObject) -> NoteChunk:
+    """A piece of a note that answers a search by meaning."""
+    return NoteChunk(
+        path=text(row, "path"),
+        snippet=text(row, "snippet"),
+        text=text(row, "text"),
+        distance=decimal(row, "distance"),
+        section=text(row, "section"),
+        section_path=text(row, "section_path"),
+        chunk_index=number(row, "chunk_index"),
+        total_chunks=number(row, "total_chunks"),
+        page_word_count=number(row, "page_word_count"),
+    )
+
+
+def attachment(row: JsonObject) -> NoteAttachment:
+    """A file of a note."""
+    return NoteAttachment(
+        text(row, "filename"), number(row, "size"), text(row, "mime_type"), text(row, "last_modified")
+    )
+
+
+def download(answer: JsonObject) -> AttachmentContent:
+    """A file with its bytes.
+
+    Raises:
+        UnavailableError: the server sent no base64.
+    """
+    try:
+        content = base64.b64decode(text(answer, "content"), validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise UnavailableError("The wiki's answer is not understood.", kind="api") from error
+    return AttachmentContent(attachment(answer), content)
+
+
+def kept(answer: JsonObject) -> list[RetainedCopy]:
+    """What the server says that it has kept of what a request took away; a row that is not understood is left out."""
+    return [one for row in objects(answer, "kept") if (one := _kept(row))]
+
+
+def _kept(row: JsonObject) -> RetainedCopy | None:
+    place, revision = text(row, "place"), text(row, "revision")
+    if place not in ("trash", "object") or not is_revision(revision):
+        return None
+    try:
+        day = datetime.fromisoformat(text(row, "until")).replace(tzinfo=UTC) if place == "trash" else None
+        until = int(day.timestamp()) if day else 0
+        return RetainedCopy(
+            parse_address(text(row, "path")), revision, place, until=until, staged=row.get("staged") is True
+        )
+    except (ValueError, OverflowError, InvalidInputError):
+        return None
+
+
+def _items(value: Json) -> tuple[Json, ...]:
+    return tuple(value) if isinstance(value, list | tuple) else ()

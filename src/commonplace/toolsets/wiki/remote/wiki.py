@@ -1,0 +1,222 @@
+"""The three ports of a wiki (`toolsets.wiki.rules`) over the REST API."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Generator
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
+from urllib.parse import quote
+
+from commonplace.domain.errors import NotFoundError
+from commonplace.domain.json import JsonObject
+from commonplace.domain.revisions import UNCONDITIONAL, Conditions
+from commonplace.domain.similarity import SearchMode
+from commonplace.toolsets.wiki.remote import json_values
+from commonplace.toolsets.wiki.remote.client import RestClient, quoted
+from commonplace.toolsets.wiki.rules import (
+    AttachmentContent,
+    Note,
+    NoteAttachment,
+    NoteChunk,
+    NoteCommit,
+    NoteFilter,
+    NoteGraph,
+    NoteHits,
+    NoteLinks,
+    NoteList,
+    RenamedNote,
+    SavedNote,
+    Wiki,
+)
+
+
+def remote_wiki(url: str, key: str = "") -> Wiki:
+    """The wiki of a server that speaks the REST API.
+
+    Args:
+        url: Of the server, such as `https://wiki.example.org`.
+        key: Its bearer key, or "".
+    """
+    client = RestClient(url, key)
+    return Wiki(RemoteNotes(client), RemoteNoteQueries(client), RemoteAttachments(client))
+
+
+class RemoteNotes:
+    """The notes of a server."""
+
+    def __init__(self, client: RestClient) -> None:
+        self._client = client
+
+    def list(self, wanted: NoteFilter) -> NoteList:
+        """Notes, newest first, then by path."""
+        answer = self._client.get(
+            "/pages",
+            prefix=wanted.prefix,
+            category=wanted.category,
+            tag=wanted.tag,
+            updated_since=wanted.updated_since,
+            limit=wanted.limit,
+            offset=wanted.offset or None,
+        )
+        notes = tuple(map(json_values.summary, json_values.objects(answer, "pages")))
+        return NoteList(notes, json_values.number(answer, "total"))
+
+    def read(self, path: str, revision: str = "") -> Note:
+        """A note, now or at a revision."""
+        with _about(path):
+            return json_values.note(self._client.get(f"/pages/{quoted(path)}", revision=revision))
+
+    def write(
+        self, path: str, content: str, *, revision: str = "", message: str, conditions: Conditions = UNCONDITIONAL
+    ) -> SavedNote:
+        """Create a note, or replace the one at this revision."""
+        body: JsonObject = {"content": content, "commit_message": message}
+        return self._saved("PUT", path, {**body, "revision": revision} if revision else body, conditions)
+
+    def edit(
+        self,
+        path: str,
+        change: tuple[str, str],
+        *,
+        revision: str,
+        message: str,
+        conditions: Conditions = UNCONDITIONAL,
+    ) -> SavedNote:
+        """Replace the one occurrence of the first text by the second."""
+        old, new = change
+        body = {"revision": revision, "old_string": old, "new_string": new, "commit_message": message}
+        return self._saved("PATCH", path, body, conditions)
+
+    def delete(self, path: str, *, revision: str = "", message: str, conditions: Conditions = UNCONDITIONAL) -> str:
+        """Delete a note; its path as it was."""
+        body = {"commit_message": message} | ({"revision": revision} if revision else {})
+        with _about(path):
+            answer = self._client.send("DELETE", f"/pages/{quoted(path)}", body, conditions=conditions)
+        return json_values.text(answer, "path") or path
+
+    def rename(self, path: str, new_path: str, *, message: str, conditions: Conditions = UNCONDITIONAL) -> RenamedNote:
+        """Move a note and rewrite the links that lead to it."""
+        with _about(path):
+            body = {"new_path": new_path, "commit_message": message}
+            answer = self._client.send("POST", f"/pages/{quoted(path)}/rename", body, conditions=conditions)
+        return RenamedNote(
+            json_values.text(answer, "old_path") or path,
+            json_values.text(answer, "new_path") or new_path,
+            json_values.text(answer, "revision"),
+            json_values.texts(answer, "updated_pages"),
+        )
+
+    def history(self, path: str, limit: int) -> tuple[str, list[NoteCommit]]:
+        """The note's path and the commits that touched it, newest first."""
+        with _about(path):
+            answer = self._client.get(f"/pages/{quoted(path)}/history", limit=limit)
+        return json_values.text(answer, "path") or path, list(
+            map(json_values.change, json_values.objects(answer, "history"))
+        )
+
+    def _saved(self, method: str, path: str, body: JsonObject, conditions: Conditions) -> SavedNote:
+        with _about(path):
+            answer = self._client.send(method, f"/pages/{quoted(path)}", body, conditions=conditions)
+        return SavedNote(
+            json_values.text(answer, "path") or path,
+            json_values.text(answer, "revision"),
+            created=answer.get("created") is True,
+            unchanged=answer.get("unchanged") is True,
+        )
+
+
+class RemoteNoteQueries:
+    """The notes of a server, found."""
+
+    def __init__(self, client: RestClient) -> None:
+        self._client = client
+
+    def search(self, query: str, limit: int, mode: SearchMode = "keyword") -> NoteHits:
+        """Notes by words, meaning or both, best first."""
+        answer = self._client.get("/search", q=query, limit=limit, mode=None if mode == "keyword" else mode)
+        return NoteHits(
+            tuple(map(json_values.hit, json_values.objects(answer, "results"))), json_values.number(answer, "total")
+        )
+
+    def semantic_search(self, query: str, n: int, per_page: int) -> tuple[NoteChunk, ...]:
+        """Pieces of notes by meaning, nearest first."""
+        answer = self._client.get("/semantic-search", q=query, n=n, max_chunks_per_page=per_page)
+        return tuple(map(json_values.chunk, json_values.objects(answer, "results")))
+
+    def links(self, path: str) -> NoteLinks:
+        """What a note links to and what links to it."""
+        with _about(path):
+            answer = self._client.get(f"/links/{quoted(path)}")
+        links_to, linked_from = json_values.texts(answer, "links_to"), json_values.texts(answer, "linked_from")
+        return NoteLinks(json_values.text(answer, "path") or path, links_to, linked_from)
+
+    def graph(self) -> NoteGraph:
+        """All links between two notes."""
+        answer = self._client.get("/links")
+        edges = [
+            (json_values.text(row, "source"), json_values.text(row, "target"))
+            for row in json_values.objects(answer, "edges")
+        ]
+        return NoteGraph(json_values.texts(answer, "nodes"), tuple(edges))
+
+    def linked_from_any(self, paths: AbstractSet[str]) -> AbstractSet[str]:
+        """Paths of the notes that at least one of these notes links to."""
+        return {target for source, target in self.graph().edges if source in paths}
+
+    def changes(self, limit: int) -> list[NoteCommit]:
+        """The latest commits with the notes that they touched."""
+        return list(
+            map(json_values.change, json_values.objects(self._client.get("/changelog", limit=limit), "entries"))
+        )
+
+
+class RemoteAttachments:
+    """The attachments of a server."""
+
+    def __init__(self, client: RestClient) -> None:
+        self._client = client
+
+    def list(self, path: str) -> tuple[str, list[NoteAttachment]]:
+        """The note's path and its attachments."""
+        with _about(path):
+            answer = self._client.get(f"/pages/{quoted(path)}/attachments")
+        shown = map(json_values.attachment, json_values.objects(answer, "attachments"))
+        return json_values.text(answer, "path") or path, list(shown)
+
+    def upload(
+        self, path: str, filename: str, content: bytes, *, message: str, conditions: Conditions = UNCONDITIONAL
+    ) -> tuple[str, NoteAttachment]:
+        """Add a file."""
+        body = {"filename": filename, "content": base64.b64encode(content).decode(), "commit_message": message}
+        with _about(path):
+            answer = self._client.send("POST", f"/pages/{quoted(path)}/attachments", body, conditions=conditions)
+        return json_values.text(answer, "path") or path, json_values.attachment(answer)
+
+    def download(self, path: str, filename: str) -> AttachmentContent:
+        """A file."""
+        with _about(path):
+            return json_values.download(self._client.get(_attachment_url(path, filename)))
+
+    def delete(
+        self, path: str, filename: str, *, message: str, conditions: Conditions = UNCONDITIONAL
+    ) -> tuple[str, str]:
+        """Delete a file; the note's path and the file's name."""
+        with _about(path):
+            url, body = _attachment_url(path, filename), {"commit_message": message}
+            answer = self._client.send("DELETE", url, body, conditions=conditions)
+        return json_values.text(answer, "path") or path, json_values.text(answer, "filename") or filename
+
+
+def _attachment_url(path: str, filename: str) -> str:
+    return f"/pages/{quoted(path)}/attachments/{quote(filename, safe='')}"
+
+
+@contextmanager
+def _about(path: str) -> Generator[None]:
+    """Say which note was meant where the server's refusal does not."""
+    try:
+        yield
+    except NotFoundError as error:
+        error.context.setdefault("reference", path)
+        raise

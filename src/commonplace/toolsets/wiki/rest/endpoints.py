@@ -1,0 +1,229 @@
+"""Every endpoint of the API of the wiki."""
+
+from __future__ import annotations
+
+from commonplace.faces.rest.endpoint import Endpoint, RestContract
+from commonplace.toolsets.wiki.rest import handlers, models
+from commonplace.toolsets.wiki.rest.reindex_job import ReindexJob
+
+PAGE_TEMPLATE = "/pages/{path}"
+ATTACHMENTS = "/pages/{path}/attachments"
+ATTACHMENT = "/pages/{path}/attachments/{filename}"
+MAX_UPLOAD = 14 * 1024 * 1024
+"""Bytes of a body: base64 makes 14 MB of 10."""
+
+
+def endpoints() -> tuple[Endpoint, ...]:
+    """The rows, in the order of the document."""
+    reindexing = ReindexJob()
+    return (
+        Endpoint(
+            method="GET",
+            template="/health",
+            summary="Whether the server is there",
+            run=handlers.health,
+            answers={200: models.Health},
+            tier=None,
+        ),
+        Endpoint(
+            method="GET",
+            template="/pages",
+            summary="List pages",
+            run=handlers.list_pages,
+            answers={200: models.Pages},
+            query=models.ListParameters,
+        ),
+        *_of_pages(),
+        *_of_moves(),
+        *_of_finding(),
+        *_of_attachments(),
+        Endpoint(
+            method="POST",
+            template="/reindex",
+            summary="Bring the index up to date",
+            run=reindexing.start,
+            answers={202: models.Started},
+            tier="write",
+        ),
+        Endpoint(
+            method="GET",
+            template="/reindex/status",
+            summary="How far the index is",
+            run=reindexing.status,
+            answers={200: models.IndexStatus},
+        ),
+    )
+
+
+def _of_pages() -> tuple[Endpoint, ...]:
+    missing, conflict = frozenset({404}), frozenset({404, 409})
+    return (
+        Endpoint(
+            method="GET",
+            template=PAGE_TEMPLATE,
+            summary="Read a page",
+            run=handlers.get_page,
+            conditional=True,
+            answers={200: models.Page},
+            query=models.RevisionParameters,
+            error_statuses=missing,
+        ),
+        Endpoint(
+            method="PUT",
+            template=PAGE_TEMPLATE,
+            summary="Create a page, or replace it at its revision",
+            run=handlers.put_page,
+            conditional=True,
+            answers={200: models.Saved, 201: models.Saved},
+            tier="write",
+            body=models.Put,
+            error_statuses=conflict,
+        ),
+        Endpoint(
+            method="PATCH",
+            template=PAGE_TEMPLATE,
+            summary="Replace the one occurrence of a text",
+            run=handlers.patch_page,
+            conditional=True,
+            answers={200: models.Edited},
+            tier="write",
+            body=models.Patch,
+            error_statuses=conflict,
+        ),
+        Endpoint(
+            method="DELETE",
+            template=PAGE_TEMPLATE,
+            summary="Delete a page",
+            run=handlers.delete_page,
+            conditional=True,
+            answers={200: models.Deleted},
+            tier="write",
+            body=models.Delete,
+            body_needed=False,
+            error_statuses=conflict,
+        ),
+    )
+
+
+def _of_moves() -> tuple[Endpoint, ...]:
+    missing, conflict = frozenset({404}), frozenset({404, 409})
+    return (
+        Endpoint(
+            method="POST",
+            template="/pages/{path}/rename",
+            summary="Move a page; links to it follow",
+            run=handlers.rename_page,
+            conditional=True,
+            answers={200: models.Renamed},
+            tier="write",
+            body=models.Rename,
+            error_statuses=conflict,
+        ),
+        Endpoint(
+            method="GET",
+            template="/pages/{path}/history",
+            summary="The commits that touched a page",
+            run=handlers.page_history,
+            answers={200: models.History},
+            query=models.HistoryParameters,
+            error_statuses=missing,
+        ),
+    )
+
+
+def _of_finding() -> tuple[Endpoint, ...]:
+    return (
+        Endpoint(
+            method="GET",
+            template="/search",
+            summary="Pages by words",
+            run=handlers.search,
+            answers={200: models.Hits},
+            query=models.SearchParameters,
+        ),
+        Endpoint(
+            method="GET",
+            template="/semantic-search",
+            summary="Pieces of pages by meaning",
+            run=handlers.semantic_search,
+            answers={200: models.Chunks},
+            query=models.SemanticSearchParameters,
+        ),
+        Endpoint(
+            method="GET",
+            template="/links/{path}",
+            summary="The links of a page",
+            run=handlers.page_links,
+            answers={200: models.Links},
+            error_statuses=frozenset({404}),
+        ),
+        Endpoint(
+            method="GET",
+            template="/links",
+            summary="All links",
+            run=handlers.all_links,
+            answers={200: models.Graph},
+        ),
+        Endpoint(
+            method="GET",
+            template="/changelog",
+            summary="The latest commits",
+            run=handlers.changelog,
+            answers={200: models.Changelog},
+            query=models.ChangelogParameters,
+        ),
+    )
+
+
+def _of_attachments() -> tuple[Endpoint, ...]:
+    missing = frozenset({404})
+    return (
+        Endpoint(
+            method="GET",
+            template=ATTACHMENTS,
+            summary="The files of a page",
+            run=handlers.list_attachments,
+            answers={200: models.Attachments},
+            error_statuses=missing,
+        ),
+        Endpoint(
+            method="POST",
+            template=ATTACHMENTS,
+            summary="Add a file to a page",
+            run=handlers.upload_attachment,
+            conditional=True,
+            answers={201: models.Uploaded},
+            tier="write",
+            body=models.Upload,
+            max_body=MAX_UPLOAD,
+            error_statuses=frozenset({404, 409}),
+        ),
+        Endpoint(
+            method="GET",
+            template=ATTACHMENT,
+            summary="A file of a page",
+            run=handlers.download_attachment,
+            conditional=True,
+            answers={200: models.Downloaded},
+            error_statuses=missing,
+        ),
+        Endpoint(
+            method="DELETE",
+            template=ATTACHMENT,
+            summary="Delete a file of a page",
+            run=handlers.delete_attachment,
+            conditional=True,
+            answers={200: models.Detached},
+            tier="write",
+            body=models.Delete,
+            body_needed=False,
+            error_statuses=frozenset({404, 409}),
+        ),
+    )
+
+
+WIKI_REST = RestContract(
+    description="A wiki of Markdown pages. Paths of pages are percent-encoded, their slashes may be.",
+    endpoints=endpoints,
+    is_document=handlers.is_page,
+)

@@ -1,0 +1,273 @@
+"""What each endpoint does: one call of the wiki, and one answer."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import TypeVar, cast
+
+from pydantic import BaseModel
+
+from commonplace.domain.errors import InvalidInputError, NotFoundError
+from commonplace.domain.revisions import revision_of
+from commonplace.faces.rest.endpoint import RestRequest, RestResponse
+from commonplace.services.services import Services
+from commonplace.toolsets.wiki import rules as wiki
+from commonplace.toolsets.wiki.rest import models
+from commonplace.toolsets.wiki.rules import name_of
+from commonplace.toolsets.wiki.service import WIKI_KEY
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def is_page(services: Services, path: str) -> bool:
+    """Whether there is a page of this path."""
+    try:
+        services.of(WIKI_KEY).notes.read(path)
+    except (NotFoundError, InvalidInputError):
+        return False
+    return True
+
+
+def health(_: RestRequest) -> RestResponse:
+    """The server is there."""
+    return RestResponse(models.Health())
+
+
+def list_pages(request: RestRequest) -> RestResponse:
+    """Pages by filter, newest first."""
+    query = cast("models.ListParameters", request.query)
+    page = request.services.of(WIKI_KEY).notes.list(wiki.NoteFilter(**query.model_dump()))
+    return RestResponse(models.Pages(pages=[_summary(note) for note in page.notes], total=page.total))
+
+
+def get_page(request: RestRequest) -> RestResponse:
+    """A page, now or at a revision."""
+    query = cast("models.RevisionParameters", request.query)
+    note = request.services.of(WIKI_KEY).notes.read(request.path, query.revision)
+    etag = (("etag", f'"{note.revision}"'),)
+    if not request.conditions.is_empty and _is_known(request, note.revision, note.content.encode("utf-8", "replace")):
+        return RestResponse(None, 304, etag)
+    page = models.Page(
+        name=name_of(note.path),
+        path=note.path,
+        content=note.content,
+        frontmatter=dict(cast("dict[str, models.JsonValue]", note.frontmatter)),
+        links_to=list(note.links_to),
+        linked_from=list(note.linked_from),
+        revision=note.revision,
+        last_commit=_commit(note.last_commit) if note.last_commit else None,
+    )
+    return RestResponse(page, headers=etag)
+
+
+def put_page(request: RestRequest) -> RestResponse:
+    """Create a page, or replace it at its revision."""
+    body = _body(request, models.Put)
+    named = body.revision or request.conditions.match
+    message = body.commit_message or f"[api] {'Update' if named else 'Create'}: {request.path}"
+    saved = request.services.of(WIKI_KEY).notes.write(
+        request.path, body.content, revision=body.revision or "", message=message, conditions=request.conditions
+    )
+    value = models.Saved(
+        name=name_of(saved.path),
+        path=saved.path,
+        revision=saved.revision,
+        created=saved.created,
+        unchanged=saved.unchanged,
+    )
+    return RestResponse(value, 201 if saved.created else 200, (("etag", f'"{saved.revision}"'),))
+
+
+def patch_page(request: RestRequest) -> RestResponse:
+    """Replace the one occurrence of a text."""
+    body = _body(request, models.Patch)
+    saved = request.services.of(WIKI_KEY).notes.edit(
+        request.path,
+        (body.old_string, body.new_string),
+        revision=body.revision,
+        message=body.commit_message or f"[api] Edit: {request.path}",
+        conditions=request.conditions,
+    )
+    value = models.Edited(name=name_of(saved.path), path=saved.path, revision=saved.revision)
+    return RestResponse(value, headers=(("etag", f'"{saved.revision}"'),))
+
+
+def delete_page(request: RestRequest) -> RestResponse:
+    """Delete a page."""
+    body = request.body if isinstance(request.body, models.Delete) else models.Delete()
+    path = request.services.of(WIKI_KEY).notes.delete(
+        request.path,
+        revision=body.revision or "",
+        message=body.commit_message or f"[api] Delete: {request.path}",
+        conditions=request.conditions,
+    )
+    return RestResponse(models.Deleted(path=path))
+
+
+def rename_page(request: RestRequest) -> RestResponse:
+    """Move a page; links to it follow."""
+    body = _body(request, models.Rename)
+    message = body.commit_message or f"[api] Rename: {request.path} -> {body.new_path}"
+    renamed = request.services.of(WIKI_KEY).notes.rename(
+        request.path, body.new_path, message=message, conditions=request.conditions
+    )
+    value = models.Renamed(
+        old_path=renamed.old_path,
+        new_path=renamed.new_path,
+        revision=renamed.revision,
+        updated_pages=list(renamed.updated_pages),
+    )
+    return RestResponse(value, headers=(("etag", f'"{renamed.revision}"'),))
+
+
+def page_history(request: RestRequest) -> RestResponse:
+    """The commits that touched a page."""
+    query = cast("models.HistoryParameters", request.query)
+    path, changes = request.services.of(WIKI_KEY).notes.history(request.path, query.limit)
+    return RestResponse(models.History(path=path, history=[_commit(change) for change in changes]))
+
+
+def search(request: RestRequest) -> RestResponse:
+    """Pages by words, or by the mode that is asked for."""
+    query = cast("models.SearchParameters", request.query)
+    found = request.services.of(WIKI_KEY).queries.search(query.q, query.limit, query.mode)
+    rows = [
+        models.Hit(name=name_of(hit.path), path=hit.path, snippet=hit.snippet, score=hit.score) for hit in found.hits
+    ]
+    return RestResponse(models.Hits(query=query.q, results=rows, total=found.total))
+
+
+def semantic_search(request: RestRequest) -> RestResponse:
+    """Pieces of pages by meaning."""
+    query = cast("models.SemanticSearchParameters", request.query)
+    chunks = request.services.of(WIKI_KEY).queries.semantic_search(query.q, query.n, query.max_chunks_per_page)
+    rows = [_chunk(chunk) for chunk in chunks]
+    return RestResponse(models.Chunks(query=query.q, results=rows, total=len(rows)))
+
+
+def page_links(request: RestRequest) -> RestResponse:
+    """The links of a page, both ways."""
+    links = request.services.of(WIKI_KEY).queries.links(request.path)
+    return RestResponse(
+        models.Links(path=links.path, links_to=list(links.links_to), linked_from=list(links.linked_from))
+    )
+
+
+def all_links(request: RestRequest) -> RestResponse:
+    """All links."""
+    graph = request.services.of(WIKI_KEY).queries.graph()
+    edges = [models.Edge(source=source, target=target) for source, target in graph.edges]
+    return RestResponse(models.Graph(nodes=list(graph.nodes), edges=edges))
+
+
+def changelog(request: RestRequest) -> RestResponse:
+    """The latest commits."""
+    query = cast("models.ChangelogParameters", request.query)
+    entries = [
+        models.ChangeEntry(**_commit(change).model_dump(), pages_affected=list(change.pages))
+        for change in request.services.of(WIKI_KEY).queries.changes(query.limit)
+    ]
+    return RestResponse(models.Changelog(entries=entries, total=len(entries)))
+
+
+def list_attachments(request: RestRequest) -> RestResponse:
+    """The files of a page."""
+    path, attachments = request.services.of(WIKI_KEY).attachments.list(request.path)
+    rows = [_attachment(one) for one in attachments]
+    return RestResponse(models.Attachments(attachments=rows, total=len(rows), path=path))
+
+
+def upload_attachment(request: RestRequest) -> RestResponse:
+    """Add a file to a page."""
+    body = _body(request, models.Upload)
+    message = body.commit_message or f"[api] Attach: {request.path}/{body.filename}"
+    content = _decoded(body.content)
+    path, one = request.services.of(WIKI_KEY).attachments.upload(
+        request.path, body.filename, content, message=message, conditions=request.conditions
+    )
+    value = models.Uploaded(filename=one.filename, path=path, size=one.size, mime_type=one.mime_type)
+    return RestResponse(value, 201, (("etag", f'"{revision_of(content)}"'),))
+
+
+def download_attachment(request: RestRequest) -> RestResponse:
+    """A file of a page."""
+    download = request.services.of(WIKI_KEY).attachments.download(request.path, request.filename)
+    one, revision = download.attachment, revision_of(download.content)
+    etag = (("etag", f'"{revision}"'),)
+    if _is_known(request, revision, download.content):
+        return RestResponse(None, 304, etag)
+    content = base64.b64encode(download.content).decode()
+    value = models.Downloaded(filename=one.filename, content=content, size=one.size, mime_type=one.mime_type)
+    return RestResponse(value, headers=etag)
+
+
+def delete_attachment(request: RestRequest) -> RestResponse:
+    """Delete a file of a page."""
+    body = request.body if isinstance(request.body, models.Delete) else models.Delete()
+    message = body.commit_message or f"[api] Detach: {request.path}/{request.filename}"
+    path, name = request.services.of(WIKI_KEY).attachments.delete(
+        request.path, request.filename, message=message, conditions=request.conditions
+    )
+    return RestResponse(models.Detached(filename=name, path=path))
+
+
+def _is_known(request: RestRequest, revision: str, content: bytes) -> bool:
+    """Whether the client has what is asked for, by its `If-None-Match`.
+
+    Raises:
+        PreconditionError: `If-Match` is false.
+    """
+    names = (revision, revision_of(content))
+    request.conditions.require_match(names)
+    return request.conditions.is_known(names)
+
+
+def _body(request: RestRequest, model: type[M]) -> M:
+    assert isinstance(request.body, model)  # noqa: S101 - the dispatcher has checked it against the endpoint's row
+    return request.body
+
+
+def _summary(note: wiki.NoteSummary) -> models.Summary:
+    return models.Summary(
+        name=name_of(note.path),
+        path=note.path,
+        category=note.category or None,
+        tags=list(note.tags),
+        last_updated=note.last_updated or None,
+        content_length=note.words,
+    )
+
+
+def _commit(change: wiki.NoteCommit) -> models.Commit:
+    return models.Commit(revision=change.revision, author=change.author, date=change.date, message=change.message)
+
+
+def _chunk(chunk: wiki.NoteChunk) -> models.Chunk:
+    return models.Chunk(
+        name=name_of(chunk.path),
+        path=chunk.path,
+        snippet=chunk.snippet,
+        text=chunk.text,
+        distance=chunk.distance,
+        section=chunk.section,
+        section_path=chunk.section_path,
+        chunk_index=chunk.chunk_index,
+        total_chunks=chunk.total_chunks,
+        page_word_count=chunk.page_word_count,
+    )
+
+
+def _attachment(one: wiki.NoteAttachment) -> models.Attachment:
+    return models.Attachment(
+        filename=one.filename, size=one.size, mime_type=one.mime_type, last_modified=one.last_modified or None
+    )
+
+
+def _decoded(content: str) -> bytes:
+    try:
+        return base64.b64decode(content, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise InvalidInputError(
+            "Invalid content: it is no base64.", kind="content", hint="Send the file's bytes as standard base64."
+        ) from error

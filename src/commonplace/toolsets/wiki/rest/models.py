@@ -1,0 +1,320 @@
+"""What requests and answers look like: checked on the way in, written out in the OpenAPI document."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field, JsonValue
+
+from commonplace.domain.similarity import SearchMode
+from commonplace.faces.rest.base_models import QueryParameters, RequestBody
+from commonplace.toolsets.wiki.rules import MAX_SEARCH
+
+CommitMessageField = Annotated[str | None, Field(max_length=2000, description="One line that says why")]
+RevisionField = Annotated[str, Field(description="40 hex digits, or the first 7 or more of them")]
+MAX_ROWS = 10_000
+
+
+class ListParameters(QueryParameters):
+    """Of GET /pages."""
+
+    prefix: str = ""
+    category: str = ""
+    tag: str = ""
+    updated_since: Annotated[str, Field(description="ISO 8601; the day is included")] = ""
+    limit: Annotated[int | None, Field(ge=1, le=MAX_ROWS)] = None
+    offset: Annotated[int, Field(ge=0, le=10_000_000)] = 0
+
+
+class RevisionParameters(QueryParameters):
+    """Of GET /pages/{path}."""
+
+    revision: str = ""
+
+
+class HistoryParameters(QueryParameters):
+    """Of GET /pages/{path}/history."""
+
+    limit: Annotated[int, Field(ge=1, le=1000)] = 10
+
+
+class SearchParameters(QueryParameters):
+    """Of GET /search."""
+
+    q: Annotated[str, Field(min_length=1, max_length=10_000)]
+    limit: Annotated[int, Field(ge=1, le=MAX_SEARCH)] = 20
+    mode: SearchMode = "keyword"
+
+
+class SemanticSearchParameters(QueryParameters):
+    """Of GET /semantic-search."""
+
+    q: Annotated[str, Field(min_length=1, max_length=10_000)]
+    n: Annotated[int, Field(ge=1, le=50)] = 5
+    max_chunks_per_page: Annotated[int, Field(ge=1, le=5)] = 2
+
+
+class ChangelogParameters(QueryParameters):
+    """Of GET /changelog."""
+
+    limit: Annotated[int, Field(ge=1, le=1000)] = 50
+
+
+class Put(RequestBody):
+    """Body of PUT /pages/{path}."""
+
+    content: str
+    commit_message: CommitMessageField = None
+    revision: RevisionField | None = None
+
+
+class Patch(RequestBody):
+    """Body of PATCH /pages/{path}."""
+
+    revision: RevisionField
+    old_string: str
+    new_string: str
+    commit_message: CommitMessageField = None
+
+
+class Delete(RequestBody):
+    """Body of DELETE; it may be left out."""
+
+    commit_message: CommitMessageField = None
+    revision: RevisionField | None = None
+
+
+class Rename(RequestBody):
+    """Body of POST /pages/{path}/rename."""
+
+    new_path: str
+    commit_message: CommitMessageField = None
+
+
+class Upload(RequestBody):
+    """Body of POST /pages/{path}/attachments."""
+
+    filename: Annotated[str, Field(min_length=1)]
+    content: Annotated[str, Field(description="base64 of at most 10 MB")]
+    commit_message: CommitMessageField = None
+
+
+class Health(BaseModel):
+    """The server is there."""
+
+    status: Literal["ok"] = "ok"
+
+
+class Summary(BaseModel):
+    """A page in a list."""
+
+    name: str
+    path: str
+    category: str | None
+    tags: list[str]
+    last_updated: str | None
+    content_length: Annotated[int, Field(description="Words of the body")]
+
+
+class Pages(BaseModel):
+    """A list of pages."""
+
+    pages: list[Summary]
+    total: int
+
+
+class Commit(BaseModel):
+    """One entry of a history."""
+
+    revision: str
+    author: str
+    date: Annotated[str, Field(description="ISO 8601, UTC")]
+    message: str
+
+
+class Page(BaseModel):
+    """A page."""
+
+    name: str
+    path: str
+    content: str
+    frontmatter: dict[str, JsonValue]
+    links_to: list[str]
+    linked_from: list[str]
+    revision: str
+    last_commit: Commit | None
+
+
+class Saved(BaseModel):
+    """A page that was created or replaced."""
+
+    name: str
+    path: str
+    revision: str
+    created: bool
+    unchanged: Annotated[
+        bool, Field(exclude_if=lambda value: not value, description="The page held this very text before")
+    ] = False
+
+
+class Edited(BaseModel):
+    """A page that was edited."""
+
+    name: str
+    path: str
+    revision: str
+
+
+class Deleted(BaseModel):
+    """A page that is gone."""
+
+    deleted: Literal[True] = True
+    path: str
+
+
+class Renamed(BaseModel):
+    """A page that was moved."""
+
+    old_path: str
+    new_path: str
+    revision: str
+    updated_pages: list[str]
+
+
+class History(BaseModel):
+    """The commits that touched a page, newest first."""
+
+    path: str
+    history: list[Commit]
+
+
+class Hit(BaseModel):
+    """A page that answers a search."""
+
+    name: str
+    path: str
+    snippet: str
+    score: Annotated[float, Field(ge=0, le=1)]
+
+
+class Hits(BaseModel):
+    """Pages that answer a search, best first."""
+
+    query: str
+    results: list[Hit]
+    total: int
+
+
+class Chunk(BaseModel):
+    """A piece of a page that is near in meaning."""
+
+    name: str
+    path: str
+    snippet: str
+    text: str
+    distance: float
+    section: str
+    section_path: str
+    chunk_index: int
+    total_chunks: int
+    page_word_count: int
+
+
+class Chunks(BaseModel):
+    """Pieces of pages, nearest first."""
+
+    query: str
+    results: list[Chunk]
+    total: int
+
+
+class Links(BaseModel):
+    """The links of a page."""
+
+    path: str
+    links_to: list[str]
+    linked_from: list[str]
+
+
+class Edge(BaseModel):
+    """A link between two pages."""
+
+    source: str
+    target: str
+
+
+class Graph(BaseModel):
+    """All pages and all links between them."""
+
+    nodes: list[str]
+    edges: list[Edge]
+
+
+class ChangeEntry(Commit):
+    """A commit with the pages that it touched."""
+
+    pages_affected: list[str]
+
+
+class Changelog(BaseModel):
+    """The latest commits."""
+
+    entries: list[ChangeEntry]
+    total: int
+
+
+class Attachment(BaseModel):
+    """A file of a page."""
+
+    filename: str
+    size: Annotated[int, Field(description="Bytes")]
+    mime_type: str
+    last_modified: str | None
+
+
+class Attachments(BaseModel):
+    """The files of a page."""
+
+    attachments: list[Attachment]
+    total: int
+    path: str
+
+
+class Uploaded(BaseModel):
+    """A file that was added."""
+
+    filename: str
+    path: str
+    size: int
+    mime_type: str
+
+
+class Downloaded(BaseModel):
+    """A file with its bytes."""
+
+    filename: str
+    content: Annotated[str, Field(description="base64")]
+    size: int
+    mime_type: str
+
+
+class Detached(BaseModel):
+    """A file that is gone."""
+
+    deleted: Literal[True] = True
+    filename: str
+    path: str
+
+
+class Started(BaseModel):
+    """Work that goes on in the background."""
+
+    status: Literal["started"] = "started"
+
+
+class IndexStatus(BaseModel):
+    """How far the index is."""
+
+    status: Literal["idle", "running", "failed"]
+    pages_indexed: int
+    chunks_created: int

@@ -1,0 +1,17 @@
+"""A wiki whose notes lie in a folder here."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from commonplace.services.collections import Collection
+from commonplace.toolsets.wiki.rules import Wiki
+from commonplace.toolsets.wiki.service.attachments import LocalAttachments
+from commonplace.toolsets.wiki.service.note_queries import LocalNoteQueries
+from commonplace.toolsets.wiki.service.notes import LocalNotes, WikiOptions
+
+
+def local_wiki(collection: Collection, options: WikiOptions) -> Wiki:
+    """The notes of a collection; each write is one commit where there is Git."""
+    collection = replace(collection, store=collection.store.committing())
+    return Wiki(LocalNotes(collection, options), LocalNoteQueries(collection), LocalAttachments(collection, options))

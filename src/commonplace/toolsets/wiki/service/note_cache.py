@@ -1,0 +1,62 @@
+"""Notes as they were last read: what parsing and the history say of the same bytes at the same commit."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from threading import Lock
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.documents import Document
+from commonplace.toolsets.wiki.rules import Note
+from commonplace.toolsets.wiki.service.note_lookup import NoteState
+
+MAX_NOTES = 1024
+MAX_BYTES = 4_000_000
+"""Bytes of all cached notes together; parsed, a note takes about four times its bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class CachedNote:
+    """A note and what it was made from."""
+
+    head: str
+    """The commit that was current, "" without Git."""
+    state: NoteState
+    document: Document
+    note: Note
+    """Without its links, which depend on other files."""
+
+
+class NoteCache:
+    """The notes of one collection that were read last, up to `MAX_NOTES` and `MAX_BYTES`. Thread-safe.
+
+    Nothing is taken from it without a comparison: the caller names the current commit and the bytes of the file.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._notes: OrderedDict[Address, CachedNote] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, address: Address, head: str, raw: bytes) -> CachedNote | None:
+        """The cached note, or None if its commit or its bytes are others."""
+        with self._lock:
+            found = self._notes.get(address)
+            if found is None or found.head != head or found.state.raw != raw:
+                return None
+            self._notes.move_to_end(address)
+            return found
+
+    def put(self, address: Address, cached: CachedNote) -> None:
+        """Cache a note instead of an earlier one, unless more than the bytes and the commit decide its revision."""
+        with self._lock:
+            earlier = self._notes.pop(address, None)
+            self._bytes -= len(earlier.state.raw) if earlier else 0
+            if not cached.state.is_reproducible or len(cached.state.raw) > MAX_BYTES:
+                return
+            self._notes[address] = cached
+            self._bytes += len(cached.state.raw)
+            while len(self._notes) > MAX_NOTES or self._bytes > MAX_BYTES:
+                _, oldest = self._notes.popitem(last=False)
+                self._bytes -= len(oldest.state.raw)

@@ -1,0 +1,170 @@
+"""Which note a path means, and which revision it is at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from commonplace.domain.addresses import Address, parse_address, parse_document_address
+from commonplace.domain.changes import Commit, FileStat
+from commonplace.domain.errors import ConflictError, InvalidInputError, NotFoundError
+from commonplace.domain.revisions import is_revision, revision_of
+from commonplace.services.collections import Collection, record_of_new_file
+from commonplace.services.writes.overwrites import changes_since
+from commonplace.toolsets.wiki.rules import NoteCommit
+
+MAX_READ_ATTEMPTS = 3
+"""How often a note is read again when a commit came in between."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoteState:
+    """A note's bytes and what they are called."""
+
+    raw: bytes
+    revision: str
+    """Of the wiki: the last commit that touched the note, else the blob."""
+    commit: Commit | None
+    """The last commit that touched the note, whether or not it holds these bytes."""
+    is_reproducible: bool = False
+    """Whether the bytes and the current commit alone decide all this: without them, Git's settings do, too."""
+
+    @property
+    def blob(self) -> str:
+        """The revision that the store compares under its lock."""
+        return revision_of(self.raw)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every revision by which callers may name this state, the one that they are told first."""
+        return self.revision, self.blob
+
+
+def page_address(path: str) -> Address:
+    """The address of a page, whether or not there is one; other than elsewhere no leading `/` is forgiven.
+
+    Raises:
+        InvalidInputError: it is none.
+    """
+    return parse_address(path) if path.startswith("/") else parse_document_address(path)
+
+
+def find_note(collection: Collection, path: str) -> Address | None:
+    """The note of just this name, else the one that differs only in case; None when there is none, or several."""
+    address = page_address(path)
+    for candidate in (address, _other_suffix(address)):
+        if collection.index.record(candidate) is not None:
+            return candidate
+    alike = collection.index.same_name(address)
+    if len(alike) == 1:
+        return alike[0]
+    return None if alike or record_of_new_file(collection, address) is None else address
+
+
+def require_note(collection: Collection, path: str) -> Address:
+    """As `locate`.
+
+    Raises:
+        NotFoundError: kind "page"; context holds `nearest`.
+    """
+    address = find_note(collection, path)
+    if address is None:
+        raise NotFoundError(
+            f"Page not found: {path}.",
+            kind="page",
+            hint="Create it, or list the pages to see which there are.",
+            reference=path,
+            nearest=collection.index.nearest(path),
+        )
+    return address
+
+
+def state_of(collection: Collection, address: Address) -> NoteState:
+    """The note as it is now.
+
+    Raises:
+        NotFoundError: kind "page": it is gone.
+    """
+    history = collection.store.history
+    head = history.head()
+    state = _state(collection, address, head)
+    for _ in range(MAX_READ_ATTEMPTS):
+        before, head = head, history.head()
+        if head == before:
+            break
+        state = _state(collection, address, head)
+    return state  # if writes kept coming: these bytes are true, and the store compares them again under its lock
+
+
+def require_current(collection: Collection, address: Address, state: NoteState, revision: str) -> None:
+    """Refuse a revision that is not the current one.
+
+    Raises:
+        InvalidInputError: kind "revision": it can be none.
+        ConflictError: another is current; context holds `current_revision`.
+    """
+    if not is_revision(revision):
+        raise InvalidInputError(
+            f"Invalid revision {revision[:60]!r}: expected 7 to 40 hex digits.",
+            kind="revision",
+            hint="Read the page and use the revision that it gives.",
+        )
+    if not any(known.startswith(revision.lower()) for known in state.names):
+        error = conflict(address.id, state.revision)
+        error.changes = changes_since(collection, address, state.raw, revision)
+        raise error
+
+
+def attached(collection: Collection, note: Address) -> Iterator[tuple[Address, FileStat]]:
+    """The attachments of a note by name: every file in its folder that is no document."""
+    for address, stat in sorted(collection.store.files(note.id)):
+        if not address.is_document:
+            yield address, stat
+
+
+def conflict(path: str, current: str) -> ConflictError:
+    """The error for a writer who has not seen the current revision ("" for a note that is gone)."""
+    return ConflictError(
+        f"The page {path} was modified since it was last read." if current else f"The page {path} no longer exists.",
+        kind="page",
+        hint="Read the page again to get the current version, then retry."
+        if current
+        else "Write it without a revision to create it again.",
+        current_revision=current,
+    )
+
+
+def note_commit(commit: Commit, pages: tuple[str, ...] = ()) -> NoteCommit:
+    """A commit as the wiki tells it."""
+    return NoteCommit(commit.id, commit.author.name, moment(commit.when), commit.message.strip(), pages)
+
+
+def moment(seconds: float) -> str:
+    """Unix seconds as ISO 8601 in UTC."""
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _other_suffix(address: Address) -> Address:
+    return Address(f"{address.id}.markdown")
+
+
+def _state(collection: Collection, address: Address, head: str) -> NoteState:
+    try:
+        raw = collection.store.read(address)
+    except NotFoundError as error:
+        raise NotFoundError(
+            f"Page not found: {address.id}.", kind="page", hint="It was just deleted.", reference=address.id
+        ) from error
+    spans = collection.store.history.touched([address]) if head else {}
+    last = spans[address][1] if address in spans else None
+    if last is None:
+        return NoteState(raw, revision_of(raw), None, is_reproducible=True)
+    history = collection.store.history
+    try:
+        if history.read(address, last.id) == raw:
+            return NoteState(raw, last.id, last, is_reproducible=True)
+        # Line ends that Git converts make no difference.
+        return NoteState(raw, revision_of(raw) if history.diff(address, last.id) else last.id, last)
+    except NotFoundError:
+        return NoteState(raw, revision_of(raw), last)

@@ -1,0 +1,128 @@
+"""Finding notes of a folder here: `toolsets.wiki.rules.NoteQueries` over a collection."""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.errors import InvalidInputError, NotFoundError, UnavailableError
+from commonplace.domain.query import ListQuery, SearchQuery
+from commonplace.domain.semantic.chunks import chunks_of
+from commonplace.domain.similarity import ChunkHit, SearchMode
+from commonplace.services import searches
+from commonplace.services.collections import Collection
+from commonplace.services.listing import every_document
+from commonplace.toolsets.wiki.rules import MAX_SEARCH, NoteChunk, NoteCommit, NoteGraph, NoteHit, NoteHits, NoteLinks
+from commonplace.toolsets.wiki.service import note_links, note_lookup
+
+SNIPPET_CHARS = 200
+MAX_LINK_LOOKUPS = 30
+"""Notes whose links are looked up one by one; for more, all links are gone through."""
+
+
+class LocalNoteQueries:
+    """The notes of one collection, found."""
+
+    def __init__(self, collection: Collection) -> None:
+        self._collection = collection
+
+    def search(self, query: str, limit: int, mode: SearchMode = "keyword") -> NoteHits:
+        """Notes, best first."""
+        asked = SearchQuery(text=_asked(query), limit=min(limit, MAX_SEARCH), snippet=SNIPPET_CHARS)
+        result = searches.search([self._collection], asked, mode)
+        hits = [
+            NoteHit(
+                hit.record.address.id,
+                hit.sections[0].snippet if hit.sections else hit.record.description,
+                _between_0_and_1(hit.score),
+            )
+            for hit in (found.hit for found in result.hits)
+        ]
+        return NoteHits(tuple(hits), result.total)
+
+    def semantic_search(self, query: str, n: int, per_page: int) -> tuple[NoteChunk, ...]:
+        """Pieces of notes by meaning, nearest first."""
+        _asked(query)
+        try:
+            found = searches.nearest_chunks(self._collection, query, n, per_page)
+        except UnavailableError as error:
+            if error.context.get("retryable") == 0:
+                raise _not_set_up() from error
+            raise
+        return tuple(chunk for chunk in map(self._chunk, found) if chunk)
+
+    def _chunk(self, passage: ChunkHit) -> NoteChunk | None:
+        """A piece of a note with its text; None for a note that is gone since."""
+        try:
+            document = self._collection.index.document(Address(passage.path))
+        except NotFoundError:
+            return None
+        chunks = chunks_of(document)
+        section = document.sections[min(passage.ordinal, len(document.sections) - 1)]
+        text = chunks[min(passage.number, len(chunks) - 1)].text.partition("\n")[2].strip() if chunks else ""
+        return NoteChunk(
+            path=document.address.id,
+            snippet=text[:SNIPPET_CHARS],
+            text=text,
+            distance=round(1 - passage.similarity, 4),
+            section=section.heading,
+            section_path=" > ".join(section.path),
+            chunk_index=passage.number,
+            total_chunks=passage.of,
+            page_word_count=document.words,
+        )
+
+    def links(self, path: str) -> NoteLinks:
+        """What a note links to and what links to it."""
+        address = note_lookup.require_note(self._collection, path)
+        links_to = note_links.outgoing(address, self._collection.index.links_from(address))
+        return NoteLinks(address.id, links_to, note_links.incoming(self._collection, address))
+
+    def graph(self) -> NoteGraph:
+        """All links between two notes."""
+        nodes = tuple(record.address.id for record in every_document(self._collection, ListQuery()))
+        edges = [
+            (source.id, target.id)
+            for source, target in self._collection.index.links()
+            if target.is_document and source != target
+        ]
+        return NoteGraph(nodes, tuple(edges))
+
+    def linked_from_any(self, paths: AbstractSet[str]) -> AbstractSet[str]:
+        """Paths of the notes that at least one of these notes links to."""
+        index = self._collection.index
+        if len(paths) > MAX_LINK_LOOKUPS:
+            return {target.id for source, target in index.links() if source.id in paths and source != target}
+        sources = filter(None, (note_lookup.find_note(self._collection, path) for path in paths))
+        found = [note_links.outgoing(source, index.links_from(source)) for source in sources]
+        return {target for targets in found for target in targets}
+
+    def changes(self, limit: int) -> list[NoteCommit]:
+        """The latest commits with the notes that they touched."""
+        commits = self._collection.store.history.log(None, limit=limit)
+        return [
+            note_lookup.note_commit(commit, tuple(one.id for one in commit.addresses if one.is_document))
+            for commit in commits
+        ]
+
+
+def _not_set_up() -> UnavailableError:
+    return UnavailableError(
+        "Semantic search is not set up on this server.",
+        kind="semantic",
+        hint="Use search_notes (GET /search), which searches by words.",
+    )
+
+
+def _asked(query: str) -> str:
+    if not query.strip():
+        raise InvalidInputError(
+            "Invalid query: it is empty.", kind="query", hint="Give at least one word to search for."
+        )
+    return query
+
+
+def _between_0_and_1(score: float) -> float:
+    """A score of any size; the order stays."""
+    positive = max(score, 0.0)
+    return round(positive / (1.0 + positive), 4)

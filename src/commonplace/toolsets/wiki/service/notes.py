@@ -1,0 +1,362 @@
+"""Notes in a folder here: `toolsets.wiki.rules.Notes` over a collection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.changes import Author, Commit
+from commonplace.domain.document_reader import read_document
+from commonplace.domain.documents import Document
+from commonplace.domain.errors import (
+    ALREADY_EDITED,
+    ALREADY_WRITTEN,
+    AlreadyExistsError,
+    ConflictError,
+    InvalidInputError,
+    KnowledgeError,
+    NotFoundError,
+    PreconditionError,
+)
+from commonplace.domain.query import Filter, ListQuery, Record
+from commonplace.domain.revisions import UNCONDITIONAL, Conditions, revision_of
+from commonplace.services import writes
+from commonplace.services.collections import Collection
+from commonplace.services.listing import every_document
+from commonplace.services.writes import WriteReceipt, WriteRequest
+from commonplace.toolsets.wiki.rules import (
+    Note,
+    NoteCommit,
+    NoteFilter,
+    NoteList,
+    NoteSummary,
+    RenamedNote,
+    SavedNote,
+    as_text,
+    as_texts,
+)
+from commonplace.toolsets.wiki.service import note_links, note_lookup
+from commonplace.toolsets.wiki.service.note_cache import CachedNote, NoteCache
+
+MAX_LOOKED_THROUGH = 1_000
+"""Commits of a note among which a short revision is looked up."""
+
+
+@dataclass(frozen=True, slots=True)
+class WikiOptions:
+    """How this wiki writes."""
+
+    author: Author | None = None
+    """Who commits name; None for the configured identity."""
+    retain_case: bool = True
+    """Whether a new page keeps the case of its name; otherwise its file's name is lower case."""
+
+
+DEFAULT_OPTIONS = WikiOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class _Demand:
+    """What must be so for a write to be made."""
+
+    revision: str
+    """The one that the writer saw, or ""."""
+    conditions: Conditions
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.revision and self.conditions.is_empty
+
+    def intent(self, usual: WriteRequest, blob: str) -> WriteRequest:
+        """The intent of a write to a note that is at this blob, as the demand was found to hold for it."""
+        match = self.conditions.match
+        has_seen = self.revision or (match is not None and "*" not in match)
+        return replace(usual, expected=blob if has_seen else "", pinned=blob)
+
+    def may_be_repeated(self, state: note_lookup.NoteState) -> bool:
+        """Whether a refused write can be one that was made already: all that it names is what was before it."""
+        names_revision = any(name.startswith(self.revision.lower()) for name in state.names) if self.revision else False
+        names_tag = self.conditions.match is not None and self.conditions.is_matched(state.names)
+        return self.conditions.none_match is None and not names_revision and not names_tag
+
+
+class LocalNotes:
+    """The notes of one collection."""
+
+    def __init__(self, collection: Collection, options: WikiOptions) -> None:
+        self._collection = collection
+        self._options = options
+        self._cache = NoteCache()
+
+    def list(self, wanted: NoteFilter) -> NoteList:
+        """Notes, newest first, then by path."""
+        query = ListQuery(filter=_filter(wanted), sort="updated_day", descending=True, offset=wanted.offset)
+        if wanted.limit is None:
+            records = tuple(every_document(self._collection, query))
+            return NoteList(tuple(map(_summary, records[wanted.offset :])), len(records))
+        page = self._collection.index.list(
+            ListQuery(filter=query.filter, sort=query.sort, descending=True, offset=wanted.offset, limit=wanted.limit)
+        )
+        return NoteList(tuple(map(_summary, page.records)), page.total)
+
+    def read(self, path: str, revision: str = "") -> Note:
+        """A note, now or at a revision."""
+        if revision:
+            return self._at(path, revision)
+        address = note_lookup.require_note(self._collection, path)
+        cached = self._cached(address)
+        links_to = note_links.outgoing(address, self._collection.index.resolve(cached.document))
+        return replace(cached.note, links_to=links_to, linked_from=note_links.incoming(self._collection, address))
+
+    def write(
+        self, path: str, content: str, *, revision: str = "", message: str, conditions: Conditions = UNCONDITIONAL
+    ) -> SavedNote:
+        """Create a note, or replace the one at this revision, or that the conditions name."""
+        raw = _encoded(content)
+        address = note_lookup.find_note(self._collection, path)
+        if address is None:
+            conditions.require(())
+            if revision:
+                raise note_lookup.conflict(path, "")
+            return self._create(path, raw, message)
+        if not revision and conditions.match is None:
+            raise self._revision_required(address, raw, conditions)
+        demand = _Demand(revision, conditions)
+        try:
+            return self._saved(
+                address, lambda intent: writes.replace(self._collection, address, raw, intent), demand, message
+            )
+        except (ConflictError, PreconditionError):
+            state = self._state(address)
+            if state is None or state.raw != raw or not demand.may_be_repeated(state):
+                raise
+            return SavedNote(address.id, state.revision, unchanged=True)
+
+    def edit(
+        self,
+        path: str,
+        change: tuple[str, str],
+        *,
+        revision: str,
+        message: str,
+        conditions: Conditions = UNCONDITIONAL,
+    ) -> SavedNote:
+        """Replace the one occurrence of the first text by the second."""
+        address = note_lookup.require_note(self._collection, path)
+        old, new = change
+        demand = _Demand(revision, conditions)
+        try:
+            return self._saved(
+                address,
+                lambda intent: writes.replace_once(self._collection, address, old, new, intent),
+                demand,
+                message,
+            )
+        except ConflictError as error:
+            state = self._state(address)
+            text = state.raw.decode("utf-8", "replace") if state else ""
+            if new and new in text and old not in text:
+                error.hint = f"{ALREADY_EDITED} {error.hint}"
+            raise
+
+    def delete(self, path: str, *, revision: str = "", message: str, conditions: Conditions = UNCONDITIONAL) -> str:
+        """Delete a note; its path as it was."""
+        address = note_lookup.require_note(self._collection, path)
+        self._written(
+            address,
+            lambda intent: writes.delete(self._collection, address, intent),
+            _Demand(revision, conditions),
+            message,
+        )
+        return address.id
+
+    def rename(self, path: str, new_path: str, *, message: str, conditions: Conditions = UNCONDITIONAL) -> RenamedNote:
+        """Move a note with its attachments and rewrite the links that lead to them, in one commit."""
+        address = note_lookup.require_note(self._collection, path)
+        new_address = self._new_address(new_path)
+
+        def move(intent: WriteRequest) -> WriteReceipt:
+            attached = [one for one, _ in note_lookup.attached(self._collection, address)]
+            files = {one: Address(f"{new_address.id}/{one.name}") for one in attached}
+            return writes.rename(self._collection, address, new_address, intent, files)
+
+        written = self._written(address, move, _Demand("", conditions), message)
+        return RenamedNote(
+            address.id, new_address.id, self._revision(written), tuple(other.id for other in written.updated)
+        )
+
+    def history(self, path: str, limit: int) -> tuple[str, list[NoteCommit]]:
+        """The note's path and the commits that touched it, newest first."""
+        address = note_lookup.find_note(self._collection, path)
+        commits = self._collection.store.history.log(address or note_lookup.page_address(path), limit=limit)
+        if address is None and not commits:
+            address = note_lookup.require_note(self._collection, path)
+        shown = address.id if address else note_lookup.page_address(path).id
+        return shown, [note_lookup.note_commit(commit) for commit in commits]
+
+    def _at(self, path: str, revision: str) -> Note:
+        address = note_lookup.find_note(self._collection, path) or note_lookup.page_address(path)
+        history = self._collection.store.history
+        try:
+            raw = history.read(address, revision)
+        except NotFoundError as error:
+            note_lookup.require_note(self._collection, path)
+            raise NotFoundError(
+                f"Revision not found: {revision} of {address.id}.",
+                kind="revision",
+                hint="Use the page's history to see its revisions.",
+                reference=address.id,
+            ) from error
+        commits = history.log(address, limit=MAX_LOOKED_THROUGH)
+        of_commit = next((one for one in commits if one.id.startswith(revision.lower())), None)
+        document = read_document(address, raw)
+        note = _note(document, of_commit.id if of_commit else revision_of(raw), of_commit)
+        links_to = note_links.outgoing(address, self._collection.index.resolve(document))
+        return replace(note, links_to=links_to, linked_from=note_links.incoming(self._collection, address))
+
+    def _cached(self, address: Address) -> CachedNote:
+        """The note as it is now, without its links."""
+        head = self._collection.store.history.head()
+        with suppress(NotFoundError):
+            cached = self._cache.get(address, head, self._collection.store.read(address))
+            if cached is not None:
+                return cached
+        state = note_lookup.state_of(self._collection, address)
+        document = read_document(address, state.raw)
+        cached = CachedNote(head, state, document, _note(document, state.revision, state.commit))
+        if self._collection.store.history.head() == head:
+            self._cache.put(address, cached)
+        return cached
+
+    def _create(self, path: str, raw: bytes, message: str) -> SavedNote:
+        address = self._new_address(path)
+        try:
+            written = writes.create(self._collection, address, raw, self._intent(message))
+        except AlreadyExistsError as error:
+            raise self._reread(note_lookup.find_note(self._collection, path) or address) from error
+        return SavedNote(address.id, self._revision(written), created=True)
+
+    def _new_address(self, path: str) -> Address:
+        return note_lookup.page_address(path if self._options.retain_case else path.lower())
+
+    def _saved(
+        self, address: Address, write: Callable[[WriteRequest], WriteReceipt], demand: _Demand, message: str
+    ) -> SavedNote:
+        try:
+            written = self._written(address, write, demand, message)
+        except NotFoundError as error:
+            raise note_lookup.conflict(address.id, "") from error
+        return SavedNote(address.id, self._revision(written), unchanged=written.unchanged)
+
+    def _written(
+        self, address: Address, write: Callable[[WriteRequest], WriteReceipt], demand: _Demand, message: str
+    ) -> WriteReceipt:
+        """What a write did that is made only while the note is as the writer demands.
+
+        Raises:
+            ConflictError: the revision is not the current one.
+            PreconditionError: a condition is false.
+        """
+        if demand.is_empty:
+            return write(self._intent(message))
+        refused: ConflictError | None = None
+        for _ in range(note_lookup.MAX_READ_ATTEMPTS):
+            state = note_lookup.state_of(self._collection, address)
+            demand.conditions.require(state.names)
+            if demand.revision:
+                note_lookup.require_current(self._collection, address, state, demand.revision)
+            try:
+                return write(demand.intent(self._intent(message), state.blob))
+            except ConflictError as error:
+                refused = error  # somebody wrote since; what was demanded is looked at again
+        raise self._reread(address) from refused
+
+    def _revision_required(self, address: Address, raw: bytes, conditions: Conditions) -> ConflictError:
+        state = note_lookup.state_of(self._collection, address)
+        conditions.require(state.names)
+        return ConflictError(
+            f"The page {address.id} exists, so a revision is required to write it.",
+            kind="page",
+            hint=ALREADY_WRITTEN if state.raw == raw else "Read the page and send the revision that it gives.",
+            current_revision=state.revision,
+        )
+
+    def _state(self, address: Address) -> note_lookup.NoteState | None:
+        try:
+            return note_lookup.state_of(self._collection, address)
+        except NotFoundError:
+            return None
+
+    def _reread(self, address: Address) -> KnowledgeError:
+        """A conflict met under the lock, with the wiki's word for the revision that won."""
+        state = self._state(address)
+        return note_lookup.conflict(address.id, state.revision if state else "")
+
+    def _intent(self, message: str) -> WriteRequest:
+        return WriteRequest(message=message, author=self._options.author)
+
+    def _revision(self, written: WriteReceipt) -> str:
+        """The wiki's word for what was written, which another writer may have replaced since."""
+        if written.commit:
+            return written.commit
+        look = partial(note_lookup.state_of, self._collection, written.address)
+        state = written.answer_by.within(look, f"{written.address}: looking up its commit")
+        return state.revision if state and state.blob == written.revision else written.revision
+
+
+def _note(document: Document, revision: str, last: Commit | None) -> Note:
+    """A note without its links."""
+    return Note(
+        path=document.address.id,
+        content=document.text,
+        frontmatter=document.frontmatter.values,
+        links_to=(),
+        linked_from=(),
+        revision=revision,
+        last_commit=note_lookup.note_commit(last) if last else None,
+    )
+
+
+def _filter(wanted: NoteFilter) -> Filter:
+    fields = [(key, value) for key, value in (("category", wanted.category), ("tags", wanted.tag)) if value]
+    since = _day(wanted.updated_since) if wanted.updated_since else ""
+    return Filter(prefix=wanted.prefix, fields=tuple(fields), updated_from=since)
+
+
+def _day(text: str) -> str:
+    try:
+        when = datetime.fromisoformat(text)
+        day = when.astimezone(UTC) if when.tzinfo else when
+    except (ValueError, OverflowError):
+        raise InvalidInputError(
+            f"Invalid updated_since {text[:60]!r}: expected an ISO 8601 date such as 2026-03-08.",
+            kind="date",
+            hint="Give a day as YYYY-MM-DD.",
+        ) from None
+    return f"{day:%Y-%m-%d}".rjust(10, "0")
+
+
+def _summary(record: Record) -> NoteSummary:
+    values = record.frontmatter
+    return NoteSummary(
+        path=record.address.id,
+        category=as_text(values.get("category")),
+        tags=as_texts(values.get("tags")),
+        last_updated=record.updated[:10],
+        words=record.words,
+    )
+
+
+def _encoded(content: str) -> bytes:
+    try:
+        return content.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInputError(
+            "Invalid content: it contains a lone surrogate, which is not valid text.",
+            kind="content",
+            hint="Send Unicode text.",
+        ) from error
