@@ -1,8 +1,7 @@
-"""Requests over one kept HTTP connection, as a client with a connection pool makes them.
+"""Requests over kept HTTP connections, as clients with connection pools make them, on the same tree as `serving`.
 
-REST read, REST search and MCP search, on the same tree as `serving`.
-
-Each figure is the time from sending the request to having the whole answer.
+REST read, REST search and MCP search: each alone on one connection, with the time from sending the request to having
+the whole answer, and then on 1 to 256 connections at once, with the rate. A search over stdio stands beside them.
 """
 
 from __future__ import annotations
@@ -10,16 +9,22 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import selectors
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote, urlencode
 
 from benchmarks.measuring import Row, Work, milliseconds, percentile
+from benchmarks.stdio import StdioServer
 from benchmarks.trees import Tree, generated_tree, real_tree
 
 PART = "http"
@@ -32,6 +37,12 @@ PAGES = 200
 """Pages that are read."""
 ROUNDS = 3
 """How often every question is asked."""
+CONNECTIONS = (1, 8, 32, 128, 256)
+LOAD_SECONDS = 8.0
+"""For each number of connections."""
+_PIECE = 256 * 1024
+_HEAD_END = b"\r\n\r\n"
+_LENGTH = b"\r\ncontent-length:"
 
 
 def rows(work: Work) -> Iterator[Row]:
@@ -47,6 +58,29 @@ def rows(work: Work) -> Iterator[Row]:
             spent = 1000 * (server.cpu() - cpu) / len(calls)
             detail = f"p99 {percentile(times, 99):.1f} ms, {spent:.1f} CPU ms in the server"
             yield Row(PART, f"{what} over a kept connection, {tree.name}", percentile(times, 50), "ms", aim, detail)
+        for what, requests, aim in _requests(server, tree):
+            for connections in CONNECTIONS:
+                yield _load(server, what, requests, connections, aim)
+    os.environ.update(state)
+    with StdioServer(tree.folder, "--no-embed") as stdio:
+        asked = [partial(stdio.call, "kb_search", **arguments) for arguments in _search_arguments(tree)]
+        milliseconds(asked[:20])
+        times = milliseconds(asked * ROUNDS)
+        name = f"MCP search over stdio, {tree.name}"
+        yield Row(
+            PART, name, percentile(times, 50), "ms", "HTTP ≤ 1.3 times this", f"p99 {percentile(times, 99):.1f} ms"
+        )
+
+
+def _load(server: HttpServer, what: str, requests: Sequence[bytes], connections: int, aim: str) -> Row:
+    cpu = server.cpu()
+    load = run_load(server.port, requests, connections, LOAD_SECONDS)
+    spent = 1000 * (server.cpu() - cpu) / len(load.times)
+    detail = (
+        f"{spent:.2f} CPU ms in the server; p50 {percentile(load.times, 50):.1f}, p99 {percentile(load.times, 99):.1f},"
+        f" connections/rate {1000 * connections / load.rate:.1f} ms; {load.errors} errors"
+    )
+    return Row(PART, f"{what}, {connections} kept connections", load.rate, "a second", aim, detail)
 
 
 def _calls(server: HttpServer, tree: Tree) -> Iterator[tuple[str, Sequence[Callable[[], object]], str]]:
@@ -56,8 +90,38 @@ def _calls(server: HttpServer, tree: Tree) -> Iterator[tuple[str, Sequence[Calla
     searches = [f"/search?{urlencode({'q': text, 'limit': 10})}" for text in tree.questions]
     yield "REST read", [partial(server.get, path) for path in paths] * ROUNDS, "p50 ≤ 2"
     yield "REST search", [partial(server.get, path) for path in searches] * ROUNDS, "p50 ≤ 5"
-    asked = [{"query": text, "mode": "keyword", "limit": 10} for text in tree.questions]
-    yield "MCP search", [partial(server.call, "kb_search", one) for one in asked] * ROUNDS, "p50 ≤ 6"
+    asked = [partial(server.call, "kb_search", arguments) for arguments in _search_arguments(tree)]
+    yield "MCP search", asked * ROUNDS, "p50 ≤ 6"
+
+
+def _requests(server: HttpServer, tree: Tree) -> Iterator[tuple[str, Sequence[bytes], str]]:
+    """What is measured, whole HTTP requests, and the figure to reach."""
+    listed = server.get(f"/pages?limit={PAGES}")["pages"]
+    pages = [server.request("GET", f"/api/v1/pages/{quote(page['path'], safe='')}") for page in listed]
+    yield "REST read", pages, "≥ 1,000 a second per core, ≤ 1 CPU ms"
+    searches = [f"/api/v1/search?{urlencode({'q': text, 'limit': 10})}" for text in tree.questions]
+    yield "REST search", [server.request("GET", path) for path in searches], "≤ 3.5 CPU ms"
+    calls = [_call("kb_search", arguments) for arguments in _search_arguments(tree)]
+    yield "MCP search", [server.request("POST", "/mcp", body, headers) for body, headers in calls], "≤ 5 CPU ms"
+
+
+def _search_arguments(tree: Tree) -> list[dict[str, object]]:
+    return [{"query": text, "mode": "keyword", "limit": 10} for text in tree.questions]
+
+
+def _call(tool: str, arguments: Mapping[str, object]) -> tuple[bytes, dict[str, str]]:
+    """Body and headers of a call of a tool, as the newer era has it."""
+    meta = {"protocolVersion": REVISION, "clientInfo": {"name": PART, "version": "0"}, "clientCapabilities": {}}
+    about = {f"io.modelcontextprotocol/{name}": value for name, value in meta.items()}
+    params = {"name": tool, "arguments": arguments, "_meta": about}
+    headers = {
+        "Accept": "application/json, text/event-stream",
+        "Content-Type": "application/json",
+        "MCP-Protocol-Version": REVISION,
+        "Mcp-Method": "tools/call",
+        "Mcp-Name": tool,
+    }
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode(), headers
 
 
 class HttpServer:
@@ -83,7 +147,8 @@ class HttpServer:
         line = next((line for line in self.process.stderr if line.startswith("Serving on ")), "")
         if not line:
             raise RuntimeError("the server ended before it served")
-        self._connection = http.client.HTTPConnection("127.0.0.1", int(line.rpartition(":")[2]), timeout=TIMEOUT)
+        self.port = int(line.rpartition(":")[2])
+        self._connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT)
 
     def __enter__(self) -> Self:
         return self
@@ -115,18 +180,16 @@ class HttpServer:
         Raises:
             RuntimeError: It answered with an error.
         """
-        meta = {"protocolVersion": REVISION, "clientInfo": {"name": PART, "version": "0"}, "clientCapabilities": {}}
-        about = {f"io.modelcontextprotocol/{name}": value for name, value in meta.items()}
-        params = {"name": tool, "arguments": arguments, "_meta": about}
-        headers = {
-            "Accept": "application/json, text/event-stream",
-            "Content-Type": "application/json",
-            "MCP-Protocol-Version": REVISION,
-            "Mcp-Method": "tools/call",
-            "Mcp-Name": tool,
-        }
-        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-        return self._asked("POST", "/mcp", json.dumps(body).encode(), headers)["result"]
+        body, headers = _call(tool, arguments)
+        return self._asked("POST", "/mcp", body, headers)["result"]
+
+    def request(self, method: str, path: str, body: bytes = b"", headers: Mapping[str, str] | None = None) -> bytes:
+        """A whole HTTP request, for a connection of one's own."""
+        lines = [f"{method} {path} HTTP/1.1", f"Host: 127.0.0.1:{self.port}"]
+        lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
+        if body:
+            lines.append(f"Content-Length: {len(body)}")
+        return "\r\n".join([*lines, "", ""]).encode() + body
 
     def cpu(self) -> float:
         """CPU seconds that the process has used so far, in steps of the kernel's clock, mostly 0.01 (Linux)."""
@@ -144,3 +207,88 @@ class HttpServer:
         ):
             raise RuntimeError(f"{method} {path}: {response.status} {content[:200]!r}")
         return json.loads(content)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadResult:
+    """What a number of connections saw."""
+
+    times: Sequence[float]
+    """Milliseconds from sending each request to having the whole answer, sorted."""
+    wall: float
+    """Seconds."""
+    errors: int
+    """Answers of another status than 200, and connections that the server closed."""
+
+    @property
+    def rate(self) -> float:
+        """Answers a second."""
+        return len(self.times) / self.wall
+
+
+@dataclass(slots=True)
+class _Exchange:
+    """A request on its way and what has come of its answer."""
+
+    sent: float
+    come: bytearray = field(default_factory=bytearray)
+    length: int = -1
+    """Bytes of the whole answer; -1 until its head is there."""
+
+    def add(self, piece: bytes) -> bool:
+        """Whether the answer is whole with this piece."""
+        self.come += piece
+        if self.length < 0 and (end := self.come.find(_HEAD_END)) >= 0:
+            head = bytes(self.come[:end]).lower()
+            stated = head.partition(_LENGTH)[2].partition(b"\r\n")[0]
+            self.length = end + len(_HEAD_END) + int(stated)
+        return 0 <= self.length <= len(self.come)
+
+    @property
+    def is_ok(self) -> bool:
+        """Whether the status is 200."""
+        return self.come.startswith(b"HTTP/1.1 200 ")
+
+
+def run_load(port: int, requests: Sequence[bytes], connections: int, seconds: float) -> LoadResult:
+    """Keep each connection busy for some seconds; requests that are on their way then are waited for.
+
+    Args:
+        port: Of the server, on this machine.
+        requests: Whole HTTP requests, sent in turn.
+        connections: How many.
+        seconds: How long requests are sent.
+
+    Raises:
+        TimeoutError: nothing was answered for `TIMEOUT` seconds.
+    """
+    chosen = cycle(requests)
+    times: list[float] = []
+    errors = 0
+    with selectors.DefaultSelector() as selector:
+        began = time.perf_counter()
+        for _ in range(connections):
+            opened = socket.create_connection(("127.0.0.1", port), TIMEOUT)
+            opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            selector.register(opened, selectors.EVENT_READ, _Exchange(time.perf_counter()))
+            opened.sendall(next(chosen))
+        while keys := selector.get_map():
+            ready = selector.select(TIMEOUT)
+            if not ready:
+                raise TimeoutError(f"{len(keys)} requests were not answered")
+            for key, _ in ready:
+                connection, exchange = key.fileobj, key.data
+                assert isinstance(connection, socket.socket)  # noqa: S101
+                piece = connection.recv(_PIECE)
+                if piece and not exchange.add(piece):
+                    continue
+                now = time.perf_counter()
+                times.append(1000 * (now - exchange.sent))
+                errors += not (piece and exchange.is_ok)
+                if piece and now - began < seconds:
+                    selector.modify(connection, selectors.EVENT_READ, _Exchange(now))
+                    connection.sendall(next(chosen))
+                else:
+                    selector.unregister(connection)
+                    connection.close()
+        return LoadResult(sorted(times), time.perf_counter() - began, errors)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import threading
@@ -13,16 +14,15 @@ import anyio.to_thread
 from anyio.lowlevel import RunVar, checkpoint_if_cancelled
 
 from commonplace.domain.errors import KnowledgeError, Stopped
+from commonplace.faces.reader_slots import ReaderSlots
 
 _WORKER = "AnyIO worker thread"
 """How the library names its threads."""
 MAX_WRITERS = 16
 """Calls that write, at once. They take turns under the folder's lock: more would only wait, in the way of readers."""
-MAX_READERS = 40
-"""Calls that only read, at once."""
 
 T = TypeVar("T")
-_LIMITERS: RunVar[tuple[anyio.CapacityLimiter, anyio.CapacityLimiter]] = RunVar("_LIMITERS")
+_LIMITERS: RunVar[tuple[ReaderSlots, anyio.CapacityLimiter, anyio.CapacityLimiter]] = RunVar("_LIMITERS")
 
 
 async def run_in_worker(function: Callable[[], T], *, reads: bool) -> T:
@@ -35,13 +35,16 @@ async def run_in_worker(function: Callable[[], T], *, reads: bool) -> T:
             it says how far it is before it has written anything.
     """
     try:
-        readers, writers = _LIMITERS.get()
+        slots, threads, writers = _LIMITERS.get()
     except LookupError:
-        readers, writers = anyio.CapacityLimiter(MAX_READERS), anyio.CapacityLimiter(MAX_WRITERS)
-        _LIMITERS.set((readers, writers))
-    limiter = readers if reads else writers
+        slots, threads = ReaderSlots(), anyio.CapacityLimiter(math.inf)
+        writers = anyio.CapacityLimiter(MAX_WRITERS)
+        _LIMITERS.set((slots, threads, writers))
     try:
-        return await anyio.to_thread.run_sync(function, abandon_on_cancel=reads, limiter=limiter)
+        if not reads:
+            return await anyio.to_thread.run_sync(function, limiter=writers)
+        async with slots.acquired():
+            return await anyio.to_thread.run_sync(function, abandon_on_cancel=True, limiter=threads)
     except Stopped:
         await checkpoint_if_cancelled()  # which ends this task: nobody waits for it
         raise KnowledgeError("The work ended before it was done.", hint="Call again.") from None

@@ -36,8 +36,7 @@ class CollectionState:
 
 def collection_state(collection: Collection) -> CollectionState:
     """Where a collection stands now."""
-    history = collection.store.history
-    return CollectionState(collection.name, history.head() if history.available else "", collection.index.generation)
+    return CollectionState(collection.name, collection.store.history.head(), collection.index.generation)
 
 
 def log(collection: Collection, address: Address | None, *, limit: int, offset: int = 0) -> list[Commit]:

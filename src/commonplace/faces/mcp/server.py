@@ -64,7 +64,7 @@ def build_server(toolset: Toolset, services: Services, tier: Tier, quota: Quota 
         version=__version__,
         instructions=server_instructions(toolset, tools.names) or None,
         cache_hints=dict.fromkeys(LASTING, CacheHint(LIST_FRESH_MS, "private")),
-        get_tool_input_schema=tools.input_schema,
+        get_tool_input_schema=tools.header_schema,
         on_list_tools=tools.list,
         on_call_tool=tools.call,
         on_list_resources=resources.list if resources else None,

@@ -42,6 +42,8 @@ else:
 
 SOURCES_META_KEY = "commonplace/sources"
 """Key in `_meta`: what an answer came from."""
+PARAM_HEADER = '"x-mcp-header"'
+"""Key in the schema of a property that a client of the newer era repeats in a header."""
 CallOutcome = types.CallToolResult | types.InputRequiredResult
 Wire = dict[str, Json]
 """A result as it stands on the wire: the SDK checks it once more, and a model between would be made and taken apart."""
@@ -59,6 +61,7 @@ class ToolHandlers:
         self._dialect = toolset
         self._runner = runner
         self._rows = {row.name: row for row in allowed_tools(toolset.tools, runner.tier)}
+        self._header_schemas: dict[str, Mapping[str, object] | None] = {}
 
     async def list(self, _: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         """All of them, in the dialect's order."""
@@ -106,10 +109,18 @@ class ToolHandlers:
         """Of all of them."""
         return frozenset(self._rows)
 
-    def input_schema(self, name: str) -> Mapping[str, object] | None:
-        """What one takes; None for one that is not there."""
-        row = self._rows.get(name)
-        return row.handler.input_schema() if row else None
+    def header_schema(self, name: str) -> Mapping[str, object] | None:
+        """The input schema of a tool that declares `Mcp-Param` headers; None for all others, and for unknown tools.
+
+        The SDK walks through the schema twice for each call over HTTP, to compare these headers with the arguments.
+        """
+        if name not in self._header_schemas:
+            row = self._rows.get(name)
+            if row is None:
+                return None
+            schema = row.handler.input_schema()
+            self._header_schemas[name] = schema if PARAM_HEADER in to_json(schema).decode() else None
+        return self._header_schemas[name]
 
 
 def content_block(block: JsonObject) -> types.ContentBlock:

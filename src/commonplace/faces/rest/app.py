@@ -38,7 +38,7 @@ API_PREFIX = "/api/v1"
 DOCUMENT = "/openapi.json"
 READY_TIMEOUT = 45.0
 """Seconds that a request waits for the first index."""
-QUICK_SECONDS = 0.05
+QUICK_SECONDS = 0.25
 """Seconds after which a call is watched for the disconnection of its client."""
 
 
