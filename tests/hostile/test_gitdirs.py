@@ -84,6 +84,20 @@ def test_a_folder_that_nobody_crafted_is_read_and_written_by_everything(
     }
 
 
+FOUND = ("commit says 0 bytes", "commit says 1000000000000 bytes", "index: cut", "commonplace.journal: link up")
+"""Cases of the long run after which a traceback was logged."""
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_a_damaged_repository_is_said_without_a_traceback(
+    name: str, ground: Ground, runs: Runs, tmp_path: Path
+) -> None:
+    (case,) = (case for case in CASES if case.name == name)
+    told, wrong = tried(case, ground, runs, tmp_path / "place")
+    assert wrong == []
+    assert not {"internal", "70"} & set(told.values())
+
+
 @pytest.mark.timeout(MINUTES * 60)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_nothing_outside_a_crafted_folder_is_touched_run_or_shown(

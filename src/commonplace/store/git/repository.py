@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import TypeVar
 
 import pygit2
 from pygit2.enums import ConfigLevel, FileStatus, Option, RepositoryOpenFlag
@@ -190,8 +190,13 @@ class GitRepository:
 
         Raises:
             ValueError: several objects' ids begin so.
+            GitError: the object is damaged or too large.
         """
-        found = cast("object", self.handle.get(prefix))
+        try:
+            identifier = str(self.handle.expand_id(prefix))
+        except KeyError:
+            return None
+        found = guarded(lambda: self.handle[self._sized(identifier)]) if self.has_object(identifier) else None
         return found if isinstance(found, pygit2.Commit | pygit2.Blob) else None
 
     def _sized(self, identifier: str) -> str:
@@ -310,7 +315,7 @@ def guarded(act: Callable[[], _Value]) -> _Value:
     """
     try:
         return act()
-    except (pygit2.GitError, KeyError, ValueError, OSError) as error:
+    except (pygit2.GitError, KeyError, ValueError, OSError, MemoryError) as error:  # libgit2 is out of memory
         reason = redacted(str(error)) or type(error).__name__
         raise GitError(
             f"The repository cannot be read: {reason}.",

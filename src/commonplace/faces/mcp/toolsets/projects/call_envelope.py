@@ -56,6 +56,7 @@ def logged_call(call: Call, method: str, arguments: JsonObject) -> Generator[Pro
     about = subjects(arguments)
     projects: ProjectStore | None = None
     failed: KnowledgeError | None = None
+    unforeseen: Exception | None = None
     try:
         projects = call.services.of(PROJECTS_KEY)
         projects.upstream.wait_started()
@@ -64,14 +65,14 @@ def logged_call(call: Call, method: str, arguments: JsonObject) -> Generator[Pro
         failed = error
     except Exception as error:  # noqa: BLE001 - the face is where the unforeseen ends; it is logged below
         failed = KnowledgeError("An internal error occurred; the server's log has the details")
-        failed.__cause__ = error
+        failed.__cause__ = unforeseen = error
     took = round((time.perf_counter() - began) * 1000, 3)
     if failed is not None:
         explain(failed, method, call.trace, about)
     if projects is not None:
         projects.activity.record(_line(call, method, took, about, failed))
     if failed is not None:
-        _report(failed, call.trace, method, took, arguments)
+        _report(failed, unforeseen, call.trace, method, took, arguments)
         raise failed
 
 
@@ -105,12 +106,12 @@ def _line(
     return line
 
 
-def _report(error: KnowledgeError, trace: str, method: str, took: float, arguments: JsonObject) -> None:
+def _report(
+    error: KnowledgeError, unforeseen: Exception | None, trace: str, method: str, took: float, arguments: JsonObject
+) -> None:
     given = ", ".join(f"{name}={_redacted(value)}" for name, value in arguments.items())
-    cause = error.__cause__ or error
-    ours = error.__cause__ is not None and not isinstance(error.__cause__, (KnowledgeError, ValidationError))
     log.log(
-        logging.ERROR if ours else logging.WARNING,
+        logging.ERROR if unforeseen else logging.WARNING,
         "%s failed after %.1f ms: %s: %s (trace %s, parameters %s)",
         method,
         took,
@@ -118,7 +119,7 @@ def _report(error: KnowledgeError, trace: str, method: str, took: float, argumen
         error,
         trace,
         given,
-        exc_info=cause if ours or log.isEnabledFor(logging.DEBUG) else None,
+        exc_info=unforeseen or (error if log.isEnabledFor(logging.DEBUG) else None),
     )
 
 
