@@ -162,11 +162,11 @@ def test_storage_status_and_sync_without_a_remote(home: Path, client: Agent) -> 
     assert status["status_details"] == ""
     assert status["storage_path"] == str(home)
     (home / "projects/p/main.md").write_text("by hand")
-    (home / "projects/p/notes.txt").write_text("new")
+    (home / "projects/p/notes.md").write_text("new")
     status = client.call("get_storage_status")
     assert status["has_changes"] is True
     assert status["uncommitted_files"] == 2
-    assert status["status_details"] == " M projects/p/main.md\n?? projects/p/notes.txt"
+    assert status["status_details"] == " M projects/p/main.md\n?? projects/p/notes.md"
     done = client.call("sync_storage")
     assert done["files_committed"] == 2
     assert done["commit_message"] == "Sync storage: 2 files updated"

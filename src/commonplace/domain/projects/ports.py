@@ -23,6 +23,8 @@ class StorageStatus:
     """One line for each file that differs from the last commit, as `git status --short` prints it."""
     remote: str
     """`origin/main (up to date)`, `origin/main (n ahead, m behind)` or `No remote configured`."""
+    withheld: str
+    """Why nothing is pushed while the current branch is checked out; "" if it is the published one."""
     rescued: tuple[str, ...]
     """Branches with local commits that were replaced by the remote's."""
 
@@ -85,6 +87,10 @@ class Upstream(Protocol):
 
     def status(self) -> StorageStatus:
         """Status as of the last fetch. Makes no network call."""
+        ...
+
+    def withheld(self) -> str:
+        """Why new commits are not pushed while the current branch is checked out; "" if they are. No network call."""
         ...
 
     def sync(self, progress: Progress | None = None) -> SyncOutcome:

@@ -15,6 +15,7 @@ PROJECTS_KEY = "projects"
 IGNORE_FILE = ".gitignore"
 ACTIVITY_FILE = "activity.log"
 """The log of calls; never committed."""
+_TODO_INDEX = re.compile(rf"{PROJECTS_KEY}/[^/]+/TODO/[^/]+/{re.escape(INDEX_FILE)}")
 _FOLDER = re.compile(r"[^/\\\x00-\x1f.\s][^/\\\x00-\x1f]*")
 
 
@@ -45,12 +46,20 @@ EMPTY_REGISTRY = Registry({}, {})
 
 
 def is_stored(path: str) -> bool:
-    """Whether a path of a work tree belongs to the stored projects.
+    """Whether a file is committed wherever it comes from: the index of the store, and what projects consist of.
 
     Args:
         path: Path from the root of the store, with `/`.
     """
-    return path == INDEX_FILE or path.startswith(f"{PROJECTS_KEY}/")
+    if path == INDEX_FILE:
+        return True
+    return is_in_project(path) and (path.endswith(".md") or _TODO_INDEX.fullmatch(path) is not None)
+
+
+def is_in_project(path: str) -> bool:
+    """Whether a file lies in a project's folder and neither it nor a folder above it is hidden."""
+    first, *parts = path.split("/")
+    return first == PROJECTS_KEY and not any(part.startswith(".") for part in parts)
 
 
 def ignores_log(ignore_file: bytes) -> bool:

@@ -21,12 +21,19 @@ from commonplace.domain.projects.ports import StorageStatus, SyncOutcome
 from commonplace.store.git.refs import remove_ref, set_ref
 from commonplace.store.git.repository import GitRepository, guarded
 from commonplace.store.git_command import GitResult, end_group
+from commonplace.store.remote.published_branch import (
+    BRANCH,
+    REMOTE,
+    SYNCED,
+    TRACKING,
+    published_branch,
+    reason_not_to_publish,
+)
 from commonplace.store.remote.rebase import local_commits, rebase
 from commonplace.store.remote.worktree import WorkTree
 from commonplace.store.remotes import exchange
 from commonplace.store.writer_lock import WAIT_SECONDS
 
-REMOTE, BRANCH = "origin", "main"
 FIRST_ANSWER_SECONDS = 3.0
 """How long a caller waits for the fetch of the start."""
 FLUSH_SECONDS = 5.0
@@ -43,9 +50,6 @@ PUSH_ATTEMPTS = 3
 STEPS = 3
 """Of a synchronisation: committed, brought in, pushed."""
 
-_TRACKING = f"refs/remotes/{REMOTE}/{BRANCH}"
-_SYNCED = "refs/commonplace/synced"
-"""What the remote had when both were last in step; unlike the tracking branch, no other program moves it."""
 _RESCUE = "refs/heads/rescue/"
 _FETCHED = "refs/heads/fetched"
 """Where a fetch leaves what it found, in the repository that is made for it."""
@@ -116,8 +120,17 @@ class Origin:
             last_commit=repository.commit(head).message.partition("\n")[0] if head else "",
             uncommitted=tuple(self._tree.uncommitted()),
             remote=self._standing(head),
+            withheld=self.withheld(),
             rescued=tuple(name.removeprefix("refs/heads/") for name in sorted(rescued)),
         )
+
+    def withheld(self) -> str:
+        """Why commits stay here because of the branch that is checked out; "" for no such reason."""
+        try:
+            return reason_not_to_publish(self._repository) if self._configured else ""
+        except KnowledgeError as error:  # asked after a write, which stands
+            log.warning("whether commits are pushed cannot be told: %s", error)
+            return ""
 
     def sync(self, progress: Progress | None = None) -> SyncOutcome:
         """Commit every change made by hand, bring in what the remote has, and push."""
@@ -176,7 +189,7 @@ class Origin:
     def _standing(self, head: str) -> str:
         if not self._configured:
             return "No remote configured"
-        name, remote = f"{REMOTE}/{BRANCH}", self._repository.tip(_TRACKING)
+        name, remote = f"{REMOTE}/{BRANCH}", self._repository.tip(TRACKING)
         if not remote:
             return f"{name} ({len(local_commits(self._repository, head, []))} ahead, 0 behind)"
         ahead, behind = guarded(lambda: self._repository.handle.ahead_behind(head, remote)) if head else (0, 0)
@@ -185,6 +198,8 @@ class Origin:
     def _brought_in(self, until: float = float("inf")) -> str:
         """Fetch and integrate, until a moment of the monotonic clock; what went wrong, "" for nothing."""
         for _ in range(FETCH_ATTEMPTS):
+            if reason_not_to_publish(self._repository):  # `_pushed` tells
+                return ""
             known = self._known()
             outcome, remote = self._fetch(min(FETCH_SECONDS, _left(until)))
             self._branchless = bool(outcome.code) and "couldn't find remote ref" in outcome.errors
@@ -196,6 +211,8 @@ class Origin:
                     # is known, and would look as if the remote had dropped that push.
                     if self._known() != known:
                         continue
+                    if reason_not_to_publish(self._repository):
+                        return ""
                     self._tree.writer.repair()
                     self._integrate(remote, known)
             except KnowledgeError as error:
@@ -205,7 +222,7 @@ class Origin:
 
     def _known(self) -> frozenset[str]:
         """The commits that the remote is known to have had."""
-        return frozenset({self._repository.tip(_SYNCED), self._repository.tip(_TRACKING)} - {""})
+        return frozenset({self._repository.tip(SYNCED), self._repository.tip(TRACKING)} - {""})
 
     def _integrate(self, remote: str, known: frozenset[str]) -> None:
         """Bring branch and files to the remote's commit with the local ones on top, under the lock."""
@@ -241,7 +258,9 @@ class Origin:
         self._tree.require_committable()  # in the middle of a rebase the current commit is nobody's work yet
         for _ in range(PUSH_ATTEMPTS):
             repository = self._repository
-            head, synced, tracking = repository.head, repository.tip(_SYNCED), repository.tip(_TRACKING)
+            if withheld := reason_not_to_publish(repository):
+                return withheld
+            head, synced, tracking = map(repository.tip, (published_branch(repository), SYNCED, TRACKING))
             if not head or (head == synced == tracking and not self._branchless):
                 return ""
             expected = "" if self._branchless else synced or tracking
@@ -261,7 +280,7 @@ class Origin:
     def _fetch(self, seconds: float) -> tuple[GitResult, str]:
         """Fetch the remote's branch; the commit that it is at."""
         repository = self._repository
-        known = [repository.head, repository.tip(_SYNCED), repository.tip(_TRACKING)]
+        known = [repository.head, repository.tip(SYNCED), repository.tip(TRACKING)]
         try:
             with exchange(repository, REMOTE, known, self._started) as own:
                 settings = {**self._programs(), "fetch.fsckObjects": ["true"]}
@@ -292,7 +311,7 @@ class Origin:
 
     def _note(self, commit: str) -> None:
         """Remember what the remote has."""
-        for name in (_SYNCED, _TRACKING):
+        for name in (SYNCED, TRACKING):
             set_ref(self._repository.common, name, commit)
 
     def _delete(self, name: str) -> None:

@@ -17,7 +17,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Author
 from commonplace.domain.errors import ConfigError, GitError, StorageError
 from commonplace.domain.ports import Store
-from commonplace.domain.projects.registry import ACTIVITY_FILE, EMPTY_REGISTRY, IGNORE_FILE, INDEX_FILE
+from commonplace.domain.projects.registry import ACTIVITY_FILE, IGNORE_FILE, INDEX_FILE, PROJECTS_KEY, Registry
 from commonplace.store.discovery import open_store, retention_of
 from commonplace.store.disk.folder import Folder
 from commonplace.store.disk.journal import Journal
@@ -28,6 +28,7 @@ from commonplace.store.git.repository import GitRepository, guarded
 from commonplace.store.publisher import own_programs
 from commonplace.store.remote.activity_log import ActivityLogFile
 from commonplace.store.remote.origin import Origin
+from commonplace.store.remote.published_branch import mark_published_branch
 from commonplace.store.remote.store_check import require_store
 from commonplace.store.remote.subfolders import Subfolders
 from commonplace.store.remote.worktree import WorkTree
@@ -97,9 +98,10 @@ def open_project_store(path: Path, state_dir: Path, who: Author, *, adopt: bool 
     )
     tree = WorkTree(Folder(root), git, writer, retention_of(Folder(root), repository, state_dir), who)
     if not store.read_only_reason:
-        _begin(store, who, tree if made else None)
+        _begin(store, who, root, tree if made else None)
         if adopted:
-            _mark(store, who)
+            _mark(store, who, root)
+        mark_published_branch(repository, current=adopted)
         _exclude(repository)
     origin = Origin(tree, lambda: own_programs(repository))
     return OpenedProjectStore(root, store, Subfolders(root), origin, ActivityLogFile(root / ACTIVITY_FILE))
@@ -178,7 +180,7 @@ def _remove(left: Path) -> None:
             shutil.rmtree(left)
 
 
-def _begin(store: Store, who: Author, tree: WorkTree | None) -> None:
+def _begin(store: Store, who: Author, root: Path, tree: WorkTree | None) -> None:
     """The first commit, with the projects that are there already in a folder that had no repository."""
     if store.history.available:
         return
@@ -187,18 +189,23 @@ def _begin(store: Store, who: Author, tree: WorkTree | None) -> None:
         if not transaction.exists(ignore):
             transaction.put(ignore, IGNORED.encode())
         if not transaction.exists(index) and not store.history.available:
-            transaction.put(index, EMPTY_REGISTRY.content)
+            transaction.put(index, _found_projects(root).content)
     if tree is not None:
         with tree.writer.lock.held(WAIT_SECONDS):
             tree.commit_all()
 
 
-def _mark(store: Store, who: Author) -> None:
+def _mark(store: Store, who: Author, root: Path) -> None:
     """Make a store of an adopted folder, by which the next start knows it for one."""
     index = Address(INDEX_FILE)
     with store.transaction(_ADOPTED_MESSAGE, who) as transaction:
         if not transaction.exists(index):
-            transaction.put(index, EMPTY_REGISTRY.content)
+            transaction.put(index, _found_projects(root).content)
+
+
+def _found_projects(root: Path) -> Registry:
+    """The projects of a store without an `index.json`: each folder that is there, by its name."""
+    return Registry({name: name for name in Subfolders(root).subfolders(PROJECTS_KEY)}, {})
 
 
 def _exclude(repository: GitRepository) -> None:

@@ -16,7 +16,14 @@ from pygit2.enums import FileStatus
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Author, FileStat, RetainedCopy, record_retained, recording_retained
 from commonplace.domain.errors import ConflictError, NotFoundError, ReadOnlyError
-from commonplace.domain.projects.registry import ACTIVITY_FILE, IGNORE_FILE, ignores_log, is_stored
+from commonplace.domain.projects.registry import (
+    ACTIVITY_FILE,
+    IGNORE_FILE,
+    PROJECTS_KEY,
+    ignores_log,
+    is_in_project,
+    is_stored,
+)
 from commonplace.domain.revisions import revision_of
 from commonplace.store.disk.file_swap import FileChange, SeenFile, storage_errors
 from commonplace.store.disk.folder import Folder
@@ -162,8 +169,8 @@ class WorkTree:
         """Path, facts and bytes of each of the store's files that differs from the last commit, None for no file."""
         repository = self.repository
         head = repository.head
-        paths = {path for path in repository.dirty() if not path.endswith("/")} | set(self._newly_ignored(head))
-        for path in sorted(path for path in paths if path == ACTIVITY_FILE or self._is_own(path)):
+        dirty = {path for path in repository.dirty() if path == ACTIVITY_FILE or self._is_own(path)}
+        for path in sorted(dirty | set(self._newly_ignored(head))):
             entry = repository.entry(head, path)
             if entry is not None and entry.mode not in _REGULAR:
                 continue
@@ -182,14 +189,21 @@ class WorkTree:
     def _newly_ignored(self, head: str) -> Iterator[str]:
         for path in TreeDiff(self.repository).differing("", self.repository.tree_of(head)):
             name = os.fsdecode(path)
-            if (name == ACTIVITY_FILE or self._is_own(name)) and is_ignored(self.repository, name):
+            below = name.startswith(f"{PROJECTS_KEY}/")
+            if (below or name == ACTIVITY_FILE or self._is_own(name)) and is_ignored(self.repository, name):
                 yield name
 
     def _is_own(self, path: str) -> bool:
-        """Whether a file belongs to the store; an ignore file does if it leaves out the store's log."""
-        if path != IGNORE_FILE:
+        """Whether a file belongs to the store.
+
+        A file of another kind in a project's folder does if it is committed already; an ignore file, if it leaves out
+        the store's log.
+        """
+        if path != IGNORE_FILE and (is_stored(path) or not is_in_project(path)):
             return is_stored(path)
         entry = self.repository.entry(self.repository.head, path)
+        if path != IGNORE_FILE:
+            return entry is not None
         if entry is not None:
             return entry.mode in _REGULAR and ignores_log(self.repository.content(entry.id))
         found = self._found(path)

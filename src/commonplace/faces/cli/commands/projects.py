@@ -135,6 +135,7 @@ def _status(session: Session, store: ProjectStore) -> None:
                 "uncommitted_files": len(status.uncommitted),
                 "status_details": "\n".join(status.uncommitted),
                 "rescue_branches": list(status.rescued),
+                **({"push_error": status.withheld} if status.withheld else {}),
             }
         )
         return
@@ -142,6 +143,8 @@ def _status(session: Session, store: ProjectStore) -> None:
     out.line(f"{out.styled(BOLD, store.path)}  {out.styled(FAINT, status.branch)}")
     out.line(out.styled("", f"Last commit: {status.last_commit}"))
     out.line(status.remote)
+    if status.withheld:
+        out.line(f"Not pushed: {status.withheld}")
     for line in (*status.uncommitted, *(f"Rescued: {name}" for name in status.rescued)):
         out.line(out.styled("", line))
 

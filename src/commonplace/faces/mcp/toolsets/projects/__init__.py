@@ -70,7 +70,7 @@ def _long_tool(
         name=name,
         title=title,
         description=description,
-        handler=bind_method(name, params, run),
+        handler=bind_method(name, params, run, writes=effect != "reads"),
         output_schema=result_schema(*always, **types),
         tier="read" if effect == "reads" else "write",
         destructive=effect in {"changes", "sets", "removes"},

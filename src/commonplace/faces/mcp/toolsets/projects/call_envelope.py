@@ -29,8 +29,17 @@ log = logging.getLogger("commonplace.projects")
 P = TypeVar("P", bound=BaseModel)
 
 
-def bind_method(method: str, params: type[P], run: Callable[[ProjectStore, P, Progress], JsonObject]) -> BoundHandler:
-    """Tie a parameter model to the function that answers, with everything that is done around a call."""
+def bind_method(
+    method: str, params: type[P], run: Callable[[ProjectStore, P, Progress], JsonObject], *, writes: bool = False
+) -> BoundHandler:
+    """Tie a parameter model to the function that answers, with everything that is done around a call.
+
+    Args:
+        method: The tool's name.
+        params: Its arguments.
+        run: Answers.
+        writes: Whether the answer says why the commit is not pushed, where it is not.
+    """
 
     def called(call: Call, arguments: JsonObject) -> JsonObject:
         with logged_call(call, method, arguments) as projects:
@@ -40,7 +49,9 @@ def bind_method(method: str, params: type[P], run: Callable[[ProjectStore, P, Pr
                 parsed = params.model_validate(arguments)
             except ValidationError as error:
                 raise bad_argument(error) from error
-            return {"success": True, **run(projects, parsed, call.progress)}
+            answer: JsonObject = {"success": True, **run(projects, parsed, call.progress)}
+            withheld = projects.upstream.withheld() if writes else ""
+            return {**answer, "push_error": withheld} if withheld else answer
 
     return BoundHandler(lambda: input_schema(params), called)
 

@@ -84,6 +84,7 @@ def get_storage_status(projects: ProjectStore, _: parameters.NoArguments) -> Jso
         "uncommitted_files": len(status.uncommitted),
         "status_details": "\n".join(status.uncommitted),
         "rescue_branches": list(status.rescued),
+        **({"push_error": status.withheld} if status.withheld else {}),
     }
 
 
