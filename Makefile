@@ -11,7 +11,7 @@ BIN := .venv/bin
 # Nothing to say when all is well; everything the tool said when it is not.
 quietly = said=$$($(1) 2>&1) || { printf '%s\n' "$$said" >&2; exit 1; }
 
-.PHONY: help setup setup-dev model model-wheel dist check-wheel run test check format lint types imports docstrings sizes dups excepts text words licences tables bench soak eval lock clean
+.PHONY: help setup setup-dev model model-wheel dist check-wheel mcpb server-json run test check format lint types imports docstrings sizes dups excepts text words licences tables bench soak eval lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -92,6 +92,12 @@ dist: setup ## wheel and sdist (the same bytes each time), bill of materials, li
 
 check-wheel: setup-dev ## the suites of kb and of the command line against the wheel, in an environment outside the checkout
 	@$(BIN)/python tools/release/check_wheel.py -n $(WORKERS) --dist worksteal $(ARGS)
+
+mcpb: dist ## an MCP bundle for clients that install by one click, in dist/
+	@$(BIN)/python tools/release/bundle.py
+
+server-json: setup ## the entry for a registry of MCP servers: NAME=io.github.OWNER/commonplace URL=https://…
+	@$(BIN)/python tools/release/bundle.py --name "$(NAME)" --url "$(URL)"
 
 model-wheel: setup model ## a package with the converted model, in dist/
 	@$(BIN)/python tools/model_wheel.py
