@@ -47,7 +47,7 @@ def outside(home: Path) -> dict[str, str]:
 
 def dist(out: Path) -> Path:
     """What `make dist` makes, in `out`."""
-    command = [sys.executable, str(ROOT / "tools" / "release" / "dist.py"), "--out", str(out)]
+    command = [sys.executable, str(ROOT / "tools" / "release" / "build_dist.py"), "--out", str(out)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
     assert (done.returncode, done.stderr) == (0, "")
     return out

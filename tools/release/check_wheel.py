@@ -16,7 +16,7 @@ import tempfile
 import venv
 from pathlib import Path
 
-from dist import exported
+from build_dist import exported
 from pins import ROOT
 
 SUITES = ("tests/acceptance/kb", "tests/acceptance/cli")
@@ -55,7 +55,7 @@ def main() -> int:
 
 def _environment(folder: Path) -> str:
     """A virtual environment with the wheel, its extra and what the tests need; its Python."""
-    _run([sys.executable, str(Path(__file__).with_name("dist.py")), "--out", str(folder / "dist")], ROOT)
+    _run([sys.executable, str(Path(__file__).with_name("build_dist.py")), "--out", str(folder / "dist")], ROOT)
     wheel = next((folder / "dist").glob("*.whl"))
     venv.create(folder / "venv", with_pip=True)
     python = str(folder / "venv" / "bin" / "python")

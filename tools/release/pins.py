@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[2]
 _PIN = re.compile(r"^([a-z0-9][a-z0-9._-]*)==([^ ;\\]+)")
@@ -26,3 +30,41 @@ def pinned(lock: Path = ROOT / "requirements.lock") -> list[Pin]:
     entries = lock.read_text(encoding="utf-8").replace("\\\n", " ").splitlines()
     found = [(match, entry) for entry in entries if (match := _PIN.match(entry))]
     return [Pin(match[1], match[2], tuple(sorted(_HASH.findall(entry)))) for match, entry in found]
+
+
+def needed(name: str, extras: frozenset[str] = frozenset()) -> set[str]:
+    """The packages that an installed one needs with these extras, on any platform, as its metadata declares them."""
+    found: set[str] = set()
+    todo = [(name, extras)]
+    seen: set[tuple[str, frozenset[str]]] = set()
+    while todo:
+        one = todo.pop()
+        if one in seen:
+            continue
+        seen.add(one)
+        for requirement in _requirements(*one):
+            key = canonicalize_name(requirement.name)
+            found.add(key)
+            todo.append((key, frozenset(requirement.extras)))
+    return found
+
+
+def _requirements(name: str, extras: frozenset[str]) -> list[Requirement]:
+    try:
+        declared = [Requirement(text) for text in requires(name) or ()]
+    except PackageNotFoundError:  # of another platform
+        return []
+    return [one for one in declared if _applies(one, extras)]
+
+
+def _applies(requirement: Requirement, extras: frozenset[str]) -> bool:
+    """Whether a requirement holds with these extras; platforms are not asked for."""
+    if requirement.marker is None or "extra ==" not in str(requirement.marker):
+        return True
+    return any(requirement.marker.evaluate({"extra": extra}) for extra in extras)
+
+
+def excerpt(names: set[str], lock: Path = ROOT / "requirements.lock") -> str:
+    """The entries of a lock file for these packages, with their digests: what `pip --require-hashes` takes."""
+    entries = re.split(r"(?m)^(?=[a-z0-9])", lock.read_text(encoding="utf-8"))
+    return "".join(entry for entry in entries if (found := _PIN.match(entry)) and found[1] in names)

@@ -20,7 +20,7 @@ from pathlib import Path
 import licences
 import sbom
 from hooks import COMMIT, commit_of
-from pins import ROOT, pinned
+from pins import ROOT, excerpt, needed, pinned
 
 NAME = "commonplace"
 SUMS = "SHA256SUMS"
@@ -49,7 +49,7 @@ def main() -> int:
         (listed := Path(name, f"{NAME}-{version}.licences.md")).write_text(
             licences.listing(found, known), encoding="utf-8"
         )
-        _hand_over([*made, bill, listed], out)
+        _hand_over([*made, bill, listed, *_requirements(Path(name), version)], out)
     return 0
 
 
@@ -73,6 +73,15 @@ def _built(sources: Path, target: Path) -> list[Path]:
         sys.stderr.write(done.stdout + done.stderr)
         return []
     return sorted(target.iterdir(), key=lambda file: file.suffix != ".whl")
+
+
+def _requirements(folder: Path, version: str) -> list[Path]:
+    """Files for `pip --require-hashes`: what the wheel needs, and what it needs with the extra `meaning`."""
+    files: list[Path] = []
+    for stem, extras in (("requirements", frozenset[str]()), ("requirements-meaning", frozenset({"meaning"}))):
+        files.append(folder / f"{NAME}-{version}.{stem}.txt")
+        files[-1].write_text(excerpt(needed(NAME, extras)), encoding="utf-8")
+    return files
 
 
 def _hand_over(files: list[Path], out: Path) -> None:
