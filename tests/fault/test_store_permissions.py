@@ -230,7 +230,7 @@ def test_a_state_folder_that_may_not_be_written_is_told(base: Path) -> None:
         print(attempt(open_store(base / "kb", commit="manual", state_dir=base / "state"), "new.md"))
         """,
     )
-    expected = "StorageError: The writer's lock cannot be made: Permission denied. Nothing was changed.\n"
+    expected = "StorageError: The writer lock cannot be created: Permission denied. Nothing was changed.\n"
     assert told == (expected if os.geteuid() == 0 else "written\n")
 
 
@@ -321,7 +321,7 @@ def test_a_folder_that_may_not_be_entered_is_told_by_whoever_looks_into_it(base:
         "None",
         "StorageError The folder 'x' cannot be looked at: Permission denied.",
         f"StorageError The folder {Path(named).name!r} cannot be looked at: Permission denied.",
-        "StorageError The folder of the projects cannot be made: Permission denied.",
+        "StorageError The folder of the projects cannot be created: Permission denied.",
         "StorageError The model cannot be put into the folder 'models': Permission denied.",
         "ConfigError mcp.json cannot be changed: Permission denied.",
     ]

@@ -1,4 +1,4 @@
-"""Files and their history: a folder on disk, with or without Git."""
+"""Stores: a folder on disk and its history, with or without Git."""
 
 from commonplace.store.discovery import open_store
 

@@ -1,4 +1,4 @@
-"""What can be wrong with a folder's Git repository that keeps it from being served or written."""
+"""Checks of a folder's Git repository: problems that prevent serving or writing it."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from commonplace.store.git.repository import GitRepository
 from commonplace.store.git_command import try_git
 
 STALE_SECONDS = 60.0
-"""A lock of Git's that is older belongs to a process that has died: no step of Git's holds one for as long."""
+"""Age in seconds above which a Git lock is stale: no Git operation holds one that long."""
 ASK_SECONDS = 10.0
-"""How long a question to the git command may take."""
+"""Timeout in seconds for one git command."""
 
 _FLUSHED = frozenset({"loose-object", "objects", "committed", "added", "all"})
-"""Words of `core.fsync` that make Git flush the objects of a commit."""
+"""Values of `core.fsync` with which Git flushes the objects of a commit."""
 _LOCKED = ("index.lock", "HEAD.lock")
 _SHARED = ("config.lock", "packed-refs.lock", "shallow.lock")
 
 
 def git_command() -> Diagnostic:
-    """The git command, which remotes need; everything else is done without it."""
+    """Check the git command, which only remotes need."""
     try:
         outcome = try_git(Path.cwd(), ["--version"], timeout=ASK_SECONDS)
     except (GitError, OSError) as error:
@@ -41,11 +41,11 @@ def git_command() -> Diagnostic:
 
 
 def diagnose(folder: Path, state_dir: Path) -> Iterator[Diagnostic]:
-    """What there is to say of one folder's repository, locks and interrupted writes.
+    """Check one folder's repository, locks and interrupted writes.
 
     Args:
-        folder: It exists.
-        state_dir: Where locks and journals of folders without Git lie.
+        folder: An existing folder.
+        state_dir: Folder of the locks and journals of folders without Git.
     """
     real = folder.resolve()
     try:
@@ -54,7 +54,7 @@ def diagnose(folder: Path, state_dir: Path) -> Iterator[Diagnostic]:
         yield _untrusted(real.name, error)
         return
     if found is None:
-        message = "It is in no Git repository: writes are files, and there is no history."
+        message = "It is not in a Git repository: writes are not committed, and there is no history."
         yield Diagnostic("git", None, real.name, message)
         yield from _own(real.name, state_dir / f"{key_of(Folder(real))}.lock")
         return
@@ -96,9 +96,9 @@ def _settings(name: str, found: DiscoveredRepository, repository: GitRepository)
     ):
         message = (
             "Git does not wait for the disk when you commit yourself (core.fsync). Commits of commonplace are flushed"
-            " whatever Git is told."
+            " regardless of this setting."
         )
-        hint = "To have the same of Git, at some milliseconds a commit:"
+        hint = "To make Git flush its commits too, at the cost of some milliseconds each:"
         yield Diagnostic("fsync", Severity.INFO, name, message, hint, _git(found, "config core.fsync committed"))
     else:
         yield Diagnostic("fsync", None, name, "Git flushes commits to the disk (core.fsync).")
@@ -109,9 +109,9 @@ def _settings(name: str, found: DiscoveredRepository, repository: GitRepository)
 
 
 def _stale(name: str, gitdir: Path, common: Path) -> Iterator[Diagnostic]:
-    """Locks of Git's that a killed process left: Git refuses everything while they are there.
+    """Stale Git locks of a killed process. Git refuses to work while they exist.
 
-    A linked work tree has an index and a HEAD of its own; branches and settings it shares with the main one.
+    A linked work tree has its own index and HEAD; it shares branches and configuration with the main one.
     """
     locks = {gitdir / lock for lock in _LOCKED} | {common / lock for lock in _SHARED}
     for place in (gitdir, common):
@@ -126,12 +126,12 @@ def _stale(name: str, gitdir: Path, common: Path) -> Iterator[Diagnostic]:
             yield Diagnostic("lock", Severity.INFO, name, f"Git is at work: {shown} is {age:.0f} seconds old.")
         else:
             message = f"A killed git left {shown}, and Git refuses to work while it is there."
-            hint = "When no git runs in this repository:"
+            hint = "If no git is running in this repository:"
             yield Diagnostic("lock", Severity.WARNING, name, message, hint, f"rm {shlex.quote(str(lock))}")
 
 
 def _own(name: str, lock: Path) -> Iterator[Diagnostic]:
-    """Whether another process writes now; a lock of a process that died is none."""
+    """Check whether another process is writing. The kernel releases the lock of a dead process."""
     try:
         descriptor = os.open(lock, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
@@ -140,9 +140,9 @@ def _own(name: str, lock: Path) -> Iterator[Diagnostic]:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         message = "Another process of commonplace is writing here now."
-        yield Diagnostic("lock", Severity.INFO, name, message, "If that lasts, end the process that hangs.")
+        yield Diagnostic("lock", Severity.INFO, name, message, "If this persists, end the process that hangs.")
     else:
-        yield Diagnostic("lock", None, name, "Nobody holds the writer's lock.")
+        yield Diagnostic("lock", None, name, "The writer lock is free.")
     finally:
         os.close(descriptor)
 

@@ -1,4 +1,4 @@
-"""Finding out what a folder is, and opening the store that fits."""
+"""Detects what a folder is, and opens the store for it."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from commonplace.store.writer_lock import WriterLock
 
 
 def open_store(path: Path, *, commit: Literal["auto", "manual"], state_dir: Path) -> Store:
-    """The store of a folder.
+    """Open the store of a folder.
 
     Args:
-        path: The folder; it, or one above it, may be a Git repository; it may be a bare repository itself.
-        commit: "auto" makes every write one commit, "manual" leaves committing to the user.
-        state_dir: Where locks and journals of folders without Git lie; made when first written.
+        path: The folder, which may be inside a Git repository or be a bare repository.
+        commit: "auto" commits every write; "manual" leaves commits to the user.
+        state_dir: Folder of the locks and journals of folders without Git; created by the first write.
 
     Raises:
-        ConfigError: no such folder, `auto` without Git, or the folder is a repository's inside.
-        StorageError: kind "folder": it may not be entered.
+        ConfigError: no such folder, `auto` without Git, or the folder is inside a repository's own files.
+        StorageError: kind "folder": the folder may not be entered.
         UntrustedRepositoryError: its repository leads elsewhere, or belongs to another user.
     """
     if not os.path.isdir(path):
@@ -43,7 +43,7 @@ def open_store(path: Path, *, commit: Literal["auto", "manual"], state_dir: Path
     if found is None:
         if commit == "auto":
             raise ConfigError(
-                f"{folder.path.name} is in no Git repository, so writes cannot be committed.",
+                f"{folder.path.name} is not in a Git repository, so writes cannot be committed.",
                 hint="Run git init in it, or use --commit manual.",
             )
         return _plain(folder, state_dir)
@@ -87,11 +87,11 @@ def _in_repository(folder: Folder, repository: GitRepository, state_dir: Path, *
 
 
 def retention_of(root: Folder, repository: GitRepository | None, state_dir: Path) -> Retention:
-    """What keeps the bytes that writes below a root take away.
+    """The retention of the bytes that writes below a root delete or replace.
 
     Args:
         root: The work tree, or the folder without Git.
-        repository: Whose work tree it is.
+        repository: The repository of the work tree; None without Git.
         state_dir: As for `open_store`.
     """
     return Retention(root, repository, FolderTrash(state_dir / "trash", key_of(root)))

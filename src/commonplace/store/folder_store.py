@@ -1,4 +1,4 @@
-"""The store of a folder on disk, with or without Git beneath it."""
+"""The store of a folder on disk, with or without Git."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class WriteMode:
     """How a folder is written."""
 
     retention: Retention
-    """Keeps what writes take away."""
+    """Retains the bytes that writes delete or replace."""
     prefix: str = ""
-    """From the writer's root to the folder: "" or a path that ends in a slash."""
+    """Path from the writer's root to the folder: "" or a path with a trailing slash."""
     git: GitWriter | None = None
     """None without Git."""
     commits: bool = False
-    """Whether every write is one commit."""
+    """Whether every write is committed."""
 
 
 class FolderStore:
@@ -57,12 +57,12 @@ class FolderStore:
 
     @property
     def name(self) -> str:
-        """The folder's own name."""
+        """The folder's name."""
         return self._folder.path.name
 
     @property
     def root(self) -> Path:
-        """The folder itself, for what watches it."""
+        """The folder itself, for watching."""
         return self._folder.path
 
     @property
@@ -72,20 +72,20 @@ class FolderStore:
 
     @property
     def history(self) -> History:
-        """Its commits."""
+        """The commits of the files."""
         self._writer.look()
         return self._history
 
     @property
     def read_only_reason(self) -> str:
-        """Why nothing can be written, "" when it can."""
+        """The reason why nothing can be written; "" if writable."""
         if not os.access(self._folder.path, os.W_OK | os.X_OK):
             return "its folder may not be written by this user"
         git = self._terms.git
         try:
             return git.refusal() if git and self._terms.commits else ""
         except OSError as error:
-            return f"its repository cannot be looked at: {error.strerror}"
+            return f"its repository cannot be read: {error.strerror}"
 
     def scan(self) -> Iterator[tuple[Address, FileStat]]:
         """Every servable Markdown file, in no particular order."""
@@ -95,11 +95,11 @@ class FolderStore:
         self._skipped = scan.skipped
 
     def skipped(self) -> list[tuple[str, str]]:
-        """Relative path and reason of what the last scan left out."""
+        """Relative path and reason of the files that the last scan skipped."""
         return list(self._skipped)
 
     def stat(self, address: Address) -> FileStat | None:
-        """Size and times of a regular file inside the folder, None when there is none or it is left out."""
+        """Size and times of a regular file inside the folder; None if there is none or it is ignored."""
         return None if address.is_document and self._rules.hides(address) else self._folder.stat(address)
 
     def read(self, address: Address) -> bytes:
@@ -108,29 +108,29 @@ class FolderStore:
         return self._folder.read(address)
 
     def reading(self) -> AbstractContextManager[Callable[[Address], bytes]]:
-        """Something that reads many files at a lower cost."""
+        """A context with a cheaper `read` for many files."""
         self._writer.look()
         return self._folder.reading()
 
     def files(self, folder: str) -> list[tuple[Address, FileStat]]:
-        """Regular files directly in a folder, hidden ones and links left out."""
+        """Regular files directly in a folder, except hidden files and links."""
         self._writer.look()
         return self._folder.files(folder)
 
     def folders(self, folder: str) -> list[str]:
-        """Paths of the folders directly in a folder, hidden ones and links left out."""
+        """Paths of the folders directly in a folder, except hidden ones and links."""
         self._writer.look()
         return self._folder.folders(folder)
 
     def committing(self) -> FolderStore:
-        """The same files with every write one commit; itself where there is no Git."""
+        """The same files in a store that commits every write; this store itself without Git."""
         if self._terms.commits or self._terms.git is None:
             return self
         return FolderStore(self._folder, self._writer, self._history, replace(self._terms, commits=True))
 
     @property
     def repository(self) -> Repository | None:
-        """Commits by request and publishing; None without Git."""
+        """Explicit commits and pushes; None without Git."""
         terms = self._terms
         if terms.git is None:
             return None
@@ -138,19 +138,19 @@ class FolderStore:
 
     @property
     def trash(self) -> Trash:
-        """What writes have deleted or replaced and no commit holds."""
+        """Deleted and replaced bytes that no commit contains."""
         return SubfolderTrash(self._terms.retention.trash, self._terms.prefix)
 
     @contextmanager
     def transaction(self, message: str, author: Author | None = None) -> Generator[Transaction]:
-        """One write: locked across processes, durable, and one commit in a committing store, when it ends."""
+        """One write: locked across processes, durable, and one commit in a committing store, at its end."""
         self._require_writable()
         with storage_errors("the write"), self._writer.lock.held(WAIT_SECONDS):
             self._writer.repair()
             draft = TransactionDraft(self._folder)
             yield draft
             self._require_writable()
-            # A commit of a page takes in what the user had edited there and not committed, so that goes to the trash.
+            # A commit of a page would include the user's uncommitted edits of it, so those go to the trash.
             changes = draft.changes(self._terms.prefix, keep=self._terms.commits)
             if self._terms.git:
                 self._terms.git.refuse_sparse([change.path for change in changes if change.before is None])
@@ -163,7 +163,7 @@ class FolderStore:
             draft.acknowledge(commit, kept)
 
     def recover(self) -> list[str]:
-        """Finish or undo what a killed process left; a writer at work elsewhere has done so already."""
+        """Finish or undo interrupted writes. If another writer holds the lock, it has done so already."""
         if not self._writer.needs_repair:
             return []
         try:
@@ -171,7 +171,7 @@ class FolderStore:
                 return self._writer.repair()
         except UnavailableError:
             return []
-        except KnowledgeError as error:  # the files can be read all the same
+        except KnowledgeError as error:  # the files are readable all the same
             return [f"an interrupted write could not be repaired: {error}"]
 
     def _plan(self, changes: Sequence[FileChange], message: str, author: Author | None) -> Plan:
@@ -182,14 +182,14 @@ class FolderStore:
         return lambda token: git.plan(token, contents, commit_message(git.repository, message, author))
 
     def _require_served(self, changes: Sequence[FileChange]) -> None:
-        """Refuse to write a document that nobody would find."""
+        """Reject the write of a document that is ignored, because it would not be found."""
         for change in changes:
             address = Address(change.shown)
             if change.content is not None and address.is_document and self._rules.hides(address):
                 raise InvalidInputError(
-                    f"{address} is left out by an ignore file, so nobody would find it. Nothing was changed.",
+                    f"{address} is ignored by an ignore file, so it would not be found. Nothing was changed.",
                     kind="document",
-                    hint=f"Choose another path, or bring it back with !/{address} in .commonplaceignore.",
+                    hint=f"Choose another path, or include it with !/{address} in .commonplaceignore.",
                 )
 
     def _require_writable(self) -> None:
@@ -200,5 +200,5 @@ class FolderStore:
 
 
 def key_of(folder: Folder) -> str:
-    """32 hex digits that stand for a folder's real path."""
+    """A 32-digit hexadecimal key of a folder's real path."""
     return hashlib.sha256(os.fsencode(folder.path)).hexdigest()[:32]

@@ -1,7 +1,7 @@
-"""The git command, used for remotes only, run so that neither a caller's words nor a hostile repository can steer it.
+"""The git command, used for remotes only, and isolated from callers' arguments and hostile repositories.
 
-No shell; what callers name stands behind `--end-of-options`; no hooks, pager, prompt, monitor or helper programs that
-the repository's own configuration names; no system configuration; a time limit for the whole process group.
+No shell; callers' arguments come after `--end-of-options`; no hooks, pager, prompt, fsmonitor or helper programs from
+the repository's own configuration; no system configuration; a timeout for the whole process group.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from commonplace.domain.errors import GitError
 
 TIMEOUT_SECONDS = 60.0
 MAX_SHOWN_OUTPUT = 300
-"""Characters of Git's own words that an error repeats."""
+"""Maximum number of characters of Git's output in an error."""
 
 _SETTINGS = {
     "core.hooksPath": os.devnull,
@@ -49,7 +49,7 @@ _PATHS = re.compile(r"(?<![\w./:-])/[^\s'\":,;)]+|(?<=file://)/[^\s'\":,;)]+")
 
 @dataclass(frozen=True, slots=True)
 class GitResult:
-    """What a git command did."""
+    """The result of a git command."""
 
     code: int
     output: str
@@ -57,25 +57,25 @@ class GitResult:
 
     @property
     def reason(self) -> str:
-        """The last line of what it complained about, without credentials and paths."""
+        """The last line of its error output, without credentials and paths."""
         lines = [line.strip() for line in self.errors.splitlines() if line.strip()]
         told = [line for line in lines if line.startswith(("fatal:", "error:", "remote:"))] or lines
-        return redacted(told[-1] if told else f"it ended with {self.code}")
+        return redacted(told[-1] if told else f"it exited with {self.code}")
 
 
 def run_git(
     root: Path, options: Sequence[str], operands: Sequence[str] = (), *, timeout: float = TIMEOUT_SECONDS
 ) -> str:
-    """What a git command prints.
+    """Run a git command and return its output.
 
     Args:
         root: The work tree.
-        options: The command and its options; none of it from a caller.
-        operands: What callers name: remotes, branches, paths. Never taken for an option.
+        options: The command and its options, none of them from a caller.
+        operands: Callers' arguments: remotes, branches, paths. Never parsed as options.
         timeout: Seconds.
 
     Raises:
-        GitError: it failed, took too long, or there is no git.
+        GitError: the command failed or timed out, or git is not installed.
     """
     outcome = try_git(root, options, operands, timeout=timeout)
     if outcome.code:
@@ -92,18 +92,18 @@ def try_git(
     timeout: float = TIMEOUT_SECONDS,
     started: Callable[[subprocess.Popen[bytes]], None] | None = None,
 ) -> GitResult:
-    """As `run_git`, with a failure as a value.
+    """As `run_git`, but a failure is returned as a value.
 
     Args:
         root: The work tree.
         options: The command and its options.
-        operands: What callers name.
-        settings: More configuration for this call; several values of one name in their order.
+        operands: Callers' arguments.
+        settings: Further configuration for this call; several values of one name in order.
         timeout: Seconds.
-        started: Told of the process, which `end_group` ends early.
+        started: Called with the process, so that `end_group` can end it early.
 
     Raises:
-        GitError: it took too long, or there is no git.
+        GitError: the command timed out, or git is not installed.
     """
     command = ["git"]
     for name, values in {**{name: [value] for name, value in _SETTINGS.items()}, **(settings or {})}.items():
@@ -130,7 +130,7 @@ def try_git(
 
 
 def redacted(text: str) -> str:
-    """Git's words without credentials and absolute paths, cut to a length that can be shown."""
+    """Git's output without credentials and absolute paths, cut to `MAX_SHOWN_OUTPUT`."""
     plain = _PATHS.sub("(path)", _CREDENTIALS.sub("", text))
     return plain if len(plain) <= MAX_SHOWN_OUTPUT else f"{plain[: MAX_SHOWN_OUTPUT - 3]}..."
 
@@ -143,7 +143,7 @@ def _finished(process: subprocess.Popen[bytes], name: str, timeout: float) -> Gi
             raise GitError(
                 f"git {name} did not end within {timeout:.3g} seconds.",
                 kind="command",
-                hint="Try again; if it lasts, check the network and the remote.",
+                hint="Try again; if it persists, check the network and the remote.",
                 retryable=1,
             ) from error
         finally:
@@ -152,11 +152,11 @@ def _finished(process: subprocess.Popen[bytes], name: str, timeout: float) -> Gi
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
-    """End git and the helpers that it started (ssh, git-remote-https), if any are left."""
+    """Kill git and the helpers that it started (ssh, git-remote-https), if still running."""
     if process.poll() is not None:
         return
     os.killpg(process.pid, signal.SIGKILL)
-    process.wait()  # not for its output: a program that it left running can hold that open for ever
+    process.wait()  # do not wait for its output: a program that it left running may never close it
 
 
 def _environment() -> dict[str, str]:

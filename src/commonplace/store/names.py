@@ -1,4 +1,4 @@
-"""Names that a repository gives: of refs, of objects, of files in trees and in the index."""
+"""Validation of names from a repository: refs, objects, and files in trees and in the index."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from commonplace.domain.errors import GitError
 
 MAX_REF_BYTES = 1024
 MAX_COMPONENT_BYTES = 250
-"""Bytes of one part of a ref's name; `.lock` is put behind it."""
+"""Maximum length in bytes of one part of a ref's name, which leaves room for `.lock`."""
 MAX_SHOWN_NAME = 60
-"""Characters of a refused name that an error repeats."""
+"""Maximum length in characters of a rejected name in an error."""
 BRANCHES = "refs/heads/"
 
 _ID = re.compile(r"[0-9a-f]{40}")
@@ -21,12 +21,12 @@ _SHORT_GIT = re.compile(r"git~\d+")
 
 
 def is_object_id(text: str) -> bool:
-    """Whether a text is the full id of an object: 40 hex digits in lower case."""
+    """Whether a text is a full object id: 40 hex digits in lower case."""
     return bool(_ID.fullmatch(text))
 
 
 def is_ref(name: str) -> bool:
-    """Whether a name is that of a ref below `refs/`, by the rules of git-check-ref-format(1)."""
+    """Whether a name is a valid ref below `refs/`, by the rules of git-check-ref-format(1)."""
     if not name.startswith("refs/") or _NOT_IN_REFS.search(name):
         return False
     raw = os.fsencode(name)
@@ -34,10 +34,10 @@ def is_ref(name: str) -> bool:
 
 
 def checked_ref(name: str) -> str:
-    """The name itself, if it is that of a ref below `refs/`.
+    """The name itself, if it is a valid ref below `refs/`.
 
     Raises:
-        GitError: it is none; Git refuses it too.
+        GitError: the name is not valid; Git rejects it too.
     """
     if not is_ref(name):
         raise GitError(
@@ -54,10 +54,10 @@ def is_tree_path(path: str) -> bool:
 
 
 def checked_tree_path(path: str) -> str:
-    """The path itself, if it leads to a file of the work tree.
+    """The path itself, if it names a file of the work tree.
 
     Raises:
-        GitError: it leads out of the work tree, or into Git's own folder.
+        GitError: the path leads out of the work tree, or into Git's own folder.
     """
     if not is_tree_path(path):
         raise GitError(
@@ -69,7 +69,7 @@ def checked_tree_path(path: str) -> str:
 
 
 def shown(name: str) -> str:
-    """A refused name for a message: quoted, short, and without control characters."""
+    """A rejected name for a message: quoted, short, and without control characters."""
     if name.startswith(("/", "~")):
         return "that is an absolute path"
     cut = name if len(name) <= MAX_SHOWN_NAME else f"{name[: MAX_SHOWN_NAME - 3]}..."
@@ -77,7 +77,7 @@ def shown(name: str) -> str:
 
 
 def _is_special(part: str) -> bool:
-    """`.`, `..`, and every spelling of `.git` that some file system takes for it."""
+    """Whether a part is `.`, `..`, or a spelling of `.git` on some file system."""
     if part in {".", ".."}:
         return True
     plain = visible_form(part).lower().rstrip(". ")

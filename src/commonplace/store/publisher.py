@@ -1,4 +1,4 @@
-"""Commits by request, and pushing them: `domain.ports.Repository`."""
+"""Explicit commits and pushes: `domain.ports.Repository`."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _ABSENT = re.compile(r"does not appear to be a git repository|[Rr]epository .*no
 
 
 class Publisher:
-    """One collection's commits by request and their publishing."""
+    """Explicit commits and pushes of one collection."""
 
     def __init__(
         self,
@@ -66,15 +66,15 @@ class Publisher:
         hides: Callable[[Address], bool],
         retention: Retention,
     ) -> None:
-        """Begin.
+        """Create a publisher.
 
         Args:
-            folder: The collection's.
-            writer: Of the repository.
-            git: The same.
-            prefix: From the repository's root to the folder: "" or a path that ends in a slash.
-            hides: Whether an ignore file leaves a document out of the collection.
-            retention: Keeps staged text that a commit replaces and nothing else has.
+            folder: Folder of the collection.
+            writer: Transaction writer of the repository.
+            git: Git writer of the repository.
+            prefix: Path from the repository's root to the folder: "" or a path with a trailing slash.
+            hides: Whether a document is ignored in the collection.
+            retention: Retains staged text that a commit replaces and nothing else has.
         """
         self._folder = folder
         self._hides = hides
@@ -92,7 +92,7 @@ class Publisher:
         sign_off: bool = False,
         progress: Progress | None = None,
     ) -> Receipt:
-        """One commit of the collection's files as they are now; what else is staged or changed stays as it is."""
+        """Commit the current files of the collection. Other staged or changed files stay as they are."""
         with storage_errors("the commit"):
             reason = self._git.refusal()
         if reason:
@@ -110,14 +110,14 @@ class Publisher:
                 commit = self._writer.apply([], lambda token: self._git.plan(token, contents, words), written)
         if not commit:
             raise GitError(
-                "There is nothing to commit: the files are as the last commit has them.",
+                "There is nothing to commit: the files are the same as in the last commit.",
                 kind="repository",
                 hint="Write something first." if addresses else "Write something, or name other files in paths.",
             )
         try:
             changed = self._changed_by(commit)
-        except GitError as error:  # the commit stands, whatever can be told of it
-            log.warning("what a commit changed cannot be told: %s", error)
+        except GitError as error:  # the commit stands, even if its changes cannot be listed
+            log.warning("the changes of a commit cannot be listed: %s", error)
             changed = set(found)
         return Receipt(
             commit,
@@ -126,7 +126,7 @@ class Publisher:
         )
 
     def push(self, remote: str = "origin", branch: str = "") -> str:
-        """Publish a branch ("" for the current one) to a configured remote; one line that says what was done."""
+        """Push a branch ("" for the current one) to a configured remote. Returns one line that describes the result."""
         repository = self._git.repository
         self._require_remote(remote)
         reference = f"refs/heads/{branch}" if branch else repository.branch
@@ -146,7 +146,7 @@ class Publisher:
             raise _push_error(outcome, remote, name)
         tracked = f"refs/remotes/{remote}/{name}"
         if is_ref(tracked):
-            with suppress(StorageError, UnavailableError):  # what the remote has, Git asks it again
+            with suppress(StorageError, UnavailableError):  # Git fetches the remote's state again anyway
                 set_ref(repository.common, tracked, commit)
         done = "has it already" if "\t[up to date]" in outcome.output else "has it now"
         return f"{remote} {done}: {name} at {repository.tip(reference)[:8]}"
@@ -154,7 +154,7 @@ class Publisher:
     def _contents(
         self, addresses: Sequence[Address], progress: Progress | None
     ) -> dict[Address, tuple[FileStat | None, bytes | None]]:
-        """Each file's facts and bytes, None for one that is gone."""
+        """Metadata and bytes of each file; None for a deleted one."""
         found: dict[Address, tuple[FileStat | None, bytes | None]] = {}
         repository = self._git.repository
         for number, address in enumerate(addresses, 1):
@@ -169,11 +169,10 @@ class Publisher:
         return found
 
     def _dirty(self) -> list[Address]:
-        """The collection's documents and its schema, where they differ from the last commit or the index.
+        """The collection's documents and its schema that differ from the last commit or the index.
 
-        Other files in its folder are somebody else's: they are committed only where a caller names them. So are files
-        that are there and that the next commit is to remove (`git rm --cached`). Of what is staged and gone there is
-        nothing to commit.
+        Other files in the folder are only committed if a caller names them. The same applies to existing files that the
+        next commit is to remove (`git rm --cached`). Staged files that are gone have nothing to commit.
         """
         dirty = self._git.repository.dirty()
         paths = [path for path in dirty if path.startswith(self._prefix) and not self._is_submodule(path)]
@@ -195,7 +194,7 @@ class Publisher:
         return entry.id != revision_of(stored_form(repository, path, content))
 
     def _is_submodule(self, path: str) -> bool:
-        """Whether a changed path is a submodule, in the last commit or only staged: its commits are its own."""
+        """Whether a changed path is a submodule, committed or only staged. It has its own commits."""
         repository = self._git.repository
         if not os.path.isdir(repository.root / path) or os.path.islink(repository.root / path):
             return False
@@ -220,7 +219,7 @@ class Publisher:
 
 
 def own_programs(repository: GitRepository) -> dict[str, list[str]]:
-    """Programs for credentials and SSH that the user has configured; the repository's own words do not count."""
+    """Credential and SSH programs of the user's own configuration; the repository's configuration is ignored."""
     programs = {"credential.helper": ["", *repository.own_settings("credential.helper")]}
     ssh = repository.own_settings("core.sshcommand")
     return programs | ({"core.sshCommand": ssh[-1:]} if ssh else {})
@@ -234,12 +233,15 @@ def _address(path: str) -> Address | None:
 
 
 def _push_error(outcome: GitResult, remote: str, branch: str) -> GitError:
-    """What went wrong, told so that the caller knows what to do."""
+    """The error of a failed push, with the next step as its hint."""
     said = outcome.errors + outcome.output
     hint, retryable = "Run git push in a terminal to see more.", 0
     what = outcome.reason
     if "[rejected]" in said:
-        what, hint = "it has commits that are not here", "Fetch and merge or rebase them, then push again."
+        what, hint = (
+            "it has commits that are not here",
+            "Fetch and merge or rebase them, then push again.",
+        )
     elif "[remote rejected]" in said:
         what = redacted(next(line for line in said.splitlines() if "[remote rejected]" in line).split("\t")[-1])
         hint = "The remote's rules forbid it; ask its owner."

@@ -1,7 +1,7 @@
-"""Finishing or undoing a transaction whose process died, from its journal and the bytes that it left.
+"""Recovery: finishes or undoes an interrupted transaction from its journal and the files that it left.
 
-A transaction is finished if all of its new bytes are there and nobody has changed its files since, and undone
-otherwise. Undoing never touches a file that has been changed since.
+A transaction is finished if all of its new bytes exist and its files have not been changed since; otherwise it is
+undone. Undoing never touches a file that has been changed since.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from commonplace.store.disk.journal import JournalIntent, JournalRecord, Journal
 from commonplace.store.git.commit_writer import GitWriter
 
 _MENDING = "mending"
-"""The token of a repair that has no transaction to finish, only entries to bring up to date."""
+"""Token of a recovery without a transaction, in which only index entries are updated."""
 
 
 class _State(Enum):
-    """How far one file came."""
+    """State of one file."""
 
     OLD = auto()
     NEW = auto()
     FOREIGN = auto()
-    """Neither: somebody has changed it since."""
+    """Neither the old nor the new bytes: the file has been changed since."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecoveryReport:
-    """What a repair did."""
+    """The result of a recovery."""
 
     messages: list[str]
-    """One line for each thing done."""
+    """One line for each action."""
     pending: dict[str, str]
-    """Index entries that still wait (see `journal.JournalRecord`)."""
+    """Index entries that are still to be updated (see `journal.JournalRecord`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,20 +45,20 @@ class _File:
     place: FileSlot
     state: _State
     ready: bool
-    """Whether its new bytes are at hand: in place, beside it, or not needed for a removal."""
+    """Whether the new bytes are available: in place, beside the file, or not needed because the file is removed."""
 
 
 def recover(root: Path, git: GitWriter | None, record: JournalRecord, abandoned: str = "") -> RecoveryReport:
-    """Make the files, the branch and the index consistent; under the lock.
+    """Make the files, the branch and the index consistent. Needs the lock.
 
     Args:
-        root: Of the files.
-        git: Where there is a repository.
-        record: What the journal says.
-        abandoned: The token of a transaction whose writer was told that it failed: it is undone however far it came.
+        root: Root of the files.
+        git: Git writer; None without a repository.
+        record: Record of the journal.
+        abandoned: Token of a transaction that was reported as failed: it is undone in any state.
 
     Raises:
-        OSError, KnowledgeError: it cannot be done now; doing it again later is safe.
+        OSError, KnowledgeError: recovery is not possible now; it is safe to repeat.
     """
     intent = record.intent
     if intent is None:
@@ -105,7 +105,7 @@ def _can_be_finished(files: Sequence[_File], git: GitWriter | None, intent: Jour
     if intent.commit and not (git and git.is_written(intent.commit) and git.is_current(intent.reference)):
         return False
     if not any(file.state is _State.OLD for file in files):
-        return bool(files)  # every name had been changed; what is foreign was changed again since
+        return bool(files)  # every name had been changed; foreign files were changed again since
     return all(file.ready and file.state is not _State.FOREIGN for file in files)
 
 

@@ -1,8 +1,8 @@
-"""A fetch or a push in a bare repository of our own: the git command never reads a served repository's settings.
+"""Fetch and push through a temporary bare repository: git never reads a served repository's configuration.
 
-Git runs many programs that a repository's configuration can name: hooks, helpers, filters, proxies. The served
-repository lends its objects alone; of its configuration the addresses of the one remote are taken over, and headers of
-HTTP requests. What the user's own configuration says holds as always.
+Git runs many programs that a repository's configuration can name: hooks, helpers, filters, proxies. The temporary
+repository uses the served repository's objects; of its configuration, only the URLs of the one remote and HTTP headers
+are copied. The user's own configuration applies as always.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _HARMLESS = (
     "core.hooksPath=/dev/null", "core.alternateRefsCommand=true", "core.fsmonitor=false", "gc.auto=0",
     "receive.autogc=false", "receive.denyCurrentBranch=refuse", "maintenance.auto=false", "safe.bareRepository=all",
 )  # fmt: skip
-"""With these the git command runs no program of the repository in which it runs."""
+"""With these settings, git runs no program of the repository in which it runs."""
 _HOOKS = frozenset(
     {
         "pre-receive",
@@ -50,26 +50,26 @@ _HOOKS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class RemoteTransfer:
-    """One repository of our own, with the objects of a served one and one remote."""
+    """A temporary repository with the objects of a served one and one remote."""
 
     folder: Path
     objects: Path
     remote: str
     local: Sequence[Path]
-    """The folders that the remote is, where it is on this machine."""
+    """Folders of the remote, if it is on this machine."""
     started: Callable[[subprocess.Popen[bytes]], None] | None = None
     """As for `git_command.try_git`."""
 
     def fetch(self, reference: str, *, settings: Mapping[str, Sequence[str]], timeout: float) -> GitResult:
-        """Run git fetch; `tip` tells what came.
+        """Run git fetch. `tip` returns the fetched commit.
 
         Args:
-            reference: What is fetched, and where to.
-            settings: More configuration.
+            reference: The refspec.
+            settings: Further configuration.
             timeout: Seconds.
 
         Raises:
-            GitError: it took too long, or there is no git.
+            GitError: git timed out or is not installed.
         """
         command = ["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--refmap="]
         return self._git([*command, self._end("upload-pack")], reference, settings, timeout)
@@ -80,20 +80,20 @@ class RemoteTransfer:
         """Run git push.
 
         Args:
-            reference: What is pushed, and where to.
-            options: More options of it.
-            settings: More configuration.
+            reference: The refspec.
+            options: Further options.
+            settings: Further configuration.
             timeout: Seconds.
 
         Raises:
-            GitError: it took too long, there is no git, or the remote is a folder with programs of its own.
+            GitError: git timed out or is not installed, or the remote is a folder with its own hooks.
         """
         self._require_harmless()
         command = ["push", "--porcelain", "--no-verify", "--no-signed", "--no-recurse-submodules"]
         return self._git([*command, *options, self._end("receive-pack")], reference, settings, timeout)
 
     def tip(self, reference: str) -> str:
-        """The commit that a fetch brought to a ref; "" for none."""
+        """The commit that a fetch stored in a ref; "" if there is none."""
         text = (read_small(self.folder, reference) or "").strip()
         return text if is_object_id(text) else ""
 
@@ -113,16 +113,16 @@ class RemoteTransfer:
         )
 
     def _end(self, program: str) -> str:
-        """The option that names the program at the other end."""
+        """The option that names the program at the remote end."""
         if all(map(is_named_safe, self.local)):
             return f"--{program}=git-{program}"
         return f"--{program}=git {' '.join(f'-c {one}' for one in _HARMLESS)} {program}"
 
     def _require_harmless(self) -> None:
-        """Refuse to pass over the hooks of a remote that is a folder on this machine.
+        """Reject a push to a folder on this machine that has hooks.
 
         Raises:
-            GitError: it has some, and the user's own configuration does not name it.
+            GitError: the folder has hooks, and the user's own configuration does not trust it.
         """
         if any(_has_hooks(place) and not is_named_safe(place) for place in self.local):
             raise GitError(
@@ -139,17 +139,17 @@ def exchange(
     tips: Iterable[str],
     started: Callable[[subprocess.Popen[bytes]], None] | None = None,
 ) -> Generator[RemoteTransfer]:
-    """A repository of our own for one fetch or push, gone when the block ends.
+    """A temporary repository for one fetch or push; deleted at the end of the block.
 
     Args:
-        repository: Whose objects.
-        remote: The name of a remote of it.
-        tips: Commits that are there already; "" counts as none.
-        started: Told of each process.
+        repository: The served repository.
+        remote: Name of one of its remotes.
+        tips: Commits that exist already; "" is ignored.
+        started: Called with each process.
 
     Raises:
-        GitError: the remote's address is none.
-        StorageError: the folder cannot be made.
+        GitError: the remote's URL is invalid.
+        StorageError: the folder cannot be created.
     """
     with storage_errors("a temporary folder"):
         folder = Path(tempfile.mkdtemp(prefix="commonplace-"))
@@ -169,7 +169,7 @@ def exchange(
 
 
 def _own_settings(told: Iterable[tuple[str, str]], remote: str, root: Path) -> list[tuple[str, str]]:
-    """What is taken over from a repository's configuration."""
+    """The settings to copy from a repository's configuration."""
     prefix = f"remote.{remote}."
     found: list[tuple[str, str]] = []
     for name, value in told:
@@ -186,9 +186,11 @@ def _own_settings(told: Iterable[tuple[str, str]], remote: str, root: Path) -> l
 
 
 def _address(url: str, root: Path) -> str:
-    """The address of a remote, absolute where it is a path."""
+    """The URL of a remote; a path is made absolute."""
     if not url or url.startswith("-") or _CONTROL.search(url):
-        raise GitError("The remote's address is no address.", kind="repository", hint="Set it with git remote set-url.")
+        raise GitError(
+            "The remote's address is not a valid address.", kind="repository", hint="Set it with git remote set-url."
+        )
     return str(root / url) if _is_path(url) else url
 
 
@@ -204,7 +206,7 @@ def _local(url: str) -> Path | None:
 
 
 def _make(folder: Path, objects: Path, settings: Iterable[tuple[str, str]], tips: Iterable[str]) -> None:
-    """A bare repository with another one's objects, written by hand: `git init` would take templates along."""
+    """Create a bare repository with another one's objects, without `git init`, which would copy templates."""
     (folder / "refs").mkdir()
     (folder / "objects").symlink_to(objects)
     (folder / "HEAD").write_text("ref: refs/heads/none\n", encoding="utf-8")
@@ -220,7 +222,7 @@ def _make(folder: Path, objects: Path, settings: Iterable[tuple[str, str]], tips
 
 
 def _escaped(text: str, *, plain: bool = False) -> str:
-    """A text as it stands between quotes in Git's configuration; in a section's name only quotes are escaped."""
+    """A quoted text of Git's configuration; in a section's name only quotes and backslashes are escaped."""
     escapes = {char: told for char, told in _ESCAPES.items() if not plain or char in '\\"'}
     return "".join(escapes.get(char, char) for char in text)
 

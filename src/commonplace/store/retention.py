@@ -1,9 +1,9 @@
-"""Keeping the bytes that a write deletes or replaces, where no commit holds them.
+"""Retention of the bytes that a write deletes or replaces, unless a commit contains them.
 
-The trash (`store.disk.trash`) keeps them for 30 days. In a Git repository they also become a blob that no commit names:
-`git cat-file blob ID` shows it until Git prunes it, after two weeks by default and at once with `git gc --prune=now`.
-That is why the trash, and not the blob, is what a caller is promised. Only where the trash cannot be written the blob
-stands alone, and the answer says so.
+The trash (`store.disk.trash`) retains them for 30 days. In a Git repository they also become an unreferenced blob: `git
+cat-file blob ID` prints it until Git prunes it, after two weeks by default and at once with `git gc --prune=now`.
+Therefore callers are promised the trash, not the blob. Only if the trash is not writable, the blob is the only copy,
+and the answer says so.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from commonplace.store.git.objects import NewObjects
 from commonplace.store.git.repository import GitRepository
 
 _BATCH = 32
-"""Files that are kept, and in memory, at a time."""
+"""Number of files that are stored, and in memory, at a time."""
 _EMPTY_BLOB = revision_of(b"")
 _Lost = tuple[FileChange, bytes]
 StagedBlob = tuple[str, str]
@@ -33,7 +33,7 @@ StagedBlob = tuple[str, str]
 
 
 class Retention:
-    """What keeps the old bytes of writes below one root: a work tree, or a folder without Git."""
+    """Retains the old bytes of writes below one root: a work tree, or a folder without Git."""
 
     def __init__(self, root: Folder, repository: GitRepository | None, trash: FolderTrash) -> None:
         self.trash = trash
@@ -44,9 +44,9 @@ class Retention:
     def kept(
         self, changes: Sequence[FileChange], staged: Sequence[StagedBlob] = (), prefix: str = ""
     ) -> Generator[Mapping[str, RetainedCopy]]:
-        """Around a write, under the writer's lock: where the old bytes are of what is to be kept, by shown path.
+        """Retain the old bytes of a write; yields their locations by shown path. Needs the writer lock.
 
-        When the write fails, what was kept of a file that is as it was goes from the trash again.
+        If the write fails, the retained bytes of files that are unchanged are removed from the trash.
 
         Args:
             changes: To the files.
@@ -54,8 +54,8 @@ class Retention:
             prefix: Begins the path of each staged blob that is shown without it.
 
         Raises:
-            ConflictError: another program changed one of the files meanwhile.
-            StorageError: the bytes cannot be kept; nothing was changed.
+            ConflictError: another program has changed one of the files.
+            StorageError: the bytes cannot be retained; nothing was changed.
         """
         head = self._head()
         kept: dict[str, RetainedCopy] = {}
@@ -81,7 +81,7 @@ class Retention:
         record_retained([*kept.values(), *only_staged])
 
     def _is_there(self, item: TrashItem) -> bool:
-        """Whether the file still has the bytes: a write that was reported as failed may have been made after all."""
+        """Whether the file still has the bytes: a write that was reported as failed may still have succeeded."""
         try:
             return revision_of(self._root.read(item.address)) == item.revision
         except (OSError, KnowledgeError):
@@ -90,11 +90,11 @@ class Retention:
     def _head(self) -> str:
         try:
             return self._repository.head if self._repository else ""
-        except KnowledgeError:  # a repository that cannot be read holds nothing for certain
+        except KnowledgeError:  # an unreadable repository cannot guarantee the bytes
             return ""
 
     def _holds(self, head: str, change: FileChange) -> bool:
-        """Whether a commit has these bytes at this path, line ends as Git stores them."""
+        """Whether a commit contains these bytes at this path, with line ends as Git stores them."""
         repository = self._repository
         if repository is None or change.before is None:
             return False
@@ -110,7 +110,7 @@ class Retention:
         """The bytes that the writer saw.
 
         Raises:
-            ConflictError: they are no longer there.
+            ConflictError: the file has changed.
         """
         content = self._root.load(Address(change.path))[1]
         if change.before is None or revision_of(content) != change.before.revision:
@@ -177,7 +177,7 @@ class Retention:
             kept[_shown(change)] = RetainedCopy(Address(_shown(change)), item.revision, "trash", until=item.until)
 
     def _as_objects(self, contents: Sequence[bytes]) -> bool:
-        """Write blobs that no commit names; whether they are durable."""
+        """Write unreferenced blobs. Returns whether they are durable."""
         repository = self._repository
         if repository is None:
             return False
@@ -207,7 +207,7 @@ def _loss(change: FileChange) -> Loss:
 def _unkeepable(changes: Sequence[FileChange], error: OSError) -> StorageError:
     names = ", ".join(_shown(change) for change in changes[:3])
     return StorageError(
-        f"The last text of {names} is in no commit and could not be kept: {error.strerror or 'unknown reason'}. "
+        f"The last text of {names} is in no commit and could not be saved: {error.strerror or 'unknown reason'}. "
         "Nothing was changed.",
         kind="collection",
         hint="Commit it first, or check the permissions and the free space of the state folder (setting state_dir).",

@@ -1,15 +1,14 @@
-"""One transaction from the writer's changes to the acknowledgement, and the repair of one that was cut off.
+"""Applies transactions and recovers interrupted ones.
 
-The order is what makes it safe:
+The order of the steps makes a transaction safe:
 
 1. the journal, the new files, Git's objects and the branch's new content are written under temporary names;
 2. all of them are made durable together;
 3. names change: Git's objects, the files, the branch;
 4. the folders are made durable; the write can be acknowledged;
-5. the index's entries are brought up to date, old files are removed, the journal is emptied.
+5. the index entries are updated, old files are removed, the journal is emptied.
 
-Whoever finds a journal that is not empty under the lock knows that its writer died, and can tell from the files'
-own bytes how far it came.
+A non-empty journal under the lock means that its writer was interrupted. The bytes of the files tell how far it came.
 """
 
 from __future__ import annotations
@@ -33,16 +32,16 @@ from commonplace.store.recovery import recover
 from commonplace.store.writer_lock import WriterLock
 
 LOOK_AGAIN_SECONDS = 5.0
-"""After a reader's attempt to repair has failed, until the next one."""
+"""Seconds between a reader's failed attempt to repair and the next one."""
 
 _log = logging.getLogger(__name__)
 
 Plan = Callable[[str], BranchUpdate | None]
-"""Makes the commit of a transaction, whose token it is given; None: no commit."""
+"""Creates the commit of a transaction with the given token; None for no commit."""
 
 
 class TransactionWriter:
-    """Everything that is written below one root: a work tree, or a folder without Git."""
+    """Writes below one root: a work tree, or a folder without Git."""
 
     def __init__(self, root: Path, lock: WriterLock, journal: Journal, git: GitWriter | None) -> None:
         self.root = root
@@ -51,22 +50,22 @@ class TransactionWriter:
         self._git = git
         self._pending: dict[str, str] = {}
         self._abandoned = ""
-        """The token of a transaction that failed and could not be taken back yet."""
+        """Token of a transaction that failed and is not rolled back yet."""
         self._look_again = 0.0
-        """By `time.monotonic`: when the next attempt to repair is made by a reader, after one that failed."""
+        """Time of `time.monotonic` before which readers do not attempt another repair."""
 
     def apply(self, changes: Sequence[FileChange], plan: Plan, read: Mapping[str, FileStat] | None = None) -> str:
-        """Make the changes and the commit, under the lock; the commit's id, "" for none.
+        """Apply the changes and the commit; returns the commit's id, "" without one. Needs the lock.
 
         Args:
-            changes: To the files.
-            plan: Makes the commit.
-            read: Facts of files that are committed as they were read, by path.
+            changes: Changes of files.
+            plan: Creates the commit.
+            read: Metadata of files that are committed as read, by path.
 
         Raises:
-            ConflictError: another program changed one of the files meanwhile.
-            StorageError, GitError, ReadOnlyError, UnavailableError: refused; nothing was changed. A StorageError of
-                kind "write" says what else there is.
+            ConflictError: another program has changed one of the files.
+            StorageError, GitError, ReadOnlyError, UnavailableError: the write failed and nothing was changed. Kind
+                "write": the message says what was changed.
         """
         token = secrets.token_hex(6)
         commit = plan(token)
@@ -79,7 +78,7 @@ class TransactionWriter:
         except KnowledgeError as error:
             self._take_back(token, swap, commit, error)
             raise
-        except BaseException:  # an interrupt may come when all is done already: the bytes on the disk tell
+        except BaseException:  # an interrupt may come after everything is done; the files tell
             self.repair()
             raise
         self._conclude(token, swap, commit if changes or (commit and commit.commit) else None, read or {})
@@ -96,14 +95,14 @@ class TransactionWriter:
 
     @property
     def needs_repair(self) -> bool:
-        """Whether there may be something to repair; asks without the lock."""
+        """Whether the journal may hold an interrupted transaction. Does not take the lock."""
         return not self._journal.is_empty
 
     def look(self) -> None:
-        """Repair what a write left, if that can be done at this moment; called at every look at the folder.
+        """Repair an interrupted write, if possible now. Called by every access to the folder.
 
-        Mostly that are index entries which waited for the `index.lock` of another program: until they are brought up
-        to date, the user's plain `git commit` would revert an acknowledged write. Never waits, and never fails.
+        Most repairs are index entries that waited for the `index.lock` of another program: until they are updated, the
+        user's plain `git commit` would revert an acknowledged write. Never waits, and never fails.
         """
         try:
             if self._journal.is_empty or self.lock.is_mine or time.monotonic() < self._look_again:
@@ -115,17 +114,17 @@ class TransactionWriter:
                     _log.info("%s: %s", self.root.name, told)
             if self._journal.is_empty:
                 return
-        except UnavailableError:  # a writer is at work, who repairs it
+        except UnavailableError:  # another writer is active and will repair it
             return
         except (OSError, KnowledgeError) as error:
             _log.info("%s: an earlier write cannot be cleaned up now: %s", self.root.name, error)
         self._look_again = time.monotonic() + LOOK_AGAIN_SECONDS
 
     def repair(self) -> list[str]:
-        """Finish or undo what a killed process left, under the lock; one line for each repair.
+        """Finish or undo an interrupted transaction; one line per repair. Needs the lock.
 
         Raises:
-            StorageError, GitError: it cannot be done now; nothing is worse than before.
+            StorageError, GitError: repair is not possible now; the state is unchanged.
         """
         self._pending = {}
         try:
@@ -154,10 +153,10 @@ class TransactionWriter:
         return folders
 
     def _take_back(self, token: str, swap: FileSwap, commit: BranchUpdate | None, why: Exception) -> None:
-        """Undo; what cannot be undone now stays in the journal, and this process's next write begins with it.
+        """Roll back. If that fails, the journal remains, and this process's next write rolls back first.
 
         Raises:
-            StorageError: it could not be undone.
+            StorageError: the rollback failed.
         """
         try:
             if commit and not commit.roll_back():
@@ -165,7 +164,7 @@ class TransactionWriter:
             swap.undo()
             if commit:
                 commit.discard()
-            with suppress(OSError):  # all of it is as it was before, whether or not a crash would leave it so
+            with suppress(OSError):  # the state is the old one already, whether or not this sync fails
                 sync_folders(swap.folders)
             self._journal.write(JournalRecord(None, self._pending))
         except (OSError, GitError, UnavailableError) as error:
@@ -174,7 +173,7 @@ class TransactionWriter:
             raise _not_taken_back(why) from why
 
     def _conclude(self, token: str, swap: FileSwap, commit: BranchUpdate | None, read: Mapping[str, FileStat]) -> None:
-        """What follows the acknowledgement; when it fails, the journal keeps it for the next writer."""
+        """The steps after the acknowledgement. If they fail, the journal leaves them to the next writer."""
         try:
             if self._git and commit:
                 self._pending = self._git.update_index(token, commit, {**read, **swap.written}, self._pending)

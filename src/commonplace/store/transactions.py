@@ -1,4 +1,4 @@
-"""What a writer's block collects before anything reaches the disk."""
+"""The draft of a transaction: reads and changes before anything is written."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from commonplace.store.disk.file_swap import FileChange, SeenFile, changed_meanw
 from commonplace.store.disk.folder import Folder, opened_folder
 
 _IN_THE_WAY = {errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.EINVAL}
-"""What another path would spare the writer; all else is the disk's fault."""
+"""Errors that another path would avoid; all others are errors of the disk."""
 
 
 class TransactionDraft:
-    """The reads and changes of one transaction: `domain.ports.Transaction`, held in memory until it is applied."""
+    """Reads and changes of one transaction (`domain.ports.Transaction`), in memory until it is applied."""
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
@@ -29,7 +29,7 @@ class TransactionDraft:
         self._keep: set[Address] = set()
 
     def read(self, address: Address) -> bytes:
-        """The bytes as this transaction would leave them."""
+        """The bytes of a file, with the changes of this transaction."""
         if address not in self._changes:
             return self._load(address)
         content = self._changes[address]
@@ -38,22 +38,22 @@ class TransactionDraft:
         return content
 
     def exists(self, address: Address) -> bool:
-        """Whether the file is there, as this transaction would leave it."""
+        """Whether the file exists, with the changes of this transaction."""
         if address in self._changes:
             return self._changes[address] is not None
         return self._folder.stat(address) is not None
 
     def put(self, address: Address, content: bytes, *, keep: bool = False) -> None:
-        """Create or replace a file, keeping the bytes that are there if asked to.
+        """Create or replace a file; with `keep`, retain the old bytes.
 
         Raises:
-            InvalidInputError: something else than a regular file has that name.
+            InvalidInputError: the path exists and is not a regular file.
         """
         _require_writable(self._folder, address)
         self._change(address, content, keep=keep)
 
     def remove(self, address: Address, *, keep: bool = True) -> None:
-        """Delete a file, keeping its bytes unless told otherwise."""
+        """Delete a file; retain its bytes unless `keep` is false."""
         if not self.exists(address):
             raise _missing(address)
         _require_writable(self._folder, address)
@@ -61,21 +61,21 @@ class TransactionDraft:
 
     @property
     def receipt(self) -> Receipt:
-        """What was done; valid after the `with` block has ended."""
+        """The result of the transaction; valid after the `with` block has ended."""
         if self._receipt is None:
             raise RuntimeError("a transaction has no receipt before its block has ended without an error")
         return self._receipt
 
     def changes(self, prefix: str, *, keep: bool = False) -> list[FileChange]:
-        """What is to be done, without what would change nothing.
+        """The changes, without those that change nothing.
 
         Args:
-            prefix: Begins each path.
-            keep: Whether the old bytes of every replaced file must stay to be had.
+            prefix: Prefix of each path.
+            keep: Whether to retain the old bytes of every replaced file.
 
         Raises:
             ConflictError: another program has changed a file since this transaction read it.
-            ReadOnlyError: text would take the place of a pointer of Git LFS, whose own text nobody has seen.
+            ReadOnlyError: a Git LFS pointer would be overwritten by text, although its real content is unseen.
         """
         changes: list[FileChange] = []
         for address, content in self._changes.items():
@@ -88,7 +88,7 @@ class TransactionDraft:
         return changes
 
     def acknowledge(self, commit: str, kept: Mapping[str, RetainedCopy]) -> None:
-        """Say that all of it is durable, in this commit ("" for none), and where old bytes are, by shown path."""
+        """Set the receipt: all changes are durable, in this commit ("" for none), with old bytes by shown path."""
         items = self._changes.items()
         self._receipt = Receipt(
             commit,
@@ -123,7 +123,7 @@ class TransactionDraft:
 
 
 def _require_writable(folder: Folder, address: Address) -> None:
-    """Links are served and never written through: that would change another address than the one given."""
+    """Reject paths that are not regular files. Writing through a link would change another address."""
     *folders, name = address.path.split("/")
     try:
         with opened_folder(folder.path, folders) as descriptor:
@@ -139,7 +139,7 @@ def _require_writable(folder: Folder, address: Address) -> None:
             hint="Choose a path whose folders are folders of the collection.",
         ) from error
     if not stat.S_ISREG(mode):
-        what = "a link" if stat.S_ISLNK(mode) else "no regular file"
+        what = "a link" if stat.S_ISLNK(mode) else "not a regular file"
         raise InvalidInputError(
             f"{address} is {what} and is never written.", kind="path", hint="Write to another path."
         )

@@ -1,4 +1,4 @@
-"""The writer's lock of one folder: across threads and across processes, and free again when its holder dies."""
+"""The writer lock of one folder, across threads and processes. The kernel releases it when its holder exits."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from pathlib import Path
 from commonplace.domain.errors import StorageError, UnavailableError
 
 WAIT_SECONDS = 30.0
-"""How long a writer waits for others by default."""
+"""Default timeout in seconds for acquiring the lock."""
 _FIRST_PAUSE = 0.0005
 _LONGEST_PAUSE = 0.003
 
 
 class WriterLock:
-    """A lock file and the threads of this process that want it.
+    """A lock file, and a lock for the threads of this process.
 
-    The kernel drops the lock when the process ends, however it ends; the file itself stays and means nothing.
+    The kernel releases the file lock when the process ends in any way. The file itself remains and has no meaning.
     """
 
     def __init__(self, path: Path) -> None:
@@ -30,20 +30,20 @@ class WriterLock:
 
     @property
     def is_mine(self) -> bool:
-        """Whether this thread holds it."""
+        """Whether this thread holds the lock."""
         return self._threads.owner == threading.get_ident()
 
     @contextmanager
     def held(self, wait: float = WAIT_SECONDS) -> Generator[None]:
-        """Hold the lock for the length of a `with` block.
+        """Hold the lock for the duration of a `with` block.
 
         Args:
-            wait: Seconds to wait for another holder; 0 asks once.
+            wait: Timeout in seconds; 0 tries once.
 
         Raises:
-            UnavailableError: it was not to be had in time.
-            RuntimeError: this thread holds it already: transactions do not nest.
-            StorageError: the lock file cannot be made.
+            UnavailableError: acquiring the lock timed out.
+            RuntimeError: this thread holds the lock already; transactions do not nest.
+            StorageError: the lock file cannot be created.
         """
         deadline = time.monotonic() + wait
         if self.is_mine:
@@ -57,7 +57,7 @@ class WriterLock:
                 lock_file(descriptor, deadline, wait)
                 yield
             finally:
-                with suppress(OSError):  # nothing was written to it
+                with suppress(OSError):  # the file has no content
                     os.close(descriptor)
         finally:
             self._threads.owner = 0
@@ -75,13 +75,13 @@ _registry_lock = threading.Lock()
 
 
 def _thread_lock(path: Path) -> _ThreadLock:
-    """One per lock file and process: stores opened twice on one folder share it."""
+    """One lock per lock file and process; stores opened twice on one folder share it."""
     with _registry_lock:
         return _registry.setdefault(str(path), _ThreadLock())
 
 
 def _opened(path: Path) -> int:
-    """The lock file, for writing if that is allowed: some network file systems lock only then."""
+    """Open the lock file, for writing if permitted: some network file systems only lock writable files."""
     flags = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -95,15 +95,15 @@ def _opened(path: Path) -> int:
 
 
 def lock_file(descriptor: int, deadline: float, wait: float) -> None:
-    """Lock what a descriptor is open on, until that is closed.
+    """Lock an open descriptor; closing it releases the lock.
 
     Args:
-        descriptor: Of a file or folder.
-        deadline: By `time.monotonic`.
-        wait: Seconds from the beginning to then, for the message.
+        descriptor: Descriptor of a file or folder.
+        deadline: Time of `time.monotonic`.
+        wait: The timeout in seconds, for the message.
 
     Raises:
-        UnavailableError: it was not to be had in time.
+        UnavailableError: acquiring the lock timed out.
     """
     pause = _FIRST_PAUSE
     while True:
@@ -123,13 +123,13 @@ def _busy(wait: float) -> UnavailableError:
     return UnavailableError(
         f"Another process was writing to this collection for {wait:g} seconds.",
         kind="collection",
-        hint="Try again; if it lasts, look for another commonplace process that hangs and end it.",
+        hint="Try again; if it persists, find another commonplace process that hangs and end it.",
     )
 
 
 def _unlockable(reason: str) -> StorageError:
     return StorageError(
-        f"The writer's lock cannot be made: {reason}. Nothing was changed.",
+        f"The writer lock cannot be created: {reason}. Nothing was changed.",
         kind="collection",
         hint="Check the permissions of the repository's .git folder, or of the cache folder without Git.",
     )

@@ -62,7 +62,7 @@ def test_a_code_repository_is_refused_and_nothing_in_it_is_written_committed_or_
         client.refusal("list_projects")
         told = refused(client)
         client.refusal("sync_storage")
-    assert "is no store" in told["error"]
+    assert "is not a project store" in told["error"]
     assert "--adopt" in told["hint"]
     assert "Nothing was written" in log.read_text()
     assert everything(code) == before
@@ -283,8 +283,8 @@ def test_a_folder_of_notes_can_be_adopted_and_its_notes_are_not_committed(tmp_pa
 @pytest.mark.parametrize(
     ("make", "reason"),
     [
-        (_only_another_index, "its index.json is something else"),
-        (_only_projects_of_code, "which is no project"),
+        (_only_another_index, "its index.json is not a list of projects"),
+        (_only_projects_of_code, "which is not a project"),
     ],
 )
 def test_what_would_be_taken_for_projects_is_not_adopted(

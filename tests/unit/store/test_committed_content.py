@@ -35,7 +35,7 @@ def test_an_ignored_file_stays_out_of_the_history_and_a_page_that_nobody_would_f
     store = committing(repo.path)
     assert write(store, "private/diary.png", b"secret") == ""
     assert (repo.path / "private/diary.png").read_bytes() == b"secret"
-    with pytest.raises(InvalidInputError, match="left out by an ignore file"):
+    with pytest.raises(InvalidInputError, match="ignored by an ignore file"):
         write(store, "private/diary.md", b"secret")
     assert not (repo.path / "private/diary.md").exists()
     repo.commit("Ignore more", **{".gitignore": "private/\ntracked.md\n"})

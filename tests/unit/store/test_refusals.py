@@ -93,7 +93,7 @@ def test_a_submodule_is_refused_and_read(repo: GitRepo, git_repo: MakeRepo) -> N
 
 
 def test_committing_without_git_is_a_configuration_error(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="in no Git repository"):
+    with pytest.raises(ConfigError, match="not in a Git repository"):
         committing(tmp_path)
 
 

@@ -152,7 +152,7 @@ def test_a_trash_that_cannot_be_written_leaves_a_blob_or_else_refuses_the_write(
         assert kept == RetainedCopy(A, revision_of(b"# precious\n"), "object")
         assert repo.git("cat-file", "blob", revision_of(b"# precious\n")) == "# precious"
         return
-    with pytest.raises(StorageError, match="could not be kept: Permission denied"):
+    with pytest.raises(StorageError, match="could not be saved: Permission denied"):
         delete(store)
     assert (repo.path / "sub/a.md").read_text() == "# precious\n"
 

@@ -1,1 +1,1 @@
-"""The files of one folder: reading without leaving it, listing, and changing several as one step."""
+"""The files of one folder: contained reading, scanning, and atomic changes of several files."""

@@ -1,4 +1,4 @@
-"""Making files durable, several at a time: a disk takes one flush of six files in far less time than six flushes."""
+"""Batched fsync: a disk flushes six files together in far less time than one after the other."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Self
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 MAX_OPEN = 64
-"""Files that are kept open at a time."""
+"""Maximum number of open files."""
 _FULL_SYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)
-"""On macOS `fsync` leaves the bytes in the disk's own cache; this does not."""
+"""On macOS, `fsync` leaves the bytes in the disk's own cache; F_FULLFSYNC does not."""
 
 
 class Unsynced:
-    """Files that are written but not yet durable. `sync` makes all of them so; leaving the block closes them."""
+    """Written files that are not yet durable. `sync` makes all of them durable; the end of the block closes them."""
 
     def __init__(self) -> None:
         self._descriptors: list[int] = []
@@ -32,11 +32,11 @@ class Unsynced:
         self._close()
 
     def create(self, name: str | Path, content: bytes, *, mode: int = 0o666, dir_fd: int | None = None) -> int:
-        """Write a new file; its descriptor, which stays this object's and is good until the next call.
+        """Write a new file and return its descriptor, which this object owns and which is valid until the next call.
 
         Raises:
-            FileExistsError: there is one.
-            OSError: it cannot be written; what there is of it is left for the caller to remove.
+            FileExistsError: the file exists.
+            OSError: the file cannot be written; the caller removes what was written.
         """
         self._make_room()
         descriptor = os.open(name, _NEW, mode, dir_fd=dir_fd)
@@ -45,39 +45,39 @@ class Unsynced:
         return descriptor
 
     def keep(self, descriptor: int) -> None:
-        """Take over an open descriptor."""
+        """Take ownership of an open descriptor."""
         self._make_room()
         self._descriptors.append(descriptor)
 
     def sync(self) -> None:
-        """Return when every file is on the disk; in the order in which they came, if not at once."""
+        """Make every file durable, in the order in which they were added."""
         for descriptor in self._descriptors:
             _start_writing(descriptor)
         for descriptor in self._descriptors:
             _sync(descriptor)
 
     def _make_room(self) -> None:
-        """Processes may have few files open at a time: make durable what there is before it gets too many."""
+        """Sync and close all files when there are too many: the number of open files per process is limited."""
         if len(self._descriptors) >= MAX_OPEN:
             self.sync()
             self._close()
 
     def _close(self) -> None:
         for descriptor in self._descriptors:
-            with suppress(OSError):  # what must be on the disk was synced; the descriptor is gone whatever it says
+            with suppress(OSError):  # the files were synced; close releases the descriptor even if it fails
                 os.close(descriptor)
         self._descriptors.clear()
 
 
 def write_all(descriptor: int, content: bytes) -> None:
-    """Write every byte; the kernel may take fewer at a time."""
+    """Write every byte; one call of `write` may write fewer."""
     left = memoryview(content)
     while left:
         left = left[os.write(descriptor, left) :]
 
 
 def sync_folders(folders: Iterable[Path]) -> None:
-    """Make the names in these folders durable; folders that are gone have none."""
+    """Make the names in these folders durable. Missing folders are skipped."""
     for folder in folders:
         try:
             descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -91,7 +91,7 @@ def sync_folders(folders: Iterable[Path]) -> None:
 
 
 def _start_writing(descriptor: int) -> None:
-    """Let the kernel begin, so that the first flush finds all files' blocks allocated and commits them together."""
+    """Start writeback, so that the first flush finds the blocks of all files allocated and commits them together."""
     if hasattr(os, "posix_fadvise"):
         os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
 

@@ -1,8 +1,8 @@
-"""Replacing several files as one step: everything is written beside first, then only names change.
+"""Replaces several files as one step: new files are written beside the old ones first, then names change.
 
-For the n-th file of a transaction two hidden names beside it are used: `.commonplace-<token>-<n>.new` holds the new
-bytes until they are renamed into place, `.old` keeps the old file until the transaction is over. Undoing is renaming
-back, which needs no space on the disk.
+The n-th file of a transaction has two hidden names beside it: `.commonplace-<token>-<n>.new` has the new bytes until
+they are renamed into place; `.old` has the old file until the transaction ends. Rollback renames back, which needs no
+space on the disk.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from commonplace.store.disk.folder import file_stat, opened_folder
 from commonplace.store.disk.journal import JournalStep
 
 _NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
-"""What a file system without hard links answers."""
+"""Errors of file systems without hard links."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeenFile:
-    """A file as the writer saw it."""
+    """A file as read by the writer."""
 
     stat: FileStat
     revision: Revision
@@ -36,21 +36,21 @@ class SeenFile:
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """What shall become of one file; its path is relative to the root."""
+    """The change of one file; its path is relative to the root."""
 
     path: str
     before: SeenFile | None
-    """None: there was no file."""
+    """None if the file does not exist yet."""
     content: bytes | None
-    """None: there shall be no file."""
+    """None to delete the file."""
     shown: str = ""
-    """How errors name it, "" for its path."""
+    """Name of the file in errors; "" for its path."""
     keep: bool = False
-    """Whether the bytes before must stay to be had."""
+    """Whether to retain the old bytes."""
 
     @property
     def step(self) -> JournalStep:
-        """The change as the journal tells it."""
+        """The change as recorded in the journal."""
         return JournalStep(
             self.path,
             self.before.revision if self.before else "",
@@ -59,7 +59,7 @@ class FileChange:
 
 
 class FileSlot:
-    """One file of a transaction with its two names beside, reached without following links."""
+    """One file of a transaction with its two temporary names, accessed without following links."""
 
     def __init__(self, root: Path, token: str, number: int, path: str) -> None:
         self._root = root
@@ -69,11 +69,11 @@ class FileSlot:
 
     @property
     def folder(self) -> Path:
-        """The folder that holds the three names."""
+        """The folder of the three names."""
         return self._root.joinpath(*self.folders)
 
     def revision(self, name: str) -> Revision | None:
-        """The revision of the regular file that has one of the three names now; "" for none, None for another thing."""
+        """Revision of the regular file with one of the three names; "" if there is none, None if it is not regular."""
         try:
             with opened_folder(self._root, self.folders) as folder:
                 if not stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
@@ -85,12 +85,12 @@ class FileSlot:
             return revision_of(file.read())
 
     def rename(self, source: str, target: str) -> None:
-        """Give one name's file to another name."""
+        """Rename a file."""
         with opened_folder(self._root, self.folders) as folder:
             os.rename(source, target, src_dir_fd=folder, dst_dir_fd=folder)
 
     def discard(self, *names: str) -> None:
-        """Delete what has these names, if anything has."""
+        """Delete the files with these names. Missing ones are skipped."""
         with suppress(FileNotFoundError, NotADirectoryError), opened_folder(self._root, self.folders) as folder:
             for name in names:
                 with suppress(FileNotFoundError):
@@ -98,16 +98,16 @@ class FileSlot:
 
 
 class FileSwap:
-    """The file changes of one transaction: `prepare`, make that durable, `perform`, and then `finish` or `undo`."""
+    """The file changes of one transaction: `prepare`, fsync, `perform`, and then `finish` or `undo`."""
 
     def __init__(self, root: Path, token: str, changes: Sequence[FileChange]) -> None:
         self._root = root
         self._changes = [(change, FileSlot(root, token, n, change.path)) for n, change in enumerate(changes)]
         self._performed: list[tuple[FileChange, FileSlot]] = []
         self.written: dict[str, FileStat] = {}
-        """What the new files' facts were when they had been written, by path."""
+        """Metadata of the new files after they were written, by path."""
         self.made = missing_folders(root, [change.path for change in changes if change.content is not None])
-        """Folders that have to be made, outermost first."""
+        """Folders to create, outermost first."""
 
     @property
     def folders(self) -> set[Path]:
@@ -115,7 +115,7 @@ class FileSwap:
         return {place.folder for _, place in self._changes} | {(self._root / made).parent for made in self.made}
 
     def prepare(self, unsynced: Unsynced) -> None:
-        """Make folders and write the new bytes beside their files. What goes wrong is undone by `undo`."""
+        """Create folders and write the new bytes beside the old files. After an error, call `undo`."""
         for path in self.made:
             *above, name = path.split("/")
             with opened_folder(self._root, above) as folder, suppress(FileExistsError):
@@ -127,10 +127,10 @@ class FileSwap:
                     self.written[change.path] = _write_beside(folder, place, content, unsynced)
 
     def perform(self) -> None:
-        """Change the names, having looked once more that each file is the one that the writer saw.
+        """Change the names, after a check that each file is the one that the writer saw.
 
         Raises:
-            ConflictError: another program changed one of them meanwhile.
+            ConflictError: another program has changed one of the files.
         """
         for change, place in self._changes:
             self._performed.append((change, place))
@@ -138,7 +138,7 @@ class FileSwap:
                 _perform(folder, change, place)
 
     def undo(self) -> None:
-        """Put everything back as it was, also after an incomplete `prepare` or `perform`."""
+        """Roll back, also after an incomplete `prepare` or `perform`."""
         for change, place in reversed(self._performed):
             with opened_folder(self._root, place.folders) as folder:
                 _undo(folder, change, place)
@@ -147,7 +147,7 @@ class FileSwap:
         remove_empty(self._root, reversed(self.made))
 
     def finish(self) -> None:
-        """Remove the old files and the folders that are left empty."""
+        """Remove the old files and the folders that became empty."""
         for change, place in self._changes:
             place.discard(place.old)
             if change.content is None:
@@ -166,7 +166,7 @@ def _write_beside(folder: int, place: FileSlot, content: bytes, unsynced: Unsync
 
 
 def _keep_attributes(old: int, new: int) -> None:
-    """Owner, permissions and extended attributes, as far as this user may set them."""
+    """Copy owner, permissions and extended attributes, if this user may set them."""
     status = os.fstat(old)
     ours = os.fstat(new)
     if (status.st_uid, status.st_gid) != (ours.st_uid, ours.st_gid):
@@ -178,7 +178,7 @@ def _keep_attributes(old: int, new: int) -> None:
 
 
 def _keep_extended_attributes(old: int, new: int) -> None:
-    """Those that the file system has and does not reserve."""
+    """Copy the extended attributes that the file system allows."""
     with suppress(OSError):
         for name in os.listxattr(old):
             with suppress(OSError):
@@ -198,7 +198,7 @@ def _perform(folder: int, change: FileChange, place: FileSlot) -> None:
 
 
 def _create(folder: int, change: FileChange, place: FileSlot) -> None:
-    """Give the new file its name without taking that name from a file that appeared meanwhile."""
+    """Link the new file to its name, which fails if a file with that name has appeared."""
     try:
         os.link(place.new, place.name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
     except FileExistsError:
@@ -222,7 +222,7 @@ def _keep_old(folder: int, place: FileSlot) -> None:
 
 
 def _copy(folder: int, source: str, target: str) -> None:
-    """What stands for a second name where the file system has no hard links."""
+    """Replacement for a hard link on file systems without them."""
     descriptor = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
     with os.fdopen(descriptor, "rb") as old, Unsynced() as unsynced:
         _keep_attributes(descriptor, unsynced.create(target, old.read(), dir_fd=folder))
@@ -239,7 +239,7 @@ def _require_unchanged(folder: int, change: FileChange, place: FileSlot) -> None
 
 
 def _undo(folder: int, change: FileChange, place: FileSlot) -> None:
-    """Take back one change if it was made, and if nobody has changed the file since."""
+    """Roll back one change, if it was made and the file has not been changed since."""
     if place.revision(place.name) != change.step.new:
         return
     if change.before is None:
@@ -249,13 +249,13 @@ def _undo(folder: int, change: FileChange, place: FileSlot) -> None:
 
 
 def missing_folders(root: Path, paths: Iterable[str]) -> tuple[str, ...]:
-    """The folders of these paths that do not exist, outermost first."""
+    """The missing folders of these paths, outermost first."""
     wanted = {"/".join(parts[:n]) for path in paths for parts in [path.split("/")] for n in range(1, len(parts))}
     return tuple(sorted(folder for folder in wanted if not (root / folder).exists()))
 
 
 def remove_empty(root: Path, folders: Iterable[str]) -> None:
-    """Remove those of these folders (innermost first) that are empty."""
+    """Remove the empty ones of these folders, which are given innermost first."""
     for path in folders:
         *above, name = path.split("/")
         with suppress(OSError), opened_folder(root, above) as folder:
@@ -263,7 +263,7 @@ def remove_empty(root: Path, folders: Iterable[str]) -> None:
 
 
 def remove_empty_above(root: Path, path: str) -> None:
-    """Remove the folders that a deleted file leaves empty, up to and without the root."""
+    """Remove the folders that a deleted file leaves empty, up to but excluding the root."""
     parts = path.split("/")[:-1]
     remove_empty(root, ("/".join(parts[:n]) for n in range(len(parts), 0, -1)))
 
@@ -281,7 +281,7 @@ def changed_meanwhile(path: str, revision: Revision | None) -> ConflictError:
 
 @contextmanager
 def storage_errors(doing: str) -> Generator[None]:
-    """Tell what the file system refuses in the block, in which nothing was changed, as a `StorageError`."""
+    """Convert an OSError of the block, in which nothing is changed, to a `StorageError`."""
     try:
         yield
     except OSError as error:
@@ -289,7 +289,7 @@ def storage_errors(doing: str) -> Generator[None]:
 
 
 def storage_error(error: OSError, doing: str) -> StorageError:
-    """The error for callers when the file system refuses."""
+    """The error for callers if a file system operation fails."""
     full = error.errno in {errno.ENOSPC, errno.EDQUOT}
     return StorageError(
         f"The disk refused {doing}: {error.strerror or 'unknown reason'}. Nothing was changed.",

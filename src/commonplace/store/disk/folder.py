@@ -1,8 +1,8 @@
-"""Reading one folder so that nothing outside it can ever be served.
+"""Reads one folder so that nothing outside of it can be served.
 
-Every path is walked part by part from the folder's own descriptor, and no part may be a link: a parent that is
-swapped for a link between a check and an open is met by the open itself. A link to a file is followed by reading it
-and walking its target from the top again, so it too can only lead to a servable file inside the folder.
+Every path is opened part by part from the folder's own descriptor, without following links, so that replacing a parent
+by a link between a check and an open has no effect. A link to a file is resolved by reading it and opening its target
+from the top again, so that it can only lead to a servable file inside the folder.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 _ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENXIO, errno.EINVAL}
 _PIECE = 1_000_000
 MAX_LINKS = 8
-"""How many links in a row are followed before the chain is taken for a loop."""
+"""Maximum number of chained links; a longer chain is treated as a loop."""
 
 
 @contextmanager
 def opened_folder(root: Path, parts: Sequence[str]) -> Generator[int]:
-    """A descriptor of a folder below `root`, for use with `dir_fd`; no part on the way is a link.
+    """A descriptor of a folder below `root`, for use with `dir_fd`. No part of the path may be a link.
 
     Raises:
         OSError: there is no such folder, or it cannot be searched.
@@ -47,7 +47,7 @@ def opened_folder(root: Path, parts: Sequence[str]) -> Generator[int]:
 
 
 def closed(descriptor: int) -> None:
-    """Close what was not written to: the descriptor is gone, whatever the system says of it."""
+    """Close a descriptor that was not written to. Errors are ignored, because the descriptor is released anyway."""
     try:
         os.close(descriptor)
     except OSError:
@@ -55,14 +55,14 @@ def closed(descriptor: int) -> None:
 
 
 class _FolderDescriptors:
-    """Descriptors of the folders on the way to the last one that was asked for; those on the way to the next stay."""
+    """Open descriptors of a path's folders; the next path reuses the common ones."""
 
     def __init__(self, root: Path) -> None:
         self._root = os.open(root, _ROOT)
         self._way: list[tuple[str, int]] = []
 
     def to(self, parts: Sequence[str]) -> int:
-        """A descriptor of a folder, valid until the next call; raises OSError as `opened_folder` does."""
+        """A descriptor of a folder, valid until the next call. Raises OSError as `opened_folder` does."""
         shared = 0
         while shared < min(len(parts), len(self._way)) and self._way[shared][0] == parts[shared]:
             shared += 1
@@ -73,7 +73,7 @@ class _FolderDescriptors:
         return self._way[-1][1] if self._way else self._root
 
     def close(self) -> None:
-        """Close everything."""
+        """Close all descriptors."""
         self._up_to(0)
         closed(self._root)
 
@@ -83,18 +83,18 @@ class _FolderDescriptors:
 
 
 def file_stat(status: os.stat_result) -> FileStat:
-    """The facts that tell whether a file has changed."""
+    """The metadata that shows whether a file has changed."""
     return FileStat(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
 
 
 def is_foreign(status: os.stat_result, root: Path) -> bool:
-    """Whether a file has another name elsewhere and does not belong with the folder.
+    """Whether a file has another hard link and does not have the folder's owner and device.
 
-    Such a hard link shows what another user keeps outside. Where one's own file has two names, nobody can tell.
+    Such a link exposes a file of another user. Links between files of one user cannot be told apart.
 
     Args:
-        status: The file's facts.
-        root: The folder that is served.
+        status: Metadata of the file.
+        root: The served folder.
     """
     if status.st_nlink < 2:  # noqa: PLR2004 - one name, or none any more
         return False
@@ -103,17 +103,17 @@ def is_foreign(status: os.stat_result, root: Path) -> bool:
 
 
 class Folder:
-    """The regular files below one folder, read by address."""
+    """The regular files below one folder, by address."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        """Real and absolute; it is opened anew for every call, so a folder that was put in its place is seen."""
+        """Real and absolute. Opened for every call, so that a replaced folder is noticed."""
 
     def stat(self, address: Address) -> FileStat | None:
-        """Size and times of the regular file at an address, None when there is none that may be served.
+        """Size and times of the regular file at an address; None if there is none that may be served.
 
         Raises:
-            StorageError: whether there is one cannot be seen.
+            StorageError: the file's metadata cannot be read.
         """
         try:
             return file_stat(self._status(address))
@@ -126,20 +126,20 @@ class Folder:
         """The bytes at an address.
 
         Raises:
-            NotFoundError: no such file, or none that may be served.
-            StorageError: it is there but cannot be read.
+            NotFoundError: no such file, or it may not be served.
+            StorageError: the file cannot be read.
         """
         return self.load(address)[1]
 
     def load(self, address: Address) -> tuple[FileStat, bytes]:
-        """Facts and bytes of one file, taken from the same open file; raises as `read` does."""
+        """Metadata and bytes of one file, from the same open file. Raises the same errors as `read`."""
         try:
             try:
                 return _load(self.path, address)
             except OSError as error:
                 if error.errno != errno.ELOOP:
                     raise
-            return _load(self.path, self.resolve(address))  # it is a link
+            return _load(self.path, self.resolve(address))  # the file is a link
         except OSError as error:
             if error.errno in _ABSENT:
                 raise _missing(address) from error
@@ -147,13 +147,13 @@ class Folder:
 
     @contextmanager
     def reading(self) -> Generator[Callable[[Address], bytes]]:
-        """Something that reads as `read` does, at half the cost for files that lie side by side.
+        """A context with a function like `read`, at half the cost for files in the same folders.
 
-        Folders on the way are kept open: one that is put in another's place meanwhile is seen by the next `with`.
+        The folders stay open: if one is replaced meanwhile, only the next context notices.
         """
         try:
             descent = _FolderDescriptors(self.path)
-        except OSError:  # as it is not there now, each read says so
+        except OSError:  # the folder is missing, and each read will raise that
             yield self.read
             return
 
@@ -162,7 +162,7 @@ class Folder:
             try:
                 return _content(os.open(name, _FILE, dir_fd=descent.to(folders)), self.path)[1]
             except OSError:
-                return self.read(address)  # a link, or a failure that it names
+                return self.read(address)  # a link, or an error that `read` explains
 
         try:
             yield read
@@ -170,7 +170,7 @@ class Folder:
             descent.close()
 
     def files(self, folder: str) -> list[tuple[Address, FileStat]]:
-        """Regular files directly in a folder, hidden ones and links left out; none where there is no such folder."""
+        """Regular files directly in a folder, except hidden files and links; empty if the folder is missing."""
         return [
             (address, file_stat(status))
             for address, status in self._servable_in(folder)
@@ -178,7 +178,7 @@ class Folder:
         ]
 
     def folders(self, folder: str) -> list[str]:
-        """Paths of the folders directly in a folder, hidden ones and links left out."""
+        """Paths of the folders directly in a folder, except hidden ones and links."""
         return [
             address.path
             for address, status in self._servable_in(folder)
@@ -186,10 +186,10 @@ class Folder:
         ]
 
     def _servable_in(self, folder: str) -> list[tuple[Address, os.stat_result]]:
-        """What lies directly in a folder under a name that may be served, links not followed."""
+        """Entries directly in a folder with servable names; links are not followed."""
         found: list[tuple[Address, os.stat_result]] = []
         try:
-            # A descriptor that may be searched cannot be listed everywhere, so the folder is opened again by itself.
+            # An O_PATH descriptor cannot be listed, so the folder is opened again.
             with opened_folder(self.path, folder.split("/") if folder else ()) as descriptor:
                 listed = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=descriptor)
         except OSError as error:
@@ -198,7 +198,7 @@ class Folder:
             raise _unreadable(Address(folder), error) from error
         try:
             for name in os.listdir(listed):  # noqa: PTH208 - an open folder has no path
-                with suppress(FileNotFoundError):  # it may be gone by now
+                with suppress(FileNotFoundError):  # the entry may be gone by now
                     status = os.stat(name, dir_fd=listed, follow_symlinks=False)
                     if address := _servable(f"{folder}/{name}".removeprefix("/")):
                         found.append((address, status))
@@ -209,10 +209,10 @@ class Folder:
         return found
 
     def resolve(self, address: Address) -> Address:
-        """The address itself, or the one that its file is a link to, through at most `MAX_LINKS` links.
+        """The address itself, or the target of its link, through at most `MAX_LINKS` links.
 
         Raises:
-            OSError: nothing there, a link that leaves the folder or leads to a hidden file, or a loop.
+            OSError: no such file, a link that leaves the folder or leads to a hidden file, or a loop.
         """
         current = address
         for _ in range(MAX_LINKS):
@@ -233,7 +233,7 @@ class Folder:
         return status
 
     def _inside(self, folders: Sequence[str], target: str) -> Address:
-        """Where a link in `folders` leads. Dropping `..` by text is exact: none of `folders` is itself a link."""
+        """The target of a link in `folders`. Removing `..` textually is exact, because none of `folders` is a link."""
         if target.startswith("/"):
             joined = os.path.relpath(os.path.normpath(target), self.path)
         else:
@@ -259,13 +259,13 @@ def _load(root: Path, address: Address) -> tuple[FileStat, bytes]:
 
 
 def _content(file: int, root: Path) -> tuple[FileStat, bytes]:
-    """Facts and bytes of an open file, which is closed."""
+    """Metadata and bytes of an open file, which is closed afterwards."""
     try:
         status = os.fstat(file)
         if not stat.S_ISREG(status.st_mode) or is_foreign(status, root):
             raise OSError(errno.EINVAL, "not a regular file of the folder")
         content = os.read(file, status.st_size + 1)
-        if len(content) != status.st_size:  # it grew or shrank meanwhile, or came in pieces
+        if len(content) != status.st_size:  # the file grew or shrank meanwhile, or the read was partial
             content = b"".join([content, *iter(lambda: os.read(file, _PIECE), b"")])
         return file_stat(status), content
     finally:

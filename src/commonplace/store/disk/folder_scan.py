@@ -1,4 +1,4 @@
-"""The stat scan: every servable Markdown file of a folder with its size and times, and why others were left out."""
+"""The scan of a folder: every servable Markdown file with its size and times, and the reasons for skipped files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from commonplace.domain.errors import InvalidInputError, StorageError
 from commonplace.store.disk.folder import Folder, file_stat, is_foreign, opened_folder
 from commonplace.store.disk.ignore_rules import IgnoreRules
 
-# What `parse_address` certainly takes, so that the slow rules are asked only about unusual names.
+# Names that `parse_address` certainly accepts, so that only unusual names take the slow path.
 _PLAIN_NAME = re.compile(
     r"[A-Za-z0-9_(\[{+,=@#!$%&'-](?:[A-Za-z0-9_ .()\[\]{}+,=@#!$%&'-]{0,200}[A-Za-z0-9_()\[\]{}-])?"
 )
@@ -25,13 +25,13 @@ _LISTING = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 @dataclass(frozen=True, slots=True)
 class FolderScan:
-    """One pass over a folder. `skipped` is whole when the iteration has ended."""
+    """One scan of a folder. `skipped` is complete when the iteration has ended."""
 
     folder: Folder
     rules: IgnoreRules
-    """What is left out without a word."""
+    """Rules of files that are skipped silently."""
     skipped: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-    """Relative path and reason, for names that look like a document or hold some."""
+    """Relative path and reason of names that look like a document or contain documents."""
 
     def __iter__(self) -> Iterator[tuple[Address, FileStat]]:
         """Every servable Markdown file, in no particular order.
@@ -49,10 +49,10 @@ class FolderScan:
                     raise _unlistable(error) from error
                 self._skip(path, f"cannot be listed: {error.strerror}")
                 continue
-            try:  # `DirEntry` asks for facts through the descriptor, so it stays open for the whole folder
+            try:  # `DirEntry.stat` uses the descriptor, so it stays open for the whole folder
                 with os.scandir(descriptor) as listing:
                     yield from self._served(path, listing, pending)
-            except OSError as error:  # half a folder is no answer: what it holds would be taken for deleted
+            except OSError as error:  # a partial listing is an error, because missing files would count as deleted
                 raise _unlistable(error) from error
             finally:
                 with suppress(OSError):
@@ -61,7 +61,7 @@ class FolderScan:
     def _served(
         self, path: str, listing: Iterable[os.DirEntry[str]], pending: list[str]
     ) -> Iterator[tuple[Address, FileStat]]:
-        """The documents of one folder, without what ignore files leave out; its folders are added to `pending`."""
+        """The documents of one folder that are not ignored; its subfolders are added to `pending`."""
         known = len(pending)
         found = self._documents(f"{path}/" if path else "", listing, pending)
         rules = self.rules.at(path.split("/") if path else [])
@@ -93,7 +93,7 @@ class FolderScan:
                 yield from self._unusual(address, status)
 
     def _consider_folder(self, path: str, entry: os.DirEntry[str], pending: list[str]) -> None:
-        """Go into real folders; a link to one is told, for its files have another name already or lie outside."""
+        """Add a real folder to `pending`. A link to a folder is reported, because its files are elsewhere."""
         if entry.name in SKIPPED_FOLDERS:
             return
         if entry.is_dir(follow_symlinks=False):
@@ -103,7 +103,7 @@ class FolderScan:
             self._skip(path, "a link to a folder; such links are not followed")
 
     def _unusual(self, address: Address, status: os.stat_result) -> Iterator[tuple[Address, FileStat]]:
-        """A name that looks like a document and is no regular file: a link inside is served, all else is not."""
+        """Handle a document name that is not a regular file: a link inside the folder is served, others are skipped."""
         target = self._target(address) if stat.S_ISLNK(status.st_mode) else None
         if target is not None:
             yield address, target
@@ -115,7 +115,7 @@ class FolderScan:
             self._skip(address.path, "not a regular file")
 
     def _target(self, address: Address) -> FileStat | None:
-        """What a link leads to; None also where that cannot be looked at."""
+        """Metadata of a link's target; None if there is none or it cannot be read."""
         try:
             return self.folder.stat(address)
         except StorageError:
@@ -133,7 +133,7 @@ class FolderScan:
 
 
 def _document_status(entry: os.DirEntry[str]) -> os.stat_result | None:
-    """The facts of an entry that looks like a document; None for others, for folders, and when it vanished."""
+    """Metadata of an entry that looks like a document; None for others, for folders, and if it has vanished."""
     if not _looks_like_document(entry.name) or entry.is_dir(follow_symlinks=False):
         return None
     try:
@@ -147,7 +147,7 @@ def _looks_like_document(name: str) -> bool:
 
 
 def _opened_listing(folder: Folder, path: str) -> int:
-    """A readable descriptor of a folder, reached without following a link."""
+    """A readable descriptor of a folder, opened without following links."""
     if not path:
         return os.open(folder.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     *above, name = path.split("/")

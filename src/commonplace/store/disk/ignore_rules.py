@@ -1,8 +1,8 @@
-"""Ignore files: which documents of a folder are left out, in the syntax of Git.
+"""Ignore files: rules that exclude documents of a folder, in Git's syntax.
 
-`.gitignore` (and `.git/info/exclude`) counts where the folder lies in a Git work tree, from the top of that down;
-`.commonplaceignore` counts everywhere and has the last word. Patterns are those of gitignore(5): the last one that fits
-decides, `!` brings back, and of a folder that is left out everything is. What Git tracks all the same stays.
+`.gitignore` (and `.git/info/exclude`) apply inside a Git work tree, from its top downwards; `.commonplaceignore`
+applies everywhere and takes precedence. Patterns are those of gitignore(5): the last match decides, `!` includes again,
+and an excluded folder excludes everything in it. Files that Git tracks are served although `.gitignore` excludes them.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from commonplace.domain.errors import StorageError
 
 OWN_FILE, GIT_FILE = IGNORE_FILES
 MAX_IGNORE_BYTES = 1_000_000
-"""Of an ignore file; a longer one is no list of patterns."""
+"""Maximum size of an ignore file in bytes; a larger one is not a list of patterns."""
 
 Tracked = Callable[[], frozenset[str] | None]
-"""Gives the paths of documents that Git tracks and of their folders; None when that cannot be told."""
+"""Returns the paths of the documents that Git tracks and of their folders; None if unknown."""
 
 _AS_NONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EACCES, errno.EPERM})
-"""What an ignore file that cannot be read for these reasons says: nothing, as to Git. For others it is asked again."""
+"""Errors for which an unreadable ignore file counts as empty, as in Git. After other errors it is read again."""
 
 _ESCAPED = re.compile(r"\\(.)")
 _Stamp = tuple[int, int, int]
@@ -38,15 +38,15 @@ class Pattern:
     """One line of an ignore file."""
 
     hides: bool
-    """False with `!` in front."""
+    """False for a pattern with `!`."""
     folders_only: bool
     anchored: bool
-    """Whether it is about a path from the file's own folder, and not about a name anywhere below."""
+    """Whether the pattern matches a path from the file's own folder; if false, a name at any depth."""
     parts: tuple[re.Pattern[str] | None, ...]
-    """Of the path; None for `**`."""
+    """Regular expressions of the path's parts; None for `**`."""
 
     def fits(self, path: Sequence[str], *, is_folder: bool) -> bool:
-        """Whether it is about this path, given from the ignore file's folder."""
+        """Whether the pattern matches this path, relative to the ignore file's folder."""
         if self.folders_only and not is_folder:
             return False
         if not self.anchored:
@@ -56,35 +56,35 @@ class Pattern:
 
 
 def parse_patterns(text: str) -> tuple[Pattern, ...]:
-    """The patterns of an ignore file, in order; a line that is none is skipped."""
+    """The patterns of an ignore file, in order; other lines are skipped."""
     return tuple(filter(None, map(_pattern, text.splitlines())))
 
 
 _Files = tuple[tuple[int, tuple[Pattern, ...]], ...]
-"""Ignore files that say something, the nearest first: how many parts of a path lie above each, and its patterns."""
+"""Non-empty ignore files, nearest first: the depth of each in the path, and its patterns."""
 
 
 @dataclass(frozen=True, slots=True)
 class FolderRules:
-    """What counts for the entries of one folder."""
+    """The ignore rules for the entries of one folder."""
 
     own: _Files
     gits: _Files
     tracked: Tracked
     inside: bool = False
-    """Whether Git leaves out the folder itself, and only what it tracks in there is served."""
+    """Whether Git ignores the folder itself, so that only tracked files in it are served."""
 
     @property
     def nothing(self) -> bool:
-        """Whether nothing at all is left out."""
+        """Whether there are no rules at all."""
         return not self.own and not self.gits
 
     def hide(self, path: Sequence[str], *, is_folder: bool) -> bool:
-        """Whether an entry of the folder is left out.
+        """Whether an entry of the folder is ignored.
 
         Args:
-            path: The entry's parts, from the root.
-            is_folder: Whether it is a folder itself.
+            path: Parts of the entry's path, from the root.
+            is_folder: Whether the entry is a folder.
         """
         verdict = _verdict(self.own, path, is_folder=is_folder)
         if verdict is not None:
@@ -96,14 +96,14 @@ class FolderRules:
 
 
 class IgnoreRules:
-    """The ignore files of one folder and of those above it in the same Git work tree, read again when they change.
+    """The ignore files of one folder and of those above it in the same Git work tree; reloaded when they change.
 
     Args:
         root: The folder, real and absolute.
         tracked: See `Tracked`.
 
     Raises:
-        StorageError: whether the folder is in a Git work tree cannot be seen.
+        StorageError: whether the folder is in a Git work tree cannot be determined.
     """
 
     def __init__(self, root: Path, tracked: Tracked = frozenset) -> None:
@@ -114,16 +114,16 @@ class IgnoreRules:
         self._in_git = top is not None
         self._above: list[tuple[Path, str]] = []
         if top is not None:
-            # From the folder's parent up to the top of the work tree, and what only this clone leaves out.
+            # From the folder's parent up to the top of the work tree, and the clone's own exclude file.
             parents = [above for above in root.parents if above == top or top in above.parents]
             self._above = [(above / GIT_FILE, _below(above, root)) for above in parents]
             self._above.append((top / ".git" / "info" / "exclude", _below(top, root)))
 
     def hides(self, address: Address) -> bool:
-        """Whether a document, or a folder on the way to it, is left out.
+        """Whether a document, or a folder above it, is ignored.
 
         Raises:
-            StorageError: an ignore file that is there cannot be read for now.
+            StorageError: an existing ignore file cannot be read for now.
         """
         parts = address.path.split("/")
         return any(
@@ -132,10 +132,10 @@ class IgnoreRules:
         )
 
     def at(self, folder: Sequence[str]) -> FolderRules:
-        """What counts for the entries of a folder, given by its parts from the root.
+        """The rules for the entries of a folder, given by its parts from the root.
 
         Raises:
-            StorageError: an ignore file that is there cannot be read for now.
+            StorageError: an existing ignore file cannot be read for now.
         """
         gits = (*self._files(folder, GIT_FILE), *self._from_above()) if self._in_git else ()
         own = tuple(self._files(folder, OWN_FILE))
@@ -148,7 +148,7 @@ class IgnoreRules:
                 yield depth, patterns
 
     def _from_above(self) -> Iterator[tuple[int, tuple[Pattern, ...]]]:
-        """Those of the folders above, unless they leave out this very folder: then who serves it knows better."""
+        """Patterns of the folders above, unless they exclude the served folder itself."""
         for file, below in self._above:
             patterns = self._read(str(file))
             way = below.split("/") if below else []
@@ -161,7 +161,7 @@ class IgnoreRules:
         file = os.path.join(self._root, path)  # noqa: PTH118 - asked for every file of a scan
         try:
             status = os.stat(file)  # noqa: PTH116
-            if not stat.S_ISREG(status.st_mode):  # to open a pipe would wait for whoever writes to it
+            if not stat.S_ISREG(status.st_mode):  # opening a FIFO would wait for a writer
                 return ()
             stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
             known = self._cache.get(path)
@@ -172,15 +172,15 @@ class IgnoreRules:
                 return ()
             name = os.path.basename(path) if os.path.isabs(path) else path  # noqa: PTH117, PTH119
             raise StorageError(
-                f"{name} cannot be read ({error.strerror}), so it is not known what is left out.",
+                f"{name} cannot be read ({error.strerror}), so it is unknown which files are ignored.",
                 kind="folder",
-                hint="Try again; if it stays so, look at the disk, or remove the file.",
+                hint="Try again; if it persists, check the disk, or remove the file.",
             ) from error
         return known[1]
 
 
 def _is_inside(own: _Files, gits: _Files, folder: Sequence[str]) -> bool:
-    """Whether Git leaves out a folder or one that it lies in, and nothing brings that back."""
+    """Whether Git ignores a folder or one above it, and no own rule includes it again."""
     for count in range(1, len(folder) + 1 if gits else 1):
         above = [[(depth, patterns) for depth, patterns in files if depth < count] for files in (own, gits)]
         mine, theirs = (_verdict(files, folder[:count], is_folder=True) for files in above)
@@ -196,7 +196,7 @@ def _load(file: str) -> tuple[Pattern, ...]:
 
 
 def _verdict(files: Iterable[tuple[int, tuple[Pattern, ...]]], path: Sequence[str], *, is_folder: bool) -> bool | None:
-    """What the first file with a pattern that fits says; None where none does."""
+    """The result of the first file with a matching pattern; None if none matches."""
     for depth, patterns in files:
         inside = path[depth:]
         for pattern in reversed(patterns):
@@ -206,7 +206,7 @@ def _verdict(files: Iterable[tuple[int, tuple[Pattern, ...]]], path: Sequence[st
 
 
 def _moved(patterns: Sequence[Pattern], way: Sequence[str]) -> Iterator[Pattern]:
-    """Patterns of a folder above as they are for paths that begin here; anchored ones that lead elsewhere are left."""
+    """Patterns of a folder above, converted to paths from this folder; anchored ones for other folders are dropped."""
     for pattern in patterns:
         if not pattern.anchored:
             yield pattern
@@ -218,7 +218,7 @@ def _moved(patterns: Sequence[Pattern], way: Sequence[str]) -> Iterator[Pattern]
 def _rests(
     parts: tuple[re.Pattern[str] | None, ...], way: Sequence[str]
 ) -> Iterator[tuple[re.Pattern[str] | None, ...]]:
-    """What is left of a path pattern when its beginning has fitted a way."""
+    """The remaining parts of a path pattern after its beginning has matched a path."""
     if not way:
         if parts:
             yield parts
@@ -234,7 +234,7 @@ def _rests(
 
 
 def _fits(parts: Sequence[re.Pattern[str] | None], path: Sequence[str]) -> bool:
-    """Whether path parts fit those of a pattern, `**` standing for any number of them."""
+    """Whether path parts match those of a pattern; `**` matches any number of parts."""
     reached = {0}
     for number, part in enumerate(parts):
         if part is None:
@@ -276,12 +276,12 @@ def _below(above: Path, folder: Path) -> str:
 
 
 def _top(root: Path) -> Path | None:
-    """The top of the Git work tree that a folder is in; None for none."""
+    """The top of the Git work tree that a folder is in; None if there is none."""
     try:
         return next((above for above in (root, *root.parents) if (above / ".git").exists()), None)
     except OSError as error:
         raise StorageError(
-            f"Whether the folder is in a Git repository cannot be seen: {error.strerror}.",
+            f"Whether the folder is in a Git repository cannot be determined: {error.strerror}.",
             kind="folder",
-            hint="Let this user look at the folder and at those above it.",
+            hint="Give this user permission to read the folder and those above it.",
         ) from error

@@ -1,9 +1,9 @@
-"""What the kernel has noticed in folders up to this very moment.
+"""inotify: the changes in folders up to the present moment.
 
-Linux puts an event into the queue of whoever watches a folder before the call that changed something in it returns. So
-whoever empties the queue at the moment of a question knows of every change that was over by then; no thread has to run
-in between. It does not tell of a write through a second hard link in another folder or through memory that a program
-has mapped, nor of what other machines do on a shared file system.
+Linux queues an event before the system call that changed something returns. A reader that drains the queue when a query
+arrives therefore knows every change that was complete by then, without a background thread. inotify does not report
+writes through a hard link in another folder or through mapped memory, nor changes by other machines on a shared file
+system.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ _Call = Callable[..., int]
 
 
 class UnwatchableError(Exception):
-    """The folder cannot be watched: no such thing in this system, no rights, or no watches left."""
+    """The folder cannot be watched: not supported, no permission, or no watches left."""
 
 
 @dataclass(slots=True)
 class InotifyEvents:
-    """What happened since the last look."""
+    """The events since the last read."""
 
     names: dict[int, set[str]] = field(default_factory=dict[int, set[str]])
-    """Names of what came, went or changed, by the number of the folder's watch."""
+    """Names of created, deleted and changed entries, by the folder's watch descriptor."""
     changed_folders: set[int] = field(default_factory=set[int])
-    """Watches of folders that were themselves moved, deleted, unmounted or changed in their rights."""
+    """Watch descriptors of folders that were themselves moved, deleted, unmounted or changed in their permissions."""
     overflowed: bool = False
-    """Whether there was more than the queue could hold, so that anything may have happened."""
+    """Whether the queue overflowed, so that any change may be missing."""
 
 
 class InotifyQueue:
-    """Watches folders, each by a number; for one thread at a time. What it holds is given back with it.
+    """Watches folders, each with a watch descriptor. Not thread-safe. Its resources are released with the object.
 
     Raises:
-        UnwatchableError: nothing can be watched.
+        UnwatchableError: inotify is not available.
     """
 
     def __init__(self) -> None:
@@ -58,26 +58,26 @@ class InotifyQueue:
 
     @property
     def belongs_to_process(self) -> bool:
-        """Whether the queue is this process's; one that was copied by a fork shares it, and would lose events."""
+        """Whether this process created the queue. A forked copy shares the queue and would lose events."""
         return self._process == os.getpid()
 
     def watch(self, folder: int) -> int:
-        """Begin to watch a folder; on return every later change is noticed.
+        """Watch a folder. On return, every later change is noticed.
 
         Args:
-            folder: A descriptor of it.
+            folder: Descriptor of the folder.
 
         Raises:
-            UnwatchableError: it cannot be watched.
+            UnwatchableError: the folder cannot be watched.
         """
         return _checked(self._add, self._queue, f"/proc/self/fd/{folder}".encode(), _ALL)
 
     def unwatch(self, number: int) -> None:
-        """End a watch, which may have ended by itself."""
+        """Remove a watch, which may have ended already."""
         self._remove(self._queue, number)
 
     def read_events(self) -> InotifyEvents:
-        """What happened since the last look, up to now."""
+        """The events since the last read, up to now."""
         noticed = InotifyEvents()
         while True:
             try:
@@ -98,18 +98,18 @@ def _sort(piece: bytes, noticed: InotifyEvents) -> None:
             noticed.overflowed = True
         elif name:
             noticed.names.setdefault(number, set()).add(os.fsdecode(name))
-        else:  # of the folder itself
+        else:  # the event concerns the folder itself
             noticed.changed_folders.add(number)
 
 
 @lru_cache(maxsize=1)
 def _calls() -> tuple[_Call, _Call, _Call]:
-    """The system's calls, which Python does not have.
+    """The system calls of inotify, which Python lacks.
 
     Raises:
-        UnwatchableError: this system has none.
+        UnwatchableError: this system does not have them.
     """
-    # Loaded here: nothing else needs it, and a start is short of time.
+    # Imported lazily to keep start-up fast; nothing else needs ctypes.
     import ctypes  # noqa: PLC0415
 
     library = ctypes.CDLL(None, use_errno=True)

@@ -1,7 +1,7 @@
-"""What a writer is about to do, on the disk before it is done, so that whoever comes next can finish or undo it.
+"""The journal: a transaction's intent, written before the transaction, so that recovery can finish or undo it.
 
-One small file per lock. It is overwritten in place; a checksum tells a whole record from a torn one, and a torn one
-means that nothing had been done yet.
+One small file per lock, overwritten in place. A checksum distinguishes a complete record from a torn one; a torn record
+means that nothing else was done yet.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from commonplace.store.disk.durable import Unsynced, write_all
 from commonplace.store.names import is_object_id, is_ref, is_tree_path
 
 MAX_JOURNAL_BYTES = 256_000_000
-"""Bytes of a journal that are read."""
+"""Maximum size of a journal in bytes."""
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _TOKEN = re.compile(r"[0-9A-Za-z]{1,64}")
 
@@ -30,39 +30,39 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class JournalStep:
-    """One file's change; its path is relative to the root (the work tree's, or the folder's without Git)."""
+    """The change of one file; its path is relative to the root (the work tree's, or the folder's without Git)."""
 
     path: str
     old: Revision
-    """Of the bytes that were there, "" for no file."""
+    """Revision of the old bytes; "" for no file."""
     new: Revision
-    """Of the bytes that shall be there, "" for no file."""
+    """Revision of the new bytes; "" for no file."""
 
 
 @dataclass(frozen=True, slots=True)
 class JournalIntent:
-    """One transaction, from before its first trace on the disk until after its last."""
+    """One transaction, recorded from before its first change on disk until after its last."""
 
     token: str
     """Random; part of the name of every temporary file of this transaction."""
     steps: tuple[JournalStep, ...] = ()
     made: tuple[str, ...] = ()
-    """Folders that it makes, outermost first."""
+    """Folders that the transaction creates, outermost first."""
     reference: str = ""
-    """The branch that it commits on, "" for no commit."""
+    """The branch of the commit; "" without a commit."""
     commit: str = ""
-    """The commit, already written when this is."""
+    """The commit, already written when the journal is."""
     paths: tuple[str, ...] = ()
-    """What the commit changes, as the repository names it: the index entries to bring up to date."""
+    """Paths that the commit changes, relative to the repository: the index entries to update."""
 
 
 @dataclass(frozen=True, slots=True)
 class JournalRecord:
-    """All that the journal says."""
+    """The whole content of the journal."""
 
     intent: JournalIntent | None = None
     pending: dict[str, str] = field(default_factory=dict[str, str])
-    """Index entries that could not be brought up to date (path to the blob id they had, "" for none)."""
+    """Index entries that are still to be updated (path to the old blob id, "" for none)."""
 
     def __bool__(self) -> bool:
         return self.intent is not None or bool(self.pending)
@@ -72,21 +72,21 @@ EMPTY_RECORD = JournalRecord()
 
 
 class Journal:
-    """The journal of one lock; every call but `is_empty` is made under that lock."""
+    """The journal of one lock. Every call except `is_empty` needs that lock."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is certainly nothing to repair; asks without opening anything."""
+        """Whether there is certainly nothing to repair. Opens no file."""
         try:
             return self._path.stat().st_size == 0
         except FileNotFoundError:
             return True
 
     def read(self) -> JournalRecord:
-        """What the last writer left; `EMPTY_RECORD` after an orderly end or a torn record."""
+        """The record of the last writer; `EMPTY_RECORD` after a clean end or a torn record."""
         try:
             raw = self._content()
         except FileNotFoundError:
@@ -98,15 +98,18 @@ class Journal:
             return EMPTY_RECORD
         try:
             return _decoded(text)
-        except (ValueError, TypeError):  # the checksum is right and the rest is not: no writer of ours wrote it
-            _log.warning("the journal of interrupted writes was not written by commonplace and is not used")
+        except (
+            ValueError,
+            TypeError,
+        ):  # the checksum matches but the content is invalid: written by another program
+            _log.warning("the journal of interrupted writes was not written by commonplace and is ignored")
             return EMPTY_RECORD
 
     def write(self, record: JournalRecord, unsynced: Unsynced | None = None) -> None:
-        """Replace the record; durable when `unsynced` has been synced.
+        """Replace the record. It is durable when `unsynced` has been synced.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: the record cannot be written.
         """
         descriptor = self._opened()
         try:
@@ -127,11 +130,11 @@ class Journal:
         with os.fdopen(descriptor, "rb") as file:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_JOURNAL_BYTES:
-                raise OSError(errno.EINVAL, "the journal is no regular file, or too large")
+                raise OSError(errno.EINVAL, "the journal is not a regular file, or too large")
             return file.read()
 
     def _opened(self) -> int:
-        """The file for writing; one that is the same file as another (a hard link) is replaced by a new one."""
+        """Open the file for writing. A file with other hard links is replaced by a new one."""
         descriptor = os.open(self._path, _FLAGS, 0o666)
         status = os.fstat(descriptor)
         if stat.S_ISREG(status.st_mode) and status.st_nlink == 1:
@@ -142,7 +145,7 @@ class Journal:
 
 
 def _framed(text: bytes) -> bytes:
-    """A record with its checksum and length; what stands behind it, of a longer one before, does not count."""
+    """A record with its checksum and length; the length excludes the remains of a longer record."""
     return b"%s %d %s" % (sha256(text).hexdigest().encode(), len(text), text)
 
 
@@ -160,10 +163,10 @@ def _encoded(record: JournalRecord) -> bytes:
 
 
 def _decoded(text: bytes) -> JournalRecord:
-    """A record from its text, which may come with a repository from anywhere.
+    """Decode and validate a record, which may come with a repository from anywhere.
 
     Raises:
-        ValueError, TypeError: it is none, or names what no writer of this product changes.
+        ValueError, TypeError: the text is not a record, or names paths or refs that are never written.
     """
     told, pending = json.loads(text)
     for path, identifier in dict(pending).items():
@@ -179,7 +182,7 @@ def _decoded(text: bytes) -> JournalRecord:
 
 
 def _is_revision(text: str) -> bool:
-    """Whether a text is an object's id, or "" for none."""
+    """Whether a text is an object id, or "" for none."""
     return not text or is_object_id(text)
 
 

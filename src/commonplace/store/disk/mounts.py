@@ -1,4 +1,4 @@
-"""Which file systems tell of changes: on a network, or shared into a container, those that others make come unsaid."""
+"""Detects file systems whose changes by other machines are not reported: network and container shares."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ _SILENT = re.compile(
     r"9p|afs|beegfs|ceph|cifs|coda|drvfs|fakeowner|fuse.*|gfs2|glusterfs|lustre|ncpfs|nfs4?|ocfs2|prl_fs|smb3|smbfs"
     r"|vboxsf|virtiofs|vmhgfs"
 )
-"""Kinds, as the kernel names them, of file systems that other machines write to; and everything in user space."""
+"""File system types, as the kernel names them, that other machines write to; and all FUSE file systems."""
 _ESCAPED = re.compile(r"\\(\d{3})")
 
 
 def reports_changes(folder: Path, mounts: Path = _MOUNTS) -> bool:
-    """Whether the system tells of every change in a folder, as far as is known.
+    """Whether the system reports every change in a folder, as far as known.
 
     Args:
-        folder: Real and absolute.
-        mounts: The kernel's table of what is mounted where; where there is none, changes are taken to be told.
+        folder: Real and absolute path.
+        mounts: The kernel's mount table; without one, the result is true.
     """
     try:
         lines = mounts.read_text(encoding="utf-8", errors="surrogateescape").splitlines()

@@ -1,7 +1,7 @@
-"""The trash: bytes of files that were deleted or replaced and that no commit holds, kept for `RETENTION_DAYS`.
+"""The trash: bytes of deleted or replaced files that no commit contains, retained for `RETENTION_DAYS`.
 
-`<state folder>/trash/<key of the folder>/<revision>-<key of the path>` holds one item: a line of JSON that says what it
-is, then the bytes as they were. The same bytes of the same path are one item, with the later date.
+`<state folder>/trash/<key of the folder>/<revision>-<key of the path>` is one item: a line of JSON with its metadata,
+then the bytes. Equal bytes of the same path are one item, with the later date.
 """
 
 from __future__ import annotations
@@ -26,40 +26,41 @@ from commonplace.domain.revisions import revision_of
 from commonplace.store.disk.durable import Unsynced, sync_folders
 
 RETENTION_DAYS = 30
-"""How long an item is kept."""
+"""Retention of an item in days."""
 MAX_TRASH_BYTES = 1 << 30
-"""Of one folder's items together. The oldest go first; the newest stays whatever its size."""
+"""Maximum size of one folder's items in bytes. The oldest are deleted first; the newest is retained regardless of size.
+"""
 _SECONDS = RETENTION_DAYS * 86_400
 _PRUNE_EVERY = 3_600.0
-"""Seconds between two looks for items that are too old, in one process."""
+"""Minimum interval in seconds between two searches for expired items, per process."""
 _NAME = re.compile(r"([0-9a-f]{40})-[0-9a-f]{16}")
 _MAX_HEADER = 64 * 1024
-"""Bytes of an item's first line, at most."""
+"""Maximum length of an item's first line in bytes."""
 
 
 class FolderTrash:
-    """The items of one folder. Reading is safe at any time; `put` is called under the folder's writer lock."""
+    """The items of one folder. Reading is always safe; `put` needs the folder's writer lock."""
 
     def __init__(self, base: Path, key: str, max_bytes: int = MAX_TRASH_BYTES) -> None:
-        """Nothing is made before the first `put`.
+        """Create no files before the first `put`.
 
         Args:
-            base: Holds the trash of every folder.
-            key: Stands for the folder; a name.
-            max_bytes: Of the items together.
+            base: Folder with the trash of every folder.
+            key: Name of the folder's trash.
+            max_bytes: Maximum size of all items together.
         """
         self._base = base
         self._folder = base / key
         self._max_bytes = max_bytes
         self._pruned = -_PRUNE_EVERY
         self._bytes = 0
-        """At least those that are there, by what this process has seen."""
+        """Size of the items that this process knows; a lower bound."""
 
     def put(self, losses: Sequence[tuple[str, Loss, bytes]]) -> list[TrashItem]:
-        """Keep files: path, what happens to it, and its bytes. They are durable on return.
+        """Store files: path, loss, and bytes of each. They are durable on return.
 
         Raises:
-            OSError: they cannot be kept; nothing is left of them.
+            OSError: the files cannot be stored; partial files are removed.
         """
         self._make()
         now = time.time()
@@ -81,7 +82,7 @@ class FolderTrash:
         return items
 
     def items(self) -> list[TrashItem]:
-        """What is there and not too old, newest first, then by path."""
+        """All unexpired items, newest first, then by path."""
         self._prune(frozenset())
         oldest = time.time() - _SECONDS
         found = [item for file, status in _files(self._folder) if status.st_mtime >= oldest and (item := _read(file))]
@@ -91,8 +92,8 @@ class FolderTrash:
         """The bytes of an item.
 
         Raises:
-            NotFoundError: it is gone.
-            StorageError: it cannot be read, or its bytes are not those that were kept.
+            NotFoundError: the item is gone.
+            StorageError: the item cannot be read, or its bytes do not match its revision.
         """
         try:
             with _opened(self._folder / item.name) as file:
@@ -107,16 +108,16 @@ class FolderTrash:
         except OSError as error:
             raise _damaged(item.address.path, error.strerror or "unknown reason") from error
         if revision_of(content) != item.revision:
-            raise _damaged(item.address.path, "its bytes are not those that were kept")
+            raise _damaged(item.address.path, "its bytes are damaged")
         return content
 
     def discard(self, item: TrashItem) -> None:
-        """Remove an item, which may be gone already."""
+        """Remove an item. Does nothing if the item does not exist."""
         with suppress(OSError):
             (self._folder / item.name).unlink(missing_ok=True)
 
     def _make(self) -> None:
-        """The folders, which nobody else may enter: what was deleted may be private."""
+        """Create the folders, accessible to this user alone, because deleted text may be private."""
         self._base.parent.mkdir(parents=True, exist_ok=True)
         for folder in (self._base, self._folder):
             with suppress(FileExistsError):
@@ -132,7 +133,7 @@ class FolderTrash:
         return TrashItem(Address(path), revision, len(content), when, int(when + _SECONDS), loss, file.name)
 
     def _prune(self, new: frozenset[str]) -> None:
-        """Remove what is too old, of every folder, and the oldest items of this one beyond its bytes; never `new`."""
+        """Remove expired items of every folder, and the oldest of this one above the maximum size; never `new`."""
         due = time.monotonic() - self._pruned >= _PRUNE_EVERY
         if not due and self._bytes <= self._max_bytes:
             return
@@ -152,20 +153,20 @@ class FolderTrash:
 
 
 class SubfolderTrash:
-    """The items of a part of a folder: `domain.ports.Trash`."""
+    """The trash of a part of a folder: `domain.ports.Trash`."""
 
     def __init__(self, trash: FolderTrash, prefix: str) -> None:
-        """Begin.
+        """Create a view of a part.
 
         Args:
-            trash: Of the whole folder.
-            prefix: Begins the paths of the part; "" or a path that ends in a slash.
+            trash: Trash of the whole folder.
+            prefix: Prefix of the part's paths: "" or a path with a trailing slash.
         """
         self._trash = trash
         self._prefix = prefix
 
     def items(self) -> list[TrashItem]:
-        """What is there, newest first, then by address."""
+        """All items, newest first, then by address."""
         inside = (item for item in self._trash.items() if item.address.path.startswith(self._prefix))
         return [replace(item, address=Address(item.address.path[len(self._prefix) :])) for item in inside]
 
@@ -174,7 +175,7 @@ class SubfolderTrash:
         return self._trash.content(item)
 
     def discard(self, item: TrashItem) -> None:
-        """Remove an item, which may be gone already."""
+        """Remove an item. Does nothing if the item does not exist."""
         self._trash.discard(item)
 
 
@@ -183,7 +184,7 @@ def _header(path: str, loss: Loss, when: float) -> bytes:
 
 
 def _read(file: Path) -> TrashItem | None:
-    """What a file of the trash is; None for what is none of ours."""
+    """Parse a file of the trash; None if it is not an item."""
     name = _NAME.fullmatch(file.name)
     if name is None:
         return None
@@ -208,7 +209,7 @@ def _opened(file: Path) -> BinaryIO:
 
 
 def _files(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    """The regular files of a folder with their facts; none where there is no such folder."""
+    """The regular files of a folder with their metadata; none if the folder is missing."""
     try:
         names = os.listdir(folder)  # noqa: PTH208 - names are enough
     except OSError:

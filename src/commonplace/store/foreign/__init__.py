@@ -1,1 +1,1 @@
-"""Graphs behind other MCP servers: the process, the messages, and what they mean."""
+"""Foreign graphs behind other MCP servers: process, messages, and graph port."""

@@ -1,4 +1,4 @@
-"""The graph port over a stdio MCP server that offers `list_nodes` and `get_node`."""
+"""The graph port over a stdio MCP server with the tools `list_nodes` and `get_node`."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from commonplace.store.foreign.process import ServerProcess
 
 REQUEST_SECONDS = 5.0
 PROTOCOL = "2025-06-18"
-"""What is asked for; every server that knows `initialize` answers with what it speaks."""
+"""The requested protocol version. Any server that supports `initialize` answers with its own."""
 
 
 class StdioGraph:
-    """A graph whose server is started with the first question and kept until it fails or the graph is closed.
+    """A graph whose server is started by the first request and runs until it fails or the graph is closed.
 
-    Not safe from several threads: the layer asks one question after the other.
+    Not thread-safe: the layer sends one request after the other.
 
     Args:
         command: Program and arguments.
-        seconds: What each request may take.
+        seconds: Timeout of each request.
     """
 
     def __init__(self, command: Sequence[str], seconds: float = REQUEST_SECONDS) -> None:
@@ -33,24 +33,24 @@ class StdioGraph:
         self._server: ServerProcess | None = None
 
     def node_ids(self) -> list[str]:
-        """The ids of all nodes, each once; raises as the port says."""
+        """The ids of all nodes, each once. Raises the errors of the port."""
         answer = _mapping(self._call("list_nodes", {}))
         ids = answer.get("nodes")
         if not isinstance(ids, list):
-            raise self._given_up('it answered list_nodes without a list "nodes"')
+            raise self._given_up('its answer to list_nodes has no list "nodes"')
         return list(dict.fromkeys(_text(one) for one in ids if isinstance(one, str)))
 
     def node(self, identifier: str) -> ForeignNode | None:
-        """One node; raises as the port says."""
+        """One node. Raises the errors of the port."""
         answer = self._call("get_node", {"id": identifier})
         if answer is None:
             return None
         if not isinstance(answer, dict):
-            raise self._given_up("it answered get_node with something that is no node")
+            raise self._given_up("its answer to get_node is not a node")
         return _node(answer)
 
     def close(self) -> None:
-        """End the server, if it runs."""
+        """Terminate the server if it is running."""
         server, self._server = self._server, None
         if server:
             server.close()
@@ -72,7 +72,7 @@ class StdioGraph:
         return server
 
     def _given_up(self, reason: str) -> UnavailableError:
-        """End a server that failed, so that the next question begins with a new one."""
+        """Terminate a failed server, so that the next request starts a new one."""
         server, self._server = self._server, None
         if server:
             server.close(grace=0.0)
@@ -80,10 +80,10 @@ class StdioGraph:
 
 
 def _content(result: Mapping[str, Json]) -> Json:
-    """What a tool answered, from its text block.
+    """The result of a tool, from its text block.
 
     Raises:
-        UnavailableError: it is an error, or no JSON text.
+        UnavailableError: the result is an error, or not JSON text.
     """
     if result.get("isError") is True:
         raise UnavailableError("it answered with an error")
@@ -117,7 +117,7 @@ def _mapping(value: Json) -> Mapping[str, Json]:
 
 
 def _text(value: Json) -> str:
-    """A text with line ends of one kind and no lone surrogates, which JSON can hold and UTF-8 cannot."""
+    """Text with one kind of line end and without lone surrogates, which JSON allows and UTF-8 does not."""
     if not isinstance(value, (str, int, float)) or isinstance(value, bool):
         return ""
     return str(value).replace("\r\n", "\n").replace("\r", "\n").encode("utf-8", "replace").decode().strip()

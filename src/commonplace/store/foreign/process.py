@@ -1,7 +1,7 @@
-"""A server that is a child process, spoken to in JSON-RPC lines; whatever it does costs a bounded time and memory.
+"""A server that is a child process with JSON-RPC over stdio; its time and memory are limited.
 
-Nothing is started but the program named, without a shell. It gets the environment without this product's own settings,
-which can hold keys, and a process group of its own, so that what it starts ends with it.
+Only the named program is started, without a shell. Its environment lacks this product's own settings, which can contain
+keys. It has its own process group, so that its child processes are terminated with it.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from commonplace.domain.errors import UnavailableError
 from commonplace.domain.json import Json
 
 MAX_ANSWER_BYTES = 16_000_000
-"""What a server may write until it has answered; what writes more is ended."""
+"""Maximum number of bytes that a server may write before it answers; above, it is terminated."""
 SHUTDOWN_SECONDS = 1.0
-"""Seconds that a server has to end by itself when its input is closed."""
+"""Seconds that a server has to exit after its input is closed."""
 OWN_VARIABLES = "COMMONPLACE_"
 
 _PIECE = 65_536
 
 
 class ServerProcess:
-    """One run of a server, from its start to its end.
+    """One server process.
 
     Args:
         command: Program and arguments.
 
     Raises:
-        UnavailableError: it cannot be started.
+        UnavailableError: the process cannot be started.
     """
 
     def __init__(self, command: Sequence[str]) -> None:
@@ -51,7 +51,11 @@ class ServerProcess:
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it holds a character that no command may"
+            reason = (
+                error.strerror
+                if isinstance(error, OSError)
+                else "it contains a character that commands may not contain"
+            )
             raise UnavailableError(f"its command cannot be started: {reason}") from error
         self._buffer = bytearray()
         self._last_id = 0
@@ -59,10 +63,10 @@ class ServerProcess:
             os.set_blocking(stream, False)
 
     def request(self, method: str, params: Mapping[str, Json], seconds: float) -> Json:
-        """Ask, and wait for the answer.
+        """Send a request and wait for the response.
 
         Raises:
-            UnavailableError: no answer in time, too much of one, an error for one, or the server has ended.
+            UnavailableError: the request timed out, the response is too large or an error, or the server has exited.
         """
         self._last_id += 1
         deadline = time.monotonic() + seconds
@@ -78,14 +82,14 @@ class ServerProcess:
                 raise UnavailableError(f"it wrote more than {MAX_ANSWER_BYTES:,} bytes without an answer")
 
     def notify(self, method: str, seconds: float) -> None:
-        """Tell something that has no answer."""
+        """Send a notification."""
         self._send({"jsonrpc": "2.0", "method": method}, time.monotonic() + seconds)
 
     def close(self, grace: float = SHUTDOWN_SECONDS) -> None:
-        """End the server and everything in its process group, and wait until it has ended.
+        """Terminate the server and everything in its process group, and wait for its end.
 
         Args:
-            grace: Seconds to end by itself.
+            grace: Seconds to exit on its own.
         """
         stdin, stdout = self._process.stdin, self._process.stdout
         with contextlib.suppress(OSError):
@@ -128,7 +132,7 @@ class ServerProcess:
         return len(piece)
 
     def _lines(self) -> list[bytes]:
-        """The whole lines received so far."""
+        """The complete lines received so far."""
         if b"\n" not in self._buffer[-_PIECE:]:
             return []
         *lines, rest = bytes(self._buffer).split(b"\n")
@@ -136,11 +140,11 @@ class ServerProcess:
         return lines
 
     def _answer(self, line: bytes, deadline: float) -> Mapping[str, Json] | None:
-        """The message when it is the answer that is waited for; what else comes is passed over."""
+        """The message if it is the awaited response; None for all others."""
         try:
             message: object = json.loads(line)
         except (ValueError, RecursionError):
-            return None  # servers write a banner now and then
+            return None  # some servers write a banner
         if not isinstance(message, dict):
             return None
         fields = cast("Mapping[str, Json]", message)
@@ -156,7 +160,7 @@ class ServerProcess:
 
 
 def _reply(asked: Mapping[str, Json]) -> Mapping[str, Json]:
-    """What a server's own request gets: a sign of life for a ping, else that nothing is offered."""
+    """The response to a server's own request: a result for a ping, else method not found."""
     known: dict[str, Json] = {"jsonrpc": "2.0", "id": asked["id"]}
     if asked.get("method") == "ping":
         return {**known, "result": {}}

@@ -1,1 +1,1 @@
-"""Local Git by pygit2: commits by plumbing, the index's entries, history."""
+"""Local Git with pygit2: commits, index entries, history."""

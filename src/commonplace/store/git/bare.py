@@ -1,4 +1,4 @@
-"""The store of a bare repository: the documents of its current branch, read from Git's objects and never written."""
+"""The store of a bare repository: the documents of its current branch, read from Git objects. Read-only."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class BareStore:
 
     @property
     def history(self) -> History:
-        """Its commits."""
+        """The commits of the repository."""
         return self._history
 
     @property
     def read_only_reason(self) -> str:
-        """Why nothing can be written."""
+        """The reason why nothing can be written."""
         return _REFUSAL
 
     def scan(self) -> Iterator[tuple[Address, FileStat]]:
@@ -62,11 +62,11 @@ class BareStore:
         self._skipped = skipped
 
     def skipped(self) -> list[tuple[str, str]]:
-        """Relative path and reason of what the last scan left out."""
+        """Relative path and reason of the files that the last scan skipped."""
         return list(self._skipped)
 
     def stat(self, address: Address) -> FileStat | None:
-        """Facts that change when the file's bytes do; there are no times."""
+        """Metadata that changes with the file's bytes. The times are 0."""
         entry = self._entry(address)
         return self._facts(entry) if entry else None
 
@@ -79,18 +79,18 @@ class BareStore:
 
     @contextmanager
     def reading(self) -> Generator[Callable[[Address], bytes]]:
-        """Reads from the repository's objects as always."""
+        """A context with `read`."""
         yield self.read
 
     def files(self, folder: str) -> list[tuple[Address, FileStat]]:
-        """Regular files directly in a folder of the current commit, hidden ones left out."""
+        """Regular files directly in a folder of the current commit, except hidden ones."""
         entries = self._servable_in(folder)
         return [
             (address, self._facts(inner)) for address, inner in entries if inner.mode in {MODE_FILE, MODE_EXECUTABLE}
         ]
 
     def folders(self, folder: str) -> list[str]:
-        """Paths of the folders directly in a folder of the current commit, hidden ones left out."""
+        """Paths of the folders directly in a folder of the current commit, except hidden ones."""
         entries = self._servable_in(folder)
         return [
             address.path
@@ -109,26 +109,26 @@ class BareStore:
         return found
 
     def committing(self) -> BareStore:
-        """Itself: nothing is written here."""
+        """This store itself, because it is read-only."""
         return self
 
     @property
     def repository(self) -> None:
-        """None: there is no work tree to commit from."""
+        """None: a bare repository has no work tree to commit from."""
         return
 
     @property
     def trash(self) -> None:
-        """None: nothing is ever written."""
+        """None: a bare repository is never written."""
         return
 
     def transaction(self, message: str, author: Author | None = None) -> AbstractContextManager[Transaction]:
-        """Raises ReadOnlyError: nothing is written here."""
+        """Raises ReadOnlyError: a bare repository is never written."""
         del message, author
         raise ReadOnlyError(f"{self.name} cannot be written: {_REFUSAL}.", kind="collection")
 
     def recover(self) -> list[str]:
-        """Nothing: nothing is ever written."""
+        """An empty list: a bare repository is never written."""
         return []
 
     def _entry(self, address: Address) -> TreeEntry | None:
@@ -140,7 +140,7 @@ class BareStore:
 
 
 def _address(path: str, entry: TreeEntry, skipped: list[tuple[str, str]]) -> Address | None:
-    """The address of a file that is served or a folder that is gone into; otherwise None, told where it matters."""
+    """The address of a file to serve or a folder to enter, else None; skipped documents are recorded with a reason."""
     name = path.rpartition("/")[2]
     if name.startswith(".") or name in SKIPPED_FOLDERS:
         return None

@@ -1,4 +1,4 @@
-"""Moving the current branch to a commit that is there already, as one transaction with the files that it changes."""
+"""Moves the current branch to an existing commit, in one transaction with the changed files."""
 
 from __future__ import annotations
 
@@ -15,41 +15,41 @@ from commonplace.store.git.repository import GitRepository
 
 
 class BranchMove:
-    """What `NewCommit` is for a new commit: written by `write`, real after `publish`."""
+    """The counterpart of `NewCommit` for an existing commit: `write`, then `publish`."""
 
     def __init__(
         self, repository: GitRepository, token: str, commit: str, changed: Mapping[str, TreeEntry | None]
     ) -> None:
-        """Begin.
+        """Prepare the move.
 
         Args:
-            repository: Where.
-            token: The transaction's.
-            commit: Where the branch goes.
-            changed: What differs there from where it is now, by path.
+            repository: The repository.
+            token: Token of the transaction.
+            commit: Target of the branch.
+            changed: Entries that differ between target and current commit, by path.
         """
         self.reference = repository.branch
         self.commit = commit
         self.changed = changed
         self.before: Mapping[str, str] = {path: _blob(repository.entry(repository.head, path)) for path in changed}
-        """The blobs that it replaces, by path; "" for none."""
+        """Ids of the replaced blobs, by path; "" for none."""
         self._repository = repository
         self._from = repository.tip(self.reference)
         self._advance = RefUpdate(repository.common, token, self.reference)
 
     def write(self, unsynced: Unsynced) -> None:
-        """Write the branch's new content under a temporary name."""
+        """Write the branch's new value under a temporary name."""
         self._advance.write(self.commit, unsynced)
 
     def place(self) -> set[Path]:
-        """Nothing: the commit is there."""
+        """Nothing: the commit exists already."""
         return set()
 
     def publish(self) -> set[Path]:
-        """Move the branch; the folders whose names have changed.
+        """Move the branch; returns the folders whose names have changed.
 
         Raises:
-            UnavailableError: another program has moved or left the branch meanwhile.
+            UnavailableError: another program has moved the branch or switched to another one.
         """
         current = self._repository.branch == self.reference
         if not current or not self._advance.perform(self._from, self._repository.tip):
@@ -62,13 +62,13 @@ class BranchMove:
         return {self._advance.folder}
 
     def roll_back(self) -> bool:
-        """Move the branch back if it was moved; whether it is without the commit now."""
+        """Move the branch back if it was moved. Returns whether it does not contain the commit now."""
         if self._repository.tip(self.reference) == self._from:
             return True
         return roll_back_branch(self._repository, self._advance, self.reference, (self.commit, self._from))
 
     def discard(self) -> None:
-        """Remove what `write` left, when the transaction fails."""
+        """Remove the temporary file after a failed transaction."""
         self._advance.discard()
 
     def _record(self) -> None:

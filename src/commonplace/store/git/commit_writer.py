@@ -1,4 +1,4 @@
-"""The Git side of a write: whether one may be committed, what the commit holds, and the index afterwards."""
+"""The Git side of a write: whether committing is possible, the commit, and the index update."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ _BUSY = {
 }
 
 _KEPT_ENTRIES = 30_000
-"""Entries of trees that are kept from one write to the next."""
+"""Number of tree entries that are cached between writes."""
 
 
 class GitWriter:
-    """Commits in one repository's work tree."""
+    """Creates commits in one repository's work tree."""
 
     def __init__(self, repository: GitRepository) -> None:
         self.repository = repository
@@ -52,7 +52,7 @@ class GitWriter:
         self._trees = TreeCache(repository.content, _KEPT_ENTRIES)
 
     def refusal(self) -> str:
-        """Why nothing can be committed now, "" when it can."""
+        """The reason why nothing can be committed now; "" if committing is possible."""
         repository = self.repository
         if reason := _kind_refusal(repository):
             return reason
@@ -64,13 +64,13 @@ class GitWriter:
         return f"{busy} is in progress in its repository; finish or abort it" if busy else ""
 
     def plan(self, token: str, contents: Mapping[str, bytes | None], words: CommitMessage) -> NewCommit:
-        """A commit of these files' new bytes (None: no file), not yet written.
+        """An unwritten commit of these files' new bytes (None: no file).
 
-        Files that Git is told to ignore and does not track stay out of it.
+        Ignored files that are not tracked are excluded.
 
         Raises:
-            ReadOnlyError: a file lies in a repository inside this one.
-            GitError: its attributes ask for what is not done here.
+            ReadOnlyError: a file is in a nested repository.
+            GitError: its attributes require an unsupported feature.
         """
         repository = self.repository
         objects = NewObjects(repository.objects, token, repository.has_object)
@@ -93,7 +93,7 @@ class GitWriter:
         return commit
 
     def refuse_sparse(self, paths: Sequence[str]) -> None:
-        """Refuse new files in the place of those that a sparse checkout leaves out: nobody has seen what these hold.
+        """Reject new files at paths that a sparse checkout omits, because their content is unseen.
 
         Raises:
             ReadOnlyError: there is such a file.
@@ -109,13 +109,13 @@ class GitWriter:
     def update_index(
         self, token: str, commit: BranchUpdate, written: Mapping[str, FileStat], pending: Mapping[str, str]
     ) -> dict[str, str]:
-        """Bring the index up to date with a commit and with what waits from before; what then waits.
+        """Update the index after a commit, with the entries that are pending; returns those that remain pending.
 
         Args:
-            token: The transaction's.
-            commit: Its commit, or move to one.
-            written: What each written file's facts were, to know that the file still holds just this.
-            pending: Entries left over from before: path to the blob id they had.
+            token: Token of the transaction.
+            commit: The transaction's commit or branch move.
+            written: Metadata of each file after it was written, to detect later changes.
+            pending: Entries left over from before: path to old blob id.
         """
         wanted = {path: self._index_entry(path, entry, written.get(path)) for path, entry in commit.changed.items()}
         staged = self.index.ids(wanted)
@@ -125,7 +125,7 @@ class GitWriter:
         return {**commit.before, **staged, **pending}
 
     def repair_index(self, token: str, pending: Mapping[str, str]) -> dict[str, str]:
-        """Bring entries that wait up to date with the current commit; those that still wait."""
+        """Update pending entries to the current commit; returns those that remain pending."""
         waiting = self._waiting(pending)
         return {} if not waiting or self._update(token, waiting) else dict(pending)
 
@@ -133,7 +133,7 @@ class GitWriter:
         return self.index.update(self.repository.gitdir / index_entries.temporary_name(token), wanted)
 
     def _waiting(self, pending: Mapping[str, str]) -> dict[str, IndexEntry | None]:
-        """What the current commit has for entries that wait, without those that somebody has changed since."""
+        """The current commit's entries for the pending paths, except those that somebody has changed since."""
         if not pending:
             return {}
         staged, head = self.index.ids(pending), self.repository.head
@@ -143,7 +143,7 @@ class GitWriter:
         return {path: self._index_entry(path, entry, None) for path, entry in found.items()}
 
     def discard_left_over(self, token: str, reference: str) -> list[str]:
-        """Remove what a killed transaction left in the repository; one line for each lock removed."""
+        """Remove the repository's files of a killed transaction; one line for each removed lock."""
         gitdir, common = self.repository.gitdir, self.repository.common
         discard_unplaced(self.repository.objects, token)
         index = index_entries.temporary_name(token)
@@ -158,19 +158,19 @@ class GitWriter:
         return self.repository.branch == reference
 
     def is_committed(self, reference: str, commit: str) -> bool:
-        """Whether the branch holds the commit."""
+        """Whether the branch contains the commit."""
         repository = self.repository
         return self.is_written(commit) and repository.holds(repository.tip(reference), commit)
 
     def is_written(self, commit: str) -> bool:
-        """Whether there is such a commit, on a branch or not."""
+        """Whether the commit exists, on a branch or not."""
         return bool(commit) and self.repository.has_object(commit)
 
     def roll_back(self, token: str, reference: str, commit: str) -> bool:
-        """Take a commit off its branch if it is the last one there; whether the branch does not hold it now.
+        """Remove a commit from its branch if it is the last one. Returns whether the branch does not contain it now.
 
         Raises:
-            OSError, KnowledgeError: it cannot be done now.
+            OSError, KnowledgeError: this is not possible now.
         """
         if not commit or not self.is_committed(reference, commit):
             return True
@@ -179,7 +179,7 @@ class GitWriter:
         return advance.roll_back(before, commit, self.repository.tip)
 
     def commit_again(self, token: str, reference: str, commit: str, paths: Sequence[str]) -> None:
-        """Bring what a written but unpublished commit changed onto its branch, in its words."""
+        """Commit the changes of a written but unpublished commit on its branch, with its message and people."""
         repository = self.repository
         objects = NewObjects(repository.objects, token, repository.has_object)
         renewed = NewCommit(repository, self._trees, objects, reference)
@@ -189,7 +189,7 @@ class GitWriter:
         sync_folders(renewed.settle() | renewed.publish())
 
     def outdated(self, commit: str, paths: Sequence[str]) -> dict[str, str]:
-        """The blobs that the index has for a commit's paths if nobody staged others: those before the commit."""
+        """The blobs that the index has for a commit's paths unless others were staged: those of its parent."""
         if not commit:
             return {}
         before = next((str(parent) for parent in self.repository.commit(commit).parent_ids), "")
@@ -197,7 +197,7 @@ class GitWriter:
         return {path: entry.id if entry else "" for path, entry in found.items()}
 
     def _mode(self, path: str, old: TreeEntry | None) -> int:
-        """A tracked file keeps its mode; a new one is executable if the file is and Git is to heed that."""
+        """A tracked file keeps its mode. A new one is executable if the file is and `core.filemode` is set."""
         if old is not None and old.mode in {MODE_FILE, MODE_EXECUTABLE}:
             return old.mode
         executable = os.access(self.repository.root / path, os.X_OK)
@@ -229,7 +229,7 @@ def _refuse_inner_repository(root: Path, path: str) -> None:
 
 
 def _status(file: Path, written: FileStat | None) -> os.stat_result | None:
-    """The file's facts if it is still the one that was written (its `ctime` moves when names change)."""
+    """Metadata of the file if it is still the one that was written. `ctime` is ignored, because renaming changes it."""
     if written is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""One commit of exactly the given paths: what else is staged or changed in the work tree stays out of it."""
+"""Commits of exactly the given paths; other staged or changed files are not included."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from commonplace.store.git.refs import RefUpdate, append_to_logs
 from commonplace.store.git.repository import GitRepository
 
 MAX_COMMIT_ATTEMPTS = 10
-"""How often a commit is made anew because other programs commit on the same branch at the same time."""
+"""Maximum number of attempts if other programs commit on the same branch at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommitMessage:
-    """What a commit says besides its tree and its parent."""
+    """Message and people of a commit."""
 
     message: str
     author: Signature
@@ -39,7 +39,7 @@ class CommitMessage:
 def commit_message(
     repository: GitRepository, message: str, author: Author | None, *, sign_off: bool = False
 ) -> CommitMessage:
-    """A commit's message and people, by the environment and the repository's configuration."""
+    """A commit's message and people, from the environment and the repository's configuration."""
     committer = signature("committer", repository.setting, author if author and author.commits else None)
     client = CURRENT_CLIENT.get()
     program = person_of(client.name) if client and client.credit != "none" else None
@@ -54,12 +54,12 @@ def commit_message(
 
 
 def message_of_commit(commit: pygit2.Commit) -> CommitMessage:
-    """What an existing commit says."""
+    """Message and people of an existing commit."""
     return CommitMessage(commit.message, _signature_of(commit.author), _signature_of(commit.committer))
 
 
 class BranchUpdate(Protocol):
-    """What a transaction does to a branch: a new commit, or a move to one that is there."""
+    """The change of a branch in a transaction: a new commit, or a move to an existing one."""
 
     @property
     def reference(self) -> str:
@@ -68,17 +68,17 @@ class BranchUpdate(Protocol):
 
     @property
     def commit(self) -> str:
-        """Where the branch goes; "" for nowhere."""
+        """The branch's new commit; "" if it does not move."""
         ...
 
     @property
     def changed(self) -> Mapping[str, TreeEntry | None]:
-        """What differs there, by path; None for a removed file."""
+        """The new commit's changed entries, by path; None for a removed file."""
         ...
 
     @property
     def before(self) -> Mapping[str, str]:
-        """The blobs that are replaced, by path, as far as they are known; "" for none."""
+        """Ids of the replaced blobs, by path, if known; "" for none."""
         ...
 
     def write(self, unsynced: Unsynced) -> None:
@@ -86,54 +86,54 @@ class BranchUpdate(Protocol):
         ...
 
     def place(self) -> set[Path]:
-        """Give the objects their names, once they are durable; the folders whose names have changed."""
+        """Rename the durable objects to their final names; returns the folders whose names have changed."""
         ...
 
     def publish(self) -> set[Path]:
-        """Move the branch; the folders whose names have changed."""
+        """Move the branch; returns the folders whose names have changed."""
         ...
 
     def roll_back(self) -> bool:
-        """Move the branch back if it was moved; whether it is without the commit now.
+        """Move the branch back if it was moved. Returns whether it does not contain the commit now.
 
         Raises:
-            OSError, KnowledgeError: it cannot be done now.
+            OSError, KnowledgeError: this is not possible now.
         """
         ...
 
     def discard(self) -> None:
-        """Remove what `write` left, when the transaction fails."""
+        """Remove the temporary files after a failed transaction."""
         ...
 
 
 class NewCommit:
-    """A commit on the current branch: made ready by `prepare`, written by `write`, real after `publish`."""
+    """A new commit on the current branch: `prepare`, `write`, then `publish`."""
 
     def __init__(self, repository: GitRepository, trees: KnownTrees, objects: NewObjects, reference: str) -> None:
-        """Begin.
+        """Create an empty commit.
 
         Args:
-            repository: Where.
-            trees: Gives existing trees and takes new ones.
-            objects: The transaction's; holds the new blobs already.
+            repository: The repository.
+            trees: Cache of trees, which new ones are added to.
+            objects: Objects of the transaction, including the new blobs.
             reference: The branch.
         """
         self.reference = reference
         self.commit = ""
-        """Its id; "" as long as there is nothing to commit."""
+        """Id of the commit; "" if there is nothing to commit."""
         self._repository = repository
         self._objects = objects
         self._trees = trees
         self._advance = RefUpdate(repository.common, objects.token, reference)
         self.changed: Mapping[str, TreeEntry | None] = {}
-        """What it changes, by path."""
+        """Changed entries, by path."""
         self.before: Mapping[str, str] = {}
-        """The blobs that it replaces, by path; "" for none."""
+        """Ids of the replaced blobs, by path; "" for none."""
         self._words: CommitMessage | None = None
         self._parent = ""
 
     def prepare(self, changed: Mapping[str, TreeEntry | None], words: CommitMessage) -> None:
-        """Make trees and the commit on top of what the branch is at now."""
+        """Create trees and the commit on top of the branch's current commit."""
         self.changed = changed
         self._words = words
         self._parent = self._repository.tip(self.reference)
@@ -143,17 +143,17 @@ class NewCommit:
         self.commit = self._objects.add("commit", words.content(tree, self._parent)) if differs else ""
 
     def write(self, unsynced: Unsynced) -> None:
-        """Write objects and the branch's new content under temporary names."""
+        """Write objects and the branch's new value under temporary names."""
         if self.commit:
             self._objects.write(unsynced)
             self._advance.write(self.commit, unsynced)
 
     def place(self) -> set[Path]:
-        """Give the objects their names, once they are durable; the folders whose names have changed."""
+        """Rename the durable objects to their final names; returns the folders whose names have changed."""
         return self._objects.place()
 
     def publish(self) -> set[Path]:
-        """Move the branch to the commit; the folders whose names have changed.
+        """Move the branch to the commit; returns the folders whose names have changed.
 
         Raises:
             GitError: the branch keeps moving, or is no longer the current one.
@@ -173,23 +173,23 @@ class NewCommit:
         raise _restless(self.reference)
 
     def settle(self) -> set[Path]:
-        """Write, make durable and place in one go, where nothing else has to become durable with it."""
+        """Write, sync and place the objects in one step."""
         with Unsynced() as unsynced:
             self.write(unsynced)
             unsynced.sync()
         return self.place()
 
     def roll_back(self) -> bool:
-        """Move the branch back if it was moved; whether it is without the commit now."""
+        """Move the branch back if it was moved. Returns whether it does not contain the commit now."""
         return roll_back_branch(self._repository, self._advance, self.reference, (self.commit, self._parent))
 
     def discard(self) -> None:
-        """Remove what `write` left, when the transaction fails."""
+        """Remove the temporary files after a failed transaction."""
         self._objects.discard()
         self._advance.discard()
 
     def _record(self, words: CommitMessage) -> None:
-        """Tell the reflogs."""
+        """Append to the reflogs."""
         repository = self._repository
         wanted = repository.is_set("core.logallrefupdates", otherwise=True)
         line = _log_line(self._parent, self.commit, words)
@@ -197,16 +197,16 @@ class NewCommit:
 
 
 def roll_back_branch(repository: GitRepository, advance: RefUpdate, reference: str, move: tuple[str, str]) -> bool:
-    """Take a branch back from a commit to the one before it; whether the branch is without the commit now.
+    """Move a branch from a commit back to its parent. Returns whether it does not contain the commit now.
 
     Args:
-        repository: Where.
-        advance: The transaction's.
+        repository: The repository.
+        advance: The transaction's update of the branch.
         reference: The branch.
-        move: The commit, "" for none, and the one before it, "" for none.
+        move: The commit and its parent, each "" for none.
 
     Raises:
-        OSError, KnowledgeError: it cannot be done now.
+        OSError, KnowledgeError: this is not possible now.
     """
     commit, before = move
     if not commit or not repository.has_object(commit):

@@ -1,4 +1,4 @@
-"""Which bytes Git stores for a file: line ends and `$Id$` as its attributes and settings say, as `git add` does."""
+"""The bytes that Git stores for a file: line ends and `$Id$` by attributes and configuration, as `git add` does."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ def stored_form(repository: GitRepository, path: str, content: bytes) -> bytes:
     """The bytes of the blob for a file's bytes.
 
     Args:
-        repository: Whose attributes and settings hold.
-        path: As the repository names it.
-        content: As it lies in the work tree.
+        repository: Repository whose attributes and configuration apply.
+        path: Path in the repository.
+        content: Bytes of the file in the work tree.
 
     Raises:
-        GitError: the file's attributes name a program to run or an encoding; neither is done here.
+        GitError: the file's attributes name a filter program or an encoding, which are not supported.
     """
     with repository.rules() as handle:
         _refuse_programs(repository, handle, path)
         if b"\r" not in content and b"$Id" not in content:
             return content
-        _refresh_index(handle)  # line ends that the index has already are kept
+        _refresh_index(handle)  # line ends that are in the index already stay
         filters = guarded(lambda: handle.load_filter_list(path))
         if filters is None:
             return content
-        if b"\0" in content:  # pygit2 gives back what stands before the first NUL only
+        if b"\0" in content:  # pygit2 truncates the result at the first NUL
             return _without_carriage_returns(handle, path, content)
         return guarded(lambda: filters.apply_to_buffer(content))
 
 
 def is_ignored(repository: GitRepository, path: str) -> bool:
-    """Whether Git is told to leave this file alone (unless it tracks it already)."""
+    """Whether ignore rules of Git exclude this file (if it is not tracked)."""
     with repository.rules() as handle:
         return guarded(lambda: handle.path_is_ignored(path))
 
 
 def _without_carriage_returns(handle: pygit2.Repository, path: str, content: bytes) -> bytes:
-    """Bytes with NUL are no text to Git unless the attributes say so outright, or by naming a line end."""
+    """Git treats bytes with NUL as binary unless the attributes `text` or `eol` say otherwise."""
     text, eol = _attribute(handle, path, "text"), _attribute(handle, path, "eol")
     says_text = text is True or (text is None and eol in {"lf", "crlf"})
     return content.replace(b"\r\n", b"\n") if says_text else content
@@ -52,11 +52,11 @@ def _refuse_programs(repository: GitRepository, handle: pygit2.Repository, path:
         raise _unsupported(path, f"goes through the program of the filter {driver!r} (gitattributes)", "command")
     encoding = _attribute(handle, path, "working-tree-encoding")
     if isinstance(encoding, str) and encoding.lower() not in {"utf-8", "utf8"}:
-        raise _unsupported(path, f"is kept in the encoding {encoding!r} (gitattributes)", "repository")
+        raise _unsupported(path, f"has the encoding {encoding!r} (gitattributes)", "repository")
 
 
 def _attribute(handle: pygit2.Repository, path: str, name: str) -> bool | str | None:
-    """Attributes are looked for in the work tree and in the index, so that must be readable."""
+    """The value of an attribute. Attributes are read from the work tree and from the index, which must be readable."""
     try:
         return handle.get_attr(path, name)
     except (pygit2.GitError, OSError) as error:

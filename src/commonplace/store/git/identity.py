@@ -1,4 +1,4 @@
-"""Who a commit names and when: the environment, then Git's configuration, then the product."""
+"""Author and committer of a commit, with the time: from the environment, Git's configuration, or the default."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from commonplace.domain.changes import Author
 
 DEFAULT_AUTHOR = Author("commonplace", "commonplace@localhost")
 ConfigReader = Callable[[str], str]
-"""A value of Git's configuration, "" when it is not set."""
+"""Returns a value of Git's configuration; "" if it is not set."""
 
 MAX_PROGRAM = 100
-"""Characters of a program's name that a commit repeats."""
+"""Maximum length of a program's name in a commit, in characters."""
 _FORBIDDEN = re.compile(r"[\x00-\x1f\x7f<>\ud800-\udfff\u0085\u2028\u2029]")
 _OUTER = " .,:;\"'"
 _NOT_IN_MAILBOXES = re.compile(r"[^a-z0-9._-]+")
@@ -26,7 +26,7 @@ _RAW_DATE = re.compile(r"@?(\d+) ([+-])(\d\d)(\d\d)")
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """One of a commit's two people, with the time."""
+    """Author or committer of a commit, with the time."""
 
     author: Author
     when: int
@@ -46,7 +46,7 @@ def signature(role: str, setting: ConfigReader, given: Author | None = None) -> 
     Args:
         role: "author" or "committer".
         setting: Git's configuration.
-        given: Wins over environment and configuration.
+        given: Takes precedence over environment and configuration.
     """
     name, email = (given.name, given.email) if given else ("", "")
     environment = f"GIT_{role.upper()}"
@@ -71,19 +71,19 @@ def signature(role: str, setting: ConfigReader, given: Author | None = None) -> 
 
 
 def clean_message(message: str) -> str:
-    """A commit message that Git stores as it is: no NUL, no outer blank lines, one line end at the end."""
+    """A commit message in the form that Git stores: no NUL, no outer blank lines, one final line end."""
     return message.replace("\0", "").replace("\r\n", "\n").strip() + "\n"
 
 
 def person_of(program: str) -> Author | None:
-    """A program as a commit names it: `Claude Code` is `Claude Code <claude-code@localhost>`; None without letters."""
+    """A program as a person: `Claude Code` is `Claude Code <claude-code@localhost>`; None without letters or digits."""
     name = _FORBIDDEN.sub("", program[:MAX_PROGRAM]).strip(_OUTER)
     mailbox = _NOT_IN_MAILBOXES.sub("-", name.lower()).strip("-.")
     return Author(name, f"{mailbox or 'client'}@localhost") if any(map(str.isalnum, name)) else None
 
 
 def with_trailer(message: str, kind: str, person: Author) -> str:
-    """A cleaned message with a line such as `Signed-off-by` in its last paragraph of such lines, or one of its own."""
+    """A cleaned message with a trailer such as `Signed-off-by`, in its last paragraph if that consists of trailers."""
     line = f"{kind}: {person.name} <{person.email}>"
     if line in message.splitlines():
         return message
@@ -103,7 +103,7 @@ def _now() -> tuple[int, int]:
 
 
 def _date(text: str) -> tuple[int, int] | None:
-    """Git's own form (`<seconds> <+hhmm>`) or ISO 8601; None for any other."""
+    """Parse Git's own form (`<seconds> <+hhmm>`) or ISO 8601; None for any other."""
     if raw := _RAW_DATE.fullmatch(text.strip()):
         seconds, sign, hours, minutes = raw.groups()
         offset = int(hours) * 60 + int(minutes)

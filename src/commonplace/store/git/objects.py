@@ -1,8 +1,8 @@
-"""Writing Git's objects: blobs, trees and commits, made durable together and then given their names.
+"""Writes Git objects (blobs, trees and commits), syncs them together, and then renames them to their final names.
 
-Loose objects are written here and not by libgit2 for two reasons. A commit needs four or more of them, and flushing
-each by itself took 20 ms of the 25 that a write may take. And a killed process leaves temporary files; ours bear the
-transaction's token, so that the next writer knows which to remove.
+Loose objects are written here and not by libgit2 for two reasons. A commit needs four or more of them, and syncing each
+separately took 20 ms of the 25 that a write may take. A killed process leaves temporary files; these contain the
+transaction's token, so that the next writer can remove them.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ MODE_EXECUTABLE = 0o100755
 MODE_LINK = 0o120000
 MODE_FOLDER = 0o040000
 MODE_GITLINK = 0o160000
-"""The modes that a tree's entry can have."""
+"""Modes of a tree's entries."""
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 FOLDER_MODE = b"40000"
-"""How a tree object spells `MODE_FOLDER`."""
+"""Spelling of `MODE_FOLDER` in a tree object."""
 _TREE_ENTRY = re.compile(rb"(\d+) ([^\0]+)\0(.{20})", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class TreeEntry:
-    """What a tree says of one name."""
+    """An entry of a tree."""
 
     mode: int
     id: str
@@ -43,35 +43,35 @@ class TreeEntry:
 
 
 def is_file(entry: TreeEntry) -> bool:
-    """Whether an entry is a file or a link: no folder and no submodule."""
+    """Whether an entry is a file or a link, not a folder or a submodule."""
     return entry.mode not in {MODE_FOLDER, MODE_GITLINK}
 
 
 RawTree = dict[bytes, tuple[bytes, bytes]]
-"""A tree's entries in their order: name to mode (octal digits) and id (20 bytes)."""
+"""Entries of a tree in order: name to mode (octal digits) and id (20 bytes)."""
 
 
 class KnownTrees(Protocol):
-    """Trees that can be asked for and remembered; `trees.TreeCache`."""
+    """A cache of trees; implemented by `TreeCache`."""
 
     def tree(self, identifier: str) -> RawTree:
-        """A tree's entries, not to be changed; none for ""."""
+        """Entries of a tree, read-only; none for ""."""
         ...
 
     def keep(self, identifier: str, tree: RawTree) -> None:
-        """Remember a tree."""
+        """Add a tree to the cache."""
         ...
 
 
 class NewObjects:
-    """Objects of one transaction: collected, then `write`, make durable, `place`."""
+    """Objects of one transaction: collect with `add`, then `write`, sync, `place`."""
 
     def __init__(self, folder: Path, token: str, exists: Callable[[str], bool]) -> None:
-        """Begin with none.
+        """Create an empty collection.
 
         Args:
             folder: The repository's `objects`.
-            token: The transaction's.
+            token: Token of the transaction.
             exists: Whether the repository has an object already.
         """
         self.token = token
@@ -81,7 +81,7 @@ class NewObjects:
         self._written: dict[str, str] = {}
 
     def add(self, kind: str, content: bytes) -> str:
-        """The id of an object that will be there after `place`."""
+        """Add an object and return its id. It exists after `place`."""
         raw = b"%s %d\0%s" % (kind.encode(), len(content), content)
         identifier = sha1(raw, usedforsecurity=False).hexdigest()
         if not self._exists(identifier):
@@ -89,7 +89,7 @@ class NewObjects:
         return identifier
 
     def write(self, unsynced: Unsynced) -> None:
-        """Write what is not yet there under temporary names."""
+        """Write the missing objects under temporary names."""
         for number, (identifier, raw) in enumerate(self._contents.items()):
             beside = f"{temporary_prefix(self.token)}{identifier[:8]}_{number}"
             with self._opened() as folder:
@@ -97,7 +97,7 @@ class NewObjects:
                 unsynced.create(beside, zlib.compress(raw, 1), mode=0o444, dir_fd=folder)
 
     def place(self) -> set[Path]:
-        """Give the written objects their names; the folders whose names have changed."""
+        """Rename the written objects to their final names; returns the folders whose names have changed."""
         touched: set[Path] = set()
         for identifier, beside in self._written.items():
             with self._opened() as folder:
@@ -112,23 +112,23 @@ class NewObjects:
         return touched
 
     def discard(self) -> None:
-        """Remove what was written and not placed."""
+        """Remove the written objects that were not placed."""
         for beside in self._written.values():
             gitdir_files.unlink(self._folder.parent, f"{self._folder.name}/{beside}")
         self._written.clear()
 
     def _opened(self, *names: str) -> AbstractContextManager[int]:
-        """The folder of the objects, or one in it; neither is a link."""
+        """The folder of the objects, or one in it, opened without following links."""
         return opened_folder(self._folder.parent, [self._folder.name, *names])
 
 
 def temporary_prefix(token: str) -> str:
-    """How the names of a transaction's unplaced objects begin; `git gc` removes such files too, when they are old."""
+    """Prefix of the names of a transaction's unplaced objects; `git gc` also removes such files when they are old."""
     return f"tmp_obj_commonplace_{token}_"
 
 
 def discard_unplaced(folder: Path, token: str) -> None:
-    """Remove the temporary objects that a killed transaction left."""
+    """Remove the temporary objects of a killed transaction."""
     prefix = temporary_prefix(token)
     with suppress(FileNotFoundError):
         for name in os.listdir(folder):  # noqa: PTH208 - names are enough
@@ -137,26 +137,26 @@ def discard_unplaced(folder: Path, token: str) -> None:
 
 
 def changed_tree(objects: NewObjects, trees: KnownTrees, base: str, changes: Mapping[str, TreeEntry | None]) -> str:
-    """The id of a tree that differs from another one in these paths only.
+    """Id of a tree that differs from another one in these paths only.
 
     Args:
-        objects: Takes the new trees.
-        trees: Gives existing trees and takes the new ones.
-        base: The tree to begin with, "" for an empty one.
-        changes: The entry of each changed path, None for a removed one.
+        objects: The new trees are added to these objects.
+        trees: Cache of trees, which the new ones are added to.
+        base: The tree to change; "" for an empty one.
+        changes: The entry of each changed path; None for a removed one.
 
     Returns:
-        The new tree's id; `base` itself when nothing differs.
+        The new tree's id; `base` itself if nothing differs.
     """
     tree = dict(trees.tree(base))
     entries = dict(_direct(changes))
     for name, inner in _nested(changes):
         old = tree.get(name)
         folder = old[1].hex() if old and old[0] == FOLDER_MODE else ""
-        if folder or any(inner.values()):  # else: removed paths in a folder that is not there, nothing to remove
+        if folder or any(inner.values()):  # otherwise nothing to do: paths removed from a missing folder
             changed = changed_tree(objects, trees, folder, inner)
             if changed == EMPTY_TREE:
-                entries.setdefault(name, None)  # unless a file takes the emptied folder's name
+                entries.setdefault(name, None)  # unless a file takes the name of the emptied folder
             else:
                 entries[name] = TreeEntry(MODE_FOLDER, changed)
     ordered = True
@@ -179,12 +179,12 @@ def in_order(tree: RawTree) -> RawTree:
 
 
 def format_tree(tree: RawTree) -> bytes:
-    """The content of a tree object of these entries, which are in order."""
+    """The content of a tree object with these ordered entries."""
     return b"".join([b"%s %s\0%s" % (mode, name, identifier) for name, (mode, identifier) in tree.items()])
 
 
 def _set(tree: RawTree, name: bytes, entry: TreeEntry | None) -> bool:
-    """Put an entry in, or take it out; whether the others' order still holds with it."""
+    """Set or remove an entry. Returns whether the entries are certainly still in order."""
     old = tree.pop(name, None) if entry is None else tree.get(name)
     if entry is None:
         return True

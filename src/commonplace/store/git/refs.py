@@ -1,8 +1,8 @@
-"""Moving a branch from one commit to the next, only if it still is where the writer believes it to be.
+"""Moves a branch from one commit to another, if it has not moved meanwhile.
 
-The branch's lock is taken by Git's own rule (`<branch>.lock` must not exist), but as a second name of a finished file
-that bears the transaction's token. A process that dies in between leaves a lock that is the same file as that one:
-the next writer can tell it from the lock of a living Git command.
+The branch is locked by Git's own rule (`<branch>.lock` must not exist), but the lock is a hard link of a finished file
+with the transaction's token in its name. If the process is killed in between, the next writer finds that both are the
+same, and so distinguishes the lock from that of a running Git command.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from commonplace.store.git.layout import gitdir_files
 from commonplace.store.names import checked_ref
 
 WAIT_SECONDS = 2.0
-"""How long another program's update of the same branch is waited for."""
+"""Timeout in seconds for another program's update of the same branch."""
 _PAUSE = 0.005
 
 _log = logging.getLogger(__name__)
 
 
 class RefUpdate:
-    """One move of one branch: `write`, make durable, `perform`."""
+    """One move of one branch: `write`, sync, `perform`."""
 
     def __init__(self, common: Path, token: str, reference: str) -> None:
-        """Begin.
+        """Prepare the move.
 
         Args:
-            common: The folder of the repository's branches.
-            token: The transaction's.
+            common: Folder of the repository's branches.
+            token: Token of the transaction.
             reference: The branch's full name.
 
         Raises:
-            GitError: that is no name of a ref.
+            GitError: the name is not a valid ref.
         """
         self._common = common
         self._reference = checked_ref(reference)
@@ -51,7 +51,7 @@ class RefUpdate:
         return (self._common / self._reference).parent
 
     def write(self, target: str, unsynced: Unsynced) -> None:
-        """Write what the branch shall say beside it."""
+        """Write the branch's new value under a temporary name."""
         gitdir_files.unlink(self._common, self._beside)
         with gitdir_files.opened_parent(self._common, self._beside) as (folder, name):
             unsynced.create(name, f"{target}\n".encode(), dir_fd=folder)
@@ -60,11 +60,11 @@ class RefUpdate:
         """Move the branch if it is at `expected` ("" for a branch without a commit).
 
         Args:
-            expected: Where it must be.
-            current: Tells where a branch is, "" for nowhere.
+            expected: The commit that the branch must be at.
+            current: Returns the commit that a branch is at; "" for none.
 
         Returns:
-            Whether it was there; if not, nothing was changed.
+            Whether the branch was at `expected`; if not, nothing was changed.
 
         Raises:
             UnavailableError: another program holds the branch's lock.
@@ -84,10 +84,10 @@ class RefUpdate:
         return there
 
     def roll_back(self, target: str, expected: str, current: Callable[[str], str]) -> bool:
-        """Move the branch back from `expected`, to no commit for ""; whether it was there.
+        """Move the branch back from `expected`; with target "", delete it. Returns whether it was at `expected`.
 
         Raises:
-            OSError, UnavailableError: it cannot be done now.
+            OSError, UnavailableError: this is not possible now.
         """
         with Unsynced() as unsynced:
             self.write(target or expected, unsynced)
@@ -105,7 +105,7 @@ class RefUpdate:
         return there
 
     def discard(self) -> None:
-        """Remove what `write` left when the branch is not to be moved."""
+        """Remove the temporary file if the branch is not to be moved."""
         gitdir_files.unlink(self._common, self._beside)
 
     def _take_lock(self) -> None:
@@ -122,19 +122,19 @@ class RefUpdate:
 
 
 def set_ref(common: Path, reference: str, target: str) -> None:
-    """Write a ref that no other writer moves, whatever it says now; no reflog is kept.
+    """Write a ref that no other writer moves, regardless of its value; without reflog.
 
     libgit2 would write through a link in its place.
 
     Args:
-        common: The folder of the repository's branches.
-        reference: Its full name.
+        common: Folder of the repository's branches.
+        reference: Full name of the ref.
         target: A commit.
 
     Raises:
-        GitError: that is no name of a ref.
-        UnavailableError: another program holds its lock.
-        StorageError: it cannot be written.
+        GitError: the name is not a valid ref.
+        UnavailableError: another program holds the ref's lock.
+        StorageError: the ref cannot be written.
     """
     move = RefUpdate(common, secrets.token_hex(6), reference)
     with storage_errors(f"to write {reference}"):
@@ -148,30 +148,30 @@ def remove_ref(common: Path, reference: str) -> None:
     """Remove a ref that was written by `set_ref`.
 
     Raises:
-        GitError: that is no name of a ref.
-        StorageError: it cannot be removed.
+        GitError: the name is not a valid ref.
+        StorageError: the ref cannot be removed.
     """
     with storage_errors(f"to remove {reference}"):
         gitdir_files.unlink(common, checked_ref(reference))
 
 
 def temporary_name(token: str) -> str:
-    """The name of the file that becomes the branch."""
+    """Name of the temporary file that becomes the branch."""
     return f"commonplace-{token}.ref"
 
 
 def discard_left_over(base: Path, beside: str, lock: str) -> bool:
-    """Remove a killed transaction's file, and the lock if it says the same; whether a lock was removed.
+    """Remove a killed transaction's file, and the lock if it has the same content; returns whether it had.
 
-    What such a file says (a commit's id, an index with its checksum) nobody else would have written.
+    No other program would have written the same content (a commit's id, an index with its checksum).
 
     Args:
-        base: The repository's folder that both lie in.
+        base: The repository's folder of both files.
         beside: The file.
         lock: The lock.
 
     Raises:
-        OSError: they cannot be read or removed.
+        OSError: the files cannot be read or removed.
     """
     try:
         ours = gitdir_files.read(base, lock) == gitdir_files.read(base, beside)
@@ -192,14 +192,14 @@ def _locked(reference: str) -> UnavailableError:
 
 
 def append_to_logs(gitdir: Path, common: Path, reference: str, line: bytes, *, create: bool) -> None:
-    """Add a line to the reflogs of a branch and of HEAD. They are a convenience: a commit stands without them.
+    """Append a line to the reflogs of a branch and of HEAD. A commit is valid without them, so failures are logged.
 
     Args:
-        gitdir: Where HEAD is.
-        common: Where the branches are.
+        gitdir: Folder of HEAD.
+        common: Folder of the branches.
         reference: The branch's full name.
-        line: With its line end.
-        create: Whether logs that do not exist are made.
+        line: The line, with its line end.
+        create: Whether to create missing logs.
     """
     for place, name in ((common, checked_ref(reference)), (gitdir, "HEAD")):
         try:

@@ -1,6 +1,6 @@
-"""One repository as the rest of the store sees it: a thin, typed layer over pygit2.
+"""A Git repository: a thin, typed layer over pygit2.
 
-Objects of libgit2 are not for several threads at once, so every thread has its own handle.
+libgit2 objects are not thread-safe, so every thread has its own handle.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from commonplace.store.git.staging.skip_worktree import skipped_paths
 from commonplace.store.git_command import redacted
 from commonplace.store.names import checked_ref, checked_tree_path, is_ref
 
-# `layout.ownership` asks whose repository it is, by Git's rule.
+# `layout.ownership` checks the owner by Git's rule.
 pygit2.option(Option.SET_OWNER_VALIDATION, 0)
 
 CACHED_BYTES = 1_000_000
-"""Bytes of commits and trees that libgit2 keeps, over all handles; in memory they take two to three times as many.
+"""Size in bytes of libgit2's cache of commits and trees, over all handles; in memory two to three times as much.
 
-By itself it keeps 256 MB: a server that makes commits then grows by 5 KB with each, for weeks.
+libgit2's default of 256 MB makes a server that commits grow by 5 KB per commit, for weeks.
 """
 pygit2.option(Option.SET_CACHE_MAX_SIZE, CACHED_BYTES)
 
 MAX_OBJECT_BYTES = 500_000_000
-"""Bytes of an object that is read, by its own header and as it lies on the disk."""
+"""Maximum size in bytes of an object, by its header and on disk."""
 MAX_SYMBOLIC = 6
-"""Symbolic refs in a row that are followed: HEAD, and five more as Git does."""
+"""Maximum number of chained symbolic refs: HEAD and five more, as in Git."""
 
 _Value = TypeVar("_Value")
 
@@ -47,29 +47,29 @@ class GitRepository:
     """A repository with a work tree, or a bare one."""
 
     def __init__(self, gitdir: Path, work_tree: Path | None = None) -> None:
-        """Open it.
+        """Open a repository.
 
         Args:
-            gitdir: Where its own files are.
-            work_tree: Where it was found; None for a bare one.
+            gitdir: Folder of its own files.
+            work_tree: The work tree; None for a bare repository.
 
         Raises:
-            UntrustedRepositoryError: it leads elsewhere, or belongs to another user.
-            GitError: it is damaged or of a kind that libgit2 cannot read.
+            UntrustedRepositoryError: the repository leads elsewhere, or belongs to another user.
+            GitError: the repository is damaged or of a kind that libgit2 cannot read.
         """
         self.gitdir = gitdir
-        """HEAD and the index are here; with a linked work tree, just those."""
+        """Folder of HEAD and the index; with a linked work tree, of that tree's."""
         self.common = trusted_folder(gitdir, work_tree)
-        """Branches and objects are here, for all work trees of the repository."""
+        """Folder of branches and objects, shared by all work trees."""
         self.root = work_tree or gitdir
-        """The work tree, or the repository itself when it is bare."""
+        """The work tree, or the repository itself if it is bare."""
         self.objects = self.common / "objects"
         self._local = threading.local()
         self._rules: pygit2.Repository | None = None
         self._rules_lock = threading.Lock()
         workdir = guarded(lambda: self.handle.workdir)
         self.is_at_root = bool(workdir) and Path(workdir or "").resolve() == self.root
-        """Whether Git takes `root` for the work tree too."""
+        """Whether `root` is also Git's work tree."""
 
     @property
     def handle(self) -> pygit2.Repository:
@@ -81,14 +81,14 @@ class GitRepository:
 
     @contextmanager
     def rules(self) -> Generator[pygit2.Repository]:
-        """The one handle for what needs the whole index in memory (attributes, filters, ignore rules), locked."""
+        """The shared, locked handle for what needs the whole index in memory (attributes, filters, ignore rules)."""
         with self._rules_lock:
             if self._rules is None:
                 self._rules = self._opened()
             yield self._rules
 
     def _opened(self) -> pygit2.Repository:
-        """A handle on this very repository, wherever libgit2 might look for another one."""
+        """A handle of exactly this repository, without libgit2's search."""
         handle = guarded(lambda: pygit2.Repository(str(self.root), RepositoryOpenFlag.NO_SEARCH))
         if Path(handle.path).resolve() != self.gitdir:
             raise GitError(
@@ -98,23 +98,23 @@ class GitRepository:
 
     @property
     def branch(self) -> str:
-        """The full name of the current branch (which may have no commit yet), "" for a detached HEAD."""
+        """Full name of the current branch (which may have no commit yet); "" for a detached HEAD."""
         return self._followed("HEAD")[0]
 
     @property
     def head(self) -> str:
-        """Id of the current commit, "" before the first one."""
+        """Id of the current commit; "" before the first one."""
         return self._followed("HEAD")[1]
 
     def tip(self, reference: str) -> str:
-        """Id of the commit that a branch is at, "" for none, also when no branch can be called so."""
+        """Id of the commit that a branch is at; "" for none, or for an invalid name."""
         return self._followed(reference)[1] if is_ref(reference) else ""
 
     def _followed(self, reference: str) -> tuple[str, str]:
-        """The last ref that a symbolic one leads to, "" for HEAD itself, and the id there, "" for no commit.
+        """The last ref of a chain of symbolic ones ("" for HEAD itself), and its commit's id ("" for none).
 
         Raises:
-            GitError: one of them names no ref, or there are too many.
+            GitError: a name in the chain is invalid, or the chain is too long.
         """
         at = reference
         for _ in range(MAX_SYMBOLIC):
@@ -123,7 +123,7 @@ class GitRepository:
                 return ("" if at == "HEAD" else at), str(target or "")
             at = checked_ref(target)
         raise GitError(
-            f"The symbolic refs from {reference} on lead nowhere.",
+            f"The chain of symbolic refs from {reference} has no end.",
             kind="repository",
             hint="git symbolic-ref HEAD refs/heads/main puts HEAD back on a branch.",
         )
@@ -137,7 +137,7 @@ class GitRepository:
             return None
 
     def has_object(self, identifier: str) -> bool:
-        """Whether the object is there."""
+        """Whether the object exists."""
         return guarded(lambda: identifier in self.handle.odb)
 
     def content(self, identifier: str) -> bytes:
@@ -145,7 +145,7 @@ class GitRepository:
         return guarded(lambda: self.handle.odb.read(self._sized(identifier))[1])
 
     def tree_of(self, commit: str) -> str:
-        """The id of a commit's tree, "" for no commit."""
+        """Id of a commit's tree; "" for no commit."""
         return str(self.commit(commit).tree_id) if commit else ""
 
     def commit(self, identifier: str) -> pygit2.Commit:
@@ -153,7 +153,7 @@ class GitRepository:
         return guarded(lambda: self.handle[self._sized(identifier)].peel(pygit2.Commit))
 
     def entry(self, commit: str, path: str) -> TreeEntry | None:
-        """What a commit's tree has at a path."""
+        """The entry of a commit's tree at a path; None if there is none."""
         if not commit:
             return None
         try:
@@ -163,20 +163,20 @@ class GitRepository:
         return TreeEntry(int(found.filemode), str(found.id))
 
     def entries(self, tree: str) -> list[tuple[str, TreeEntry]]:
-        """What a tree holds, by name; nothing for ""."""
+        """Entries of a tree by name; none for ""."""
         found = guarded(lambda: self.handle[self._sized(tree)]) if tree else None
         if not isinstance(found, pygit2.Tree):
             return []
         return [(os.fsdecode(entry.raw_name or b""), TreeEntry(int(entry.filemode), str(entry.id))) for entry in found]
 
     def size(self, identifier: str) -> int:
-        """Bytes of an object's content."""
+        """Size of an object's content in bytes."""
         return guarded(lambda: self.handle.odb.read_header(identifier)[1])
 
     def child(self, tree: str, name: str) -> str:
-        """The id of what a tree has by a name, "" for nothing, also when the "tree" is none.
+        """Id of a tree's entry by name; "" if there is none, or if `tree` is not a tree.
 
-        A submodule is nothing: its id is that of a commit in another repository.
+        A submodule counts as none: its id is that of a commit in another repository.
         """
         found = guarded(lambda: self.handle[tree])
         try:
@@ -186,10 +186,10 @@ class GitRepository:
         return str(entry.id) if entry and entry.filemode != MODE_GITLINK else ""
 
     def find(self, prefix: str) -> pygit2.Commit | pygit2.Blob | None:
-        """The commit or blob whose id begins so, None for none.
+        """The commit or blob whose id begins with a prefix; None if there is none.
 
         Raises:
-            ValueError: several objects' ids begin so.
+            ValueError: the prefix is ambiguous.
             GitError: the object is damaged or too large.
         """
         try:
@@ -200,10 +200,10 @@ class GitRepository:
         return found if isinstance(found, pygit2.Commit | pygit2.Blob) else None
 
     def _sized(self, identifier: str) -> str:
-        """The id itself, once the object is known to fit into memory.
+        """The id itself, after a check that the object fits into memory.
 
         Raises:
-            GitError: it is said to be, or its file is, larger than `MAX_OBJECT_BYTES`.
+            GitError: its header or its file exceeds `MAX_OBJECT_BYTES`.
         """
         loose = self.objects / identifier[:2] / identifier[2:]
         with suppress(OSError):
@@ -214,31 +214,32 @@ class GitRepository:
         return identifier
 
     def holds(self, tip: str, commit: str) -> bool:
-        """Whether a commit is `tip` or one before it."""
+        """Whether a commit is `tip` or one of its ancestors."""
         return tip == commit or (bool(tip) and guarded(lambda: self.handle.descendant_of(tip, commit)))
 
     def setting(self, name: str) -> str:
-        """A value of Git's configuration as it is now, "" when it is not set."""
+        """The current value of a setting in Git's configuration; "" if it is not set."""
         config = self.handle.config
         try:
             return str(config[name]) if name in config else ""
-        except (KeyError, ValueError, pygit2.GitError):  # a value of an odd type, or an unreadable file
+        except (KeyError, ValueError, pygit2.GitError):  # a value of an unexpected type, or an unreadable file
             return ""
 
     def own_settings(self, name: str) -> list[str]:
-        """All values of a setting in the user's own configuration, not the repository's."""
+        """All values of a setting in the user's own configuration, without the repository's."""
         levels = {ConfigLevel.GLOBAL, ConfigLevel.XDG}
         found = guarded(lambda: list(self.handle.config))
         return [entry.value or "" for entry in found if entry.name == name and entry.level in levels]
 
     def remotes(self) -> list[str]:
-        """The names of the configured remotes."""
+        """Names of the configured remotes."""
         return [str(name) for name in guarded(lambda: list(self.handle.remotes.names()))]
 
     def dirty(self) -> dict[str, int]:
-        """Paths that differ between work tree, index and last commit, with Git's flags for how.
+        """Paths that differ between work tree, index and last commit, with Git's status flags.
 
-        Untracked ones too; ignored ones not, nor those that a sparse checkout leaves out (libgit2 has them deleted).
+        Includes untracked paths. Excludes ignored ones, and those that a sparse checkout omits (which libgit2 reports
+        as deleted).
         """
         if not self.is_at_root:
             raise GitError(
@@ -252,7 +253,7 @@ class GitRepository:
         return {path: flags & ~gone for path, flags in found.items() if flags & ~gone or path not in left_out}
 
     def sparse_paths(self, paths: Iterable[str]) -> set[str]:
-        """Those of the paths that are in the repository and not in the work tree, because the checkout is sparse."""
+        """The paths that the index contains but a sparse checkout omits from the work tree."""
         asked = [path for path in paths if not os.path.lexists(self.root / path)]
         if not asked or not self.is_set("core.sparsecheckout", otherwise=False):
             return set()
@@ -267,21 +268,21 @@ class GitRepository:
         return [delta.new_file.path or delta.old_file.path for delta in diff.deltas]
 
     def is_set(self, name: str, *, otherwise: bool) -> bool:
-        """A yes-or-no value of Git's configuration."""
+        """A boolean of Git's configuration."""
         text = self.setting(name).lower()
         return text in {"true", "yes", "on", "1"} if text else otherwise
 
 
 def trusted_folder(gitdir: Path, work_tree: Path | None) -> Path:
-    """Where a repository's branches and objects are, once all that leads there has been looked at.
+    """The folder of a repository's branches and objects, after all checks of ownership and content.
 
     Args:
         gitdir: Real and absolute.
-        work_tree: Where it was found; None for a bare one.
+        work_tree: The work tree; None for a bare repository.
 
     Raises:
-        UntrustedRepositoryError: it leads elsewhere, or belongs to another user.
-        GitError: it cannot be looked at.
+        UntrustedRepositoryError: the repository leads elsewhere, or belongs to another user.
+        GitError: the repository cannot be read.
     """
     places = [gitdir] if work_tree is None else [work_tree, work_tree / ".git", gitdir]
     require_owned(work_tree or gitdir, places)
@@ -292,9 +293,9 @@ def trusted_folder(gitdir: Path, work_tree: Path | None) -> Path:
         inspect_repository(gitdir, common)
     except OSError as error:
         raise GitError(
-            f"The repository cannot be looked at: {error.strerror}.",
+            f"The repository cannot be read: {error.strerror}.",
             kind="repository",
-            hint="Let this user enter and read its .git folder.",
+            hint="Give this user permission to read its .git folder.",
         ) from error
     return common
 
@@ -308,10 +309,10 @@ def _too_large(identifier: str) -> GitError:
 
 
 def guarded(act: Callable[[], _Value]) -> _Value:
-    """The value of a call into pygit2, with its failures told as the product's.
+    """The result of a call into pygit2, with its errors converted.
 
     Raises:
-        GitError: libgit2 refused, or the repository lacks what it says it has.
+        GitError: libgit2 failed, or the repository lacks an object.
     """
     try:
         return act()
@@ -325,9 +326,9 @@ def guarded(act: Callable[[], _Value]) -> _Value:
 
 
 def _lasting(name: str) -> str:
-    """The one text that stands for all that are equal to it.
+    """The interned text.
 
-    pygit2 1.21 never lets go of the name of a branch or of a tree's entry that it was asked for: of a server that asks
-    for thousands of them with every commit, an hour made megabytes, in the middle of what comes and goes.
+    pygit2 1.21 leaks a reference to the name of each branch or tree entry that it is asked for. With interned names,
+    equal ones are leaked only once; otherwise a busy server leaks megabytes per hour.
     """
     return sys.intern(name)

@@ -1,4 +1,4 @@
-"""Which documents Git tracks: those stay, whatever its ignore files say."""
+"""The documents that Git tracks; they are served even if Git's ignore files exclude them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _Stamp = tuple[int, int, int]
 
 
 class TrackedDocuments:
-    """The documents of a folder that stand in Git's index, read again when that changes.
+    """The documents of a folder that are in Git's index; reloaded when the index changes.
 
     Args:
-        repository: Whose index.
-        prefix: From the work tree's top to the folder: "" or a path that ends in a slash.
+        repository: The repository.
+        prefix: Path from the work tree's top to the folder: "" or a path with a trailing slash.
     """
 
     def __init__(self, repository: GitRepository, prefix: str) -> None:
@@ -29,7 +29,7 @@ class TrackedDocuments:
         self._known: tuple[_Stamp, frozenset[str] | None] | None = None
 
     def __call__(self) -> frozenset[str] | None:
-        """Their paths and those of the folders that they lie in; None where the index cannot be read."""
+        """Paths of the documents and of the folders above them; None if the index cannot be read."""
         stamp = self._stamp()
         if self._known is None or self._known[0] != stamp:
             self._known = (stamp, self._read())

@@ -1,4 +1,4 @@
-"""Trees kept parsed: a tree never changes, and one write's trees are mostly those of the write before."""
+"""A cache of parsed trees. Trees are immutable, and successive writes share most of them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from commonplace.store.git.objects import FOLDER_MODE, RawTree, TreeEntry, parse
 
 
 class TreeCache:
-    """Parsed trees by id, up to so many entries in all; for one thread at a time."""
+    """Parsed trees by id, up to a total number of entries. Not thread-safe."""
 
     def __init__(self, content: Callable[[str], bytes], limit: int) -> None:
-        """Begin with none.
+        """Create an empty cache.
 
         Args:
-            content: Gives a tree object's content by id.
-            limit: Entries to keep, of some 200 bytes each; at the limit all are dropped.
+            content: Returns a tree object's content by id.
+            limit: Maximum number of entries, of some 200 bytes each; the cache is cleared when it is reached.
         """
         self._content = content
         self._limit = limit
@@ -24,7 +24,7 @@ class TreeCache:
         self._size = 0
 
     def tree(self, identifier: str) -> RawTree:
-        """A tree's entries, not to be changed; none for ""."""
+        """Entries of a tree, read-only; none for ""."""
         if not identifier:
             return {}
         found = self._trees.get(identifier)
@@ -34,7 +34,7 @@ class TreeCache:
         return found
 
     def keep(self, identifier: str, tree: RawTree) -> None:
-        """Remember a tree whose content the caller has."""
+        """Add a tree whose content the caller has."""
         if self._size + len(tree) > self._limit:
             self._trees.clear()
             self._size = 0
@@ -43,7 +43,7 @@ class TreeCache:
             self._size += len(tree)
 
     def entry(self, tree: str, path: str) -> TreeEntry | None:
-        """What a tree has at a path."""
+        """The entry of a tree at a path; None if there is none."""
         *folders, name = os.fsencode(path).split(b"/")
         for folder in folders:
             found = self.tree(tree).get(folder)

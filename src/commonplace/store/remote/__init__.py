@@ -1,1 +1,1 @@
-"""A store of its own with a remote: prepared at the first start, kept in step with `origin`."""
+"""The project store with its remote: set up at the first start, synchronized with `origin`."""

@@ -1,4 +1,4 @@
-"""A log of calls as JSON lines, written by a thread of its own so that no caller waits for the disk."""
+"""A log of calls as JSON lines, written by its own thread so that no caller waits for the disk."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from commonplace.domain.json import JsonObject
 from commonplace.store.disk.durable import write_all
 
 END_SECONDS = 1.0
-"""How long the end of the process waits for the last lines."""
+"""Seconds that the end of the process waits for the last lines."""
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 log = logging.getLogger(__name__)
@@ -30,11 +30,11 @@ class ActivityLogFile:
         self._thread.start()
 
     def record(self, entry: JsonObject) -> None:
-        """Note one call; returns at once and never fails."""
+        """Log one call. Returns at once and never fails."""
         self._queue.put(entry)
 
     def close(self) -> None:
-        """Write what is still to be written."""
+        """Write the remaining lines."""
         self._queue.put(None)
         self._thread.join(END_SECONDS)
 
@@ -51,7 +51,7 @@ class ActivityLogFile:
                 return
 
     def _append(self, entries: list[JsonObject]) -> None:
-        """All lines in one write, so that lines of several processes do not mix."""
+        """Append all lines in one write, so that lines of several processes do not mix."""
         lines = "".join(json.dumps(entry, ensure_ascii=False, separators=(",", ":")) + "\n" for entry in entries)
         try:
             descriptor = os.open(self._path, _FLAGS, 0o600)

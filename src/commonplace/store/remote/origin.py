@@ -1,9 +1,9 @@
-"""Keeping a store in step with its remote `origin`, in the background: fetch, replay, push, and again.
+"""Synchronizes a store with its remote `origin` in the background: fetch, rebase, push, retry.
 
-What was acknowledged is never given up. Local commits that the remote lacks are replayed on top of it; where one
-conflicts the remote's text wins in the file and the local commits stay on a branch `rescue/<time>`. Commits that the
-remote had and dropped (a forced push) are kept on such a branch and not sent back. So a push goes through only where
-the remote's branch is at the commit that is known here; otherwise it is fetched first.
+Acknowledged commits are never lost. Local commits that the remote lacks are rebased onto it; on a conflict, the
+remote's text wins in the file, and the local commits are preserved on a branch `rescue/<time>`. Commits that the remote
+has dropped (a forced push) are preserved on such a branch and not pushed again. Therefore a push requires that the
+remote's branch is at the commit known here; otherwise it is fetched first.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ from commonplace.store.remotes import exchange
 from commonplace.store.writer_lock import WAIT_SECONDS
 
 FIRST_ANSWER_SECONDS = 3.0
-"""How long a caller waits for the fetch of the start."""
+"""Seconds that a caller waits for the initial fetch."""
 FLUSH_SECONDS = 5.0
-"""How long the end of the process waits for a push."""
+"""Seconds that the end of the process waits for a push."""
 FETCH_SECONDS = 30.0
 PUSH_SECONDS = 30.0
 SYNC_SECONDS = 10.0
-"""How long a synchronisation on request waits for other writers and for the network."""
+"""Timeout in seconds of an explicit sync, for other writers and for the network."""
 FETCH_ATTEMPTS = 5
-"""How often a fetch is made anew because another process of the store has exchanged with the remote meanwhile."""
+"""Maximum fetch attempts when another process of the store accesses the remote concurrently."""
 PUSH_ATTEMPTS = 3
-"""How often a push is made anew because others push at the same time."""
+"""Maximum push attempts when another client pushes concurrently."""
 
 STEPS = 3
-"""Of a synchronisation: committed, brought in, pushed."""
+"""Number of steps of a sync: commit, integrate, push."""
 
 _RESCUE = "refs/heads/rescue/"
 _FETCHED = "refs/heads/fetched"
-"""Where a fetch leaves what it found, in the repository that is made for it."""
+"""Target ref of a fetch, in the temporary repository."""
 
 log = logging.getLogger(__name__)
 
@@ -61,29 +61,29 @@ class Origin:
     """`domain.projects.ports.Upstream` of a store in a repository."""
 
     def __init__(self, tree: WorkTree, programs: Callable[[], dict[str, list[str]]]) -> None:
-        """Begin; nothing happens before `start`.
+        """Create the remote's state; nothing runs before `start`.
 
         Args:
             tree: The files.
-            programs: Settings for credentials and SSH.
+            programs: Returns settings for credentials and SSH.
         """
         self._tree = tree
         self._programs = programs
         self._starting = threading.Lock()
         self._network = threading.Lock()
-        """Held while there is anything to do with the remote."""
+        """Held during every exchange with the remote."""
         self._branchless = False
-        """Whether the remote had no branch when it was last asked; under `_network`."""
+        """Whether the remote had no branch at the last request; guarded by `_network`."""
         self._wake = threading.Event()
         self._first = threading.Event()
         self._began = time.monotonic()
         self._deadline = float("inf")
         self._running: subprocess.Popen[bytes] | None = None
-        """The last git command, which must not outlive this process."""
+        """The last git process, which must not outlive this process."""
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Fetch and push in a thread of its own from now on, unless it does already."""
+        """Start the thread that fetches and pushes. Does nothing if it is running."""
         with self._starting:
             if self._thread is None:
                 self._began = time.monotonic()
@@ -91,7 +91,7 @@ class Origin:
                 self._thread.start()
 
     def close(self) -> None:
-        """Let a pending push end, within `FLUSH_SECONDS`."""
+        """Finish a pending push, within `FLUSH_SECONDS`."""
         self._deadline = time.monotonic() + FLUSH_SECONDS
         self._wake.set()
         if self._thread is not None:
@@ -102,16 +102,16 @@ class Origin:
                 log.warning("the last commits were not pushed in time; the next start pushes them")
 
     def wait_started(self) -> None:
-        """Start, and return when the first fetch is over, or `FIRST_ANSWER_SECONDS` after the start."""
+        """Start, and wait until the first fetch has ended, at most `FIRST_ANSWER_SECONDS` after the start."""
         self.start()
         self._first.wait(max(0.0, self._began + FIRST_ANSWER_SECONDS - time.monotonic()))
 
     def committed(self) -> None:
-        """Push soon."""
+        """Trigger a push."""
         self._wake.set()
 
     def status(self) -> StorageStatus:
-        """How things stand, by what is known here."""
+        """Local and remote status as of the last fetch. Makes no network call."""
         repository = self._repository
         head = repository.head
         rescued = [name for name in guarded(lambda: list(repository.handle.references)) if name.startswith(_RESCUE)]
@@ -133,7 +133,7 @@ class Origin:
             return ""
 
     def sync(self, progress: Progress | None = None) -> SyncOutcome:
-        """Commit every change made by hand, bring in what the remote has, and push."""
+        """Commit every manual change, integrate the remote's commits, and push."""
         told = progress or _nobody
         until = time.monotonic() + SYNC_SECONDS
         with self._tree.writer.lock.held(SYNC_SECONDS):
@@ -145,9 +145,9 @@ class Origin:
         return SyncOutcome(files=files, message=message, pushed=not error, error=error)
 
     def _exchanged(self, until: float, fetched: Callable[[], None]) -> str:
-        """Bring in what the remote has and push; why the remote does not have everything, "" when it has."""
+        """Integrate the remote's commits and push; returns why the remote lacks commits, "" if it has all."""
         if not self._network.acquire(timeout=_left(until)):
-            return "the remote has not answered an earlier request yet"
+            return "an earlier request to the remote is still running"
         try:
             error = self._brought_in(until)
             fetched()
@@ -164,11 +164,11 @@ class Origin:
         return REMOTE in self._repository.remotes()
 
     def _run(self) -> None:
-        """The thread: one fetch, then a push whenever there is something to push, until the end."""
+        """The thread: one fetch, then a push whenever there are new commits, until the end."""
         self._step(self._brought_in)
         self._first.set()
         while True:
-            # Looked at before the push: one that is under way when the end comes may have begun before the last commit.
+            # Checked before the push: a push that is running at the end may have begun before the last commit.
             ending = self._deadline < float("inf")
             self._step(self._pushed)
             if ending:
@@ -183,7 +183,7 @@ class Origin:
                     problem = act()
                 if problem:
                     log.warning("%s: %s", REMOTE, problem)
-        except (KnowledgeError, OSError) as error:  # the next write, or the next start, tries again
+        except (KnowledgeError, OSError) as error:  # the next write, or the next start, retries
             log.warning("%s: %s", REMOTE, error)
 
     def _standing(self, head: str) -> str:
@@ -196,7 +196,7 @@ class Origin:
         return f"{name} ({ahead} ahead, {behind} behind)" if ahead or behind else f"{name} (up to date)"
 
     def _brought_in(self, until: float = float("inf")) -> str:
-        """Fetch and integrate, until a moment of the monotonic clock; what went wrong, "" for nothing."""
+        """Fetch and integrate, until a time of the monotonic clock; returns the error, "" for none."""
         for _ in range(FETCH_ATTEMPTS):
             if reason_not_to_publish(self._repository):  # `_pushed` tells
                 return ""
@@ -207,8 +207,8 @@ class Origin:
                 return "" if self._branchless else f"fetch failed: {outcome.reason}"
             try:
                 with self._tree.writer.lock.held(min(WAIT_SECONDS, _left(until))):
-                    # Another process of this store may have pushed since: what was fetched is then older than what
-                    # is known, and would look as if the remote had dropped that push.
+                    # Another process of this store may have pushed since. Then the fetched state is older than the
+                    # known one, and it would seem that the remote had dropped that push.
                     if self._known() != known:
                         continue
                     if reason_not_to_publish(self._repository):
@@ -221,11 +221,11 @@ class Origin:
         return "fetch failed: other servers of this store keep exchanging with it"
 
     def _known(self) -> frozenset[str]:
-        """The commits that the remote is known to have had."""
+        """Commits that the remote is known to have had."""
         return frozenset({self._repository.tip(SYNCED), self._repository.tip(TRACKING)} - {""})
 
     def _integrate(self, remote: str, known: frozenset[str]) -> None:
-        """Bring branch and files to the remote's commit with the local ones on top, under the lock."""
+        """Move branch and files to the remote's commit with the local ones on top. Needs the lock."""
         repository = self._repository
         self._tree.commit_all()
         head = repository.head
@@ -242,7 +242,7 @@ class Origin:
         self._note(remote)
 
     def _rescue(self, head: str, conflicts: tuple[str, ...]) -> str:
-        """Keep a commit on a branch of its own; the branch."""
+        """Preserve a commit on a new branch; returns the branch."""
         time_text = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
         number, name = 1, f"{_RESCUE}{time_text}"
         while self._repository.tip(name):
@@ -250,12 +250,12 @@ class Origin:
             name = f"{_RESCUE}{time_text}-{number}"
         set_ref(self._repository.common, name, head)
         what = f"{len(conflicts)} files conflicted" if conflicts else "the remote dropped commits"
-        log.warning("%s; the local commits are kept on %s", what, name.removeprefix("refs/heads/"))
+        log.warning("%s; the local commits are on %s", what, name.removeprefix("refs/heads/"))
         return name
 
     def _pushed(self, until: float = float("inf")) -> str:
-        """Send what the remote lacks, until a moment of the clock; why not, "" when it has everything."""
-        self._tree.require_committable()  # in the middle of a rebase the current commit is nobody's work yet
+        """Push the commits that the remote lacks, until a time of the clock; returns why it failed, "" on success."""
+        self._tree.require_committable()  # during a rebase, HEAD is an intermediate commit
         for _ in range(PUSH_ATTEMPTS):
             repository = self._repository
             if withheld := reason_not_to_publish(repository):
@@ -264,7 +264,7 @@ class Origin:
             if not head or (head == synced == tracking and not self._branchless):
                 return ""
             expected = "" if self._branchless else synced or tracking
-            # A lease permits a push that drops commits, too; this one must only add to what is expected.
+            # A lease also permits a push that drops commits; this push must only add to the expected commit.
             if not expected or repository.holds(head, expected):
                 outcome = self._sent(head, expected, min(PUSH_SECONDS, _left(until)))
                 if not outcome.code:
@@ -278,7 +278,7 @@ class Origin:
         return "push failed: others keep pushing to it"
 
     def _fetch(self, seconds: float) -> tuple[GitResult, str]:
-        """Fetch the remote's branch; the commit that it is at."""
+        """Fetch the remote's branch; returns its commit."""
         repository = self._repository
         known = [repository.head, repository.tip(SYNCED), repository.tip(TRACKING)]
         try:
@@ -292,7 +292,7 @@ class Origin:
             return GitResult(1, "", str(error)), ""
 
     def _sent(self, head: str, expected: str, seconds: float) -> GitResult:
-        """Push a commit to the remote's branch if that is at the expected one; "" where there is to be none."""
+        """Push a commit to the remote's branch if that is at the expected commit; "" if it must not exist."""
         reference = f"refs/heads/{BRANCH}"
         lease = f"--force-with-lease={reference}:{expected}"
         try:
@@ -303,14 +303,14 @@ class Origin:
             return GitResult(1, "", str(error))
 
     def _within(self, seconds: float) -> float:
-        """The seconds that a command may take: no longer than the process may still last."""
+        """The timeout of a command, limited by the end of the process."""
         return max(0.1, min(seconds, self._deadline - time.monotonic()))
 
     def _started(self, process: subprocess.Popen[bytes]) -> None:
         self._running = process
 
     def _note(self, commit: str) -> None:
-        """Remember what the remote has."""
+        """Record the remote's commit."""
         for name in (SYNCED, TRACKING):
             set_ref(self._repository.common, name, commit)
 
@@ -320,10 +320,10 @@ class Origin:
 
 
 def _left(until: float) -> float:
-    """Seconds until a moment of the monotonic clock, none when it has passed."""
+    """Seconds until a time of the monotonic clock; 0 if it has passed."""
     return max(0.0, min(until - time.monotonic(), threading.TIMEOUT_MAX))
 
 
 def _nobody(done: int, total: int) -> None:
-    """Where nobody wants to know how far it is."""
+    """The progress callback if the caller has none."""
     del done, total

@@ -1,4 +1,4 @@
-"""Replaying local commits on top of the remote's, in Git's objects alone: no work tree, no index, no programs."""
+"""Rebases local commits onto the remote's, in Git objects alone: without work tree, index or programs."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _PLAIN = FileMode.BLOB
 
 @dataclass(frozen=True, slots=True)
 class RebaseResult:
-    """What came of it."""
+    """The result of a rebase."""
 
     tip: str
     """The last commit."""
     conflicts: tuple[str, ...]
-    """Paths in which the text of the commits below won."""
+    """Paths in which the text of the new base won."""
 
 
 def local_commits(repository: GitRepository, head: str, elsewhere: Sequence[str]) -> list[pygit2.Commit]:
-    """Commits reachable from `head` and from none of the others ("" counts as none), parents first."""
+    """Commits reachable from `head` and from none of the others ("" is ignored), parents first."""
     if not head:
         return []
     walker = guarded(lambda: repository.handle.walk(head, SortMode.TOPOLOGICAL | SortMode.REVERSE))
@@ -37,12 +37,12 @@ def local_commits(repository: GitRepository, head: str, elsewhere: Sequence[str]
 
 
 def rebase(repository: GitRepository, commits: Sequence[pygit2.Commit], onto: str) -> RebaseResult:
-    """Make the commits anew on top of another one, with their messages and people.
+    """Recreate the commits on top of another one, with their messages and people.
 
-    Where one conflicts, the text below it stays in the file and the rest of the commit is applied. Commits whose
-    changes are there already are left out.
+    On a conflict, the new base's text stays in the file and the rest of the commit is applied. Commits whose changes
+    exist already are dropped.
     """
-    require_plain_objects(repository.objects)  # libgit2 writes below it
+    require_plain_objects(repository.objects)  # libgit2 writes into that folder
     tip = repository.commit(onto)
     conflicts: list[str] = []
     for commit in commits:
@@ -81,7 +81,7 @@ def _reconciled(
     ours: pygit2.IndexEntry | None,
     theirs: pygit2.IndexEntry | None,
 ) -> pygit2.IndexEntry | None:
-    """The entry that keeps both sides' changes; None for a true conflict."""
+    """The entry with both sides' changes; None on a real conflict."""
     if ours is None or theirs is None:
         return None
     before = _content(handle, base.id) if base else b""
@@ -91,7 +91,7 @@ def _reconciled(
 
 
 def _merge_lines(handle: pygit2.Repository, sides: MergeSides) -> bytes | None:
-    """A three-way merge of lines, by Git's own rules; None where it conflicts."""
+    """A three-way line merge by Git's own rules; None on conflict."""
     base, ours, theirs = (_tree_of_one(handle, content) for content in (sides.base, sides.ours, sides.theirs))
     index = handle.merge_trees(base, ours, theirs, flags=MergeFlag(0))
     return None if index.conflicts is not None else _content(handle, index["file"].id)
@@ -108,7 +108,7 @@ def _tree_of_one(handle: pygit2.Repository, content: bytes) -> pygit2.Oid:
 
 
 def _restore(index: pygit2.Index, tree: pygit2.Tree, prefix: str) -> None:
-    """Everything below a prefix as a tree has it."""
+    """Restore everything below a prefix from a tree."""
     entries = cast("list[pygit2.IndexEntry]", list(index))
     for path in [str(entry.path) for entry in entries if str(entry.path).startswith(prefix)]:
         index.remove(path)

@@ -1,4 +1,4 @@
-"""Opening the store of projects: made at the first start, mended at every one."""
+"""Opens the project store; creates it at the first start and repairs it at every start."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ desktop.ini
 *~
 """
 _MAKING = ".commonplace-making-"
-"""Begins the name of a folder in which a repository is made."""
+"""Prefix of the temporary folder in which a repository is created."""
 _FIRST_MESSAGE = "Initialize knowledge storage"
 _ADOPTED_MESSAGE = "Adopt as knowledge storage"
 
@@ -60,7 +60,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class OpenedProjectStore:
-    """A store and what goes with it."""
+    """A store with its remote, folders and activity log."""
 
     path: Path
     store: Store
@@ -70,18 +70,18 @@ class OpenedProjectStore:
 
 
 def open_project_store(path: Path, state_dir: Path, who: Author, *, adopt: bool = False) -> OpenedProjectStore:
-    """The store at a path, which is made if there is none.
+    """Open the store at a path; create it if there is none.
 
     Args:
         path: The folder.
         state_dir: As for `open_store`.
-        who: Whom the commits name that nobody asked for.
-        adopt: Whether a folder that bears no mark of a store becomes one.
+        who: Author of the commits that no caller requested.
+        adopt: Whether to turn another folder into a store.
 
     Raises:
-        ConfigError: the path lies inside a repository's own files, or is a folder that is no store.
-        StorageError: it cannot be made.
-        UnavailableError: another process has been making it for too long.
+        ConfigError: the path is inside a repository's own files, or is a folder that is not a store.
+        StorageError: the store cannot be created.
+        UnavailableError: another process has been creating the store for too long.
         GitError: its repository is damaged.
     """
     _refuse_inside(path)
@@ -109,25 +109,25 @@ def open_project_store(path: Path, state_dir: Path, who: Author, *, adopt: bool 
 
 def _refuse_inside(path: Path) -> None:
     nearest = next((place for place in (path, *path.parents) if os.path.isdir(place)), None)
-    # What may not be entered is not looked into; that nothing can be made there is told soon enough.
+    # A folder that may not be entered is not searched; creating the store reports the error.
     found = find_repository(nearest.resolve()) if nearest and os.access(nearest, os.X_OK) else None
     if found is not None and found.work_tree is None:
         raise ConfigError(
-            f"{path.name} lies inside a Git repository's own files, so no store can be made there.",
+            f"{path.name} lies inside a Git repository's own files, so no store can be created there.",
             hint="Give the folder of the store, not its .git.",
         )
 
 
 def _opened(root: Path, state_dir: Path) -> tuple[Store, GitRepository]:
-    """The store and its own repository, never one that it merely lies in."""
+    """The store and its own repository, never one above it."""
     found = find_repository(root)
     if found is None or found.work_tree != root:
-        raise _no_repository("The store's .git is no Git repository any more.")
+        raise _no_repository("The store's .git is no longer a Git repository.")
     try:
         return open_store(root, commit="auto", state_dir=state_dir), GitRepository(found.gitdir, root)
     except ConfigError as error:
         cause = error.__cause__
-        told = str(cause) if isinstance(cause, GitError) else "The store's .git is no Git repository any more."
+        told = str(cause) if isinstance(cause, GitError) else "The store's .git is no longer a Git repository."
         raise _no_repository(told) from error
 
 
@@ -135,12 +135,12 @@ def _no_repository(message: str) -> GitError:
     return GitError(
         message,
         kind="repository",
-        hint="Mend it, or move .git away: a new repository is made at the next start, and the files stay.",
+        hint="Repair it, or move .git away: a new repository is created at the next start, and the files stay.",
     )
 
 
 def _made(path: Path) -> bool:
-    """Whether there was no repository at the path; now there is."""
+    """Create a repository at the path if there is none. Returns whether it was created."""
     try:
         path.mkdir(parents=True, exist_ok=True)
         if (path / ".git" / "HEAD").exists():
@@ -156,7 +156,7 @@ def _made(path: Path) -> bool:
             os.close(folder)
     except OSError as error:
         raise StorageError(
-            f"The folder of the projects cannot be made: {error.strerror}.",
+            f"The folder of the projects cannot be created: {error.strerror}.",
             kind="collection",
             hint="Check its permissions, or name another folder.",
         ) from error
@@ -164,7 +164,7 @@ def _made(path: Path) -> bool:
 
 
 def _make(path: Path) -> None:
-    """A repository, whole at once: one that a kill left half made would be taken for a damaged one."""
+    """Create a repository in a temporary folder and rename it, so that a killed process leaves no partial one."""
     for left in path.glob(f"{_MAKING}*"):
         _remove(left)
     making = Path(tempfile.mkdtemp(prefix=_MAKING, dir=path))
@@ -174,14 +174,14 @@ def _make(path: Path) -> None:
 
 
 def _remove(left: Path) -> None:
-    """Remove what a killed start left: a folder of ours, that holds nothing but a repository."""
+    """Remove the temporary folder of a killed start, if it contains nothing but a repository."""
     with suppress(OSError):
         if not left.is_symlink() and left.is_dir() and {one.name for one in left.iterdir()} <= {".git"}:
             shutil.rmtree(left)
 
 
 def _begin(store: Store, who: Author, root: Path, tree: WorkTree | None) -> None:
-    """The first commit, with the projects that are there already in a folder that had no repository."""
+    """Create the first commit, with existing projects if the folder had no repository."""
     if store.history.available:
         return
     ignore, index = Address(IGNORE_FILE), Address(INDEX_FILE)
@@ -196,7 +196,7 @@ def _begin(store: Store, who: Author, root: Path, tree: WorkTree | None) -> None
 
 
 def _mark(store: Store, who: Author, root: Path) -> None:
-    """Make a store of an adopted folder, by which the next start knows it for one."""
+    """Commit `index.json` to an adopted folder, so that the next start recognizes it as a store."""
     index = Address(INDEX_FILE)
     with store.transaction(_ADOPTED_MESSAGE, who) as transaction:
         if not transaction.exists(index):
@@ -209,7 +209,7 @@ def _found_projects(root: Path) -> Registry:
 
 
 def _exclude(repository: GitRepository) -> None:
-    """Keep the log out of Git in a store whose own `.gitignore` does not."""
+    """Exclude the log from Git in a store whose own `.gitignore` does not."""
     if guarded(lambda: repository.handle.path_is_ignored(ACTIVITY_FILE)):
         return
     try:

@@ -1,7 +1,7 @@
-"""Facts of the documents of folders, kept as long as the kernel says that nothing has happened there.
+"""A cache of the documents' metadata per folder, valid while inotify reports no change.
 
-To ask for the facts of a thousand files takes as long as to search them. Where a folder can be watched, only what has
-changed since the last question is looked at; everywhere else, and whenever there is any doubt, all of it is.
+Reading the metadata of a thousand files takes as long as searching them. If a folder can be watched, only entries
+changed since the last query are read; otherwise, and in any doubt, all of them are.
 """
 
 from __future__ import annotations
@@ -20,42 +20,42 @@ from commonplace.store.disk.folder import file_stat
 from commonplace.store.disk.inotify import InotifyQueue, UnwatchableError
 
 MAX_WATCHED_FOLDERS = 64
-"""Folders that are watched, the last ones asked for."""
+"""Maximum number of watched folders, least recently used dropped first."""
 MAX_AGE_SECONDS = 30.0
-"""After so long everything is looked at again: a kernel does not tell of each way to write that there is."""
+"""Seconds after which everything is read again, because inotify does not report every kind of write."""
 
 
 @dataclass(frozen=True, slots=True)
 class _CachedFolder:
-    """The documents of a watched folder as they were at the last question."""
+    """The documents of a watched folder as of the last query."""
 
     watch: int
     facts: Mapping[str, FileStat]
     doubtful: frozenset[str]
-    """Files that have a second name, through which they can change unnoticed."""
+    """Files with another hard link, through which they can change unnoticed."""
     until: float
-    """When everything is looked at again, by the clock."""
+    """Time of the clock at which everything is read again."""
 
 
 @dataclass(slots=True)
 class _FolderStats:
-    """What was found where it was looked."""
+    """Metadata being read from a folder."""
 
     facts: dict[str, FileStat] = field(default_factory=dict[str, FileStat])
     doubtful: set[str] = field(default_factory=set[str])
 
     def look(self, name: str, status: os.stat_result) -> None:
-        """Take in one file."""
+        """Add one file."""
         self.facts[name] = file_stat(status)
         if status.st_nlink > 1:
             self.doubtful.add(name)
 
 
 class StatCache:
-    """Answers from what it knows and what the kernel has noticed; safe from several threads.
+    """Answers from the cache and inotify's events. Thread-safe.
 
     Args:
-        clock: Seconds that only grow.
+        clock: A monotonic clock in seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -63,19 +63,19 @@ class StatCache:
         self._lock = Lock()
         self._inotify: InotifyQueue | None = None
         self._folders: OrderedDict[tuple[int, int], _CachedFolder] = OrderedDict()
-        """By what the kernel knows them by, whatever they are called."""
+        """By device and inode, whatever their path."""
         self._changed: dict[int, set[str]] = {}
-        """What has been noticed in watched folders since they were last asked for."""
+        """Names changed in watched folders since their last query, by watch descriptor."""
 
     def documents(self, folder: int, watchable: Callable[[], bool]) -> Mapping[str, FileStat]:
-        """Facts by name of the Markdown files directly in a folder, hidden ones left out, as they are now.
+        """Current metadata by name of the Markdown files directly in a folder, except hidden ones.
 
         Args:
-            folder: A descriptor of it.
-            watchable: Whether its file system tells of every change.
+            folder: Descriptor of the folder.
+            watchable: Returns whether its file system reports every change.
 
         Raises:
-            OSError: it cannot be read.
+            OSError: the folder cannot be read.
         """
         status = os.fstat(folder)
         identity = status.st_dev, status.st_ino
@@ -87,7 +87,7 @@ class StatCache:
             names = self._changed.get(known.watch, set[str]()) | known.doubtful
             if names:
                 before, known = known, _refreshed(known, folder, names)
-                if known.doubtful - before.doubtful:  # a second name of a file that has its first one here, too
+                if known.doubtful - before.doubtful:  # another hard link to a file of this folder
                     return self._swept(identity, folder, watchable)
                 self._folders[identity] = known
                 self._changed.pop(known.watch, None)
@@ -119,7 +119,7 @@ class StatCache:
                 self._inotify.unwatch(known.watch)
 
     def _swept(self, identity: tuple[int, int], folder: int, watchable: Callable[[], bool]) -> Mapping[str, FileStat]:
-        """Everything looked at; watched before that, so that no change falls between."""
+        """Read everything. The watch is added first, so that no change is missed."""
         self._forget(identity)
         until = self._clock() + MAX_AGE_SECONDS
         watch = self._watched(folder) if watchable() else None
@@ -148,12 +148,12 @@ def _everything(folder: int) -> _FolderStats:
     found = _FolderStats()
     listed = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
     try:
-        with os.scandir(listed) as entries:  # which knows what is a file without asking for its facts
+        with os.scandir(listed) as entries:  # file types are known without a call of `stat`
             for entry in entries:
                 if _is_document(entry.name) and entry.is_file(follow_symlinks=False):
                     try:
                         found.look(entry.name, entry.stat(follow_symlinks=False))
-                    except FileNotFoundError:  # gone since; the others are there
+                    except FileNotFoundError:  # deleted meanwhile
                         continue
     finally:
         os.close(listed)
@@ -161,7 +161,7 @@ def _everything(folder: int) -> _FolderStats:
 
 
 def _refreshed(known: _CachedFolder, folder: int, names: Collection[str]) -> _CachedFolder:
-    """The documents after some may have changed."""
+    """The folder with updated metadata of some names."""
     found = _FolderStats(dict(known.facts), set(known.doubtful))
     for name in filter(_is_document, names):
         found.doubtful.discard(name)

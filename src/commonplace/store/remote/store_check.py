@@ -1,4 +1,4 @@
-"""Whether a folder is a store of projects. No other folder is written, committed or pushed unless it is adopted."""
+"""Checks whether a folder is a project store. Other folders are never written, committed or pushed unless adopted."""
 
 from __future__ import annotations
 
@@ -31,42 +31,42 @@ from commonplace.store.remote.subfolders import Subfolders
 INSTRUCTIONS_FILE = "main.md"
 _CONTENT_FOLDERS = ("knowledge", "TODO")
 SYSTEM_FILES = (".DS_Store", "Thumbs.db", "desktop.ini", ".idea", ".vscode", "*.swp", "*.swo", "*~")
-"""Names of what operating systems and editors leave in a folder."""
+"""Names of files that operating systems and editors create in a folder."""
 _MADE_HERE = (".git", ACTIVITY_FILE, ".commonplace-*")
 _MAX_COMMITS = 50
-"""Commits of `index.json` that are looked at."""
+"""Maximum number of commits of `index.json` that are examined."""
 
 
 @dataclass(frozen=True, slots=True)
 class _FolderContents:
-    """What lies in a folder."""
+    """The contents of a folder."""
 
     root: Path
     registry: Registry | None
-    """What `index.json` says; None for a missing or damaged one."""
+    """The parsed `index.json`; None if it is missing or damaged."""
     names: frozenset[str]
-    """Everything but litter and what the product itself leaves in a folder."""
+    """Names of all entries except files of the system and of the product."""
     odd: str
-    """A folder in `projects` that is no project, "" for none."""
+    """A folder in `projects` that is not a project; "" for none."""
     repository: GitRepository | None
-    """The one whose work tree begins here."""
+    """The repository whose work tree is this folder; None if there is none."""
 
 
 def require_store(path: Path, who: Author, *, adopt: bool) -> bool:
-    """Refuse a folder that is no store of projects; whether it is one only because it is to be adopted.
+    """Check that a folder is a project store. Returns whether it has to be adopted.
 
-    A store is a folder whose `index.json` names a project that is there, whose first commit or `index.json` was
-    committed by the product or by the older server, or that holds nothing but projects. A folder that is not there, or
-    is empty, becomes one.
+    A store is a folder whose `index.json` names an existing project, whose first commit or `index.json` was committed
+    by the product or by the older server, or that contains nothing but projects. A missing or empty folder becomes a
+    store.
 
     Args:
-        path: The folder, there or not.
-        who: Whom the commits of the product and of the older server name.
-        adopt: Whether any other folder is to become a store.
+        path: The folder, which may be missing.
+        who: Author of the commits of the product and of the older server.
+        adopt: Whether to accept any other folder.
 
     Raises:
-        ConfigError: it is none, or cannot be adopted.
-        StorageError: it cannot be looked at.
+        ConfigError: the folder is not a store, or cannot be adopted.
+        StorageError: the folder cannot be read.
     """
     if not os.path.isdir(path):
         return False
@@ -75,8 +75,8 @@ def require_store(path: Path, who: Author, *, adopt: bool) -> bool:
         return False
     if not adopt:
         raise ConfigError(
-            f"{path.resolve().name!r} is no store of projects: it holds other files, and neither an {INDEX_FILE} "
-            "that names projects which are there nor a first commit of this server. Nothing was written.",
+            f"{path.resolve().name!r} is not a project store: it contains other files, and neither an {INDEX_FILE} "
+            "that names existing projects nor a first commit of this server. Nothing was written.",
             kind="store",
             hint="Name a new or empty folder, or leave out PATH for the default store. To make a store in this very "
             "folder, start once with --adopt; its other files are never committed.",
@@ -105,7 +105,7 @@ def _is_store(found: _FolderContents, who: Author) -> bool:
 
 
 def _is_bare(found: _FolderContents) -> bool:
-    """Whether there is nothing but projects, or nothing at all."""
+    """Whether the folder contains nothing but projects, or nothing at all."""
     if found.odd or not found.names <= {INDEX_FILE, PROJECTS_KEY, IGNORE_FILE}:
         return False
     if found.registry or PROJECTS_KEY in found.names:
@@ -116,7 +116,7 @@ def _is_bare(found: _FolderContents) -> bool:
 
 
 def _is_committed(found: _FolderContents, who: Author) -> bool:
-    """Whether the repository was begun, or its `index.json` committed, by the product or the older server."""
+    """Whether the product or the older server created the first commit, or committed `index.json`."""
     repository, head = found.repository, found.repository and _tip(found.repository)
     if not repository or not head:
         return False
@@ -135,16 +135,16 @@ def _is_of(commit: pygit2.Commit, who: Author) -> bool:
 
 
 def _require_adoptable(found: _FolderContents) -> None:
-    """Refuse a folder of which something would be taken for projects, or of which commits would be published.
+    """Reject a folder with entries that would be mistaken for projects, or with commits that would be published.
 
     Raises:
-        ConfigError: there is such a thing.
+        ConfigError: there are such entries or commits.
     """
     problem, hint = "", "Name another folder."
     if INDEX_FILE in found.names and found.registry is None:
-        problem = f"its {INDEX_FILE} is something else"
+        problem = f"its {INDEX_FILE} is not a list of projects"
     elif found.odd:
-        problem = f"its folder {PROJECTS_KEY!r} holds {found.odd!r}, which is no project"
+        problem = f"its folder {PROJECTS_KEY!r} contains {found.odd!r}, which is not a project"
     elif found.repository and (count := _unpublished(found.repository)):
         problem = f"{count} commits of its current branch are not on origin/main as last fetched, and would be pushed"
         hint = "Push or fetch them yourself first, or name another folder."
@@ -163,7 +163,7 @@ def _unpublished(repository: GitRepository) -> int:
 
 
 def _content(root: Path, name: str) -> bytes:
-    """The bytes of a regular file; none where there is no such one."""
+    """The bytes of a regular file; b"" if there is none."""
     try:
         return Folder(root).read(Address(name))
     except KnowledgeError:
@@ -176,7 +176,7 @@ def _repository(root: Path) -> GitRepository | None:
         return None
     try:
         return GitRepository(found.gitdir, root)
-    except GitError:  # told where the repository is needed
+    except GitError:  # reported when the repository is opened
         return None
 
 
@@ -194,12 +194,12 @@ def _odd_folder(root: Path) -> str:
 
 
 def _is_project(root: Path, name: str, *, empty: bool) -> bool:
-    """Whether a folder holds what projects hold, as far as it may be looked into.
+    """Whether a folder contains what projects contain; true if it may not be read.
 
     Args:
-        root: Of the store.
-        name: Of the folder in `projects`.
-        empty: What to say of a folder with nothing in it.
+        root: Root of the store.
+        name: Name of the folder in `projects`.
+        empty: The result for an empty folder.
     """
     folder = root / PROJECTS_KEY / name
     if folder.is_symlink():

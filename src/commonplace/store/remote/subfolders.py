@@ -1,4 +1,4 @@
-"""Listing folders of a store: `domain.projects.ports.ProjectFolders`."""
+"""Lists the folders of a store: `domain.projects.ports.ProjectFolders`."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _ABSENT = (FileNotFoundError, NotADirectoryError)
 
 
 class Subfolders:
-    """The folders below one root; no link is followed."""
+    """The folders below one root. Links are not followed."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._kept = StatCache()
 
     def subfolders(self, path: str) -> list[str]:
-        """Names of the folders directly in a folder, sorted, hidden ones left out; none where there is no such one."""
+        """Names of the folders directly in a folder, sorted, except hidden ones; empty if the folder is missing."""
         folders, _ = self._listed(path)
         return sorted(name for name in folders if not name.startswith("."))
 
     def exists(self, path: str) -> bool:
-        """Whether there is such a folder."""
+        """Whether the folder exists."""
         try:
             with opened_folder(self._root, path.split("/")):
                 return True
@@ -37,13 +37,13 @@ class Subfolders:
             return False
 
     def documents(self, path: str) -> Mapping[str, FileStat]:
-        """Facts by name of the Markdown files directly in a folder, hidden ones left out, in no particular order."""
+        """Metadata by name of the Markdown files directly in a folder, except hidden ones, in no particular order."""
         with _readable(), opened_folder(self._root, path.split("/")) as folder:
             return self._kept.documents(folder, lambda: reports_changes(self._root / path))
         return {}
 
     def files(self, path: str) -> list[str]:
-        """Paths of all regular files below a folder, hidden ones included."""
+        """Paths of all regular files below a folder, including hidden ones."""
         folders, files = self._listed(path)
         found = [f"{path}/{name}" for name in files]
         for name in folders:
@@ -70,10 +70,10 @@ class Subfolders:
 
 @contextmanager
 def _readable() -> Generator[None]:
-    """Take a folder that is not there for an empty one.
+    """Treat a missing folder as empty.
 
     Raises:
-        StorageError: it is there and cannot be read.
+        StorageError: the folder exists and cannot be read.
     """
     try:
         yield

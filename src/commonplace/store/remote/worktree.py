@@ -1,6 +1,6 @@
-"""The files of a store in their work tree: committing what was edited by hand, and moving to another commit.
+"""The files of a store in their work tree: commits of manual edits, and moves to another commit.
 
-Other files may lie beside those of the store. They are never committed, and stay as they are.
+Other files may exist beside those of the store. They are never committed, and never changed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from commonplace.store.retention import Retention
 from commonplace.store.transaction_writer import TransactionWriter
 
 _MAX_NAMED = 3
-"""Files that a refusal names."""
+"""Maximum number of files in an error."""
 log = logging.getLogger(__name__)
 
 _REGULAR = {MODE_FILE, MODE_EXECUTABLE}
@@ -60,7 +60,7 @@ _WORK_LETTERS = (
 
 @dataclass(frozen=True, slots=True)
 class WorkTree:
-    """The files of one repository; everything but `uncommitted` is called under the writer's lock."""
+    """The files of one repository. Everything except `uncommitted` needs the writer lock."""
 
     folder: Folder
     git: GitWriter
@@ -70,19 +70,19 @@ class WorkTree:
 
     @property
     def repository(self) -> GitRepository:
-        """Whose work tree it is."""
+        """The repository of the work tree."""
         return self.git.repository
 
     def uncommitted(self) -> list[str]:
-        """One line for each file of the store that is not as the last commit has it, as `git status --short` has it."""
+        """One line for each file of the store that differs from the last commit, as `git status --short` prints it."""
         dirty = self.repository.dirty()
         return [f"{_letters(flags)} {path}" for path, flags in sorted(dirty.items()) if self._is_own(path)]
 
     def require_committable(self) -> None:
-        """Refuse while nothing may be committed or moved.
+        """Check that committing and moving are possible.
 
         Raises:
-            ReadOnlyError: a merge or rebase is in progress, the repository is on no branch, or it may not be written.
+            ReadOnlyError: a merge or rebase is in progress, the repository is not on a branch, or it is not writable.
         """
         if reason := self.git.refusal():
             raise ReadOnlyError(
@@ -90,14 +90,14 @@ class WorkTree:
             )
 
     def commit_all(self) -> tuple[int, str]:
-        """Commit the store's files as they are now, and stop tracking those that are now ignored.
+        """Commit the store's current files, and stop tracking those that are now ignored.
 
         Returns:
-            How many files, and the message.
+            Number of files, and the message.
 
         Raises:
             ReadOnlyError: as `require_committable`.
-            StorageError: a file cannot be looked at.
+            StorageError: a file cannot be read.
         """
         self.require_committable()
         with storage_errors("the commit"):
@@ -116,15 +116,13 @@ class WorkTree:
         return len(contents), message
 
     def move(self, commit: str) -> None:
-        """Bring branch and files to another commit.
+        """Move branch and files to another commit.
 
-        What is not tracked stays as it is.
-
-        What was edited since the last commit, in the moment before, goes to the trash.
+        Untracked files stay. Edits made since the last commit go to the trash.
 
         Raises:
-            ConflictError: a file was changed meanwhile, or one that is not the store's has uncommitted changes and
-                would be replaced; nothing was changed.
+            ConflictError: a file was changed meanwhile, or a file outside the store has uncommitted changes and would
+                be replaced; nothing was changed.
             UnavailableError: the branch was changed meanwhile; nothing was changed.
         """
         repository = self.repository
@@ -141,7 +139,7 @@ class WorkTree:
         _log_kept(kept)
 
     def _refuse_uncommitted(self, old: str, paths: Sequence[str]) -> None:
-        """Refuse to replace changes that nobody has committed; those of the store's own files were committed before."""
+        """Reject replacing uncommitted changes of other files. The store's own files were committed before."""
         others = [path for path in paths if not self._is_own(path) and self.repository.entry(old, path)]
         dirty = self.repository.dirty() if others else {}
         if changed := [path for path in others if path in dirty]:
@@ -153,7 +151,7 @@ class WorkTree:
             )
 
     def _change(self, path: str, old: str, entry: TreeEntry | None) -> FileChange | None:
-        """What becomes of one file; None where it stays: it is not tracked, is a link, or says so already."""
+        """The change of one file; None if it is not tracked, is a link, or has the new content already."""
         if entry is not None and entry.mode not in _REGULAR:
             return None
         content = None if entry is None else self.repository.content(entry.id)
@@ -166,7 +164,7 @@ class WorkTree:
         return FileChange(path, SeenFile(status, revision_of(now)), content, keep=True)
 
     def _edited(self) -> Iterator[tuple[str, tuple[FileStat, bytes] | None]]:
-        """Path, facts and bytes of each of the store's files that differs from the last commit, None for no file."""
+        """Path, metadata and bytes of each of the store's files that differs from the last commit; None if deleted."""
         repository = self.repository
         head = repository.head
         dirty = {path for path in repository.dirty() if path == ACTIVITY_FILE or self._is_own(path)}
@@ -196,8 +194,8 @@ class WorkTree:
     def _is_own(self, path: str) -> bool:
         """Whether a file belongs to the store.
 
-        A file of another kind in a project's folder does if it is committed already; an ignore file, if it leaves out
-        the store's log.
+        An ignore file does if it excludes the store's log. Another file in a project's folder that is not a file of
+        the store does if it is committed already.
         """
         if path != IGNORE_FILE and (is_stored(path) or not is_in_project(path)):
             return is_stored(path)
@@ -210,7 +208,7 @@ class WorkTree:
         return found is not None and ignores_log(found[1])
 
     def _found(self, path: str) -> tuple[FileStat, bytes] | None:
-        """Facts and bytes of the regular file at a path, which is no link."""
+        """Metadata and bytes of the regular file at a path; None for a link or no file."""
         try:
             if not stat.S_ISREG((self.repository.root / path).lstat().st_mode):
                 return None
@@ -219,7 +217,7 @@ class WorkTree:
             return None
 
     def _is_there(self, path: str) -> bool:
-        """Whether there is anything at a path; what may not be looked at is never taken for absent."""
+        """Whether the path exists. A path that may not be accessed is never treated as absent."""
         try:
             (self.repository.root / path).lstat()
         except (FileNotFoundError, NotADirectoryError):

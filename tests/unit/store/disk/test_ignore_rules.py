@@ -94,7 +94,7 @@ def test_what_is_left_out_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / ".commonplaceignore").write_text("drafts/\n")
     store = open_store(tmp_path, commit="manual", state_dir=tmp_path / "state")
     with (
-        pytest.raises(InvalidInputError, match=r"drafts/new\.md is left out by an ignore file"),
+        pytest.raises(InvalidInputError, match=r"drafts/new\.md is ignored by an ignore file"),
         store.transaction("Write") as transaction,
     ):
         transaction.put(Address("drafts/new.md"), b"# New\n")
@@ -109,7 +109,7 @@ def test_an_ignore_file_that_cannot_be_opened_for_now_shows_nothing_that_it_hide
         rules.hides(Address("drafts/new.md"))
     assert rules.hides(Address("drafts/new.md"))
     (tmp_path / ".commonplaceignore").write_text("/other/\n")
-    with no_more_files(), pytest.raises(StorageError, match="so it is not known what is left out"):
+    with no_more_files(), pytest.raises(StorageError, match="so it is unknown which files are ignored"):
         rules.at([])
     assert not rules.hides(Address("drafts/new.md"))
 

@@ -43,7 +43,7 @@ def test_documents_are_listed_and_read(bare: Path) -> None:
     assert store.name == "wiki"
     assert {str(address) for address, _ in store.scan()} == {"notes/a.md", "b.md"}
     assert dict(store.skipped()) == {
-        "back\\slash.md": "it holds a backslash; parts are separated by '/'",
+        "back\\slash.md": "it contains a backslash; parts are separated by '/'",
         "link.md": "a link or a submodule",
     }
     assert store.read(A) == b"# A\n"

@@ -1,6 +1,6 @@
-"""What lies in a repository's own folder (gitrepository-layout(5)), checked before it is used.
+"""Files of a repository's own folder (gitrepository-layout(5)), validated before use.
 
-A `.git` folder can come from anybody, so every name, path and number in it is outside text.
+A `.git` folder can come from anybody, so every name, path and number in it is untrusted.
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ from commonplace.domain.errors import GitError
 
 
 class UntrustedRepositoryError(GitError):
-    """The repository is one that must not be opened: it leads elsewhere, or belongs to another user."""
+    """The repository must not be opened: it leads elsewhere, or belongs to another user."""
 
     command = ""
-    """What its user can run to trust or mend it, with full paths; for this machine's own terminal only."""
+    """Command for the user to trust or repair the repository, with full paths; for the local terminal only."""
 
 
 def untrusted(message: str, hint: str, command: str = "") -> UntrustedRepositoryError:
     """The error for a repository that is not opened.
 
     Args:
-        message: What is wrong with it, as a sentence.
-        hint: What its user can do.
-        command: What they can run.
+        message: The problem, as a sentence.
+        hint: What the user can do.
+        command: The command for that.
     """
     error = UntrustedRepositoryError(f"{message} The repository is not used.", kind="repository", hint=hint)
     error.command = command

@@ -1,6 +1,6 @@
-"""Git's configuration files, read without libgit2, so that what they name is known before libgit2 opens it.
+"""Parses Git's configuration files without libgit2, so that the files they name are known before it opens them.
 
-Anything that Git would refuse in them is passed over here; what is found is at least what Git and libgit2 find.
+Everything that Git would reject is skipped. The result contains at least the settings that Git and libgit2 find.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ _ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
 _SYSTEM = "/etc/gitconfig"
 
 Setting = tuple[str, str]
-"""Name in lower case but for its middle part (`remote.Origin.url`), and value; "" for a name without one."""
+"""Name in lower case except for its middle part (`remote.Origin.url`), and value; "" for a name without one."""
 Read = Callable[[Path], bytes]
-"""Gives the bytes of a file; raises FileNotFoundError where there is none."""
+"""Returns the bytes of a file; raises FileNotFoundError if there is none."""
 MAX_INCLUDES = 10
-"""Files that include each other; Git's own limit."""
+"""Maximum depth of includes; the same as Git's."""
 
 
 def parse_configuration(raw: bytes) -> list[Setting]:
-    """The settings of one file, in their order."""
+    """The settings of one file, in order."""
     text = raw.decode("utf-8", "surrogateescape").removeprefix("\ufeff").replace("\r\n", "\n")
     found: list[Setting] = []
     section, at = "", 0
@@ -48,21 +48,21 @@ def settings_in(file: Path, read: Read, *, conditional: bool) -> Iterator[Settin
     """The settings of a file and of those that it includes.
 
     Args:
-        file: A file that there need not be.
-        read: Reads it and the included ones.
-        conditional: Whether files that are included on a condition count, whatever the condition.
+        file: The file, which may be missing.
+        read: Reads this file and the included ones.
+        conditional: Whether conditional includes count, regardless of their condition.
 
     Raises:
-        OSError: as `read` does, but for files that are not there.
-        RecursionError: files include each other without an end.
+        OSError: as `read` does, except for missing files.
+        RecursionError: the files include each other.
     """
     yield from _included(file, read, conditional, 0)
 
 
 def protected_settings(name: str) -> list[str]:
-    """All values of a setting in the system's and the user's own configuration and in the environment, in their order.
+    """All values of a setting in the system's and the user's own configuration and in the environment, in order.
 
-    Git heeds some settings from there alone. A file that cannot be read counts as empty.
+    Git reads some settings from these sources only. An unreadable file counts as empty.
     """
     found: list[str] = []
     for file in _protected_files(os.environ):
@@ -78,7 +78,7 @@ def protected_settings(name: str) -> list[str]:
 
 
 def named_path(value: str, base: Path) -> Path:
-    """The path that a setting's value names: `~` is a home folder, and a relative one begins at `base`."""
+    """The path in a setting's value: `~` is a home folder, and a relative path begins at `base`."""
     return base / os.path.expanduser(value)  # noqa: PTH111 - an unknown user's home stays as it is
 
 
@@ -109,7 +109,7 @@ def _protected_files(environment: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _value(text: str, at: int) -> tuple[str, int]:
-    """A value from behind its equals sign, and where the next line begins."""
+    """A value after its equals sign, and the offset of the next line."""
     parts: list[str] = []
     kept = 0
     quoted = False

@@ -1,9 +1,9 @@
-"""Finding the repository that a folder belongs to, and following `.git` only where it leads there and back.
+"""Finds the repository of a folder, and follows `.git` elsewhere only if the target names the folder in return.
 
-Git makes three kinds of work trees whose repository lies elsewhere: linked ones (`git worktree add`), submodules, and
-those of `--separate-git-dir`. Of the first the repository names the work tree in `worktrees/NAME/gitdir`; of the others
-it does so in `core.worktree`, which for `--separate-git-dir` the user sets. A `.git` that leads to a repository which
-does not name this very folder could be anybody's way into it, and is refused.
+Git has three kinds of work trees with a repository elsewhere: linked ones (`git worktree add`), submodules, and those
+of `--separate-git-dir`. For the first, the repository names the work tree in `worktrees/NAME/gitdir`; for the others in
+`core.worktree`, which the user sets for `--separate-git-dir`. A `.git` that leads to a repository which does not name
+this folder could be an attack, and is rejected.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ _PREFIX = "gitdir:"
 
 @dataclass(frozen=True, slots=True)
 class DiscoveredRepository:
-    """A repository that a folder belongs to."""
+    """The repository of a folder."""
 
     gitdir: Path
     work_tree: Path | None
-    """None when the folder is the repository itself, or lies in it."""
+    """None if the folder is the repository itself, or is inside it."""
 
 
 def find_repository(folder: Path) -> DiscoveredRepository | None:
-    """The repository that a folder belongs to, found as Git does it: upwards, within one file system.
+    """The repository of a folder, found as in Git: upwards, within one file system.
 
-    `GIT_CEILING_DIRECTORIES` is heeded. libgit2's own search is not used: pygit2 1.21 miscounts references when there
-    is nothing to find, which ends the process in the long run.
+    `GIT_CEILING_DIRECTORIES` applies. libgit2's own search is not used: pygit2 1.21 has a reference counting bug if
+    nothing is found, which eventually ends the process.
 
     Raises:
         StorageError: kind "folder": the folder may not be entered.
-        UntrustedRepositoryError: `.git` is a link to something that is no repository of this folder.
+        UntrustedRepositoryError: `.git` is a link to something that is not a repository of this folder.
     """
     try:
         return _found_from(folder)
@@ -52,14 +52,14 @@ def find_repository(folder: Path) -> DiscoveredRepository | None:
 
 
 def common_folder(gitdir: Path, work_tree: Path | None) -> Path:
-    """Where a repository's branches and objects are: `gitdir` itself, but for a linked work tree.
+    """The folder of a repository's branches and objects: `gitdir` itself except for a linked work tree.
 
     Args:
         gitdir: Real and absolute.
-        work_tree: Where it was found; None for a bare one.
+        work_tree: The work tree; None for a bare repository.
 
     Raises:
-        UntrustedRepositoryError: the repository does not name the work tree, or is itself not named by the other end.
+        UntrustedRepositoryError: the repository does not name the work tree, or the other way round.
     """
     direct = work_tree is None or gitdir == work_tree / ".git"
     named = read_small(gitdir, "commondir")
@@ -75,7 +75,7 @@ def common_folder(gitdir: Path, work_tree: Path | None) -> Path:
 
 
 def is_submodule(gitdir: Path) -> bool:
-    """Whether a repository lies among the submodules of another one."""
+    """Whether a repository is a submodule of another one."""
     return any(above.name == "modules" and _is_gitdir(above.parent) for above in gitdir.parents)
 
 
@@ -94,7 +94,7 @@ def _found_from(folder: Path) -> DiscoveredRepository | None:
 
 
 def _gitdir_of(work_tree: Path) -> Path | None:
-    """The repository that `.git` is, or that it leads to; None if there is none."""
+    """The repository at `.git` or at the target of `.git`; None if there is none."""
     dot_git = work_tree / ".git"
     try:
         mode = dot_git.lstat().st_mode
@@ -135,7 +135,7 @@ def _is_named_back(gitdir: Path, work_tree: Path | None) -> bool:
 
 
 def _path(text: str) -> str:
-    """The path that a file of one line names; one with a null byte names none."""
+    """The path in a one-line file; "" if it contains a NUL byte."""
     return "" if "\0" in text else text.strip()
 
 

@@ -1,6 +1,6 @@
-"""Files in a repository's own folder that are written: reached part by part from that folder, and no part is a link.
+"""Writes files in a repository's own folder, opened part by part without following links.
 
-Every function takes the folder (`base`, real and absolute) and a checked name below it, with `/` between its parts.
+Every function takes the folder (`base`, real and absolute) and a validated name below it, with `/` between its parts.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ _APPEND = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEX
 
 @contextmanager
 def opened_parent(base: Path, name: str, *, make: bool = False) -> Generator[tuple[int, str]]:
-    """A descriptor of the folder that a name lies in, for use with `dir_fd`, and the last part of the name.
+    """A descriptor of the folder that contains a name, for use with `dir_fd`, and the last part of the name.
 
     Args:
         base: The folder.
-        name: Below it.
-        make: Whether folders on the way that do not exist are made.
+        name: Name below the folder.
+        make: Whether to create missing folders.
 
     Raises:
-        OSError: there is no such folder, or a part of the way is a link.
+        OSError: there is no such folder, or a part of the path is a link.
     """
     *folders, last = name.split("/")
     if make:
@@ -40,27 +40,27 @@ def opened_parent(base: Path, name: str, *, make: bool = False) -> Generator[tup
 
 
 def unlink(base: Path, name: str) -> None:
-    """Remove a file, or a link itself; nothing where there is none.
+    """Remove a file, or a link itself. Does nothing if there is none.
 
     Raises:
-        OSError: it cannot be removed.
+        OSError: the file cannot be removed.
     """
     with suppress(FileNotFoundError), opened_parent(base, name) as (folder, last):
         os.unlink(last, dir_fd=folder)
 
 
 def rename(base: Path, source: str, target: str) -> None:
-    """Give a file another name in the same folder; what has that name, a link too, is replaced.
+    """Rename a file within its folder; an existing file or link of the new name is replaced.
 
     Raises:
-        OSError: it cannot be done.
+        OSError: renaming failed.
     """
     with opened_parent(base, source) as (folder, last):
         os.rename(last, target.rpartition("/")[2], src_dir_fd=folder, dst_dir_fd=folder)
 
 
 def link_or_copy(base: Path, source: str, target: str) -> None:
-    """Take a lock by giving a finished file its name; where there are no hard links, by a copy of it.
+    """Take a lock by linking a finished file to its name; without hard links, by copying it.
 
     Args:
         base: The folder of both.
@@ -68,15 +68,15 @@ def link_or_copy(base: Path, source: str, target: str) -> None:
         target: The lock.
 
     Raises:
-        FileExistsError: somebody has the lock.
-        OSError: it cannot be made.
+        FileExistsError: another program holds the lock.
+        OSError: the lock cannot be created.
     """
     with opened_parent(base, source) as (before, old), opened_parent(base, target, make=True) as (folder, new):
         try:
             os.link(old, new, src_dir_fd=before, dst_dir_fd=folder, follow_symlinks=False)
         except FileExistsError:
             raise
-        except OSError:  # no hard links here
+        except OSError:  # the file system has no hard links
             content = _content(old, before)
             with Unsynced() as unsynced:
                 unsynced.create(new, content, dir_fd=folder)
@@ -86,23 +86,23 @@ def read(base: Path, name: str) -> bytes:
     """The bytes of a regular file.
 
     Raises:
-        OSError: there is none, it is a link or no regular file, or it cannot be read.
+        OSError: the file is missing, a link, not regular, or unreadable.
     """
     with opened_parent(base, name) as (folder, last):
         return _content(last, folder)
 
 
 def append(base: Path, name: str, content: bytes, *, create: bool) -> None:
-    """Add to the end of a regular file that has no other name, in one write where the system allows.
+    """Append to a regular file without other hard links, in one write if the system allows.
 
     Args:
         base: The folder.
-        name: Below it.
-        content: What is added.
-        create: Whether a file that does not exist is made.
+        name: Name below the folder.
+        content: Bytes to append.
+        create: Whether to create a missing file.
 
     Raises:
-        OSError: it cannot be written, is no regular file, or is the same file as one elsewhere (a hard link).
+        OSError: the file cannot be written, is not regular, or has another hard link.
     """
     flags = _APPEND | (os.O_CREAT if create else 0)
     try:
@@ -120,19 +120,19 @@ def append(base: Path, name: str, content: bytes, *, create: bool) -> None:
 
 
 def require_own(descriptor: int) -> None:
-    """Refuse what is open unless it is a regular file with one name: what is written to it appears nowhere else.
+    """Check that an open file is regular and has no other hard link, so that a write affects nothing else.
 
     Raises:
-        OSError: it is something else.
+        OSError: it is not.
     """
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
-        raise OSError(0, "it is no regular file of the repository's own")
+        raise OSError(0, "it is not a regular file of the repository's own")
 
 
 def _content(name: str, folder: int) -> bytes:
     descriptor = os.open(name, _READ, dir_fd=folder)
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(0, "it is no regular file")
+            raise OSError(0, "it is not a regular file")
         return file.read()

@@ -1,7 +1,7 @@
-"""Looking at a repository's own files before libgit2 opens them.
+"""Inspects a repository's own files before libgit2 opens them.
 
-libgit2 opens whatever has a name that it looks for. A link leads it elsewhere, a pipe or a device makes it wait without
-an end, and a file without an end takes all memory. So each of them is refused where Git itself never makes one.
+libgit2 opens any file with a name that it looks for. A link could lead it elsewhere, a FIFO or a device could block it,
+and an endless file could fill the memory. Each of them is rejected at paths at which Git itself never creates one.
 """
 
 from __future__ import annotations
@@ -17,36 +17,36 @@ from commonplace.store.git.layout.configuration import Setting, named_path, sett
 from commonplace.store.git.layout.ownership import is_named_safe
 
 MAX_LINE_BYTES = 65_536
-"""Bytes of a file that holds one line, or a few: HEAD, a ref, `commondir`, the list of alternates."""
+"""Maximum size in bytes of a file with one line, or a few: HEAD, a ref, `commondir`, the list of alternates."""
 MAX_TEXT_BYTES = 4_000_000
-"""Bytes of a configuration file, or of a list of patterns."""
+"""Maximum size in bytes of a configuration file, or of a list of patterns."""
 MAX_LIST_BYTES = 1_000_000_000
-"""Bytes of the index and of `packed-refs`."""
+"""Maximum size in bytes of the index and of `packed-refs`."""
 MAX_DEPTH = 64
-"""Folders in folders below `refs`."""
+"""Maximum depth of folders below `refs`."""
 MAX_ALTERNATES = 5
-"""Alternates of alternates; Git's own limit."""
+"""Maximum depth of alternates; the same as Git's."""
 
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 _OWN = {"HEAD": MAX_LINE_BYTES, "commondir": MAX_LINE_BYTES, "gitdir": MAX_LINE_BYTES, "index": MAX_LIST_BYTES}
-"""Files of one work tree that are regular ones, with their largest sizes."""
+"""Regular files of one work tree, with their maximum sizes."""
 _SHARED = {"packed-refs": MAX_LIST_BYTES, "shallow": MAX_TEXT_BYTES, "info/grafts": MAX_TEXT_BYTES}
-"""The same of the repository."""
+"""Regular files of the repository, with their maximum sizes."""
 _LINKABLE = ("config", "config.worktree", "info/exclude", "info/attributes")
-"""Text that people link to a file of their own; Git only reads it."""
+"""Text files that people link to their own files; Git only reads them."""
 _PATTERN_FILES = {"core.excludesfile", "core.attributesfile"}
 
 
 def inspect_repository(gitdir: Path, common: Path) -> None:
-    """Refuse a repository that has something else where Git has regular files and folders.
+    """Reject a repository that has something else in place of Git's regular files and folders.
 
     Args:
-        gitdir: Where HEAD and the index are.
-        common: Where branches and objects are.
+        gitdir: Folder of HEAD and the index.
+        common: Folder of branches and objects.
 
     Raises:
-        UntrustedRepositoryError: with the name of what is wrong.
-        OSError: it cannot be looked at.
+        UntrustedRepositoryError: the message names the file.
+        OSError: the repository cannot be read.
     """
     for base, sizes in ((gitdir, _OWN), (common, _SHARED)):
         for name, most in sizes.items():
@@ -63,10 +63,10 @@ def inspect_repository(gitdir: Path, common: Path) -> None:
 
 
 def repository_settings(gitdir: Path, common: Path) -> list[Setting]:
-    """What the repository's own configuration says, files that it includes among it, whatever their condition.
+    """The settings of the repository's own configuration, including conditional includes in any case.
 
     Raises:
-        UntrustedRepositoryError: a file is none that can be read, or files include each other without an end.
+        UntrustedRepositoryError: a file is unreadable, or the files include each other.
     """
 
     def read(file: Path) -> bytes:
@@ -86,21 +86,21 @@ def repository_settings(gitdir: Path, common: Path) -> list[Setting]:
 
 
 def read_small(base: Path, name: str) -> str | None:
-    """The text of a regular file of one line; None where there is none.
+    """The text of a regular one-line file; None if there is none.
 
     Raises:
-        UntrustedRepositoryError: it is no regular file, or too large.
+        UntrustedRepositoryError: the file is not regular, or too large.
     """
     raw = _content(base / name, MAX_LINE_BYTES, follow=False)
     return None if raw is None else os.fsdecode(raw)
 
 
 def require_plain_objects(objects: Path) -> None:
-    """Refuse to write below `objects` where a folder of it is a link.
+    """Check before a write that no folder in `objects` is a link.
 
     Raises:
-        UntrustedRepositoryError: one is.
-        OSError: it cannot be looked at.
+        UntrustedRepositoryError: a folder is a link.
+        OSError: the folder cannot be read.
     """
     if not stat.S_ISDIR(objects.lstat().st_mode):
         raise _refused("objects", "is a link")
@@ -132,21 +132,21 @@ def _inspect_objects(objects: Path, depth: int) -> None:
 
 
 def _inspect_folder(base: Path, name: str, most: int | None, depth: int) -> None:
-    """Refuse a folder in which there is anything but folders and regular files, up to a size if one is given."""
+    """Reject a folder with anything but folders and regular files of at most `most` bytes, if given."""
     if not stat.S_ISDIR((base / name).lstat().st_mode):
-        raise _refused(name, "is no folder")
+        raise _refused(name, "is not a folder")
     if depth > MAX_DEPTH:
         raise _refused(name, "has too many folders in each other")
     try:
         entries = list(_entries(base / name))
-    except PermissionError:  # nobody reads it, then
+    except PermissionError:  # an unreadable folder cannot be read by libgit2 either
         return
     for entry in entries:
         inner = f"{name}/{entry.name}"
         if entry.is_dir(follow_symlinks=False):
             _inspect_folder(base, inner, most, depth + 1)
         elif not entry.is_file(follow_symlinks=False):
-            raise _refused(inner, "is a link" if entry.is_symlink() else "is no regular file")
+            raise _refused(inner, "is a link" if entry.is_symlink() else "is not a regular file")
         elif most is not None and entry.stat(follow_symlinks=False).st_size > most:
             raise _refused(inner, "is too large")
 
@@ -162,16 +162,16 @@ def _require_regular(base: Path, name: str, most: int, *, follow: bool, shown: s
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as error:
-        raise _refused(shown or name, error.strerror or "cannot be looked at") from error
+        raise _refused(shown or name, error.strerror or "cannot be read") from error
     if not stat.S_ISREG(status.st_mode):
-        raise _refused(shown or name, "is a link" if stat.S_ISLNK(status.st_mode) else "is no regular file")
+        raise _refused(shown or name, "is a link" if stat.S_ISLNK(status.st_mode) else "is not a regular file")
     if status.st_size > most:
         raise _refused(shown or name, "is too large")
 
 
 def _content(file: Path, most: int, *, follow: bool) -> bytes | None:
-    """The bytes of a regular file; None where there is none."""
-    _require_regular(file.parent, file.name, most, follow=follow)  # to open a device may do something
+    """The bytes of a regular file; None if there is none."""
+    _require_regular(file.parent, file.name, most, follow=follow)  # opening a device may have side effects
     try:
         descriptor = os.open(file, _READ | (0 if follow else os.O_NOFOLLOW))
     except (FileNotFoundError, NotADirectoryError):

@@ -1,4 +1,4 @@
-"""Whose repositories are used: one's own, and those that one's own configuration names as Git's `safe.directory`."""
+"""Ownership of repositories: only the user's own, and those in the user's `safe.directory`, are used."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from commonplace.store.git.layout.configuration import named_path, protected_set
 
 
 def require_owned(named: Path, places: Iterable[Path]) -> None:
-    """Refuse a repository of another user, as Git does.
+    """Reject a repository of another user, as Git does.
 
     Args:
-        named: How Git calls the repository: its work tree, or itself when it is bare.
-        places: What has to belong to this user: the work tree, `.git`, and where that leads.
+        named: The path by which Git names the repository: its work tree, or itself if it is bare.
+        places: Paths that must belong to this user: the work tree, `.git`, and its target.
 
     Raises:
-        UntrustedRepositoryError: it belongs to somebody else, and the user has not named it.
+        UntrustedRepositoryError: a path belongs to somebody else, and the repository is not in `safe.directory`.
     """
     if all(map(_is_owned, places)) or is_named_safe(named):
         return
@@ -49,7 +49,7 @@ def is_named_safe(folder: Path) -> bool:
 
 
 def _is_owned(place: Path) -> bool:
-    """Whether a file or folder is this user's; for root, as Git has it, also the one's who ran sudo."""
+    """Whether a file belongs to this user; for root, as in Git, also to the user who ran sudo."""
     try:
         owner = place.lstat().st_uid
     except OSError:

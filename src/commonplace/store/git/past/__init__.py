@@ -1,1 +1,1 @@
-"""What was: the log, versions of documents, and which commits touched them."""
+"""History: the log, versions of documents, and the commits that touched them."""

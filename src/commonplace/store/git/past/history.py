@@ -27,7 +27,7 @@ from commonplace.store.git.repository import GitRepository, guarded
 
 
 class NoHistory:
-    """`domain.ports.History` of a folder without Git: there is none."""
+    """`domain.ports.History` of a folder without Git: empty."""
 
     @property
     def available(self) -> bool:
@@ -40,31 +40,31 @@ class NoHistory:
         return []
 
     def read(self, address: Address, revision: str) -> bytes:
-        """Raises NotFoundError: there is nothing to read from."""
+        """Raises NotFoundError: there are no versions."""
         del revision
         raise _without_history(address)
 
     def diff(self, address: Address, old: str, new: str = "") -> str:
-        """Raises NotFoundError: there is nothing to compare with."""
+        """Raises NotFoundError: there are no versions."""
         del old, new
         raise _without_history(address)
 
     def touched(self, addresses: Collection[Address] | None = None) -> dict[Address, tuple[Commit, Commit]]:
-        """Nothing."""
+        """An empty dict."""
         del addresses
         return {}
 
     def touched_since(self, commit: str) -> set[Address] | None:
-        """None: there is no such commit."""
+        """None: there are no commits."""
         del commit
         return None
 
     def uncommitted(self, known: Mapping[Address, Revision]) -> set[Address]:
-        """All of them: there are no commits."""
+        """All documents, because there are no commits."""
         return set(known)
 
     def head(self) -> str:
-        """No commit."""
+        """An empty string: there is no commit."""
         return ""
 
 
@@ -72,12 +72,12 @@ class GitHistory:
     """`domain.ports.History` of one collection in its repository."""
 
     def __init__(self, repository: GitRepository, prefix: str, folder: Folder | None) -> None:
-        """Begin.
+        """Create the history.
 
         Args:
-            repository: Where the commits are.
-            prefix: From the repository's root to the collection: "" or a path that ends in a slash.
-            folder: The files as they are now; None where there are none (a bare repository).
+            repository: The repository.
+            prefix: Path from the repository's root to the collection: "" or a path with a trailing slash.
+            folder: The current files; None for a bare repository.
         """
         self._repository = repository
         self._prefix = prefix
@@ -90,13 +90,13 @@ class GitHistory:
         return bool(self.head())
 
     def head(self) -> str:
-        """Id of the current commit, "" before the first."""
+        """Id of the current commit; "" before the first."""
         return self._repository.head
 
     def log(self, address: Address | None, *, limit: int, offset: int = 0) -> list[Commit]:
         """Commits that touched the document, or (None) anything in the folder, newest first.
 
-        Those of the folder tell which documents they touched; a merge only those that it changed itself.
+        Commits of the folder include their touched documents; for a merge, only those that the merge itself changed.
         """
         head = self.head()
         if not head:
@@ -110,9 +110,9 @@ class GitHistory:
         return [commit_value(commit, self._documents(trees, commit)) for commit in chosen]
 
     def read(self, address: Address, revision: str) -> bytes:
-        """The document as it was at a commit, or the version of it that has this blob id.
+        """The document at a commit, or its version with this blob id.
 
-        Only commits of the current branch count, and only blobs that were this document.
+        Only commits of the current branch count, and only blobs that were versions of this document.
         """
         revision = _checked(revision)
         current = self._current(address)
@@ -128,24 +128,24 @@ class GitHistory:
         return content
 
     def diff(self, address: Address, old: str, new: str = "") -> str:
-        """Unified diff of one document between two revisions; where it did not exist it counts as empty."""
+        """Unified diff of one document between two revisions; it counts as empty if it did not exist."""
         before = self._version(address, old)
         after = self._version(address, new) if new else self._current_as_stored(address)
         patch = guarded(lambda: pygit2.Patch.create_from(before, after, address.path, address.path))
         return patch.data.decode("utf-8", "replace")
 
     def touched(self, addresses: Collection[Address] | None = None) -> dict[Address, tuple[Commit, Commit]]:
-        """First and last commit of these documents, or of all, that any commit of the current branch touched."""
+        """First and last commit of each of these documents, or of all, that commits of the current branch touched."""
         head = self.head()
         return guarded(lambda: self._spans.at(head, addresses)) if head else {}
 
     def touched_since(self, commit: str) -> set[Address] | None:
-        """Documents that commits of the current branch touched after this one; None where it is none of its last."""
+        """Documents that commits of the current branch touched after this one; None if it is not a recent ancestor."""
         head = self.head()
         return guarded(lambda: touched_between(self._repository, commit, head, self._prefix.rstrip("/")))
 
     def uncommitted(self, known: Mapping[Address, Revision]) -> set[Address]:
-        """Documents whose files differ from the current commit, by tree look-ups; only what differs is read."""
+        """Documents whose files differ from the current commit. Compares ids of trees; reads only files that differ."""
         head = self.head()
         if not head:
             return set(known)
@@ -166,7 +166,7 @@ class GitHistory:
         return tuple(sorted(address for path in paths if (address := document_address(path))))
 
     def _version(self, address: Address, revision: str) -> bytes | None:
-        """As `read`, with None for a commit in which the document does not exist."""
+        """As `read`, but None for a commit in which the document does not exist."""
         try:
             return self.read(address, revision)
         except NotFoundError:
@@ -175,7 +175,7 @@ class GitHistory:
             raise
 
     def _object(self, address: Address, revision: str) -> pygit2.Commit | pygit2.Blob:
-        """The commit of the current branch, or the blob, that a checked revision names."""
+        """The commit of the current branch, or the blob, with a validated revision."""
         head = self.head()
         try:
             found = self._repository.find(revision)
@@ -195,14 +195,14 @@ class GitHistory:
         return guarded(lambda: blob.data) if isinstance(blob, pygit2.Blob) else None
 
     def _was(self, address: Address, blob: str) -> bool:
-        """Whether a blob was this document at any time."""
+        """Whether a blob was ever a version of this document."""
         path = self._prefix + address.path
         trees = TreeDiff(self._repository)
         commits = commits_touching(self._repository, self.head(), path)
         return any(trees.at(str(commit.tree_id), os.fsencode(path)) == blob for commit in commits)
 
     def _current(self, address: Address) -> bytes | None:
-        """The document as the work tree has it."""
+        """The document in the work tree."""
         if self._folder is None:
             return self._content_at(self._repository.commit(self.head()), address) if self.available else None
         try:
@@ -211,13 +211,13 @@ class GitHistory:
             return None
 
     def _current_as_stored(self, address: Address) -> bytes | None:
-        """With the line ends that a commit would have, so that they make no difference."""
+        """The current document with the line ends of a commit, so that they cause no difference."""
         content = self._current(address)
         if content is None or self._folder is None:
             return content
         try:
             return stored_form(self._repository, self._prefix + address.path, content)
-        except GitError:  # no commit of it can be made here; compare what there is
+        except GitError:  # the file cannot be committed here; compare its bytes
             return content
 
 
@@ -242,7 +242,7 @@ def _no_such_revision(address: Address, revision: str) -> NotFoundError:
 
 def _without_history(address: Address) -> NotFoundError:
     return NotFoundError(
-        f"{address} has no earlier versions: its folder is in no Git repository.",
+        f"{address} has no earlier versions: its folder is not in a Git repository.",
         kind="revision",
         hint="Run git init in the folder to have a history from now on.",
         path=address.path,

@@ -1,4 +1,4 @@
-"""Walking a repository's commits: those that touched a path, and the span of every document."""
+"""Walks a repository's commits: those that touched a path, and the first and last commit of every document."""
 
 from __future__ import annotations
 
@@ -22,22 +22,21 @@ Spans = dict[Address, tuple[Commit, Commit]]
 """First and last commit by document."""
 
 MAX_CACHED_HEADS = 2
-"""Commits of which the spans are kept: who goes back and forth between two branches that have both gone on has
-nothing read anew."""
+"""Number of commits whose spans are cached, so that switching between two branches does not read them again."""
 MAX_COMMITS_BETWEEN = 1000
-"""Commits that are looked at to tell what has changed since one; after more, everything may have."""
+"""Maximum number of commits that are read to find changes since a commit; beyond, everything may have changed."""
 
 
 def commits_touching(repository: GitRepository, head: str, path: str, first: str = "") -> Iterator[pygit2.Commit]:
     """The commits reachable from `head` that changed what is at a path ("" for anything), newest first.
 
-    As `git log` does it: a merge that took a side's version as it was is passed over, and only that side is followed.
+    As in `git log`, a merge that took one side's version unchanged is skipped, and only that side is followed.
 
     Args:
-        repository: Where.
+        repository: The repository.
         head: A commit.
-        path: As the repository names it.
-        first: A commit before which none touched the path, "" where none is known: the walk goes no further back.
+        path: Path in the repository.
+        first: The commit that first touched the path, at which the walk ends; "" if unknown.
     """
     trees = TreeDiff(repository)
     wanted = os.fsencode(path)
@@ -71,23 +70,23 @@ def changed_paths(trees: TreeDiff, commit: pygit2.Commit, folder: bytes) -> set[
 
 
 def parents_of(commit: pygit2.Commit) -> list[pygit2.Commit]:
-    """A commit's parents, as far as a shallow clone has them."""
+    """A commit's parents that exist; a shallow clone may lack some."""
     return guarded(lambda: commit.parents)
 
 
 @dataclass(slots=True)
 class DocumentSpans:
-    """First and last commit of every document below a folder, kept and continued from head to head."""
+    """First and last commit of every document below a folder; cached and updated from head to head."""
 
     repository: GitRepository
     folder: str
-    """"" or a path without a slash at its end."""
+    """"" or a path without trailing slash."""
     _known: dict[str, Spans] = field(default_factory=dict[str, Spans])
-    """By the commit of which they are: of the last few that were asked for, which are mostly the tips of branches."""
+    """Spans by head commit, least recently used first."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def at(self, head: str, addresses: Collection[Address] | None = None) -> Spans:
-        """The spans of these documents, or of all, as of a commit; only commits new since the last call are read."""
+        """The spans of these documents, or of all, at a commit. Only commits since the last call are read."""
         with self._lock:
             spans = self._known.pop(head) if head in self._known else self._advanced(head)
             self._known[head] = spans
@@ -98,9 +97,9 @@ class DocumentSpans:
             return {address: spans[address] for address in addresses if address in spans}
 
     def first_of(self, address: Address) -> str:
-        """The commit before which none touched a document, "" where that is not known without waiting.
+        """The commit that first touched a document; "" if it is not known without waiting.
 
-        What is known stays true when the branch moves: it is about that commit and those before it.
+        The result stays valid when the branch moves, because it concerns that commit and its ancestors.
         """
         if not self._lock.acquire(blocking=False):
             return ""
@@ -111,14 +110,14 @@ class DocumentSpans:
         return known[0].id if known else ""
 
     def _nearest(self, head: str) -> str:
-        """Of the commits whose spans are known, that from which the way to another is the shortest; "" for none."""
+        """The nearest ancestor of `head` whose spans are known; "" if there is none."""
         holds = self.repository.holds
         self._known = {one: spans for one, spans in self._known.items() if self.repository.has_object(one)}
         before = [one for one in reversed(self._known) if holds(head, one)]
         return next((one for one in before if all(holds(one, other) for other in before)), "")
 
     def _advanced(self, head: str) -> Spans:
-        """The spans as of a commit, from those of the nearest known one among its ancestors, which are then its own."""
+        """The spans at a commit, computed from those of the nearest known ancestor, which are moved to this commit."""
         repository = self.repository
         known = self._nearest(head)
         before = self._known.get(known, {})
@@ -135,14 +134,14 @@ class DocumentSpans:
                     value = value or commit_value(commit)
                     first = news.get(address) or before.get(address) or (value,)
                     news[address] = first[0], value
-        # Nothing is changed before all has been read; what was known of the ancestor is not needed any more.
+        # Nothing is changed before all commits are read. The ancestor's own spans are no longer needed.
         self._known.pop(known, None)
         before.update(news)
         return before
 
 
 def touched_between(repository: GitRepository, known: str, head: str, folder: str) -> set[Address] | None:
-    """Documents below a folder that commits after `known` touched, up to `head`; None where that is no short way."""
+    """Documents below a folder touched after `known` up to `head`; None if `known` is unrelated or too far behind."""
     if not (known and head and repository.has_object(known) and repository.holds(head, known)):
         return None
     commits = list(islice(oldest_first(repository, head, known), MAX_COMMITS_BETWEEN + 1))
@@ -154,8 +153,8 @@ def touched_between(repository: GitRepository, known: str, head: str, folder: st
 
 
 def oldest_first(repository: GitRepository, head: str, known: str) -> Iterator[pygit2.Commit]:
-    """The commits reachable from `head` and not from `known` ("" for nothing), parents before children."""
-    repository.commit(head)  # libgit2 reads it whatever its size
+    """The commits reachable from `head` and not from `known` ("" for none), parents before children."""
+    repository.commit(head)  # checks the object's size, which libgit2 does not
     walker = guarded(lambda: repository.handle.walk(head, SortMode.TOPOLOGICAL | SortMode.TIME | SortMode.REVERSE))
     if known:
         walker.hide(known)
@@ -163,7 +162,7 @@ def oldest_first(repository: GitRepository, head: str, known: str) -> Iterator[p
 
 
 def document_address(path: bytes) -> Address | None:
-    """The address of a path of Git's, None if it is no document's."""
+    """The address of a path in Git; None if it is not a document's."""
     try:
         address = parse_address(os.fsdecode(path))
     except InvalidInputError:
@@ -172,7 +171,7 @@ def document_address(path: bytes) -> Address | None:
 
 
 def commit_value(commit: pygit2.Commit, addresses: tuple[Address, ...] = ()) -> Commit:
-    """A commit as the product tells it."""
+    """The `Commit` value of a commit."""
     author = commit.author
     person = Author(_text(author.raw_name), _text(author.raw_email))
     return Commit(str(commit.id), person, author.time, _text(commit.raw_message), addresses)

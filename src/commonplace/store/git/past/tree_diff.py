@@ -1,4 +1,4 @@
-"""Comparing trees: what is at a path, and which paths differ between two of them."""
+"""Compares trees: the entry at a path, and the paths that differ between two trees."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from commonplace.store.git.repository import GitRepository
 from commonplace.store.git.tree_cache import TreeCache
 
 _KEPT = 100_000
-"""Entries of trees that are kept parsed while walking: of neighbouring commits almost all trees are the same."""
+"""Number of cached tree entries; neighbouring commits share almost all trees."""
 
 
 class TreeDiff:
-    """The trees of one repository; for one thread at a time."""
+    """The trees of one repository. Not thread-safe."""
 
     def __init__(self, repository: GitRepository) -> None:
         self._repository = repository
@@ -22,7 +22,7 @@ class TreeDiff:
         self._found: dict[tuple[str, bytes], str] = {}
 
     def at(self, tree: str, path: bytes) -> str:
-        """The id of what a tree has at a path, "" for nothing; the tree itself at b""."""
+        """Id of the entry at a path of a tree; "" for none; the tree itself for b""."""
         if not path:
             return tree
         name, _, rest = path.partition(b"/")
@@ -33,7 +33,7 @@ class TreeDiff:
         return self.at(found, rest) if found and rest else found
 
     def differing(self, old: str, new: str, above: bytes = b"") -> Iterator[bytes]:
-        """Paths of files that are in one of two trees only, or differ; "" stands for an empty tree."""
+        """Paths of files that are in only one of two trees, or differ; "" is an empty tree."""
         if old == new:
             return
         before, after = self._cache.tree(old), self._cache.tree(new)

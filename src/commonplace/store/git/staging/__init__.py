@@ -1,1 +1,1 @@
-"""Git's index: the entries of committed paths, brought up to date."""
+"""Git's index: updates of the entries of committed paths."""

@@ -1,12 +1,12 @@
-"""Bringing the index's entries of committed paths up to date, and theirs alone.
+"""Updates the index entries of committed paths, and no others.
 
-Without this the user's next plain `git commit` would take the old blobs from the index and revert the write. What was
-staged for the very path that is written gives way: the acknowledged write is the newer statement about that file.
-`store.retention` keeps staged text that nothing else has.
+Otherwise the user's next plain `git commit` would take the old blobs from the index and revert the write. A staged
+version of the written path is replaced, because the acknowledged write is newer. `store.retention` retains staged text
+that nothing else has.
 
-Nothing waits for `index.lock`. The new index is made beside, and the lock is taken only to rename it into place, as
-a second name of the finished file (see `refs`). When another program holds it, living or dead, the entries are
-remembered and brought up to date by the next transaction or the next start.
+Nothing waits for `index.lock`. The new index is a temporary file, and the lock is only taken to rename it into place,
+as a hard link of the finished file (see `refs`). If another program holds the lock, or left it behind, the entries are
+recorded in the journal and updated by the next transaction or the next start.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """An index that was read or written before, and what its file looked like then."""
+    """A parsed index, with the metadata of its file."""
 
     stat: FileStat | None
     index: IndexFile
@@ -54,7 +54,7 @@ class IndexEntries:
         self._known: _Known | None = None
 
     def ids(self, paths: Mapping[str, object]) -> dict[str, str]:
-        """The staged blob of each path, "" for none; nothing at all when the index cannot be read."""
+        """The staged blob of each path, "" for none; an empty dict if the index cannot be read."""
         try:
             index = self._read().index
         except (OSError, UnsupportedIndexError, DamagedIndexError):
@@ -78,26 +78,26 @@ class IndexEntries:
         return []
 
     def update(self, beside: Path, changes: Mapping[str, IndexEntry | None]) -> bool:
-        """Give paths new entries (None: no entry).
+        """Set the entries of paths (None: no entry).
 
         Args:
-            beside: A name for the new index until it is in place; the transaction's own.
-            changes: By path, as the repository names it.
+            beside: Temporary name of the new index; the transaction's own.
+            changes: Entries by path in the repository.
 
         Returns:
-            Whether it is done; False when another program holds the lock, or the index is not to be had.
+            Whether it succeeded; false if another program holds the lock, or the index is unreadable.
         """
         try:
             return any(self._try(beside, changes) for _ in range(_ATTEMPTS))
         except (OSError, DamagedIndexError) as error:
-            _log.warning("the index could not be brought up to date: %s", error)
+            _log.warning("the index could not be updated: %s", error)
             return False
         finally:
             with suppress(OSError):
                 beside.unlink(missing_ok=True)
 
     def _try(self, beside: Path, changes: Mapping[str, IndexEntry | None]) -> bool:
-        """One try; False when the index changed meanwhile or is locked."""
+        """Make one attempt; false if the index changed meanwhile or is locked."""
         if self._lock.exists():
             return False
         before = self._stat()
@@ -119,7 +119,7 @@ class IndexEntries:
         return True
 
     def _write(self, beside: Path, changes: Mapping[str, IndexEntry | None]) -> IndexFile | None:
-        """Make the new index; None when only libgit2 or Git knows what it holds."""
+        """Write the new index; None if only libgit2 or Git can parse it."""
         beside.unlink(missing_ok=True)
         try:
             new = self._read().index.changed(changes)
@@ -149,10 +149,10 @@ class IndexEntries:
 
 
 def temporary_name(token: str) -> str:
-    """The name of a transaction's new index."""
+    """Temporary name of a transaction's new index."""
     return f"commonplace-{token}.index"
 
 
 def is_locked(gitdir: Path) -> bool:
-    """Whether a program, living or dead, holds the lock of a repository's index."""
+    """Whether the lock file of a repository's index exists, also if its program was killed."""
     return os.path.lexists(gitdir / "index.lock")

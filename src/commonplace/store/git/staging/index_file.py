@@ -1,8 +1,8 @@
-"""Git's index file, version 2: replacing a few entries without decoding the rest.
+"""Git's index file, version 2: replaces a few entries without decoding the rest.
 
-libgit2 reads and writes the whole index: 16 ms of CPU time at 14,000 entries, more than all the rest of a commit.
-Here one pass finds where each entry begins, and the file is put together from the pieces around those that change.
-Other versions are left to libgit2. The format is Git's own documentation, gitformat-index(5).
+libgit2 reads and writes the whole index: 16 ms of CPU time at 14,000 entries, more than the rest of a commit. Here one
+pass finds the start of each entry, and the new file is joined from the pieces around the changed ones. Other versions
+are left to libgit2. The format is documented in gitformat-index(5).
 """
 
 from __future__ import annotations
@@ -17,52 +17,54 @@ from struct import pack
 
 _HEADER = 12
 _FIXED = 62
-"""Bytes of an entry before its path."""
+"""Size of an entry's fixed part in bytes, before its path."""
 _ID_AT = 40
 _FLAGS_AT = 60
 _HASH = 20
 _LONGEST_TOLD = 0xFFF
-"""Lengths from here on are not told by the flags; the path ends at its NUL."""
+"""Lengths from here on do not fit into the flags; the path ends at its NUL."""
 _STAGES = 0x3000
 _WORD = 0xFFFFFFFF
 _VERSION_2 = b"DIRC\x00\x00\x00\x02"
 _KEPT = {b"TREE", b"REUC"}
-"""Extensions that are kept: cached trees (without those that no longer hold) and resolved conflicts. The others only
-speed Git up and are made anew by it."""
+"""Extensions to keep: cached trees (without outdated ones) and resolved conflicts. The others only speed Git up, and
+
+Git creates them again.
+"""
 
 _TREE_NODE = re.compile(rb"([^\0]*)\0(-?\d+) (\d+)\n")
 
 
 class UnsupportedIndexError(Exception):
-    """The index is of a kind that only Git's own code should change."""
+    """Only Git's own code should change an index of this kind."""
 
 
 class DamagedIndexError(Exception):
-    """The index is not what its checksum says."""
+    """The index does not match its checksum or its format."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
-    """What an index says of one path."""
+    """An entry of an index."""
 
     id: str
     """40 hex digits."""
     mode: int
     status: os.stat_result | None
-    """The file that holds just this, so that `git status` need not read it; None: unknown."""
+    """Metadata of the file with this content, so that `git status` need not read it; None: unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexFile:
-    """The bytes of one index of version 2, and where its parts begin."""
+    """The bytes of one index of version 2, and the offsets of its parts."""
 
     raw: bytes
     offsets: list[int]
-    """Of each entry, and then of what follows the entries."""
+    """Offset of each entry, and of the end of the entries."""
     extensions: dict[bytes, bytes]
 
     def id_of(self, path: str) -> str:
-        """The blob that is staged for a path, "" for none or for a conflict."""
+        """The blob that is staged for a path; "" for none or for a conflict."""
         name = os.fsencode(path)
         at = self._position(name)
         if at == self._count or self._name(at) != name or self._flags(at) & _STAGES:
@@ -82,10 +84,10 @@ class IndexFile:
         return [(os.fsdecode(self._name(at)), blob) for at, blob in zip(numbers, ids, strict=True)]
 
     def changed(self, changes: Mapping[str, IndexEntry | None]) -> IndexFile:
-        """An index in which these paths have new entries (None: no entry) and all else is as it was.
+        """An index with new entries for these paths (None: no entry).
 
-        A new entry takes the place of a conflict's entries, of a file whose name is now a folder's, and of all
-        entries below a folder whose name is now a file's.
+        A new entry replaces the entries of a conflict, of a file whose name is now a folder's, and of everything below
+        a folder whose name is now a file's.
         """
         dropped: set[int] = set()
         added: dict[int, dict[bytes, bytes]] = {}
@@ -113,17 +115,17 @@ class IndexFile:
         return self.raw[begin:end]
 
     def _position(self, name: bytes) -> int:
-        """Of the first entry that does not sort before the name."""
+        """Position of the first entry that does not sort before the name."""
         return bisect_left(range(self._count), name, key=self._name)
 
     def _same_name(self, at: int, name: bytes) -> Iterable[int]:
-        """The entry of a name, or its several entries while it is in conflict."""
+        """Positions of the entries of a name; several in case of a conflict."""
         while at < self._count and self._name(at) == name:
             yield at
             at += 1
 
     def _in_the_way(self, name: bytes) -> Iterable[int]:
-        """Files that cannot be beside a file of this name: those above it and those below it."""
+        """Positions of files that cannot exist beside a file of this name: at its folders, or below it."""
         parts = name.split(b"/")
         for depth in range(1, len(parts)):
             above = b"/".join(parts[:depth])
@@ -134,7 +136,7 @@ class IndexFile:
             below += 1
 
     def _spliced(self, dropped: set[int], added: dict[int, dict[bytes, bytes]], stale: set[bytes]) -> IndexFile:
-        """The index without the dropped entries, with new ones before the entries whose numbers are given."""
+        """The index without the dropped entries, with new ones inserted before the given positions."""
         pieces: list[bytes | memoryview] = [b""]
         whole = memoryview(self.raw)
         offsets: list[int] = []
@@ -163,7 +165,7 @@ class IndexFile:
         checksum = sha1(usedforsecurity=False)
         for piece in pieces:
             checksum.update(piece)
-        # Put together once: it is a megabyte for every ten thousand files.
+        # Joined once, because the file has a megabyte per ten thousand entries.
         return IndexFile(b"".join([*pieces, checksum.digest()]), offsets, extensions)
 
 
@@ -174,7 +176,7 @@ def empty_index() -> IndexFile:
 
 
 def parse_index(raw: bytes) -> IndexFile:
-    """Find the parts of an index.
+    """Parse the offsets of an index.
 
     Raises:
         UnsupportedIndexError: another version, or an extension that may not be ignored (split, sparse).
@@ -233,7 +235,7 @@ def _encoded(name: bytes, entry: IndexEntry) -> bytes:
 
 
 def _stale_trees(changes: Iterable[str]) -> set[bytes]:
-    """The folders whose cached trees do not hold after these changes; the root is b""."""
+    """The folders whose cached trees are outdated by these changes; the root is b""."""
     stale = {b""}
     for path in changes:
         parts = os.fsencode(path).split(b"/")
@@ -249,21 +251,21 @@ def _kept_extensions(extensions: dict[bytes, bytes], stale: set[bytes]) -> dict[
 
 
 def _without_trees(raw: bytes, stale: set[bytes]) -> bytes:
-    """The cached trees, those of stale folders marked as unknown."""
+    """The cached trees, with outdated ones marked as invalid."""
     pieces: list[bytes] = []
     _copy_tree(raw, 0, b"", stale, pieces)
     return b"".join(pieces)
 
 
 def _copy_tree(raw: bytes, begin: int, above: bytes, stale: set[bytes], pieces: list[bytes]) -> int:
-    """Copy one cached tree and those below it; where the next one begins.
+    """Copy one cached tree and those below it; returns the offset of the next one.
 
-    A tree is its name, NUL, number of entries (-1: unknown), blank, number of subfolders, line feed, and its id unless
-    unknown; its subfolders follow.
+    A tree is its name, NUL, number of entries (-1: invalid), blank, number of subtrees, line feed, and its id unless
+    invalid; its subtrees follow.
     """
     node = _cached_tree(raw, begin)
     path = above + node[1]
-    if path not in stale:  # nor is any below it: a stale folder's own folder is stale
+    if path not in stale:  # then no tree below it is stale either, because the parents of a stale folder are stale
         following = _end_of_trees(raw, begin, 1)
         pieces.append(raw[begin:following])
         return following
@@ -275,7 +277,7 @@ def _copy_tree(raw: bytes, begin: int, above: bytes, stale: set[bytes], pieces: 
 
 
 def _end_of_trees(raw: bytes, begin: int, count: int) -> int:
-    """Where so many cached trees beside each other, with all below them, end."""
+    """Offset after `count` sibling trees with all their subtrees."""
     while count:
         node = _cached_tree(raw, begin)
         begin = node.end() + _id_length(node)

@@ -1,4 +1,4 @@
-"""Indexes of other kinds than `index_file` knows (versions 3 and 4): changed in a copy, by libgit2."""
+"""Indexes of other versions than `index_file` supports (3 and 4): changed in a copy, by libgit2."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from commonplace.store.git.staging.index_file import DamagedIndexError, IndexEnt
 
 
 def changed_copy(index: Path, beside: Path, changes: Mapping[str, IndexEntry | None]) -> None:
-    """Write a copy of an index in which these paths have new entries (None: no entry).
+    """Write a copy of an index with new entries for these paths (None: no entry).
 
     Raises:
-        DamagedIndexError: libgit2 cannot read it either.
-        OSError: it cannot be copied.
+        DamagedIndexError: libgit2 cannot read the index either.
+        OSError: the index cannot be copied.
     """
     shutil.copyfile(index, beside)
     try:

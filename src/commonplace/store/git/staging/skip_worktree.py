@@ -1,7 +1,7 @@
-"""Reading the entries of Git's index, of any version (gitformat-index(5)), with what libgit2 does not tell of them.
+"""Reads the entries of Git's index, of any version (gitformat-index(5)), including what libgit2 does not expose.
 
-A sparse checkout marks the paths that it leaves out of the work tree. libgit2 keeps the mark and does not tell it; to
-it such a file was deleted.
+A sparse checkout marks the paths that it omits from the work tree. libgit2 preserves this skip-worktree bit but does not
+expose it, and reports such files as deleted.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from commonplace.store.git.layout import gitdir_files
 
 _HEADER = 12
 _FIXED = 62
-"""Bytes of an entry before its path."""
+"""Size of an entry's fixed part in bytes, before its path."""
 _ID_AT = 40
 _FLAGS_AT = 60
 _EXTENDED = 0x40
-"""In the first byte of the flags: two more bytes follow them."""
+"""In the first byte of the flags: an extended field of two bytes follows."""
 _SKIP_WORKTREE = 0x40
-"""In the first of those two bytes."""
+"""In the first byte of the extended field."""
 _PREFIXED = 4
-"""From this version on a path is told by how it differs from the one before."""
+"""First version with prefix-compressed paths."""
 
 
 def skipped_paths(index: Path) -> frozenset[bytes]:
-    """Paths of the entries with the mark; of a sparse index also folders, with a slash at their end.
+    """Paths of the entries with the bit; of a sparse index also folders, with a trailing slash.
 
     Raises:
-        GitError: it is damaged, or cannot be read.
+        GitError: the index is damaged or unreadable.
     """
     try:
         raw = gitdir_files.read(index.parent, index.name)
@@ -88,7 +88,7 @@ def _entries(raw: bytes) -> Iterator[tuple[bytes, str, bool]]:
 
 
 def _number(raw: bytes, at: int) -> tuple[int, int]:
-    """A number of one or more bytes, and where it ends."""
+    """A variable-length number, and the offset after it."""
     value = raw[at] & 0x7F
     while raw[at] & 0x80:
         at += 1

@@ -1,1 +1,1 @@
-"""A wiki on another server, reached through the REST API that the product also serves."""
+"""Client of a wiki on another server, over the REST API that the product also serves."""

@@ -1,4 +1,4 @@
-"""Requests to a server of the REST API: what is sent, and what its refusals mean."""
+"""Requests to a server of the REST API, and the errors for its responses."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ from commonplace.domain.revisions import UNCONDITIONAL, Conditions
 from commonplace.toolsets.wiki.remote import json_values
 
 TIMEOUT = 30.0
-"""Seconds for connecting, and for each pause of an answer."""
+"""Timeout in seconds for connecting, and for each read."""
 OPERATION_NAMES = frozenset({"history", "rename", "attachments"})
-"""Last parts of a URL that could be taken for an operation on the page before them."""
+"""Last path segments that could be confused with an operation on the page before them."""
 
 
 @dataclass(frozen=True)
 class RestClient:
-    """A server and the key for it."""
+    """A server and its key."""
 
     url: str
-    """Of the server, with or without the API's own prefix."""
+    """URL of the server, with or without the API's prefix."""
     key: str = ""
     timeout: float = TIMEOUT
 
     def get(self, path: str, **query: str | int | None) -> JsonObject:
-        """The object that a GET answers; parameters that are None or "" are left out.
+        """The object that a GET returns. Parameters that are None or "" are omitted.
 
         Raises:
-            KnowledgeError: whatever the server refused it with; UnavailableError of kind "api" when there is none.
+            KnowledgeError: the server's error; UnavailableError of kind "api" if it does not respond.
         """
         return self.send("GET", path, query={key: value for key, value in query.items() if value not in {None, ""}})
 
@@ -62,14 +62,14 @@ class RestClient:
         query: Mapping[str, str | int | None] | None = None,
         conditions: Conditions = UNCONDITIONAL,
     ) -> JsonObject:
-        """The object that a request answers."""
+        """The object that a request returns. Raises the same errors as `get`."""
         try:
             response = self._http.request(
                 method, f"{self._base}{path}", json=body, params=dict(query or {}), headers=_headers(conditions)
             )
             answer = _object(response)
         except httpx2.InvalidURL as error:
-            raise ConfigError("The wiki's URL is no http or https URL.", kind="url") from error
+            raise ConfigError("The wiki's URL is not an http or https URL.", kind="url") from error
         except httpx2.HTTPError as error:
             raise _no_answer() from error
         if response.is_success and answer is not None:
@@ -89,7 +89,7 @@ class RestClient:
 
 
 def quoted(path: str) -> str:
-    """A page's path as it stands in a URL; its slashes are encoded where they could mean something else."""
+    """A page's path in a URL. Slashes are encoded if a part has the name of an operation."""
     ambiguous = not OPERATION_NAMES.isdisjoint(path.split("/"))
     return quote(path, safe="" if ambiguous else "/")
 
@@ -112,7 +112,7 @@ def _object(response: httpx2.Response) -> JsonObject | None:
 
 
 def _refusal(status: int, answer: JsonObject) -> KnowledgeError:
-    """The error that a status means; what the server says of it beyond the contract is taken over."""
+    """The error for a status. Further fields of the server's answer are copied."""
     kind = str(answer.get("kind") or "")
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR and kind != "semantic":
         return _no_answer()
@@ -155,4 +155,4 @@ _BY_STATUS: dict[int, type[KnowledgeError]] = {
     503: UnavailableError,
 }
 _KINDS = {404: "page", 409: "page"}
-"""What a refusal is about where the server does not say."""
+"""Kind of an error by status if the server gives none."""

@@ -1,4 +1,4 @@
-"""From a server's JSON to the wiki's values; what is missing or of another type reads as empty."""
+"""Converts a server's JSON to values of the wiki. Missing fields and fields of another type become empty."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ from commonplace.toolsets.wiki.rules import (
 
 
 def text(answer: JsonObject, key: str) -> str:
-    """A text, "" for anything else."""
+    """A string; "" for anything else."""
     value = answer.get(key)
     return value if isinstance(value, str) else ""
 
 
 def number(answer: JsonObject, key: str) -> int:
-    """A whole number, 0 for anything else."""
+    """A whole number; 0 for anything else."""
     value = answer.get(key)
     return value if isinstance(value, int) else 0
 
 
 def decimal(answer: JsonObject, key: str) -> float:
-    """A number, 0 for anything else."""
+    """A number; 0 for anything else."""
     value = answer.get(key)
     return float(value) if isinstance(value, int | float) else 0.0
 
 
 def texts(answer: JsonObject, key: str) -> tuple[str, ...]:
-    """The texts of a list."""
+    """The strings of a list."""
     return tuple(item for item in _items(answer.get(key)) if isinstance(item, str))
 
 
@@ -91,12 +91,12 @@ def change(row: JsonObject) -> NoteCommit:
 
 
 def hit(row: JsonObject) -> NoteHit:
-    """A note that answers a search."""
+    """A note that matches a search."""
     return NoteHit(text(row, "path"), text(row, "snippet"), decimal(row, "score"))
 
 
 def chunk(row: JsonObject) -> NoteChunk:
-    """A piece of a note that answers a search by meaning."""
+    """A chunk of a note that matches a semantic search."""
     return NoteChunk(
         path=text(row, "path"),
         snippet=text(row, "snippet"),
@@ -121,17 +121,17 @@ def download(answer: JsonObject) -> AttachmentContent:
     """A file with its bytes.
 
     Raises:
-        UnavailableError: the server sent no base64.
+        UnavailableError: the content is not base64.
     """
     try:
         content = base64.b64decode(text(answer, "content"), validate=True)
     except (binascii.Error, ValueError) as error:
-        raise UnavailableError("The wiki's answer is not understood.", kind="api") from error
+        raise UnavailableError("The wiki's answer cannot be parsed.", kind="api") from error
     return AttachmentContent(attachment(answer), content)
 
 
 def kept(answer: JsonObject) -> list[RetainedCopy]:
-    """What the server says that it has kept of what a request took away; a row that is not understood is left out."""
+    """The copies that the server retained for a request; unreadable rows are skipped."""
     return [one for row in objects(answer, "kept") if (one := _kept(row))]
 
 

@@ -35,8 +35,8 @@ def remote_wiki(url: str, key: str = "") -> Wiki:
     """The wiki of a server that speaks the REST API.
 
     Args:
-        url: Of the server, such as `https://wiki.example.org`.
-        key: Its bearer key, or "".
+        url: URL of the server, such as `https://wiki.example.org`.
+        key: Bearer key, or "".
     """
     client = RestClient(url, key)
     return Wiki(RemoteNotes(client), RemoteNoteQueries(client), RemoteAttachments(client))
@@ -89,14 +89,14 @@ class RemoteNotes:
         return self._saved("PATCH", path, body, conditions)
 
     def delete(self, path: str, *, revision: str = "", message: str, conditions: Conditions = UNCONDITIONAL) -> str:
-        """Delete a note; its path as it was."""
+        """Delete a note; returns the path that it had."""
         body = {"commit_message": message} | ({"revision": revision} if revision else {})
         with _about(path):
             answer = self._client.send("DELETE", f"/pages/{quoted(path)}", body, conditions=conditions)
         return json_values.text(answer, "path") or path
 
     def rename(self, path: str, new_path: str, *, message: str, conditions: Conditions = UNCONDITIONAL) -> RenamedNote:
-        """Move a note and rewrite the links that lead to it."""
+        """Move a note and rewrite the links to it."""
         with _about(path):
             body = {"new_path": new_path, "commit_message": message}
             answer = self._client.send("POST", f"/pages/{quoted(path)}/rename", body, conditions=conditions)
@@ -127,25 +127,25 @@ class RemoteNotes:
 
 
 class RemoteNoteQueries:
-    """The notes of a server, found."""
+    """Queries of a server's notes."""
 
     def __init__(self, client: RestClient) -> None:
         self._client = client
 
     def search(self, query: str, limit: int, mode: SearchMode = "keyword") -> NoteHits:
-        """Notes by words, meaning or both, best first."""
+        """Notes by words, similarity or both, best first."""
         answer = self._client.get("/search", q=query, limit=limit, mode=None if mode == "keyword" else mode)
         return NoteHits(
             tuple(map(json_values.hit, json_values.objects(answer, "results"))), json_values.number(answer, "total")
         )
 
     def semantic_search(self, query: str, n: int, per_page: int) -> tuple[NoteChunk, ...]:
-        """Pieces of notes by meaning, nearest first."""
+        """Chunks of notes by similarity, most similar first."""
         answer = self._client.get("/semantic-search", q=query, n=n, max_chunks_per_page=per_page)
         return tuple(map(json_values.chunk, json_values.objects(answer, "results")))
 
     def links(self, path: str) -> NoteLinks:
-        """What a note links to and what links to it."""
+        """Outgoing and incoming links of a note."""
         with _about(path):
             answer = self._client.get(f"/links/{quoted(path)}")
         links_to, linked_from = json_values.texts(answer, "links_to"), json_values.texts(answer, "linked_from")
@@ -194,14 +194,14 @@ class RemoteAttachments:
         return json_values.text(answer, "path") or path, json_values.attachment(answer)
 
     def download(self, path: str, filename: str) -> AttachmentContent:
-        """A file."""
+        """A file with its bytes."""
         with _about(path):
             return json_values.download(self._client.get(_attachment_url(path, filename)))
 
     def delete(
         self, path: str, filename: str, *, message: str, conditions: Conditions = UNCONDITIONAL
     ) -> tuple[str, str]:
-        """Delete a file; the note's path and the file's name."""
+        """Delete a file; returns the note's path and the file's name."""
         with _about(path):
             url, body = _attachment_url(path, filename), {"commit_message": message}
             answer = self._client.send("DELETE", url, body, conditions=conditions)
@@ -214,7 +214,7 @@ def _attachment_url(path: str, filename: str) -> str:
 
 @contextmanager
 def _about(path: str) -> Generator[None]:
-    """Say which note was meant where the server's refusal does not."""
+    """Add the note's path to a NotFoundError of the server without one."""
     try:
         yield
     except NotFoundError as error:
