@@ -42,9 +42,9 @@ class Filter:
     updated_from: str = ""
     updated_to: str = ""
     dates: tuple[tuple[str, int | None, int | None], ...] = ()
-    """Frontmatter key (of `records.STATED_KEYS`), first and last second of its value in unix seconds; None for an open
+    """Frontmatter key (of `records.STATED_KEYS`) with the first and last second of its value.
 
-    end. Documents without a value for the key do not match.
+    In unix seconds; None for an open end. Documents without a value for the key do not match.
     """
     fields: tuple[tuple[str, str], ...] = ()
     """Frontmatter key and value; a list matches if one of its items does."""

@@ -1,6 +1,6 @@
-"""Everything derived from the files of a collection: a catalogue in SQLite and a full text in Tantivy.
+"""Data derived from the files of a collection: a catalogue in SQLite and a full text in Tantivy.
 
-Both may be deleted at any moment and are built again from the files.
+Both may be deleted at any time and are rebuilt from the files.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def open_index(store: Store, cache_dir: Path) -> LocalIndex:
-    """The index of a store's folder, made when there is none."""
+    """Open the index of a store's folder; create it if there is none."""
     from commonplace.index.local import LocalIndex  # noqa: PLC0415 - a shell that asks for names needs none of it
 
     return LocalIndex(store, cache_dir / store.identity)

@@ -1,4 +1,4 @@
-"""The lock of one batch: across threads and processes, and free again when its holder dies."""
+"""The lock of one batch, across threads and processes. The kernel releases it when its holder exits."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from pathlib import Path
 from commonplace.domain.errors import UnavailableError
 
 LOCK_SECONDS = 60.0
-"""How long a batch waits for those of others."""
+"""Timeout in seconds for acquiring the lock."""
 MAX_LOCK_PAUSE = 0.005
-"""Seconds between two attempts at the most."""
+"""Maximum seconds between two attempts."""
 
 
 class BatchLock:
     """Held for one batch at a time, by one thread of one process.
 
     Args:
-        path: The lock file; made when it is missing. Its folder must be there.
+        path: The lock file; created if missing. Its folder must exist.
     """
 
     def __init__(self, path: Path) -> None:
@@ -31,11 +31,11 @@ class BatchLock:
 
     @contextmanager
     def held(self) -> Generator[None]:
-        """Hold the lock for the length of a `with` block.
+        """Hold the lock for the duration of a `with` block.
 
         Raises:
-            UnavailableError: others kept it for `LOCK_SECONDS`.
-            OSError: the lock file cannot be made.
+            UnavailableError: acquiring the lock timed out after `LOCK_SECONDS`.
+            OSError: the lock file cannot be created.
         """
         deadline = time.monotonic() + LOCK_SECONDS
         if not self._threads.acquire(timeout=LOCK_SECONDS):
@@ -45,14 +45,14 @@ class BatchLock:
             try:
                 yield
             finally:
-                with suppress(OSError):  # nothing was written to it
+                with suppress(OSError):  # the file has no content
                     os.close(descriptor)
         finally:
             self._threads.release()
 
 
 def _locked(path: Path, deadline: float) -> int:
-    """The lock file, open and locked; it may have been deleted and made anew while others held it."""
+    """The lock file, open and locked. It may have been deleted and recreated while others held the lock."""
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -83,5 +83,5 @@ def _busy() -> UnavailableError:
     return UnavailableError(
         f"Another process has been indexing this collection for {LOCK_SECONDS:g} seconds.",
         kind="collection",
-        hint="Try again; if it lasts, look for a commonplace process that hangs and end it.",
+        hint="Try again; if it persists, find a commonplace process that hangs and end it.",
     )

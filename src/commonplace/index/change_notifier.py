@@ -1,4 +1,4 @@
-"""Telling listeners what changed in an index: each change once, whoever made it and whichever process took it in."""
+"""Notifies listeners of changes in an index: each change once, by whichever process it was made or indexed."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.errors import StorageError, UnavailableError
 
 MAX_KNOWN = 1000
-"""Of how many documents it is remembered what was told last."""
+"""Maximum number of documents whose last reported revision is stored."""
 
 IndexListener = Callable[[Sequence[Address], bool], None]
-"""Takes documents that changed, and whether some may have come or gone."""
+"""Called with changed documents, and whether documents may have been added or removed."""
 
 
 class ChangeNotifier:
-    """What the listeners of one process were told.
+    """The state of the notifications of one process.
 
-    Processes that share an index see the same change, and only one of them takes it in. So what a change is worth
-    telling is decided by what stands in the index, not by who put it there.
+    Processes that share an index all see a change, but only one of them indexes it. Therefore the notifications depend
+    on the index's content, not on the process that changed it.
 
     Args:
-        revision_at: The revision of a document, empty when there is none.
-        membership_version: A number that is another one whenever documents have come or gone.
+        revision_at: Returns the revision of a document; "" if there is none.
+        membership_version: Returns a number that changes whenever documents are added or removed.
     """
 
     def __init__(self, revision_at: Callable[[Address], str], membership_version: Callable[[], int]) -> None:
@@ -36,27 +36,27 @@ class ChangeNotifier:
         self._listeners: list[IndexListener] = []
 
     def listen(self, listener: IndexListener) -> None:
-        """Tell a listener of every change from now on."""
+        """Notify a listener of every change from now on."""
         self._listeners.append(listener)
 
     def start(self) -> None:
-        """All that came until now is no news."""
+        """Mark the current state as reported."""
         with self._lock:
             self._notified_version = self._current_version()
 
     @contextmanager
     def held(self) -> Generator[None]:
-        """For the length of a `with` block no other thread decides what is news."""
+        """Prevent other threads from reporting changes for the duration of a `with` block."""
         with self._lock:
             yield
 
     def changed(self, addresses: Iterable[Address]) -> list[Address]:
-        """Those of these documents that are other than was last said; from now on they are not."""
+        """Return the documents whose revision differs from the last report, and record the new revisions."""
         with self._lock:
             return [address for address in dict.fromkeys(addresses) if self._differs(address)]
 
     def notify(self, documents: Sequence[Address]) -> None:
-        """Tell the listeners of documents that are news."""
+        """Notify the listeners of changed documents."""
         if not documents or not self._listeners:
             return
         with self._lock:
@@ -70,7 +70,7 @@ class ChangeNotifier:
         try:
             revision = self._revision_at(address)
         except (StorageError, UnavailableError):
-            self._known.pop(address, None)  # it may be other than was said
+            self._known.pop(address, None)  # the revision may differ
             return True
         if self._known.get(address) == revision:
             return False
@@ -80,7 +80,7 @@ class ChangeNotifier:
         return True
 
     def _current_version(self) -> int | None:
-        """None where the index cannot say it now: what is news is told all the same, and that more may have come."""
+        """The membership version; None if the index cannot be read, so that additions are assumed."""
         try:
             return self._membership_version()
         except (StorageError, UnavailableError):

@@ -1,6 +1,6 @@
-"""When documents were made and last changed, from their history: computed beside everything else, as it can take long.
+"""Created and updated times of documents from their history, computed in the background.
 
-Until it is known the files' own times stand in.
+Until they are known, the files' own times are used.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from commonplace.index.process.allocator import trim_heap
 log = logging.getLogger(__name__)
 
 PAUSE_SECONDS = 1.0
-"""Between two walks of the history while nobody asks, so that a burst of commits costs one walk."""
+"""Seconds between two walks of the history while no query waits, so that a burst of commits costs one walk."""
 BATCH_DOCUMENTS = 500
-"""Documents that are dated together: after a switch of branches, all are looked at."""
+"""Number of documents that are dated together; after a switch of branches, all are dated."""
 TIDY_SECONDS = 10.0
-"""Between two returns of memory to the system: changes leave holes, and to look for them takes some milliseconds."""
+"""Minimum seconds between two calls of `trim_heap`, which takes some milliseconds."""
 
 
 class DateUpdater:
-    """Keeps created and updated times in step with the history, in a thread that ends when there is nothing to do.
+    """Updates created and updated times from the history, in a thread that ends when there is nothing to do.
 
     Args:
         store: The files and their history.
-        catalogue: Gives the catalogue to write to; None where it was deleted, and whoever asks next makes a new one.
+        catalogue: Returns the catalogue; None if it was deleted, in which case the next query creates a new one.
     """
 
     def __init__(self, store: Store, catalogue: Callable[[], Catalogue | None]) -> None:
@@ -52,7 +52,7 @@ class DateUpdater:
         self._tidied = time.monotonic()
 
     def wake(self) -> None:
-        """Say that the history may have moved on."""
+        """Report that the history may have changed."""
         with self._lock:
             if self._closing.is_set():
                 return
@@ -63,13 +63,13 @@ class DateUpdater:
                 self._thread.start()
 
     def wait(self, timeout: float) -> bool:
-        """Whether all is dated, waiting for it at most `timeout` seconds."""
+        """Wait at most `timeout` seconds until all documents are dated. Returns whether they are."""
         if not self._idle.is_set():
             self._hurry.set()
         return self._idle.wait(timeout)
 
     def close(self) -> None:
-        """End after the walk that is going on."""
+        """Stop after the current walk."""
         self._closing.set()
         self._hurry.set()
         thread = self._thread
@@ -102,7 +102,7 @@ class DateUpdater:
         try:
             update_all_dates(self._store, catalogue)
         except (KnowledgeError, sqlite3.Error, OSError) as error:
-            # A catalogue that was deleted or replaced meanwhile fails too; that is not logged.
+            # The catalogue may have been deleted or replaced meanwhile; that is not logged.
             if self._catalogue() is catalogue:
                 log.warning(
                     "%s: the history could not be read for dates: %s",
@@ -113,7 +113,7 @@ class DateUpdater:
 
 
 def update_all_dates(store: Store, catalogue: Catalogue) -> int:
-    """Set created and updated times from the history, where the frontmatter gives none; how many documents changed."""
+    """Set created and updated times from the history if the frontmatter gives none; returns the number of changes."""
     head = store.history.head()
     with catalogue.reading() as connection:
         before = str(read_meta(connection, "dated") or "")
@@ -125,26 +125,26 @@ def update_all_dates(store: Store, catalogue: Catalogue) -> int:
     for at in range(0, len(keys), BATCH_DOCUMENTS):
         moved += update_dates(store, catalogue, keys[at : at + BATCH_DOCUMENTS], committed=bool(head))
         straight = straight and (store.history.head() == head or store.history.touched_since(head) is not None)
-    if straight:  # else some were dated by another branch, and all are looked at again
+    if straight:  # otherwise some were dated by another branch, and all are dated again
         with catalogue.writing() as connection:
             write_meta(connection, "dated", head)
     return moved
 
 
 def update_dates(store: Store, catalogue: Catalogue, keys: Sequence[int], *, committed: bool) -> int:
-    """Set the times of some documents; how many changed.
+    """Set the times of some documents; returns how many changed.
 
     Args:
-        store: Whose history it is.
-        catalogue: Where they stand.
-        keys: Their numbers.
+        store: The store with the history.
+        catalogue: The catalogue.
+        keys: Numbers of the documents.
         committed: Whether there is any commit.
     """
     with catalogue.reading() as connection:
         rows = _rows(connection, keys)
     touched = store.history.touched([Address(row[0]) for row in rows]) if committed else {}
     dated = [_dated(row, touched.get(Address(row[0]))) for row in rows]
-    # Only what may be newer than its last commit is compared with it: few, but for a new index.
+    # Only documents that may be newer than their last commit are compared with it: few, except in a new index.
     suspects = {
         Address(row[0]): row[5] for row, new in zip(rows, dated, strict=True) if new != row[1:3] or row[4] != DATE_KNOWN
     }
@@ -158,7 +158,7 @@ def update_dates(store: Store, catalogue: Catalogue, keys: Sequence[int], *, com
     moved = sum((path, created, updated) not in times for created, _, updated, _, _, path, *_ in changes)
     if changes:
         with catalogue.writing() as connection:
-            # A document that changed since it was looked at, or whose file was touched, waits for the next round.
+            # A document that has changed since, or whose file was touched, waits for the next round.
             connection.executemany(
                 "UPDATE files SET created = ?, created_day = ?, updated = ?, updated_day = ?, dated = ?"
                 " WHERE path = ? AND revision = ? AND mtime_ns = ?",
@@ -172,13 +172,13 @@ def update_dates(store: Store, catalogue: Catalogue, keys: Sequence[int], *, com
 _Row = tuple[str, str, str, int, int, str, int]
 
 _WITHOUT_DATE = f"dated <> {DATE_KNOWN}"
-"""Which rows have other times than their commits', in the words of the index `files_undated`."""
+"""Rows whose times are not their commits', written as in the index `files_undated`."""
 _WAITING = f"{_WITHOUT_DATE} AND dated % 2 = 0"
-"""Which of them wait for a look into the history."""
+"""Rows that wait for the history to be read."""
 
 
 def _undated(connection: sqlite3.Connection, touched: Collection[Address] | None) -> list[int]:
-    """The numbers of documents whose times may be others now: those touched and those not committed, or all."""
+    """Numbers of the documents whose times may differ now: touched and uncommitted ones, or all."""
     if touched is None:
         rows = connection.execute("SELECT id FROM files")
     else:
@@ -198,7 +198,7 @@ def _rows(connection: sqlite3.Connection, keys: Sequence[int]) -> list[_Row]:
 
 
 def _dated(row: _Row, commits: tuple[Commit, Commit] | None) -> tuple[str, str]:
-    """When a document was made and last changed: as its frontmatter says, else its commits, else its file."""
+    """Created and updated times: from the frontmatter, else from the commits, else from the file."""
     _, created, updated, given, _, _, mtime_ns = row
     first, last = (iso_timestamp(commit.when) for commit in commits) if commits else [iso_timestamp(mtime_ns / 1e9)] * 2
     return created if given & GIVEN_CREATED else first, updated if given & GIVEN_UPDATED else last
@@ -208,7 +208,7 @@ _DateChange = tuple[str, int, str, int, int, str, str, int]
 
 
 def _change(row: _Row, dated: tuple[str, str], *, is_newer: bool) -> _DateChange | None:
-    """The new columns of a document and what it is known by, None when they are right."""
+    """The new columns of a document and its key; None if they are unchanged."""
     path, created, updated, given, before, revision, mtime_ns = row
     first, last = dated
     if is_newer and not given & GIVEN_UPDATED:

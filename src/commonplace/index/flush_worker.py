@@ -1,4 +1,4 @@
-"""Moving the texts that wait in the catalogue into the full text, beside everything else: no write waits for it."""
+"""Flushes texts from the catalogue to the full text in the background, so that no write waits for it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 
 class FlushWorker:
-    """Moves them in a thread that ends when nothing is left to do.
+    """Flushes in a thread that ends when nothing is left to do.
 
     Args:
-        move: Does it, once; it says itself in the log what goes wrong.
+        move: Flushes once, and logs its errors.
     """
 
     def __init__(self, move: Callable[[], None]) -> None:
@@ -21,7 +21,7 @@ class FlushWorker:
         self._thread: threading.Thread | None = None
 
     def wake(self) -> None:
-        """Say that it is time."""
+        """Request a flush."""
         with self._lock:
             if self._closed:
                 return
@@ -31,7 +31,7 @@ class FlushWorker:
                 self._thread.start()
 
     def close(self) -> None:
-        """End after the move that is going on; what waits then is searched from where it is."""
+        """Stop after the current flush. Texts that remain are searched in the catalogue."""
         with self._lock:
             self._closed = True
             thread = self._thread

@@ -1,7 +1,7 @@
-"""The two halves of an index as one thing that is opened, found damaged, and built anew.
+"""The files of an index, catalogue and full text: opening, damage detection, and rebuilding.
 
-An index may be deleted, damaged or of another version at any moment. Whoever meets that takes the lock, looks whether
-another process has mended it meanwhile, and if not begins an empty one, which the next sync fills.
+An index may be deleted, damaged or of another version at any time. A process that detects this takes the lock and
+checks whether another process has repaired it. If not, it creates an empty index, which the next sync fills.
 """
 
 from __future__ import annotations
@@ -47,18 +47,18 @@ _LOGGED_FOLDERS: set[str] = set()
 """Unusable cache folders that were already logged."""
 
 DAMAGE_ERRORS = (sqlite3.DatabaseError, FullTextError, FileNotFoundError)
-"""What a missing, damaged or foreign index raises."""
+"""Exceptions of a missing, damaged or foreign index."""
 
 
 class IndexFiles:
-    """An index that is open in this process.
+    """An open index.
 
     Args:
         store: The files.
-        folder: Where the index lies.
+        folder: Folder of the index.
 
     Raises:
-        sqlite3.DatabaseError, FullTextError, FileNotFoundError: it is missing, damaged or of another version.
+        sqlite3.DatabaseError, FullTextError, FileNotFoundError: the index is missing, damaged or of another version.
     """
 
     def __init__(self, store: Store, folder: Path) -> None:
@@ -83,32 +83,32 @@ class IndexFiles:
 
     @property
     def current(self) -> bool:
-        """Whether this is still the index that lies in the folder: it may have been deleted or built anew."""
+        """Whether this is still the index in the folder; it may have been deleted or rebuilt."""
         try:
             return not self._abandoned and _identity(self._file) == self._identity
         except FileNotFoundError:
             return False
         except OSError as error:
-            raise StorageError(f"The index cannot be looked at: {error.strerror}.", kind="index") from error
+            raise StorageError(f"The index cannot be read: {error.strerror}.", kind="index") from error
 
     @contextmanager
     def view(self) -> Generator[IndexView]:
-        """One unchanging view of the index for the length of a `with` block."""
+        """A consistent view of the index for the duration of a `with` block."""
         with self.catalogue.reading() as connection:
             yield IndexView(self, connection)
 
     def close(self) -> None:
-        """Release everything."""
+        """Release all resources."""
         self.catalogue.close()
 
     def abandon(self) -> None:
-        """Release everything, and be no longer the one that lies there: whoever asks next opens it again."""
+        """Release all resources and mark the index as no longer current, so that the next query reopens it."""
         self._abandoned = True
         self.close()
 
 
 class IndexView:
-    """What questions are asked of.
+    """A consistent view of the index for queries.
 
     Args:
         files: The index.
@@ -124,31 +124,31 @@ class IndexView:
         self.other_files = files.other_files
 
     def cached(self, key: Hashable, work: Callable[[sqlite3.Connection], Cached]) -> Cached:
-        """An answer that is worked out once for every generation of the index; `GenerationCache.get` says more."""
+        """A result that is computed once per generation of the index; see `GenerationCache.get`."""
         return self.cache.get(self.connection, key, lambda: work(self.connection))
 
     def broken_links(self, store: Store) -> BrokenLinks:
-        """Every link that leads to no document."""
+        """Every link that resolves to no document."""
         key = ("lost", self.other_files.version())
         decided = self._files.name_cache.get(self.connection, key, LinkDecisionCache)
         return self.cached(key, lambda connection: find_broken_links(connection, store, self.other_files, decided))
 
     def lookup(self, store: Store) -> CatalogueLookup:
-        """What the rules of links ask."""
+        """The lookup for resolving links."""
         return CatalogueLookup(self.connection, store, self.other_files)
 
     def search(self) -> IndexSearcher:
-        """The full text with what is newer than it, as they belong to this view."""
+        """The searcher of this view: the full text with the recent documents."""
         files = self._files
         return IndexSearcher(files.sources, self.connection, files.fulltext, files.snapshots.at(self.connection))
 
 
 class IndexLocation:
-    """Where the index of a collection lies, and how it is opened there.
+    """The location of a collection's index, and how to open it.
 
     Args:
         store: The files.
-        folder: Where it should lie; a temporary folder takes its place when nothing can be written there.
+        folder: Preferred folder; replaced by a temporary folder if it is not writable.
     """
 
     def __init__(self, store: Store, folder: Path) -> None:
@@ -157,11 +157,11 @@ class IndexLocation:
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
 
     def open(self) -> IndexFiles:
-        """The index, begun anew if it is missing or damaged.
+        """Open the index; create an empty one if it is missing or damaged.
 
         Raises:
-            StorageError: it can be written nowhere.
-            UnavailableError: another process kept the lock for too long.
+            StorageError: no location is writable.
+            UnavailableError: acquiring the lock timed out.
         """
         try:
             return self._open()
@@ -172,8 +172,8 @@ class IndexLocation:
             if str(self._folder.parent) not in _LOGGED_FOLDERS:
                 _LOGGED_FOLDERS.add(str(self._folder.parent))
                 log.warning(
-                    "%s: the cache folder cannot be used (%s); indexes are kept in memory or a temporary folder"
-                    " and made again at every start",
+                    "%s: the cache folder cannot be used (%s); indexes are stored in memory or a temporary folder"
+                    " and rebuilt at every start",
                     self._store.name,
                     _reason(error),
                 )
@@ -182,10 +182,10 @@ class IndexLocation:
             return self.open()
 
     def discard(self) -> None:
-        """Delete the index, so that `open` begins a new one.
+        """Delete the index, so that `open` creates a new one.
 
         Raises:
-            StorageError: it cannot be deleted.
+            StorageError: the index cannot be deleted.
         """
         try:
             with BatchLock(self._folder / LOCK_FILE).held():
@@ -194,7 +194,7 @@ class IndexLocation:
             raise _unwritable() from error
 
     def close(self) -> None:
-        """Remove what is temporary."""
+        """Remove the temporary folder, if any."""
         if self._temporary:
             self._temporary.cleanup()
 
@@ -212,7 +212,7 @@ class IndexLocation:
             except DAMAGE_ERRORS as again:
                 raise_if_file_limit(again)
                 if found:
-                    log.warning("%s: the index is unusable (%s) and is built again", self._store.name, reason)
+                    log.warning("%s: the index is unusable (%s) and is rebuilt", self._store.name, reason)
             self._wipe()
             FullText(self._folder / FULLTEXT_FOLDER, create=True)
             create_catalogue(self._folder / CATALOGUE_FILE)
@@ -225,15 +225,15 @@ class IndexLocation:
 
 
 class OpenIndexFiles:
-    """The halves of one index as they are open now: opened again, and built anew, where they prove damaged.
+    """The currently open files of one index; reopened or rebuilt if they are damaged.
 
     Args:
         store: The files.
-        folder: Where the index should lie.
-        fill: Fills those that were opened again, where they are new.
+        folder: Preferred folder of the index.
+        fill: Fills a reopened index if it is new.
 
     Raises:
-        StorageError: the index can be written nowhere.
+        StorageError: no location is writable.
     """
 
     def __init__(self, store: Store, folder: Path, fill: Callable[[IndexFiles], None]) -> None:
@@ -245,16 +245,16 @@ class OpenIndexFiles:
 
     @property
     def files(self) -> IndexFiles:
-        """Those that are open, which may lie there no more."""
+        """The open files, which may have been deleted from the folder."""
         with self._lock:
             return self._halves
 
     def use(self, work: Callable[[IndexFiles], Cached]) -> Cached:
-        """Do something with the index; when it proves damaged, open it again, and then build it anew.
+        """Run `work` on the index. If the index is damaged, reopen it, then rebuild it, and retry.
 
         Raises:
-            StorageError: nothing helped.
-            UnavailableError: another process kept it for too long.
+            StorageError: all attempts failed.
+            UnavailableError: acquiring the lock timed out.
         """
         for attempt in range(3):
             files = self._current()
@@ -271,7 +271,7 @@ class OpenIndexFiles:
         raise unusable()
 
     def catalogue(self) -> Catalogue | None:
-        """The catalogue for work that nobody waits for; None where it was deleted, or cannot be looked at now."""
+        """The catalogue for background work; None if it was deleted or cannot be read now."""
         with self._lock:
             try:
                 return self._halves.catalogue if self._halves.current else None
@@ -279,17 +279,17 @@ class OpenIndexFiles:
                 return None
 
     def rebuild(self) -> None:
-        """Delete the index and begin an empty one.
+        """Delete the index and create an empty one.
 
         Raises:
-            StorageError: it cannot be deleted, or written nowhere.
+            StorageError: the index cannot be deleted, or no location is writable.
         """
         with self._lock:
             self._home.discard()
             self._reopen(self._halves)
 
     def close(self) -> None:
-        """Release everything."""
+        """Release all resources."""
         self._halves.close()
         self._home.close()
 
@@ -301,7 +301,7 @@ class OpenIndexFiles:
             return self._halves
 
     def _reopen(self, failed: IndexFiles) -> None:
-        """Open the index again, unless another thread has, and fill it when it is new."""
+        """Reopen the index, unless another thread has, and fill it if it is new."""
         with self._lock:
             if self._halves is not failed:
                 return
@@ -320,10 +320,10 @@ class OpenIndexFiles:
 
 
 def refuse_unless_damaged(error: Exception) -> None:
-    """Let a failure that building anew would not mend reach the caller as what it is.
+    """Raise the error for a failure that rebuilding would not solve; return if rebuilding may.
 
     Raises:
-        UnavailableError: the index was locked for too long, or the process may open no more files.
+        UnavailableError: the index was locked for too long, or the process has too many open files.
         StorageError: the disk is full or not writable.
     """
     raise_if_file_limit(error)
@@ -337,13 +337,13 @@ def refuse_unless_damaged(error: Exception) -> None:
 
 
 def is_read_only(error: Exception) -> bool:
-    """Whether the catalogue refused a write: one opened while it could not be written does, until it is opened anew."""
+    """Whether the catalogue was read-only when it was opened; it must be reopened to be written."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_READONLY
 
 
 def unusable() -> StorageError:
-    """The error for an index that fails even when it is new."""
-    return StorageError("The index fails even when it is built anew.", kind="index", hint="See the log for the reason.")
+    """The error for an index that fails even after a rebuild."""
+    return StorageError("The index fails even after a rebuild.", kind="index", hint="See the log for the reason.")
 
 
 def _identity(path: Path) -> tuple[int, int]:
@@ -352,7 +352,7 @@ def _identity(path: Path) -> tuple[int, int]:
 
 
 def _reason(error: Exception) -> str:
-    """What went wrong, without a path."""
+    """The error's message, without a path."""
     return (error.strerror or "") if isinstance(error, OSError) else str(error)
 
 

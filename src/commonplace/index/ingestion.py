@@ -1,9 +1,9 @@
-"""Bringing files into the index, so that a kill at any moment loses nothing.
+"""Ingestion of files into the index; a killed process loses nothing at any point.
 
-A few changed files go into the catalogue in one transaction, with their texts, which are searched from there until a
-batch of them moves into the full text. Many changed files (a first sync, a branch switch) go into both at once: their
-paths are first written down as pending, and a killed process leaves that list to whoever syncs next. Both halves are
-keyed by path, so doing a part again changes nothing that was already right.
+A few changed files go into the catalogue in one transaction, with their texts, which are searched there until a batch
+of them is flushed to the full text. Many changed files (a first sync, a branch switch) go into both at once: their
+paths are first stored as pending, and after a kill the next sync continues with that list. Catalogue and full text are
+keyed by path, so repeating a part changes nothing.
 """
 
 from __future__ import annotations
@@ -43,43 +43,45 @@ from commonplace.index.process.file_limit import file_limit_error, is_file_limit
 from commonplace.index.process.garbage_collector import gc_disabled
 
 MAX_SMALL_UPDATE = 64
-"""More changed files than this go into both halves at once."""
+"""Maximum number of changed files that go into the catalogue alone."""
 MAX_RECENT = 64
 RECENT_SHARE = 16
-"""How many documents wait in the catalogue: one for every so many documents, and never more than the former."""
+"""Maximum number of recent documents in the catalogue: one per `RECENT_SHARE` documents, at most `MAX_RECENT`."""
 MAX_RECENT_FACTOR = 4
-"""So many times as many wait at the most, should they come faster than they are moved."""
+"""Multiple of that number at which a write flushes itself, if changes come faster than they are flushed."""
 LARGE_TEXT = 1_000_000
-"""Bytes of a document that does not wait: taking it apart for every process costs more than a commit."""
+"""Size of a text above which a document is flushed at once: tokenizing it in every process costs more than a commit."""
 BATCH_FILES = 10_000
 BATCH_BYTES = 24_000_000
-"""A batch of a full sync ends with whichever comes first. Memory grows with the bytes, and a search takes longer the
-more parts the full text has, of which each batch makes one."""
+"""Limits of a batch of a full sync in files and bytes.
+
+Memory grows with the bytes; searches get slower with the number of segments, of which each batch creates one.
+"""
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What was changed."""
+    """The changes of an ingestion."""
 
     added: int = 0
     updated: int = 0
     removed: int = 0
     unreadable: dict[str, str] = field(default_factory=dict[str, str])
     changed: list[Address] = field(default_factory=list[Address])
-    """Every document of the counts."""
+    """All documents in the counts."""
     flush_due: bool = False
-    """Whether it is time for `flush`: nobody needs to wait for it."""
+    """Whether `flush` should run, in the background."""
 
 
 class Ingest:
-    """The way into an index, for one process.
+    """Ingests files into an index.
 
     Args:
         store: The files.
-        catalogue: One half.
-        fulltext: The other.
-        lock: Held by whoever writes to the full text.
-        others: Files that are no documents.
+        catalogue: The catalogue.
+        fulltext: The full text.
+        lock: Lock of writers of the full text.
+        others: Files that are not documents.
     """
 
     def __init__(
@@ -92,7 +94,7 @@ class Ingest:
         self._other_files = others
 
     def ingest_few(self, paths: Sequence[str]) -> Outcome:
-        """Take changed files into the catalogue, texts included; searchable by every process on return."""
+        """Index changed files in the catalogue, with their texts. They are searchable by every process on return."""
         outcome = Outcome()
         with self._catalogue.writing() as connection:
             recent = _RecentTextWriter(connection)
@@ -113,12 +115,12 @@ class Ingest:
         return outcome
 
     def differing(self, paths: Sequence[str]) -> list[str]:
-        """Those of these files that are not as the index knows them; it is only read, so nobody has to wait."""
+        """The files that differ from the index. Reads only, so that no process has to wait."""
         with self._catalogue.reading() as connection:
             return pending_files.differing(connection, self._store, paths)
 
     def resolve_other_files(self, addresses: Sequence[Address]) -> None:
-        """Resolve again what may lead to files that are no documents and have come or gone."""
+        """Resolve the links again that may lead to added or removed files that are not documents."""
         self._other_files.changed(addresses)
         keys = {link_key(address.path) for address in addresses}
         with self._catalogue.reading() as connection:
@@ -130,16 +132,16 @@ class Ingest:
                 grow(connection, "generation")
 
     def ingest_scanned(self, progress: Progress | None) -> Outcome:
-        """Take in whatever differs between the index and a scan of all files.
+        """Index all differences between the index and a scan of all files.
 
         Raises:
             StorageError: the folder cannot be listed.
-            UnavailableError: another process kept the lock for too long.
+            UnavailableError: acquiring the lock timed out.
         """
         found = pending_files.scanned(self._store)
         with self._catalogue.reading() as connection:
             complete = read_meta(connection, "complete") is not None
-        # A first sync resolves links as it goes, so it must know of every document that there will be.
+        # A first sync resolves links immediately, so it must know all documents.
         stats = {} if complete else dict(found)
         differing, missing = pending_files.compared(self._catalogue, found if complete else stats.items())
         self._other_files.forget()
@@ -156,15 +158,15 @@ class Ingest:
         return outcome
 
     def ingest_many(self, stats: Mapping[str, FileStat], changed: Sequence[str], progress: Progress | None) -> Outcome:
-        """Take changed files into both halves, a batch at a time.
+        """Index changed files in catalogue and full text, in batches.
 
         Args:
-            stats: What a scan has just said of every file.
-            changed: Paths that are new, changed or gone.
-            progress: Told after each file how many are done.
+            stats: The scanned metadata of every file.
+            changed: Paths of new, changed and deleted files.
+            progress: Called after each file with the number of finished files.
 
         Raises:
-            UnavailableError: another process kept the lock for too long.
+            UnavailableError: acquiring the lock timed out.
         """
         outcome = Outcome()
         with self._catalogue.writing() as connection:
@@ -177,10 +179,10 @@ class Ingest:
                 return outcome
 
     def flush(self) -> None:
-        """Move the texts that wait in the catalogue into the full text, unless another process just has.
+        """Flush the texts of recent documents to the full text, unless another process just has.
 
         Raises:
-            UnavailableError: another process kept the lock for too long.
+            UnavailableError: acquiring the lock timed out.
         """
         with self._lock.held():
             with self._catalogue.reading() as connection:
@@ -202,10 +204,10 @@ class Ingest:
                 grow(connection, "generation")
 
     def _batch(self, stats: Mapping[str, FileStat], outcome: Outcome, progress: Progress | None, total: int) -> int:
-        """Take in a part of the pending files; how many are left."""
+        """Index a batch of the pending files; returns how many remain."""
         with self._catalogue.writing() as connection:
             left = pending_files.mark_batch_begun(connection, BATCH_FILES)
-        # The catalogue's transaction ends last: the list of pending files shrinks when all the rest is safe.
+        # The catalogue's transaction ends last: the list of pending files shrinks after everything else is committed.
         with self._catalogue.writing(batch=True) as connection:
             waiting = pending_files.pending_paths(connection)
             if not waiting:
@@ -242,24 +244,24 @@ class Ingest:
 
 
 class _TextWriter(Protocol):
-    """Where the searched texts of documents go."""
+    """Writes the searchable texts of documents."""
 
     def put(self, address: Address, text: DocumentText | None, *, new: bool) -> None:
-        """Replace the text of a document; None: it is gone. `new`: certainly none of it is there yet."""
+        """Replace the text of a document; None deletes it. `new`: no old text exists."""
         ...
 
 
 class _RecentTextWriter:
-    """Into the catalogue, until they move."""
+    """Writes texts into the catalogue, until they are flushed."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._large = False
         self.used = False
-        """Whether anything was put."""
+        """Whether any text was written."""
 
     def put(self, address: Address, text: DocumentText | None, *, new: bool) -> None:  # noqa: ARG002
-        # The generation grows with the transaction that put something, so no other text of a document has this number.
+        # The transaction increments the generation, so this number is unique among a document's texts.
         seq = read_number(self._connection, "generation") + 1
         self.used = True
         stored = text_to_json(text) if text else None
@@ -269,7 +271,7 @@ class _RecentTextWriter:
 
     @property
     def times_full(self) -> float:
-        """How many times as many wait as may; from 1 on it is time to move them."""
+        """Number of recent documents relative to its limit; from 1 on, they should be flushed."""
         waiting = self._connection.execute("SELECT count(*) FROM recent").fetchone()[0]
         documents = self._connection.execute(
             "SELECT count(*) FROM (SELECT 1 FROM files LIMIT ?)", (MAX_RECENT * RECENT_SHARE,)
@@ -278,7 +280,7 @@ class _RecentTextWriter:
 
 
 class _FullTextBatch:
-    """Into the full text."""
+    """Writes texts into the full text."""
 
     def __init__(self, connection: sqlite3.Connection, writer: FullTextWriter) -> None:
         self._connection = connection
@@ -299,15 +301,15 @@ _Files = tuple[Callable[[Address], FileStat | None], Callable[[Address], bytes]]
 
 
 class _IngestTransaction:
-    """Takes files in, one after the other, inside one transaction of the catalogue.
+    """Indexes files one by one inside one transaction of the catalogue.
 
     Args:
-        files: How they are looked at and read.
+        files: Functions that return a file's metadata and bytes.
         connection: The catalogue.
-        texts: Where their texts go.
-        linker: Where their links go.
-        outcome: Told what changed.
-        again: Paths whose texts are put anew even if the catalogue knows these very bytes.
+        texts: Writer of the texts.
+        linker: Writer of the links.
+        outcome: Collects the changes.
+        again: Paths whose texts are written even if the catalogue has the same revision.
     """
 
     def __init__(
@@ -331,12 +333,12 @@ class _IngestTransaction:
         """Bytes read so far."""
 
     def take(self, address: Address, stat: FileStat | None, *, new: bool = False) -> None:
-        """Bring one file up to date.
+        """Index one file.
 
         Args:
-            address: Which.
-            stat: What is known of it; it is looked at when nothing is.
-            new: Neither half of the index can hold it.
+            address: Address of the file.
+            stat: Its metadata; read if None.
+            new: Whether the index cannot contain the file.
         """
         known = None if new else record_at(self._connection, address.path)
         try:
@@ -344,7 +346,7 @@ class _IngestTransaction:
         except StorageError as error:
             if known and address.path not in self._again:
                 self._outcome.unreadable[address.path] = str(error)
-                return  # it stays as it was: nobody knows whether it is gone
+                return  # the document stays, because the file may still exist
         found = self._load(address, stat)
         if found is None:
             self._replace(address, known, None, None, new=new)
@@ -361,7 +363,7 @@ class _IngestTransaction:
         self._entries.add(document, record, stat, known)
 
     def finish(self) -> None:
-        """Write what was taken in; to be called once, before the links are settled."""
+        """Write the collected changes; called once, before links are resolved."""
         if (self._outcome.added, self._outcome.removed) != self._before:
             grow(self._connection, "comings")
         self._entries.finish()
@@ -383,7 +385,7 @@ class _IngestTransaction:
         self._outcome.removed += known is not None and record is None
 
     def _load(self, address: Address, stat: FileStat | None) -> tuple[FileStat, bytes] | None:
-        """A file's facts and bytes; None when it is no document, is gone or cannot be read, which is then noted."""
+        """A file's metadata and bytes; None if it is not a document, is gone or is unreadable, which is recorded."""
         if address.path in self._unreadable:
             self._connection.execute("DELETE FROM unreadable WHERE path = ?", (address.path,))
         try:

@@ -1,4 +1,4 @@
-"""The sentences round links, read from the files when they are asked for: the index does not keep them."""
+"""The sentences around links, read from the files on request; the index does not store them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from commonplace.domain.snippets import sentence_round
 
 
 def with_sentences(store: Store, links: Sequence[ResolvedLink]) -> list[ResolvedLink]:
-    """The same links, each with the sentence that holds it; "" where the file has changed since it was indexed."""
+    """The same links, each with its sentence; "" if the file has changed since it was indexed."""
     texts: dict[Address, bytes] = {}
     told: list[ResolvedLink] = []
     for one in links:

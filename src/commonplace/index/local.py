@@ -1,4 +1,4 @@
-"""The index of one folder on this machine: what the port promises, answered from the two halves."""
+"""Local implementation of the index port, on catalogue and full text."""
 
 from __future__ import annotations
 
@@ -44,24 +44,24 @@ from commonplace.index.watcher import FileChanges, Watcher
 log = logging.getLogger(__name__)
 
 DATES_WAIT_SECONDS = 10.0
-"""How long a question about created or updated times waits for the history to be read."""
+"""Timeout in seconds for queries on created or updated times while history is being read."""
 UPDATE_SECONDS = 0.1
-"""How long an update is waited for by default; it goes on."""
+"""Default timeout in seconds for an update, which continues in the background."""
 SETTLED_SECONDS = 30.0
-"""How long a question waits for the updates that were begun before it."""
+"""Timeout in seconds of a query for earlier updates."""
 
 Result = TypeVar("Result")
 
 
 class LocalIndex:
-    """Everything derived from the files of one collection; `domain.ports.Index` says what each method promises.
+    """Local implementation of `domain.ports.Index`.
 
     Args:
         store: The files.
-        folder: Where the index should lie.
+        folder: Preferred folder of the index.
 
     Raises:
-        StorageError: it can be written nowhere.
+        StorageError: no location is writable.
     """
 
     def __init__(self, store: Store, folder: Path) -> None:
@@ -76,7 +76,7 @@ class LocalIndex:
         self._notifier = ChangeNotifier(self._revision_at, self._membership_version)
 
     def sync(self, progress: Progress | None = None, *, afresh: bool = False) -> SyncReport:
-        """Compare every file with the index, or with an empty one, and bring in what differs."""
+        """Compare every file with the index, or with an empty one, and index the differences."""
         if afresh:
             self._open.rebuild()
         begun = self._ready.is_set()
@@ -91,16 +91,16 @@ class LocalIndex:
         )
 
     def update(self, addresses: Sequence[Address], timeout: float = UPDATE_SECONDS) -> None:
-        """Bring these files up to date; what cannot be taken in now is left to the next scan, and said in the log."""
+        """Index these files. Files that fail are logged and retried by the next scan."""
         self._updates.run(partial(self._update, tuple(addresses)), timeout)
 
     def listen(self, listener: IndexListener) -> None:
-        """Tell a listener of every change from now on."""
+        """Notify a listener of every change from now on."""
         self._notifier.listen(listener)
 
     @contextmanager
     def watch(self, on_change: Callable[[Sequence[Address]], None] | None = None) -> Generator[None]:
-        """Bring in what changes outside, and say which documents did."""
+        """Index outside changes, and report the changed documents."""
         if not isinstance(self._store, DiskStore):
             log.info("%s: not a folder that can be watched", self._store.name)
             self._watched.set()
@@ -115,22 +115,22 @@ class LocalIndex:
             watcher.stop()
 
     def wait_watched(self, timeout: float) -> bool:
-        """Return once changes outside are being noticed, or after so many seconds without; whether they are."""
+        """Wait at most `timeout` seconds until outside changes are being noticed. Returns whether they are."""
         return self._watched.wait(timeout)
 
     def wait_ready(self, timeout: float) -> None:
-        """Return once the first full sync of this process is over."""
+        """Wait until the first full sync of this process has ended."""
         if not self._ready.wait(timeout):
             done, total = self._steps
             said = f"The index is still being built: {done:,} of {total:,} files are done."
             raise IndexingError(said, kind="index", hint="Try again in a few seconds.", done=done, total=total)
 
     def record(self, address: Address) -> Record | None:
-        """What is known of a document."""
+        """The record of a document; None if the index does not contain it."""
         return self._query(lambda view: record_at(view.connection, address.path))
 
     def revisions(self, filter_: Filter | None = None) -> dict[Address, Revision]:
-        """Documents with the state in which the index knows them."""
+        """Documents with their indexed revisions."""
         if filter_ is None:
             return self._query(lambda view: revisions_in(view.connection))
         self._wait_dated(filter_, "path")
@@ -141,11 +141,11 @@ class LocalIndex:
         return self._query(lambda view: records_where(view.connection, "f.ident = ?", (identifier,)))
 
     def find(self, reference: str, source: Address | None = None) -> Record | None:
-        """The document that a reference means."""
+        """The document that a reference names."""
         return self._query(lambda view: references.find(view.connection, self._store, reference, source))
 
     def nearest(self, reference: str, limit: int = 3) -> list[str]:
-        """Ids most like an unknown reference."""
+        """Ids most similar to an unknown reference."""
         return self._query(lambda view: view.names.nearest(view.connection, reference, limit))
 
     def list(self, query: ListQuery) -> RecordPage:
@@ -161,7 +161,7 @@ class LocalIndex:
         return self._query(lambda view: view.search().answer(query))
 
     def tags(self, filter_: Filter, prefix: str = "") -> list[tuple[str, int]]:
-        """Tags and in how many documents."""
+        """Tags with their number of documents."""
         self._wait_dated(filter_, "path")
 
         def counted(view: IndexView) -> list[tuple[str, int]]:
@@ -176,7 +176,7 @@ class LocalIndex:
         return self._query(lambda view: view.cached("counts", listing.count_all))
 
     def resolve(self, document: Document) -> list[ResolvedLink]:
-        """Where the links of a document as given lead."""
+        """The links of a document as given, with their targets."""
         return self._query(lambda view: links.resolve_all(view.lookup(self._store), document))
 
     def same_name(self, address: Address) -> list[Address]:
@@ -188,21 +188,21 @@ class LocalIndex:
         return self._query(lambda view: links.links_of(view.connection, address))
 
     def links_to(self, address: Address, *, sentences: bool = True) -> list[ResolvedLink]:
-        """Links of other documents that lead here, where asked for each with the sentence that holds it."""
+        """Links of other documents to this one, with their sentences if requested."""
         found = self._query(lambda view: links.links_to(view.connection, address))
         return link_sentences.with_sentences(self._store, found) if sentences else found
 
     def links_into(self, collection: str) -> list[ResolvedLink]:
-        """Links that name another collection, each with the sentence that holds it."""
+        """Links that name another collection, with their sentences."""
         found = self._query(lambda view: links.links_into(view.connection, collection))
         return link_sentences.with_sentences(self._store, found)
 
     def links_named(self, keys: Sequence[str]) -> list[ResolvedLink]:
-        """Links whose target has one of these keys; no document is opened for them."""
+        """Links whose target has one of these keys. Opens no document."""
         return self._query(lambda view: links.links_named(view.connection, keys))
 
     def links(self) -> list[tuple[Address, Address]]:
-        """Every pair of documents that a link joins."""
+        """Every pair of documents with a link."""
         return list(self._query(lambda view: view.cached("links", links.edges)))
 
     def orphans(self) -> list[Record]:
@@ -210,17 +210,17 @@ class LocalIndex:
         return list(self._query(lambda view: view.cached("orphans", links.orphans)))
 
     def broken(self, address: Address | None = None) -> list[ResolvedLink]:
-        """Links that lead nowhere."""
+        """Broken links."""
         if address is not None:
             return self._query(lambda view: links.broken_links(view.connection, view.lookup(self._store), address))
         return self._query(self._broken)
 
     def findings(self) -> list[Record]:
-        """Records that have findings; for a file that cannot be read, one that says so."""
+        """Records with findings; unreadable files have a finding that says so."""
         return self._query(lambda view: listing.records_with_findings(view.connection))
 
     def document(self, address: Address) -> Document:
-        """The document read and parsed now."""
+        """The document, read and parsed now."""
         try:
             return read_document(address, self._store.read(address))
         except NotFoundError as error:
@@ -233,18 +233,18 @@ class LocalIndex:
 
     @property
     def generation(self) -> int:
-        """Grows with every change that the index took in."""
+        """A number that grows with every indexed change."""
         return self._ask_now(lambda view: read_number(view.connection, "generation"))
 
     def close(self) -> None:
-        """Release everything."""
+        """Release all resources."""
         self._updates.close()
         self._date_updater.close()
         self._flush_worker.close()
         self._open.close()
 
     def _update(self, addresses: Sequence[Address]) -> None:
-        # Who watches the folder must not take a write of this process for one from outside.
+        # The lock prevents the watcher from reporting a write of this process as an outside change.
         with self._notifier.held():
             outcome = self._ingest_few([address.path for address in addresses])
             news = self._notifier.changed([*addresses, *outcome.changed])
@@ -253,7 +253,7 @@ class LocalIndex:
 
     def _broken(self, view: IndexView) -> list[ResolvedLink]:
         lost = view.broken_links(self._store)
-        # Other files come without the index being told.
+        # The index is not notified of new other files.
         return lost.without(view.path_existence.existing(lost.candidate_paths))
 
     def _sync(self, progress: Progress | None) -> Outcome:
@@ -283,7 +283,7 @@ class LocalIndex:
             outcome = self._sync(None)
             documents = list(dict.fromkeys([*documents, *outcome.changed]))
         elif documents:
-            # Mostly they are in already: whoever writes through a server indexes what it wrote.
+            # Usually they are indexed already, because a server indexes its own writes.
             paths = [address.path for address in documents]
             differing = self._open.use(lambda files: files.ingest.differing(paths))
             if differing:
@@ -303,7 +303,7 @@ class LocalIndex:
         return outcome
 
     def _filled(self, files: IndexFiles) -> None:
-        """Fill an index that was opened again, where it is new."""
+        """Fill a reopened index if it is new."""
         with files.catalogue.reading() as connection:
             complete = read_meta(connection, "complete")
         if not complete and self._ready.is_set():
@@ -311,7 +311,7 @@ class LocalIndex:
         self._date_updater.wake()
 
     def _flush(self) -> None:
-        """Move what waits into the full text; what cannot be moved now stays where it is searched as well."""
+        """Flush recent documents to the full text. If this fails, they remain searchable in the catalogue."""
         files = self._open.files
         try:
             if files.current:
@@ -333,15 +333,15 @@ class LocalIndex:
             self._date_updater.wait(DATES_WAIT_SECONDS)
 
     def _with_fields(self, view: IndexView, filter_: Filter) -> list[int] | None:
-        """The documents that pass what only the full text knows of a filter, None where that is nothing."""
+        """Documents that match the parts of a filter which only the full text knows; None without such parts."""
         asked = Filter(fields=filter_.fields, dates=filter_.dates)
         return None if asked == Filter() else view.search().keys(asked)
 
     def _query(self, question: Callable[[IndexView], Result]) -> Result:
-        """An answer that holds every write of this process.
+        """A result that includes every write of this process.
 
         Raises:
-            IndexingError: one of them is not in yet, after a long wait.
+            IndexingError: a write is still not indexed after a long wait.
         """
         if not self._updates.settled(SETTLED_SECONDS):
             said = "The index has not taken in the last write yet."

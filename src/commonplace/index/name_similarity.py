@@ -1,9 +1,9 @@
-"""Which names of a collection share most pairs of letters with a text, without going through them one by one.
+"""Finds the names of a collection that share most letter bigrams with a text, without comparing them one by one.
 
-Every pair of letters has the set of names that hold it, as the bits of one whole number; a pair that stands twice in
-a name has a second set, and so on. To count for all names at once in how many of a text's sets they are, the sets are
-added up digit by digit: the n-th number of the sum holds the n-th binary digit of every name's count. A few hundred
-operations on numbers of as many bits as there are names take the place of a comparison with every name.
+Every bigram has a bit set of the names that contain it, as one integer; a bigram that occurs twice in a name has a
+second set, and so on. To count for all names at once how many of a text's sets contain them, the sets are added in
+binary: the n-th integer of the sum contains the n-th binary digit of every name's count. A few hundred operations on
+large integers replace a comparison with every name.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from operator import add
 
 MAX_SETS = 2000
-"""Sets of pairs that are kept once they were made; each takes a bit for every name."""
+"""Maximum number of cached bit sets; each takes a bit per name."""
 
 NameEntry = tuple[str, str]
 """A document's id and one of its names, folded."""
 
 
 class NameSimilarity:
-    """Names that can be compared with texts; they do not change.
+    """An immutable set of names that can be compared with texts.
 
     Args:
-        entries: Every name; one that stands there several times counts as often.
+        entries: Every name; duplicates count.
     """
 
     def __init__(self, entries: Iterable[NameEntry]) -> None:
-        # In the order in which those alike are named, so that of alike ones the lowest bits are the first.
+        # Sorted in the order of ties, so that the lowest bits come first.
         self._entries = sorted(entries)
         self._every = (1 << len(self._entries)) - 1
         self._holders: defaultdict[str, array[int]] = defaultdict(lambda: array("I"))
@@ -42,7 +42,7 @@ class NameSimilarity:
         self._sets: dict[tuple[str, int], int] = {}
 
     def without(self, gone: Iterable[NameEntry]) -> int:
-        """The set of all names but these, each taken out as often as it stands here; for `most_similar`."""
+        """The bit set of all names except these, each excluded once per occurrence; for `most_similar`."""
         taken = Counter(gone)
         numbers: list[int] = []
         for number, entry in enumerate(self._entries if taken else ()):
@@ -52,14 +52,14 @@ class NameSimilarity:
         return self._every ^ _set_of(numbers)
 
     def most_similar(self, wanted: str, limit: int, among: int) -> list[tuple[float, str, str]]:
-        """The names that share most pairs of letters with a text, each behind minus the part of the pairs it shares.
+        """The names that share most bigrams with a text, each with its negative similarity.
 
         Args:
             wanted: The text, folded.
-            limit: How many; of those alike, the first in the order of ids, then names.
-            among: The set of names that count.
+            limit: Maximum number of names; ties are in the order of ids, then names.
+            among: The bit set of names to consider.
         """
-        # A text too short for pairs is like the very same name alone.
+        # A text too short for bigrams only matches an equal name.
         same = [number for number, (_, name) in enumerate(self._entries if len(wanted) <= 1 else ())
                 if name == wanted and among >> number & 1]  # fmt: skip
         found = [(-1.0, number) for number in same]
@@ -69,19 +69,19 @@ class NameSimilarity:
         return [(likeness, *self._entries[number]) for likeness, number in found[:limit]]
 
     def _take(self, found: list[tuple[float, int]], count: int, group: int, length: int, limit: int) -> None:
-        """Add those of a group of names, which all share so many pairs, that may be among the first.
+        """Add the names of a group, which all share the same number of bigrams, that may be among the best.
 
         Args:
-            found: Those so far, with minus their likeness; left with no more than are wanted.
-            count: Pairs that each name of the group shares with the text.
-            group: The names.
-            length: Letters of the text.
-            limit: How many are wanted.
+            found: The best so far, with their negative similarities; cut to the limit.
+            count: Number of bigrams that each name of the group shares with the text.
+            group: The bit set of names.
+            length: Length of the text.
+            limit: Maximum number of names.
         """
         for own, names in self._lengths.items():
             likeness = -dice_similarity(count, length, own)
             if len(found) >= limit and likeness > found[-1][0]:
-                return  # all further ones are longer
+                return  # all further names are longer
             some = names & group
             if some:
                 found += [(likeness, number) for number in _first(some, limit)]
@@ -89,7 +89,7 @@ class NameSimilarity:
                 del found[limit:]
 
     def _shared(self, wanted: str) -> list[int]:
-        """How many pairs every name shares with a text, as sets of names: the n-th holds the n-th binary digit."""
+        """Number of bigrams that every name shares with a text, as bit sets: the n-th has the n-th binary digit."""
         digits: list[int] = []
         for pair, count in Counter(pairs_of(wanted)).items():
             for nth in range(1, count + 1):
@@ -105,7 +105,7 @@ class NameSimilarity:
         return digits
 
     def _set(self, pair: str, nth: int) -> int:
-        """The names that hold a pair at least so often."""
+        """The bit set of the names that contain a bigram at least `nth` times."""
         known = self._sets.get((pair, nth))
         if known is None:
             numbers: Sequence[int] = self._holders.get(pair, ())
@@ -118,24 +118,24 @@ class NameSimilarity:
 
 
 def pairs_of(text: str) -> list[str]:
-    """Every two letters that stand side by side, in order."""
+    """The bigrams of a text, in order."""
     return [text[at : at + 2] for at in range(len(text) - 1)]
 
 
 def dice_similarity(shared: int, length: int, other: int) -> float:
-    """The part of two texts' pairs that they share, 0 to 1.
+    """Dice coefficient of two texts' bigrams, 0 to 1.
 
     Args:
-        shared: Pairs that stand in both.
-        length: Letters of the one.
-        other: Letters of the other.
+        shared: Number of shared bigrams.
+        length: Length of one text.
+        other: Length of the other.
     """
     total = length + other - 2
     return 2 * shared / total if total > 0 else 0.0
 
 
 def occurrences(name: str) -> dict[str, int]:
-    """How often each pair stands in a name, those that overlap (`aaa`) counted once."""
+    """Number of occurrences of each bigram in a name; overlapping ones (`aaa`) count once."""
     return {pair: name.count(pair) for pair in pairs_of(name)}
 
 
@@ -153,7 +153,7 @@ def _by_count(digits: Sequence[int], level: int, group: int) -> Iterator[tuple[i
 
 
 def _set_of(numbers: Sequence[int]) -> int:
-    """The set of these numbers."""
+    """The bit set of these numbers."""
     bits = bytearray(max(numbers, default=0) // 8 + 1)
     for number in numbers:
         bits[number >> 3] |= 1 << (number & 7)
@@ -161,7 +161,7 @@ def _set_of(numbers: Sequence[int]) -> int:
 
 
 def _first(names: int, limit: int) -> Iterator[int]:
-    """The lowest numbers in a set."""
+    """The lowest numbers in a bit set."""
     while names and limit:
         lowest = names & -names
         yield lowest.bit_length() - 1

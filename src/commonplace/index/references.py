@@ -1,4 +1,4 @@
-"""References as people give them: what document they mean, and which ones they nearly do."""
+"""Resolves references from people to documents, and suggests similar ones."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from commonplace.index.catalogue.links import NAMED, CatalogueLookup
 from commonplace.index.name_similarity import NameEntry, NameSimilarity, dice_similarity, occurrences, pairs_of
 
 MAX_COMPARED_NAMES = 40
-"""How many names are compared letter by letter, of those that share most pairs of letters."""
+"""Number of names, of those with most shared bigrams, that are compared letter by letter."""
 CHANGED_SHARE = 32
-"""Once more than one document in so many has another name, all names are taken apart again."""
+"""If more than one of this many documents has another name, the bigram index is rebuilt."""
 MIN_SIMILARITY = 0.5
-"""Names less alike than this (0 to 1) are not suggested."""
+"""Minimum similarity of a suggested name, 0 to 1."""
 
 
 def find(connection: sqlite3.Connection, store: Store, reference: str, source: Address | None) -> Record | None:
-    """The document that a path, id, title or alias means, None when there is none or it is unclear."""
+    """The document that a path, id, title or alias names; None if there is none or several."""
     if not reference.strip():
         return None
     found = resolve_target(reference.strip(), source, CatalogueLookup(connection, store, None))
@@ -36,22 +36,22 @@ def find(connection: sqlite3.Connection, store: Store, reference: str, source: A
 
 
 class NameIndex:
-    """The names of one open catalogue's documents, taken apart once for all who look for near ones.
+    """A bigram index of the names in one open catalogue, for finding similar names.
 
-    Several processes write to a catalogue, so each question looks whether names have changed. A few that did are
-    compared one by one beside the others, until they are many.
+    Several processes write to a catalogue, so each query checks whether names have changed. A few changed names are
+    compared one by one, until they are many.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._seen = -1
         self._rows: dict[str, _Row] = {}
-        """By path, as they were when they were last taken apart."""
+        """Rows by path, as of the last rebuild."""
         self._likeness = NameSimilarity(())
         self._now = _ChangedNames(self._likeness.without(()), ())
 
     def nearest(self, connection: sqlite3.Connection, reference: str, limit: int) -> list[str]:
-        """Ids of the documents whose id, path or title is most like a reference, best first."""
+        """Ids of the documents whose id, path or title is most similar to a reference, best first."""
         wanted = fold(reference.strip())
         likeness, now = self._at(connection)
         rough = likeness.most_similar(wanted, MAX_COMPARED_NAMES, now.among)
@@ -60,7 +60,7 @@ class NameIndex:
         return _best(wanted, [(ident, name) for _, ident, name in rough[:MAX_COMPARED_NAMES]], limit)
 
     def _at(self, connection: sqlite3.Connection) -> tuple[NameSimilarity, _ChangedNames]:
-        """All names of this view of the catalogue."""
+        """All names in this transaction of the catalogue."""
         seen = read_number(connection, NAMED)
         with self._lock:
             if seen != self._seen:
@@ -78,10 +78,10 @@ class NameIndex:
 
 @dataclass(frozen=True, slots=True)
 class _ChangedNames:
-    """What has changed since names were last taken apart."""
+    """The changes since the last rebuild."""
 
     among: int
-    """The set of those that are still there."""
+    """The bit set of the unchanged names."""
     added: Sequence[NameEntry]
 
 
@@ -90,9 +90,9 @@ _Row = tuple[str, str, str]
 
 
 def _differing(connection: sqlite3.Connection, known: Mapping[str, _Row]) -> tuple[list[_Row], list[_Row]]:
-    """Rows that are no longer so, and those that are so now.
+    """Rows that are outdated, and their replacements and additions.
 
-    Row by row: to hold all of them for a moment, after every change, leaves holes in memory that stay for hours.
+    Compared row by row: holding all of them in memory, after every change, would fragment it for hours.
     """
     same: set[str] = set()
     come: list[_Row] = []
@@ -113,7 +113,7 @@ def _entries(rows: Iterable[_Row]) -> Iterator[NameEntry]:
 
 
 def same_name(connection: sqlite3.Connection, address: Address) -> list[Address]:
-    """Other documents whose path differs only in case or in the form of its characters, by path."""
+    """Other documents whose path differs only in case or Unicode form, by path."""
     rows = connection.execute(
         "SELECT f.path FROM names n JOIN files f ON f.id = n.file WHERE n.key = ? AND f.path <> ? ORDER BY f.path",
         (link_key(address.path), address.path),
@@ -123,7 +123,7 @@ def same_name(connection: sqlite3.Connection, address: Address) -> list[Address]
 
 
 def _alike(wanted: str, name: str) -> float:
-    """The part of both names' pairs of letters that they share."""
+    """Similarity of two names by their bigrams, 0 to 1."""
     if len(wanted) + len(name) <= 2:  # noqa: PLR2004 -- two names of one letter each, or less
         return float(wanted == name)
     here = occurrences(name)
@@ -132,14 +132,14 @@ def _alike(wanted: str, name: str) -> float:
 
 
 def _best(wanted: str, entries: Sequence[NameEntry], limit: int) -> list[str]:
-    """The ids of those names that are most like a text letter by letter, best first, then by id."""
+    """Ids of the names that are most similar to a text letter by letter, best first, then by id."""
     matchers = [SequenceMatcher(None, form, autojunk=False) for form in {wanted, link_key(wanted)}]
     scores: dict[str, float] = {}
     least = MIN_SIMILARITY
     for ident, name in entries:
         for matcher in matchers:
             matcher.set_seq2(name)
-            # Two bounds from above, of which each costs a tenth of what follows it.
+            # Two upper bounds, each of which costs a tenth of the exact ratio.
             if matcher.real_quick_ratio() >= least and matcher.quick_ratio() >= least:
                 scores[ident] = max(scores.get(ident, 0.0), matcher.ratio())
         if len(scores) >= limit > 0:

@@ -1,7 +1,7 @@
-"""Noticing changes that others make: an editor, a branch switch, another server.
+"""Notices outside changes: by an editor, a branch switch, another server.
 
-The file system's events are only a hint of where to look. What cannot be told from them (a folder that was moved,
-very many events, a folder that was deleted and made again) is found by a scan.
+The file system's events are only hints of where to look. Changes that events do not describe (a moved folder, very many
+events, a deleted and recreated folder) are found by a scan.
 """
 
 from __future__ import annotations
@@ -24,45 +24,45 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 DEBOUNCE_MS = 50
-"""How long events are gathered at the most."""
+"""Maximum debounce of events in milliseconds."""
 STEP_MS = 5
 IDLE_STEP_MS = 20
-"""Between two looks at the queue while something is going on, and else: each look costs a little."""
+"""Polling interval of the event queue in milliseconds, during events and when idle; each poll has a cost."""
 BUSY_POLLS = 30
-"""After an event, so many quiet looks of `POLL_MS` pass before it counts as idle."""
+"""Number of quiet polls of `POLL_MS` after an event before the watcher is idle."""
 POLL_MS = 1000
-"""Between two looks at the folder itself: it may have been deleted and made again."""
+"""Polling interval in milliseconds of the folder itself, which may have been deleted and recreated."""
 RETRY_SECONDS = 2.0
-"""Between two attempts to watch, and between scans while watching is impossible."""
+"""Seconds between two attempts to watch, and between scans while watching is impossible."""
 EVENT_THRESHOLD = 500
-"""From here on a scan costs less, and misses nothing that the system's queue may have dropped."""
+"""Number of events from which a scan costs less, and finds changes that the system's queue may have dropped."""
 DELETED = 3
-"""The watcher's number for a file or folder that is gone."""
+"""The library's code for a deleted file or folder."""
 
 
 @dataclass(slots=True)
 class FileChanges:
-    """What one round of events says."""
+    """The changes in one round of events."""
 
     documents: list[Address] = field(default_factory=list[Address])
     other_files: list[Address] = field(default_factory=list[Address])
-    """Files that are no documents, new or gone; or folders that are gone."""
+    """Added or deleted files that are not documents, or deleted folders."""
     scan: bool = False
-    """Whether only a scan can tell what changed."""
+    """Whether a scan is needed to find the changes."""
     history: bool = False
-    """Whether there may be a new commit, or another branch, or Git's index is no longer locked."""
+    """Whether there may be a new commit or another branch, or the lock of Git's index was released."""
 
 
 class Watcher:
-    """A thread that reports what changes in a folder.
+    """A thread that reports changes in a folder.
 
     Args:
         root: The folder.
-        report: Called from that thread, one round at a time.
+        report: Called by that thread, one round at a time.
     """
 
     def __init__(self, root: Path, report: Callable[[FileChanges], None]) -> None:
-        # Loaded here: a command that reads or writes watches nothing, and what it needs not is a tenth of its time.
+        # Imported lazily: commands watch nothing, and the import would be a tenth of their time.
         from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError  # noqa: PLC0415
 
         self._notify = RustNotify
@@ -74,12 +74,12 @@ class Watcher:
         self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
 
     def start(self) -> None:
-        """Begin; on return every later change is seen, unless watching is impossible for now."""
+        """Start. On return every later change is noticed, unless watching is impossible for now."""
         self._thread.start()
         self._watching.wait(timeout=RETRY_SECONDS)
 
     def stop(self) -> None:
-        """End, after the round that is being reported."""
+        """Stop after the current round."""
         self._stop.set()
         self._thread.join()
 
@@ -100,7 +100,9 @@ class Watcher:
             except self._failures as error:
                 reason = type(error).__name__
                 if told != reason:
-                    log.warning("%s: cannot be watched now (%s); it is looked through instead", self._root.name, reason)
+                    log.warning(
+                        "%s: cannot be watched now (%s); it is scanned periodically instead", self._root.name, reason
+                    )
                 told = reason
                 self._watching.set()
                 if self._stop.wait(RETRY_SECONDS):
@@ -108,7 +110,7 @@ class Watcher:
                 self._handle(FileChanges(scan=True))
 
     def _follow(self, notify: RustNotify, identity: tuple[int, int]) -> None:
-        """Report events until the end, or until the folder is another one."""
+        """Report events until stopped, or until the folder was replaced."""
         quiet = BUSY_POLLS
         while True:
             found = notify.watch(DEBOUNCE_MS, STEP_MS if quiet < BUSY_POLLS else IDLE_STEP_MS, POLL_MS, self._stop)
@@ -129,7 +131,7 @@ class Watcher:
             self._report(changes)
         except KnowledgeError as error:
             log.warning(
-                "%s: a change could not be taken in; the next scan tries again: %s",
+                "%s: a change could not be indexed; the next scan retries: %s",
                 self._root.name,
                 error.advice,
                 exc_info=log.isEnabledFor(logging.DEBUG),
@@ -137,11 +139,11 @@ class Watcher:
 
 
 def _changes(root: Path, events: set[tuple[int, str]]) -> FileChanges:
-    # Git is busy in its own folder, and most events of a repository that is written to come from there.
+    # Most events of a repository that is being written come from Git's own folder.
     git = f"{root}/.git/"
     served = [event for event in events if not event[1].startswith(git)]
-    # Whatever else it does, a new commit or a switch of branches changes the log of HEAD. When the lock of Git's index
-    # goes, the store can bring entries up to date that waited for it: it does so when its history is asked.
+    # A new commit or a switch of branches always changes the log of HEAD. When the lock of Git's index is released, the
+    # store can update entries that waited for it, which it does when its history is queried.
     history = any(path == f"{git}logs/HEAD" or (kind, path) == (DELETED, f"{git}index.lock") for kind, path in events)
     changes = FileChanges(scan=len(events) > EVENT_THRESHOLD, history=history)
     for kind, path in sorted(served, key=lambda event: event[1]):
@@ -160,7 +162,7 @@ def _changes(root: Path, events: set[tuple[int, str]]) -> FileChanges:
 
 
 def _address(root: Path, path: str) -> Address | None:
-    """The address of a path in the folder; None for what is never served."""
+    """The address of a path in the folder; None if it is never served."""
     try:
         address = parse_address(Path(path).relative_to(root).as_posix())
     except (InvalidInputError, ValueError):
@@ -170,7 +172,7 @@ def _address(root: Path, path: str) -> Address | None:
 
 @contextmanager
 def _held(folder: Path) -> Generator[tuple[int, int]]:
-    """What a folder is known by; open for the length of a `with` block, or a new folder could get the same number."""
+    """Identity of a folder, held open for the duration of a `with` block so that its inode is not reused."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         yield _identity(os.fstat(descriptor))

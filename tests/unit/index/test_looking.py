@@ -28,7 +28,7 @@ class Looking:
     def __call__(self, files: IndexFiles) -> bool:
         self.asked += 1
         if self.asked in self.failing:
-            raise StorageError("The index cannot be looked at: Input/output error.", kind="index")
+            raise StorageError("The index cannot be read: Input/output error.", kind="index")
         return bool(files.catalogue)
 
 

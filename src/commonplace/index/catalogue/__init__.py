@@ -1,1 +1,1 @@
-"""What the index knows of documents without opening them: SQLite tables, lists, links."""
+"""The catalogue: facts about documents in SQLite tables, lists and links."""

@@ -1,4 +1,4 @@
-"""Every link of a collection that leads nowhere, worked out once for a generation of the index but for other files."""
+"""The broken links of a collection, computed once per generation of the index, except for links to other files."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from commonplace.index.catalogue.other_files import OtherFiles
 
 @dataclass(frozen=True, slots=True)
 class BrokenLinks:
-    """Links that lead to no document, and to nothing else unless one of their places is a file."""
+    """Links that resolve to no document. Each is broken unless one of its candidate paths is a file."""
 
     links: Sequence[tuple[ResolvedLink, frozenset[str]]]
-    """By source, then order, each with the paths of other files that it can mean."""
+    """By source, then order; each with the paths of other files that it can mean."""
     candidate_paths: frozenset[str]
-    """All these paths."""
+    """All candidate paths."""
 
     def without(self, files: frozenset[str]) -> list[ResolvedLink]:
-        """Those that lead nowhere when these of the places are files."""
+        """The links that are broken if these candidate paths are files."""
         return [link for link, places in self.links if not files or files.isdisjoint(places)]
 
 
 class LinkDecisionCache:
-    """What was decided of unresolved links: it holds for as long as names and other files stay as they are.
+    """Cached decisions on unresolved links, valid while names and other files are unchanged.
 
-    Deciding costs a hundred times what reading the links does, and most writes change no name.
+    A decision costs a hundred times as much as reading a link, and most writes change no name.
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class LinkDecisionCache:
         self._links: dict[_Stored, ResolvedLink] = {}
 
     def link(self, stored: _Stored) -> ResolvedLink:
-        """A link as its row has it."""
+        """The link of a stored row."""
         link = self._links.get(stored)
         if link is None:
             source, text = stored
@@ -50,13 +50,13 @@ class LinkDecisionCache:
         return link
 
     def places(self, one: ResolvedLink, decide: Callable[[], frozenset[str] | None]) -> frozenset[str] | None:
-        """The paths of other files that a link can mean, None where it leads to a document after all.
+        """The paths of other files that a link can mean; None if it resolves to a document.
 
         Args:
             one: The link.
-            decide: Finds out, where nobody has yet.
+            decide: Computes the result if it is not cached.
         """
-        # All that `resolve` looks at: a link without a target is never broken.
+        # Everything that `resolve` depends on. A link without a target is never broken.
         means = (one.link.collection, one.link.target, one.source.folder, one.link.kind in MARKDOWN_KINDS)
         if means not in self._places:
             self._places[means] = decide()
@@ -65,19 +65,19 @@ class LinkDecisionCache:
 
 _Means = tuple[str, str, str, bool]
 _Stored = tuple[str, str]
-"""The path of a link's source, and the link as the catalogue keeps it."""
+"""The path of a link's source, and the link as stored in the catalogue."""
 
 
 def find_broken_links(
     connection: sqlite3.Connection, store: Store, others: OtherFiles, decided: LinkDecisionCache
 ) -> BrokenLinks:
-    """The links of all documents that lead to no document.
+    """The links of all documents that resolve to no document.
 
     Args:
         connection: The catalogue, inside a transaction.
         store: The files.
-        others: Those of them that are no documents.
-        decided: By earlier calls with the same names and other files.
+        others: The files that are not documents.
+        decided: Decisions of earlier calls with the same names and other files.
     """
     rows = _unresolved(connection)
     lookups: list[_Documents] = []
@@ -100,7 +100,7 @@ def find_broken_links(
 
 
 def _unresolved(connection: sqlite3.Connection) -> list[_Stored]:
-    """Links that led nowhere when they were last resolved, by source, then order."""
+    """Links that were unresolved at the last resolution, by source, then order."""
     rows = connection.execute(
         "SELECT s.path, l.link FROM links l JOIN files s ON s.id = l.source"
         " WHERE l.target IS NULL AND l.attachment IS NULL ORDER BY s.path, l.ordinal"
@@ -109,7 +109,7 @@ def _unresolved(connection: sqlite3.Connection) -> list[_Stored]:
 
 
 class _Documents:
-    """What the rules of links ask, answered as if there were no other files; the paths where one was asked for."""
+    """A lookup as if there were no other files; records the paths of other files that were looked up."""
 
     def __init__(self, connection: sqlite3.Connection, lookup: CatalogueLookup, *, many: bool) -> None:
         self._paths = {path for (path,) in connection.execute("SELECT path FROM files")}

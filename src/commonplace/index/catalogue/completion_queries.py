@@ -1,11 +1,11 @@
-"""What a shell offers of a catalogue: pages, tags and types by their beginnings. Loads SQLite and nothing else."""
+"""Shell completion from a catalogue: pages, tags and types by prefix. Imports SQLite and nothing else."""
 
 from __future__ import annotations
 
 import sqlite3
 
 BUSY_SECONDS = 0.02
-"""How long is waited for another process: who presses Tab would rather see nothing than wait."""
+"""Timeout in seconds for another process's lock; completion shows nothing rather than wait."""
 MAX_CODE_POINT = "\U0010ffff"
 
 _NAMES = {
@@ -15,12 +15,12 @@ _NAMES = {
 
 
 def complete_paths(database: str, begin: str) -> list[tuple[str, str]]:
-    """Path and title of the pages whose paths begin so, by path; none where the catalogue cannot be read."""
+    """Path and title of the pages with a path prefix, by path; none if the catalogue cannot be read."""
     return _rows(database, "SELECT path, title FROM files WHERE path >= ? AND path < ? ORDER BY path", begin)
 
 
 def complete_names(database: str, what: str, begin: str) -> list[tuple[str, str]]:
-    """The `tags` or `types` that begin so, each with its number of pages as text."""
+    """The `tags` or `types` with a prefix, each with its number of pages as text."""
     return _rows(database, _NAMES[what], begin)
 
 

@@ -1,6 +1,6 @@
-"""The catalogue's tables, its connections, and what counts as damage.
+"""The catalogue's tables and connections.
 
-The catalogue is derived: a commit need not be on the disk, only what is on the disk must be whole.
+The catalogue is derived data: a commit need not be durable, but the file must stay consistent.
 """
 
 from __future__ import annotations
@@ -13,22 +13,24 @@ from pathlib import Path
 from typing import cast
 
 SCHEMA_VERSION = 11
-"""Raised with every change to the tables, to the full text's fields or to what is derived from a document."""
+"""Incremented with every change of the tables, of the full text's fields or of the data derived from a document."""
 
 BUSY_SECONDS = 30.0
-"""How long a connection waits for another process's write."""
+"""Timeout in seconds for another process's write."""
 WRITER_WAIT_SECONDS = 1.0
-"""After so long a wait, connections of this process are opened anew: one of them may hold what it gave back.
+"""Seconds of waiting after which this process reopens its connections, because one of them may hold the lock.
 
 If SQLite's unlock fails, this process's other connections see the lock as held, and no error is reported.
 """
 
 CACHE_KIB = 2_000
 BATCH_CACHE_KIB = 16_000
-"""What a connection keeps of the file, and while it takes in a batch. The system keeps the file in memory, too, for all
-of them; what each keeps by itself fills up in the course of hours."""
+"""Size of a connection's page cache, normally and during a batch.
+
+The operating system caches the file for all connections; private caches fill up over hours.
+"""
 MAX_IDLE_CONNECTIONS = 4
-"""Connections that stay open for who comes next; so many work at once that more are seldom wanted."""
+"""Maximum number of idle connections; more are seldom used at the same time."""
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -69,7 +71,8 @@ CREATE TABLE unreadable (path TEXT PRIMARY KEY, reason TEXT) WITHOUT ROWID;
 """
 
 _LATE_INDEXES = {
-    # The ways round in which pages are mostly asked for: a first page then costs what it shows, however many there are.
+    # Indexes for the most common sort orders: the cost of a first page then depends on its size, not on the
+    # collection's.
     "files_by_title": "files (title_folded, path)",
     "files_by_type": "files (type_folded, path)",
     "files_by_date": "files (date DESC, path)",
@@ -83,20 +86,20 @@ _LATE_INDEXES = {
 
 
 class Catalogue:
-    """A catalogue file that is open in this process.
+    """An open catalogue file.
 
     Args:
         path: The database file.
 
     Raises:
-        sqlite3.DatabaseError: it is damaged, of another version, or cannot be opened.
+        sqlite3.DatabaseError: the file is damaged, of another version, or cannot be opened.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._idle: list[sqlite3.Connection] = []
         self._lent: set[sqlite3.Connection] = set()
-        """Those at work that may be idle afterwards; others are closed."""
+        """Connections in use that may become idle; others are closed after use."""
         self._closed = False
         self._lock = threading.Lock()
         self._writing = threading.Lock()
@@ -107,7 +110,7 @@ class Catalogue:
 
     @contextmanager
     def reading(self) -> Generator[sqlite3.Connection]:
-        """One unchanging view of the catalogue for the length of a `with` block."""
+        """A consistent read transaction for the duration of a `with` block."""
         connection = self._taken()
         try:
             connection.execute("BEGIN")
@@ -117,10 +120,10 @@ class Catalogue:
 
     @contextmanager
     def writing(self, *, batch: bool = False) -> Generator[sqlite3.Connection]:
-        """A transaction that is committed when the `with` block ends well, and undone when it does not.
+        """A write transaction, committed at the end of the `with` block and rolled back on an exception.
 
         Args:
-            batch: Much will be written: keep more of the file in memory meanwhile.
+            batch: Use the larger page cache, for many writes.
         """
         with self._writing:
             connection = self._begun()
@@ -133,7 +136,10 @@ class Catalogue:
                 self._returned(connection, batch=batch)
 
     def close(self) -> None:
-        """Close every connection; one that is at work in another thread, which would crash, when it is given back."""
+        """Close every connection.
+
+        A connection that another thread uses, which would crash, is closed when it is returned.
+        """
         self._closed = True
         self._renew()
 
@@ -145,7 +151,7 @@ class Catalogue:
             self._lent.clear()
 
     def _begun(self) -> sqlite3.Connection:
-        """A connection that has begun to write."""
+        """A connection with a started write transaction."""
         try:
             return self._beginning(WRITER_WAIT_SECONDS)
         except sqlite3.OperationalError as error:
@@ -177,7 +183,7 @@ class Catalogue:
 
     def _returned(self, connection: sqlite3.Connection, *, batch: bool = False) -> None:
         sound = False
-        with suppress(sqlite3.Error):  # it is closed then, which ends what it has begun
+        with suppress(sqlite3.Error):  # the connection is closed then, which rolls back
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             if batch:
@@ -200,7 +206,7 @@ def _keep(connection: sqlite3.Connection, kibibytes: int) -> None:
 
 
 def create_catalogue(path: Path) -> None:
-    """Make an empty catalogue where there is none."""
+    """Create an empty catalogue."""
     with closing(_connected(path, create=True)) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.executescript(_SCHEMA)
@@ -209,25 +215,25 @@ def create_catalogue(path: Path) -> None:
 
 
 def drop_late_indexes(connection: sqlite3.Connection) -> None:
-    """Before very many documents come: keeping the indexes row by row costs more than making them anew."""
+    """Drop these indexes before very many inserts: updating them row by row costs more than creating them again."""
     for name in _LATE_INDEXES:
         connection.execute(sql("DROP INDEX IF EXISTS", name))
 
 
 def make_late_indexes(connection: sqlite3.Connection) -> None:
-    """Make those of these indexes that are not there."""
+    """Create the missing ones of these indexes."""
     for name, on in _LATE_INDEXES.items():
         connection.execute(sql("CREATE INDEX IF NOT EXISTS", name, "ON", on))
 
 
 def read_meta(connection: sqlite3.Connection, key: str) -> int | str | None:
-    """A value of the `meta` table, None when there is none."""
+    """A value of the `meta` table; None if there is none."""
     row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
     return row[0] if row else None
 
 
 def read_number(connection: sqlite3.Connection, key: str) -> int:
-    """A number of the `meta` table, 0 when there is none."""
+    """A number of the `meta` table; 0 if there is none."""
     return cast("int", read_meta(connection, key) or 0)
 
 
@@ -237,14 +243,14 @@ def write_meta(connection: sqlite3.Connection, key: str, value: int | str) -> No
 
 
 def grow(connection: sqlite3.Connection, key: str) -> int:
-    """Add one to a number of the `meta` table; the new number."""
+    """Increment a number of the `meta` table and return it."""
     number = read_number(connection, key) + 1
     write_meta(connection, key, number)
     return number
 
 
 def sql(*parts: str) -> str:
-    """A statement from parts that stand in this package's source; values are bound, never joined in."""
+    """Join the parts of a statement, all of which are in this package's source. Values are bound, never joined."""
     return " ".join(parts)
 
 

@@ -1,4 +1,4 @@
-"""What a document leaves in the catalogue: rows on the way in, records and outlines on the way out."""
+"""Rows of the catalogue's document tables: conversion to and from documents, records and outlines."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ RECORD_COLUMNS = (
     " d.record"
 )
 RECORD_TABLES = "files f JOIN details d ON d.id = f.id"
-"""What `record_from` reads, in its order."""
+"""Columns and tables that `record_from` reads, in order."""
 
 GIVEN_CREATED = 1
 GIVEN_UPDATED = 2
 """Bits of `files.given`: the frontmatter gives the date, so history does not replace it."""
 
 DATE_NEW, DATE_KNOWN, DATE_EDITED, DATE_UNCOMMITTED = range(4)
-"""What `files.dated` says: the first and third wait for a look into the history.
+"""Values of `files.dated`. DATE_NEW and DATE_EDITED are waiting for the history to be read.
 
-NEW: times are the file's. DATED: times are the history's. EDITED: the document was seen to change, so that it may be
-newer than its last commit. UNCOMMITTED: it is.
+DATE_NEW: the times are the file's. DATE_KNOWN: the times are the history's. DATE_EDITED: the document has changed, so
+it may be newer than its last commit. DATE_UNCOMMITTED: it is newer.
 """
 
 RecordRow = tuple[int, str, int, str, str, str, str, str, str, str, str, int, str]
 
 encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
-"""Compact JSON; one encoder for all, because making one costs more than a small value's encoding."""
+"""Compact JSON. One shared encoder, because creating one costs more than encoding a small value."""
 
 
 class _Details(TypedDict):
@@ -52,22 +52,22 @@ class _Details(TypedDict):
 
 @lru_cache(maxsize=65_536)
 def document_key(path: str) -> int:
-    """The number of a document in both halves of the index: always the same for a path.
+    """The document number in catalogue and full text, a hash of the path.
 
-    A number that a counter gave out could come to mean another document when a killed process had used it in the
-    full text alone. With 63 bits, a million documents collide with a chance of 1 in 10 million.
+    A sequential number could be reused for another document if a killed process had used it in the full text alone.
+    With 63 bits, a million documents collide with a probability of 1 in 10 million.
     """
     return int.from_bytes(blake2b(path.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big") >> 1
 
 
 class DocumentRows:
-    """Puts documents into `files`, `details` and `tags`, all together in the order of these tables.
+    """Inserts documents into `files`, `details` and `tags`, all at once in the order of these tables.
 
-    What the tables hold of a document stays there until then: links of other documents are resolved meanwhile, and
-    must find one that only changes.
+    Old rows of a document remain until `finish`, because links of other documents are resolved meanwhile and must find
+    a document that is only changed.
 
     Args:
-        connection: The catalogue, inside a writing transaction.
+        connection: The catalogue, inside a write transaction.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -78,13 +78,13 @@ class DocumentRows:
         self._replaced: list[int] = []
 
     def add(self, document: Document, record: Record, stat: FileStat, known: Record | None = None) -> None:
-        """Take a document in; it is in the tables after `finish`.
+        """Add a document; it is written by `finish`.
 
         Args:
-            document: As it was read.
-            record: What it says of itself.
-            stat: Its file.
-            known: What the catalogue knew of it until now.
+            document: The parsed document.
+            record: Its new record.
+            stat: Metadata of its file.
+            known: Its old record; None if it is new.
         """
         key = document_key(record.address.path)
         if known:
@@ -94,9 +94,9 @@ class DocumentRows:
         self._tags += [(fold(tag), key, tag) for tag in record.tags]
 
     def finish(self) -> None:
-        """Write what was taken in; to be called once."""
+        """Write the added documents; called once."""
         remove_rows(self._connection, self._replaced)
-        # Paths come in order, so that their index grows at its end; the larger rows are put where they belong.
+        # Paths come in order, so that their index grows at its end; the larger rows are sorted by key.
         self._connection.executemany(_INSERT_FILE, self._files)
         self._connection.executemany("INSERT INTO details VALUES (?, ?, ?)", sorted(self._details))
         self._connection.executemany("INSERT OR IGNORE INTO tags VALUES (?, ?, ?)", sorted(self._tags))
@@ -123,7 +123,7 @@ _INSERT_FILE = sql("INSERT INTO files VALUES (", ", ".join("?" * 25), ")")
 
 
 def remove_rows(connection: sqlite3.Connection, keys: Sequence[int]) -> None:
-    """Take documents out of the tables that `DocumentRows` fills."""
+    """Delete documents from the tables that `DocumentRows` fills."""
     rows = [(key,) for key in keys]
     for statement in (
         "DELETE FROM tags WHERE file = ?",
@@ -134,7 +134,7 @@ def remove_rows(connection: sqlite3.Connection, keys: Sequence[int]) -> None:
 
 
 def set_stat(connection: sqlite3.Connection, address: Address, stat: FileStat) -> None:
-    """Remember the new times of a file whose bytes are the same; a document that no commit has is dated by them."""
+    """Store the new times of a file with unchanged bytes; an uncommitted document is dated by them."""
     connection.execute(
         "UPDATE files SET dated = CASE WHEN mtime_ns <> ?2 AND dated % 2 = 1 THEN ?6 ELSE dated END,"
         " size = ?1, mtime_ns = ?2, ctime_ns = ?3, inode = ?4 WHERE path = ?5",
@@ -169,12 +169,12 @@ def record_from(row: RecordRow) -> Record:
 
 
 def aliases_from(stored: str) -> tuple[str, ...]:
-    """The aliases that the column of that name holds."""
+    """The aliases in the column of that name."""
     return tuple(cast("list[str]", json.loads(stored))) if stored else ()
 
 
 def names_of_record(record: Record) -> NamedDocument:
-    """What links can call a document."""
+    """The names by which links can refer to a document."""
     return NamedDocument(record.address, record.id, record.title, record.aliases)
 
 
@@ -184,7 +184,7 @@ def record_at(connection: sqlite3.Connection, path: str) -> Record | None:
 
 
 def revisions_in(connection: sqlite3.Connection, keys: Sequence[int] | None = None) -> dict[Address, Revision]:
-    """Documents of the catalogue with their revisions: all, or those with these numbers that are there."""
+    """Documents of the catalogue with their revisions: all, or the existing ones among these numbers."""
     columns = "SELECT f.path, f.revision FROM"
     if keys is None:
         rows = connection.execute(sql(columns, "files f"))
@@ -197,7 +197,7 @@ def revisions_in(connection: sqlite3.Connection, keys: Sequence[int] | None = No
 def records_where(
     connection: sqlite3.Connection, condition: str, values: Iterable[str | int] = (), order: str = "f.path"
 ) -> list[Record]:
-    """The records that a condition over `files f` keeps, in order."""
+    """The records that match a condition on `files f`, in order."""
     rows = connection.execute(
         sql("SELECT", RECORD_COLUMNS, "FROM", RECORD_TABLES, "WHERE", condition, "ORDER BY", order), tuple(values)
     )
@@ -205,7 +205,7 @@ def records_where(
 
 
 def paths_by_key(connection: sqlite3.Connection, keys: Sequence[int]) -> dict[int, str]:
-    """Paths by document number; numbers that the catalogue does not know are left out."""
+    """Paths by document number; unknown numbers are omitted."""
     rows = connection.execute(
         "SELECT f.id, f.path FROM json_each(?) w CROSS JOIN files f WHERE f.id = w.value", (encode(keys),)
     )
@@ -213,7 +213,7 @@ def paths_by_key(connection: sqlite3.Connection, keys: Sequence[int]) -> dict[in
 
 
 def rows_by_key(connection: sqlite3.Connection, keys: Sequence[int]) -> dict[int, tuple[Record, str]]:
-    """Records and stored outlines by document number; numbers that the catalogue does not know are left out."""
+    """Records and stored outlines by document number; unknown numbers are omitted."""
     columns = f"{RECORD_COLUMNS}, d.outline"
     rows = connection.execute(
         sql("SELECT", columns, "FROM json_each(?) w CROSS JOIN", RECORD_TABLES, "WHERE f.id = w.value"),

@@ -1,4 +1,4 @@
-"""What was worked out for one state of the catalogue, kept in memory until another state is asked."""
+"""Results computed for one generation of the catalogue, cached until the generation changes."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import TypeVar, cast
 from commonplace.index.catalogue.database import read_number
 
 MAX_ENTRIES = 256
-"""Answers kept at once; questions with many different values would fill the memory."""
+"""Maximum number of cached results; queries with many different values would fill the memory."""
 
 Cached = TypeVar("Cached")
 
 
 class GenerationCache:
-    """Answers of one open catalogue that hold for as long as a number in it stays the same.
+    """Results of one open catalogue, valid while a number in it stays the same.
 
-    Several processes write to a catalogue, so the number is the stored one, as the asking view sees it.
+    Several processes write to a catalogue, so the number is read from it, in the transaction of the query.
 
     Args:
-        number: The key in `meta` of the number that grows with every change of what the answers say.
+        number: Key in `meta` of the number that grows with every change that affects the results.
     """
 
     def __init__(self, number: str = "generation") -> None:
@@ -31,12 +31,12 @@ class GenerationCache:
         self._answers: dict[Hashable, object] = {}
 
     def get(self, connection: sqlite3.Connection, key: Hashable, work: Callable[[], Cached]) -> Cached:
-        """The answer to a question, worked out if it is the first time for this state.
+        """The cached result, computed if it is the first query at this generation.
 
         Args:
             connection: The catalogue, inside a transaction.
-            key: Names the question with all its values; of one key all answers have one type.
-            work: Asks this very connection. What it returns is shared: nobody may change it.
+            key: Identifies the query with all its values. All results of one key have one type.
+            work: Computes the result on this connection. The result is shared and must not be changed.
         """
         now = read_number(connection, self._number)
         with self._lock:
@@ -46,7 +46,7 @@ class GenerationCache:
                 return cast("Cached", self._answers[key])
         answer = work()
         with self._lock:
-            # A view that was opened before the last change must not answer for those after it.
+            # A transaction that began before the last change must not set results for later ones.
             if now == self._at:
                 while len(self._answers) >= MAX_ENTRIES:
                     del self._answers[next(iter(self._answers))]

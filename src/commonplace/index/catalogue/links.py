@@ -1,7 +1,7 @@
-"""Links: taken in with the documents that hold them, resolved when what they can mean changes, and asked for.
+"""Links: stored with their documents, resolved when their possible targets change, and queried.
 
-A link is stored with the key under which its target is looked up. A document that comes, goes or is renamed unsettles
-its keys, and the links with one of them are resolved again; all others stay as they are.
+A link is stored with the lookup key of its target. Adding, removing or renaming a document marks its keys as unsettled,
+and links with these keys are resolved again; all others stay.
 """
 
 from __future__ import annotations
@@ -23,25 +23,24 @@ from commonplace.index.catalogue.document_rows import aliases_from, document_key
 from commonplace.index.catalogue.other_files import OtherFiles, is_file
 
 ALL_LINKS = "*"
-"""The key that stands for every unresolved link: after a first sync it costs less than all keys one by one.
+"""The key for all unresolved links: after a first sync it costs less than all keys one by one.
 
-No target has it: `link_key` gives it only for a target of that name, which is then resolved with the others.
+Only a target with that very name has this key; it is then resolved with the others.
 """
 NAMED = "named"
-"""The key in `meta` of the number that grows whenever what documents are called has changed."""
+"""Key in `meta` of the number that grows whenever names of documents change."""
 LINK_THRESHOLD = 1000
-"""From here on all names are read at once rather than asked for."""
+"""Number of links from which all names are read at once instead of one by one."""
 
 
 class CatalogueLookup:
-    """What the rules of links ask, answered by the catalogue and, for other files, by the store.
+    """`LinkLookup` on the catalogue and, for other files, on the store.
 
     Args:
         connection: The catalogue, inside a transaction.
         store: The files.
-        others: Those of them that are no documents; None where links to them are not wanted.
-        paths: Every document there will be, while a first sync has taken in only a part of them; names are then not
-            looked up yet.
+        others: The files that are not documents; None to ignore links to them.
+        paths: All documents, during a first sync that has indexed only some of them. Names are then not looked up yet.
     """
 
     def __init__(
@@ -63,9 +62,9 @@ class CatalogueLookup:
         self._all_names = False
 
     def at(self, path: str) -> Address | None:
-        """The document or other file at this path."""
+        """The document or other file at this path; None if there is none."""
         if is_markdown(path):
-            # Only compared with paths that are known to be good.
+            # The path is only compared with validated paths.
             return Address(path) if self._has_document(path) else None
         if path not in self._files:
             self._files[path] = self._find_file(path)
@@ -80,7 +79,7 @@ class CatalogueLookup:
         return self._names.get(key, [])
 
     def files(self, key: str) -> Sequence[Address]:
-        """Other files with this key; while a first sync goes on, a document may yet come that is meant instead."""
+        """Other files with this key; none during a first sync, because a document may still take precedence."""
         return self._others.named(key) if self._others and self._paths is None else ()
 
     def read_all_names(self) -> None:
@@ -98,7 +97,7 @@ class CatalogueLookup:
 
     def _find_file(self, path: str) -> Address | None:
         if path not in self._listings.get(path.rpartition("/")[0], (path,)):
-            return None  # its folder was listed, and it is not there: that costs less to see than whether it is a path
+            return None  # not in its listed folder; this test is cheaper than validating the path
         try:
             address = parse_address(path)
         except InvalidInputError:
@@ -106,12 +105,12 @@ class CatalogueLookup:
         return address if self._may_hold(address) and is_file(self._store, address) else None
 
     def _may_hold(self, address: Address) -> bool:
-        """Whether it is worth looking for a file: many links lead into folders of other sites that are not here."""
+        """Whether the file may exist. Many links lead into folders of other sites that do not exist here."""
         folder = address.folder
         if self._folders is None or folder in self._folders:
             return True
         if folder not in self._listings:
-            with suppress(StorageError):  # else a look at the file itself decides
+            with suppress(StorageError):  # otherwise the file itself is checked
                 listed = self._store.files(folder)
                 self._listings[folder] = frozenset(found.path for found, _ in listed)
         return address.path in self._listings.get(folder, (address.path,))
@@ -123,16 +122,15 @@ class CatalogueLookup:
 
 
 class LinkWriter:
-    """Keeps the links of one transaction's documents; `finish` ends it.
+    """Writes the links of one transaction's documents; `finish` ends it.
 
-    New rows are written all together in the order of their tables, which costs half of writing them where each document
-    happens to lie. Where a link leads is worked out once for each target and folder: a document that changes what it
-    means unsettles it.
+    New rows are written at once in the order of their tables, which halves the cost. A target is resolved once per
+    folder: a document that changes its meaning marks it as unsettled.
 
     Args:
-        connection: The catalogue, inside a writing transaction.
+        connection: The catalogue, inside a write transaction.
         store: The files.
-        others: Those of them that are no documents; None where links to them are not wanted.
+        others: The files that are not documents; None to ignore links to them.
         paths: See `CatalogueLookup`.
     """
 
@@ -155,12 +153,12 @@ class LinkWriter:
             mark_unresolved(connection, {ALL_LINKS})
 
     def change(self, old: Record | None, new: Record | None, document: Document | None = None) -> None:
-        """Take in that a document came (`old` None), went (`new` None) or changed.
+        """Record that a document was added (`old` None), removed (`new` None) or changed.
 
         Args:
-            old: What the catalogue knew of it.
-            new: What it will know.
-            document: The document, where there is one now.
+            old: Its old record.
+            new: Its new record.
+            document: The document; None if it was removed.
         """
         before, after = (names_of_record(record) if record else None for record in (old, new))
         if before != after:
@@ -171,11 +169,11 @@ class LinkWriter:
             self._add_links(document)
 
     def finish(self) -> None:
-        """Write what was taken in; to be called once, before the links are settled."""
+        """Write the recorded changes; called once, before links are resolved."""
         if self._renamed:
             grow(self._connection, NAMED)
         self._connection.executemany("INSERT OR IGNORE INTO names VALUES (?, ?)", sorted(self._names))
-        # Each document's rows stand together already, and in their order.
+        # Each document's rows are already adjacent and in order.
         rows = sorted(self._rows, key=itemgetter(0))
         self._connection.executemany("INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
@@ -192,7 +190,7 @@ class LinkWriter:
             changed |= keys
             self._names += [(name, key) for name in keys]
         one = before or after
-        # A link to a folder above has no key of its own.
+        # A link to a parent folder has no key.
         changed |= {""} if one and one.address.name in INDEX_NAMES else set()
         if not self._first:
             mark_unresolved(self._connection, changed)
@@ -216,9 +214,9 @@ class LinkWriter:
 
 
 def _means(link: Link, folder: str, source: int) -> _Means:
-    """All that decides where a link leads.
+    """Everything that determines a link's target.
 
-    A path from the root leads from every folder to the same place, and a link without a target to its own document.
+    A path from the root has the same target in every folder; a link without a target means its own document.
     """
     target = link.target
     place = source if not target else "" if target[0] == "/" and not link.collection else folder
@@ -241,7 +239,7 @@ _UNRESOLVED = (
 
 
 def mark_unresolved(connection: sqlite3.Connection, keys: Iterable[str]) -> None:
-    """Say that links with these keys may mean something else now."""
+    """Mark links with these keys as unsettled."""
     connection.executemany("INSERT OR IGNORE INTO unsettled VALUES (?)", [(key,) for key in sorted(keys)])
 
 
@@ -252,7 +250,7 @@ def has_links(connection: sqlite3.Connection, keys: Iterable[str]) -> bool:
 
 
 def resolve_links(connection: sqlite3.Connection, store: Store, others: OtherFiles | None) -> None:
-    """Resolve every unsettled link again."""
+    """Resolve all unsettled links again."""
     everything = connection.execute("SELECT 1 FROM unsettled WHERE key = ?", (ALL_LINKS,)).fetchone()
     which = _UNRESOLVED if everything else "l.key IN (SELECT key FROM unsettled)"
     values = (encode(others.keys() if others else ()),) if everything else ()
@@ -278,7 +276,7 @@ def resolve_links(connection: sqlite3.Connection, store: Store, others: OtherFil
 
 
 def link_from(stored: str) -> Link:
-    """A link as `links.link` holds it."""
+    """Parse a stored link (`links.link`)."""
     kind, target, raw, fragment, label, collection, relation, note, *spans = stored.split(_SEPARATOR)
     start, end, target_start, target_end = map(int, spans)
     return Link(
@@ -306,27 +304,27 @@ def links_into(connection: sqlite3.Connection, collection: str) -> list[Resolved
 
 
 def links_named(connection: sqlite3.Connection, keys: Sequence[str]) -> list[ResolvedLink]:
-    """The links whose targets have one of these keys, wherever they lead, by source, then order."""
+    """The links whose targets have one of these keys, resolved or not, by source, then order."""
     return _resolved(connection, "l.key IN (SELECT value FROM json_each(?))", (encode(list(keys)),))
 
 
 def unresolved_links(connection: sqlite3.Connection, source: Address | None = None) -> list[ResolvedLink]:
-    """Links of one document or of all that led nowhere when they were last resolved, by source, then order."""
+    """Links of one document, or of all, that were unresolved at the last resolution, by source, then order."""
     where, values = ("", ()) if source is None else (" AND l.source = ?", (document_key(source.path),))
     return _resolved(connection, f"l.target IS NULL AND l.attachment IS NULL{where}", values)
 
 
 def broken_links(connection: sqlite3.Connection, lookup: CatalogueLookup, source: Address) -> list[ResolvedLink]:
-    """Links of a document that lead nowhere, in order.
+    """Broken links of a document, in order.
 
-    Other files come without the index being told, so links that look broken are tried once more.
+    The index is not notified of new other files, so unresolved links are resolved once more.
     """
     found = unresolved_links(connection, source)
     return [one for one in found if resolve(one.link, source, lookup, collection=lookup.collection) is None]
 
 
 def resolve_all(lookup: CatalogueLookup, document: Document) -> list[ResolvedLink]:
-    """Where the links of a document as given lead, in order."""
+    """The links of a document as given, with their targets, in order."""
     source = document.address
     return [
         ResolvedLink(source=source, link=link, target=resolve(link, source, lookup, collection=lookup.collection))
@@ -335,7 +333,7 @@ def resolve_all(lookup: CatalogueLookup, document: Document) -> list[ResolvedLin
 
 
 def edges(connection: sqlite3.Connection) -> list[tuple[Address, Address]]:
-    """Every pair of documents that a link joins, once, by source then target; none from a document to itself."""
+    """Every pair of documents with a link, once, by source then target; links to the own document are omitted."""
     rows = connection.execute(
         "SELECT DISTINCT s.path, t.path FROM links l JOIN files s ON s.id = l.source JOIN files t ON t.id = l.target"
         " WHERE l.source <> l.target ORDER BY s.path, t.path"
@@ -369,7 +367,7 @@ def _resolved(connection: sqlite3.Connection, where: str, values: Sequence[str |
 
 _SEPARATOR = "\x1f"
 _SEPARATORS = 11
-"""Between the parts of a stored link: a tenth of the cost of JSON, of which there would be one for every link."""
+"""Separators in a stored link, which cost a tenth of JSON."""
 
 
 def _columns(target: Address | None) -> tuple[int | None, str | None]:

@@ -1,4 +1,4 @@
-"""Lists, tags and totals: questions that the catalogue answers without opening a file."""
+"""Lists, tags and totals: queries that need the catalogue alone, without opening files."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ _SORTS: dict[SortKey, str] = {
 }
 _BY_PATH: frozenset[SortKey] = frozenset({"path", "score"})
 MANY_SHARE = 4
-"""Where a filter keeps more than one document in so many, reading them all costs less than looking each up."""
+"""If a filter matches more than one of this many documents, scanning all costs less than looking up each."""
 LARGE_VALUES = 1000
-"""Characters of a filter's values from which on its total is not kept."""
+"""Total length in characters of a filter's values above which its count is not cached."""
 MAX_CODE_POINT = "\U0010ffff"
-"""Sorts behind every character that a path or tag may hold."""
+"""Sorts after every character of a path or tag."""
 
 
 _INDEXED: dict[SortKey, bool] = {"title": False, "type": False, "date": True, "updated": True}
-"""Sorts in whose very order an index of the catalogue gives the documents, and whether it is the descending one."""
+"""Sorts with an index in exactly this order, and whether it is descending."""
 
 
 class Condition:
-    """A filter as SQL over `files f`: all of it but fields and moments of the frontmatter, which the full text knows.
+    """A filter as SQL over `files f`, without fields and dates of the frontmatter, which only the full text has.
 
     Args:
-        filter_: Which documents are meant.
-        keys: The documents that have those, None when the filter names none.
+        filter_: The filter.
+        keys: Documents that match its fields and dates; None if it has none.
     """
 
     def __init__(self, filter_: Filter, keys: Collection[int] | None = None) -> None:
@@ -71,12 +71,12 @@ class Condition:
 
     @property
     def sql(self) -> str:
-        """What stands behind WHERE."""
+        """The condition after WHERE."""
         return " AND ".join(self._parts) or "1"
 
     @property
     def unindexed(self) -> str:
-        """The same with a sign before every column, which keeps SQLite from choosing an index for it."""
+        """The same with a sign before every column, which prevents SQLite from using an index for it."""
         return " AND ".join(part.replace("f.", "+f.") for part in self._parts) or "1"
 
     def _add(self, sql: str, *values: str | int) -> None:
@@ -91,12 +91,12 @@ class Condition:
 def list_records(
     connection: sqlite3.Connection, kept: GenerationCache, query: ListQuery, keys: Collection[int] | None = None
 ) -> RecordPage:
-    """A page of the records that a filter keeps, sorted, ties broken by path.
+    """A page of the records that match a filter, sorted, ties by path.
 
     Args:
         connection: The catalogue.
-        kept: Answers of this generation.
-        query: What is asked.
+        kept: Cached results of this generation.
+        query: The query.
         keys: See `Condition`.
     """
     where = Condition(query.filter, keys)
@@ -107,8 +107,8 @@ def list_records(
     order = within = order_by(query.sort, descending=query.descending)
     condition = where.sql
     if where.values and query.sort not in _BY_PATH:
-        # Of a filter that keeps many, a page is found soonest by going along the sort's index; of one that keeps few,
-        # by sorting those.
+        # For a filter with many matches, a page is found fastest by scanning the sort's index; for one with few, by
+        # sorting the matches.
         documents = _count(connection, kept, Condition(Filter()))
         if _INDEXED.get(query.sort) is not query.descending:
             within = f"+{order}"
@@ -123,7 +123,7 @@ def list_records(
 
 
 def _count(connection: sqlite3.Connection, kept: GenerationCache, where: Condition) -> int:
-    """How many documents a condition keeps."""
+    """Number of documents that match a condition."""
 
     def count() -> int:
         counting = sql("SELECT count(*) FROM files f WHERE", where.sql)
@@ -135,19 +135,19 @@ def _count(connection: sqlite3.Connection, kept: GenerationCache, where: Conditi
 
 
 def order_by(sort: SortKey, *, descending: bool) -> str:
-    """What stands behind ORDER BY; a search's score is not known here and counts as the path."""
+    """The expression after ORDER BY. The score of a search is unknown here and counts as the path."""
     return f"{_SORTS[sort]} {'DESC' if descending else 'ASC'}, f.path"
 
 
 def matching_keys(connection: sqlite3.Connection, filter_: Filter) -> list[int]:
-    """The numbers of the documents that a filter without fields keeps."""
+    """Numbers of the documents that match a filter without fields."""
     where = Condition(filter_)
     statement = sql("SELECT f.id FROM files f WHERE", where.sql)
     return [row[0] for row in connection.execute(statement, where.values)]
 
 
 def sorted_keys(connection: sqlite3.Connection, keys: Sequence[int], query: ListQuery) -> list[int]:
-    """The page of these documents that the query's sort, offset and limit choose; its filter is not applied."""
+    """The page of these documents by the query's sort, offset and limit; its filter is not applied."""
     order = order_by(query.sort, descending=query.descending)
     chosen = "SELECT f.id FROM files f WHERE f.id IN (SELECT value FROM json_each(?)) ORDER BY"
     rows = connection.execute(
@@ -159,13 +159,13 @@ def sorted_keys(connection: sqlite3.Connection, keys: Sequence[int], query: List
 def count_tags(
     connection: sqlite3.Connection, filter_: Filter, prefix: str, keys: Collection[int] | None = None
 ) -> list[tuple[str, int]]:
-    """Tags (spelt as most documents spell them) and in how many documents, commonest first, then by name."""
+    """Tags in their most frequent spelling, with their number of documents, most frequent first, then by name."""
     where = Condition(filter_, keys)
     folded = _bare_tag(prefix)
     rows = connection.execute(
         sql(
             "SELECT t.tag, t.shown, count(*) FROM tags t",
-            # Without a filter the documents need not be looked at.
+            # Without a filter, the join is not needed.
             "JOIN files f ON f.id = t.file" if where.values else "",
             "WHERE t.tag >= ? AND t.tag < ? AND",
             where.sql,
@@ -199,7 +199,7 @@ def count_all(connection: sqlite3.Connection) -> Counts:
 
 
 def records_with_findings(connection: sqlite3.Connection) -> list[Record]:
-    """Records that have findings, by path; a file that cannot be read has one that says so."""
+    """Records with findings, by path; unreadable files have a finding that says so."""
     found = records_where(connection, "f.findings > 0")
     for path, reason in connection.execute("SELECT path, reason FROM unreadable"):
         address = Address(path)
@@ -209,7 +209,7 @@ def records_with_findings(connection: sqlite3.Connection) -> list[Record]:
 
 
 def any_below(connection: sqlite3.Connection, folders: Sequence[Address]) -> bool:
-    """Whether the catalogue knows a document in one of these folders."""
+    """Whether the catalogue has a document in one of these folders."""
     query = "SELECT 1 FROM files WHERE path >= ? AND path < ? LIMIT 1"
     return any(
         connection.execute(query, (f"{folder.path}/", f"{folder.path}0")).fetchone() is not None for folder in folders

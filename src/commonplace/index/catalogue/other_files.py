@@ -1,6 +1,6 @@
-"""The files of a collection that are no documents, by their names: what `![[plan.png]]` means wherever it lies.
+"""The files of a collection that are not documents, by name: targets such as `![[plan.png]]` in any folder.
 
-They are looked for when a link first needs one, and kept for as long as nothing says that some have come or gone.
+They are listed when a link first needs one, and cached until files may have been added or removed.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from commonplace.index.catalogue.path_existence import DiskStore
 
 
 class OtherFiles:
-    """Names of other files, for the threads of one process.
+    """Names of other files. Thread-safe.
 
     Args:
-        store: The files; those of a store that is not on the disk have no names here.
+        store: The files. A store that is not on disk has none.
     """
 
     def __init__(self, store: Store) -> None:
@@ -33,23 +33,23 @@ class OtherFiles:
         self._version = 0
 
     def version(self) -> int:
-        """A number that grows when some have come or gone."""
+        """A number that grows when other files are added or removed."""
         with self._lock:
             self._names()
             return self._version
 
     def named(self, key: str) -> Sequence[Address]:
-        """Every such file with this `link_key`."""
+        """Every other file with this `link_key`."""
         with self._lock:
             return tuple(self._names().get(key, {}).values())
 
     def keys(self) -> list[str]:
-        """Every key that such a file has."""
+        """All keys of other files."""
         with self._lock:
             return list(self._names())
 
     def changed(self, addresses: Iterable[Address]) -> None:
-        """These files, or folders, may have come or gone."""
+        """Update the cache for files or folders that may have been added or removed."""
         with self._lock:
             if self._known is None or self._root is None:
                 return
@@ -58,11 +58,11 @@ class OtherFiles:
                 if os.path.isfile(Path(self._root, address.path)):
                     self._add(address.path)
                 elif self._known.get(link_key(address.path), {}).pop(address.path, None) is None:
-                    self._known = None  # a folder: what was in it is gone, too
+                    self._known = None  # a folder, whose files are gone too
                     return
 
     def forget(self) -> None:
-        """Look again when a name is next asked for."""
+        """Read the folders again at the next query."""
         with self._lock:
             if self._known is not None:
                 self._before, self._known = self._known, None
@@ -84,7 +84,7 @@ class OtherFiles:
             self._known.setdefault(link_key(path), {})[path] = address
 
     def _walk(self) -> Iterable[str]:
-        """Paths of regular files, hidden ones and links left out."""
+        """Paths of regular files, except hidden ones and links."""
         pending = [""] if self._root is not None else []
         while pending:
             folder = pending.pop()
@@ -99,12 +99,12 @@ class OtherFiles:
                     yield folder + entry.name
 
     def _known_before(self, folder: str) -> Iterable[str]:
-        """Paths of the files below a folder when it was last listed: one that cannot be need not be empty."""
+        """Paths of the files below a folder as of its last listing, because an unreadable folder need not be empty."""
         return [path for named in (self._before or {}).values() for path in named if path.startswith(folder)]
 
 
 def _listed(folder: str) -> list[os.DirEntry[str]] | None:
-    """What a folder holds but for hidden names: nothing when it is gone, None when it cannot be listed, tried twice."""
+    """Entries of a folder except hidden ones: none if it is missing, None if it cannot be listed in two attempts."""
     for _ in range(2):
         try:
             with os.scandir(folder) as listing:
@@ -117,7 +117,7 @@ def _listed(folder: str) -> list[os.DirEntry[str]] | None:
 
 
 def is_file(store: Store, address: Address) -> bool:
-    """Whether there is a file that may be served; one that cannot be looked at, when tried twice, is none."""
+    """Whether a servable file exists; false if it cannot be read in two attempts."""
     for _ in range(2):
         with suppress(StorageError):
             return store.stat(address) is not None

@@ -1,4 +1,4 @@
-"""The sections of a document as the catalogue keeps them: enough to find their texts in the file again."""
+"""The outline of a document in the catalogue: its sections, with the byte ranges of their texts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from commonplace.domain.documents import Section
 
-# Rows hold no containers, so none of them can hold itself.
+# Rows contain no containers, so there can be no cycles.
 _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, check_circular=False).encode
 
 _Row = tuple[int, str, str, int, int, int]
@@ -17,39 +17,39 @@ _Row = tuple[int, str, str, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """The sections of one document, in order; there is at least one."""
+    """The sections of one document, in order; at least one."""
 
     _rows: Sequence[_Row]
 
     @staticmethod
     def of(sections: Sequence[Section]) -> Outline:
-        """That of a document that was just read."""
+        """The outline of a parsed document."""
         return Outline([(s.level, s.heading, s.anchor, s.start, s.content, s.end) for s in sections])
 
     @staticmethod
     def from_stored(stored: str) -> Outline:
-        """The counterpart of `stored`."""
+        """Parse the result of `stored`."""
         return Outline(json.loads(stored))
 
     def stored(self) -> str:
-        """The form in which the catalogue keeps it."""
+        """The form stored in the catalogue."""
         return _encode(self._rows)
 
     @property
     def last(self) -> int:
-        """The ordinal of the last section."""
+        """Ordinal of the last section."""
         return len(self._rows) - 1
 
     def anchor(self, ordinal: int) -> str:
-        """What a link to a section names it by."""
+        """The anchor of a section."""
         return self._rows[ordinal][2]
 
     def text(self, ordinal: int) -> slice:
-        """The bytes of a section's own text in the file, without its heading."""
+        """The byte range of a section's own text, without its heading."""
         return slice(*self._rows[ordinal][4:6])
 
     def path(self, ordinal: int) -> tuple[str, ...]:
-        """The headings from the outermost to that of a section; empty for the text before the first heading."""
+        """The headings from the outermost to the section's own; empty for the text before the first heading."""
         path: list[str] = []
         lowest = 7
         for level, heading, *_ in reversed(self._rows[: ordinal + 1]):

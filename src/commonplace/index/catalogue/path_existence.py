@@ -1,4 +1,4 @@
-"""Which of many paths are files, looked up again only where a folder has changed since.
+"""Cached checks of whether paths are files; repeated only in changed folders.
 
 A folder's modification time changes whenever a name in it is added or removed. A cached answer is valid while the
 nearest existing ancestor folder is unchanged.
@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 UNSETTLED_NS = 3_000_000_000
-"""A folder changed less than this before it was looked at may change again without its times showing it."""
+"""Nanoseconds after a change in which a folder may change again without a new modification time."""
 
 
 @runtime_checkable
 class DiskStore(Protocol):
-    """A store whose files lie in a folder that can be watched and looked into."""
+    """A store whose files are in a folder on disk, which can be watched."""
 
     @property
     def root(self) -> Path:
@@ -31,11 +31,11 @@ _State = tuple[int, int, int, int]
 
 
 class PathExistenceCache:
-    """What was found out about paths below one folder.
+    """Cached results for paths below one folder.
 
     Args:
-        root: The folder, None where the files lie elsewhere: then every path is looked up every time.
-        is_file: Whether a path is a file that may be served.
+        root: The folder; None for files elsewhere, whose paths are checked every time.
+        is_file: Whether a path is a servable file.
     """
 
     def __init__(self, root: Path | None, is_file: Callable[[str], bool]) -> None:
@@ -47,7 +47,7 @@ class PathExistenceCache:
         self._files: dict[str, bool] = {}
 
     def existing(self, paths: frozenset[str]) -> frozenset[str]:
-        """Those of these paths that are files now; the last answer makes the next one cheap."""
+        """Return the paths that are existing files. Results are cached per folder."""
         root = self._root
         if root is None:
             return frozenset(path for path in paths if self._is_file(path))
@@ -60,7 +60,7 @@ class PathExistenceCache:
             return frozenset(path for path, there in self._files.items() if there)
 
     def _forget_changed(self, root: Path) -> None:
-        """Forget what was found out below folders that are not what they were, or may not be."""
+        """Drop the results below folders that have or may have changed."""
         changed = {folder for folder, state in self._states.items() if state is None or state != _state(root, folder)}
         if not changed:
             return
@@ -76,12 +76,12 @@ class PathExistenceCache:
         if self._nearest[folder] != folder:
             return False
         if os.path.islink(root / path):
-            # What it leads to may come and go elsewhere.
+            # The target of a link can change in another folder.
             self._states[folder] = None
         return self._is_file(path)
 
     def _find(self, root: Path, folder: str) -> str:
-        """A folder, or the deepest one above that is there; its state is noted before anything in it is looked at."""
+        """A folder, or its nearest existing parent. Its state is recorded before anything in it is checked."""
         below = ""
         while folder and (folder not in self._states) and _state(root, folder) is None:
             below, folder = folder, _folder(folder)
@@ -94,7 +94,7 @@ class PathExistenceCache:
 
 
 def _state(root: Path, folder: str) -> _State | None:
-    """What changes with a folder; None where there is none."""
+    """The state that changes with a folder; None if it is missing."""
     try:
         status = (root / folder).stat()
     except OSError:

@@ -1,4 +1,4 @@
-"""The files that a sync has still to take in, kept where a killed process leaves them to whoever syncs next."""
+"""The files that a sync still has to index, stored so that the next sync continues after a killed process."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from commonplace.index.catalogue.database import Catalogue
 from commonplace.index.catalogue.document_rows import encode
 
 UNSETTLED_NS = 100_000_000
-"""A file changed less than this before it was read may change again without its times showing it."""
+"""Nanoseconds after a change in which a file may change again without new times."""
 
 
 def left_by_crash(connection: sqlite3.Connection, paths: Sequence[str]) -> frozenset[str]:
-    """Which of these a killed sync may have left in the full text as the catalogue does not know them."""
+    """The paths that a killed sync may have left in the full text in another state than in the catalogue."""
     rows = connection.execute(
         "SELECT path FROM pending WHERE path IN (SELECT value FROM json_each(?))", (encode(list(paths)),)
     )
@@ -28,7 +28,7 @@ def left_by_crash(connection: sqlite3.Connection, paths: Sequence[str]) -> froze
 
 
 def differing(connection: sqlite3.Connection, store: Store, paths: Sequence[str]) -> list[str]:
-    """Those of these files that are not as the catalogue knows them, or of which a sync is to look again."""
+    """The files that differ from the catalogue, or that a sync has to read again."""
     asked = (encode(list(paths)),)
     rows = connection.execute(
         "SELECT path, revision FROM files WHERE path IN (SELECT value FROM json_each(?1))"
@@ -51,7 +51,7 @@ def _revision(store: Store, path: str) -> str:
 
 
 def scanned(store: Store) -> Iterator[tuple[str, FileStat]]:
-    """All documents of a store. What it could not foresee is no damage of the index."""
+    """All documents of a store, with other errors converted to StorageError: they are not damage of the index."""
     try:
         for address, stat in store.scan():
             yield address.path, stat
@@ -60,11 +60,11 @@ def scanned(store: Store) -> Iterator[tuple[str, FileStat]]:
 
 
 def compared(catalogue: Catalogue, found: Iterable[tuple[str, FileStat]]) -> tuple[dict[str, FileStat], list[str]]:
-    """What a scan found other than the catalogue knows it, and the documents of the catalogue that it did not find.
+    """Scanned files that differ from the catalogue, and documents of the catalogue that the scan did not find.
 
-    Of each document no more is kept meanwhile than a number made of what is known of it: rows of all of them, at every
-    scan, would take ten times the memory and leave holes in it that stay for hours. A document that another process
-    takes in while the scan goes on, and that is gone before the scan comes by, is found missing by the next one.
+    Only a hash per document is kept in memory: rows of all documents, at every scan, would take ten times the memory
+    and fragment it for hours. A document that another process indexes during the scan, and that is deleted before the
+    scan reaches it, is found missing by the next scan.
     """
     with catalogue.reading() as connection:
         known = {hash(row) for row in _stats(connection)}
@@ -82,7 +82,7 @@ def compared(catalogue: Catalogue, found: Iterable[tuple[str, FileStat]]) -> tup
 
 
 def _stats(connection: sqlite3.Connection) -> Iterator[_Stat]:
-    """Of every document the path, and what `FileStat` holds."""
+    """Path and the fields of `FileStat` of every document."""
     return connection.execute("SELECT path, size, mtime_ns, ctime_ns, inode FROM files")
 
 
@@ -90,9 +90,9 @@ _Stat = tuple[str, int, int, int, int]
 
 
 def unreachable(store: Store, paths: Sequence[str]) -> dict[str, str]:
-    """Those of these documents of which nobody can see whether they are there, each with the reason.
+    """The documents whose existence cannot be determined, each with the reason.
 
-    A folder that cannot be opened for a moment is no empty one: what the index knows of it stays as it was.
+    A folder that is temporarily unreadable is not empty: its documents stay in the index.
     """
     reasons: dict[str, str] = {}
     for path in paths:
@@ -104,7 +104,7 @@ def unreachable(store: Store, paths: Sequence[str]) -> dict[str, str]:
 
 
 def mark_batch_begun(connection: sqlite3.Connection, files: int) -> frozenset[str]:
-    """Note which pending files are taken in next; those of which this was noted before, by a batch that failed."""
+    """Mark the pending files of the next batch; returns those that a failed batch had marked."""
     left = frozenset(cast("str", row[0]) for row in connection.execute("SELECT path FROM pending WHERE begun"))
     connection.execute(
         "UPDATE pending SET begun = 1 WHERE path IN (SELECT path FROM pending ORDER BY path LIMIT ?)", (files,)
@@ -113,13 +113,13 @@ def mark_batch_begun(connection: sqlite3.Connection, files: int) -> frozenset[st
 
 
 def mark_batch_done(connection: sqlite3.Connection, paths: Sequence[str], done: int, left: Collection[str]) -> None:
-    """Note, with what a batch has changed, that it ended well.
+    """Remove a batch's files from the pending ones, in the batch's transaction.
 
     Args:
         connection: The catalogue, inside the batch's transaction; the full text has been committed.
-        paths: Those that the batch was begun with, in order.
-        done: How many of them it came to. Of the others the full text holds no more than it did before.
-        left: What `mark_batch_begun` returned: of these nobody knows what it holds.
+        paths: Paths of the batch, in order.
+        done: Number of paths that were indexed. The full text's state of the others is unchanged.
+        left: Result of `mark_batch_begun`: paths whose state in the full text is unknown.
     """
     connection.executemany("DELETE FROM pending WHERE path = ?", [(path,) for path in paths[:done]])
     unreached = [(path,) for path in paths[done:] if path not in left]
@@ -127,7 +127,7 @@ def mark_batch_done(connection: sqlite3.Connection, paths: Sequence[str], done: 
 
 
 def pending_paths(connection: sqlite3.Connection) -> list[tuple[str, bool, bool]]:
-    """Every pending path in order, whether a batch with it was begun, and whether the catalogue does not know it."""
+    """Every pending path in order, whether a batch with it was begun, and whether the catalogue does not contain it."""
     rows = connection.execute(
         "SELECT p.path, p.begun, f.id IS NULL FROM pending p LEFT JOIN files f ON f.path = p.path ORDER BY p.path"
     )
@@ -135,7 +135,7 @@ def pending_paths(connection: sqlite3.Connection) -> list[tuple[str, bool, bool]
 
 
 def settled_stat(stat: FileStat) -> FileStat:
-    """The facts to remember; false ones for a file that was changed just now, so that the next sync looks again."""
+    """The metadata to store; invalid for a file that was changed just now, so that the next sync reads it again."""
     if time.time_ns() - max(stat.mtime_ns, stat.ctime_ns) > UNSETTLED_NS:
         return stat
     return stat._replace(ctime_ns=-1)

@@ -1,4 +1,4 @@
-"""What the catalogue said of documents at one generation, kept for the searches that follow."""
+"""A cache of the catalogue's records at one generation, for later searches."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from commonplace.index.catalogue.outlines import Outline
 
 MAX_CACHED_DOCUMENTS = 1000
 MAX_CACHED_PATHS = 50_000
-"""How much is kept, before it begins anew."""
+"""Maximum sizes, at which the cache is cleared."""
 
 
 @dataclass(frozen=True)
 class CachedDocument:
-    """A document."""
+    """A cached document."""
 
     record: Record
     stored: str
 
     @cached_property
     def outline(self) -> Outline:
-        """Its sections."""
+        """The document's sections, parsed on first use."""
         return Outline.from_stored(self.stored)
 
 
 class RecordCache:
-    """Documents by number, of one generation of the index; safe from several threads.
+    """Documents by number, of one generation of the index. Thread-safe.
 
-    A table is added to, and begun anew when it is full; nothing is ever taken out of it.
+    A table only grows, and is replaced by an empty one when it is full.
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class RecordCache:
         self._paths: dict[int, str] = {}
 
     def entries(self, connection: sqlite3.Connection, keys: Collection[int]) -> dict[int, CachedDocument]:
-        """Documents in the order of their numbers; numbers that the catalogue does not know are left out."""
+        """Documents in the order of their numbers; unknown numbers are omitted."""
         known = self._entries
         found = {key: known[key] for key in keys if key in known}
         missing = [key for key in keys if key not in found]
@@ -53,7 +53,7 @@ class RecordCache:
         return {key: found[key] for key in keys if key in found}
 
     def paths(self, connection: sqlite3.Connection, keys: Collection[int]) -> dict[int, str]:
-        """Paths by document number; numbers that the catalogue does not know are left out."""
+        """Paths by document number; unknown numbers are omitted."""
         known = self._paths
         found = {key: known[key] for key in keys if key in known}
         missing = [key for key in keys if key not in found]

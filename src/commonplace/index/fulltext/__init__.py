@@ -1,1 +1,1 @@
-"""The words of documents: Tantivy's full text, what is newer than it, and the answers to searches."""
+"""Full-text search: Tantivy, recent documents, and the ranking of results."""

@@ -14,7 +14,7 @@ from commonplace.domain.revisions import revision_of
 
 CACHE_BYTES = 8_000_000
 MAX_CACHED_SOURCE_BYTES = 200_000
-"""Bytes of documents that are kept, in all and of one."""
+"""Maximum size in bytes of the cache, and of a document in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +26,10 @@ class DocumentSource:
 
 
 class DocumentSources:
-    """Reads documents, and keeps some of them; safe from several threads.
+    """Reads and caches documents. Thread-safe.
 
-    What an index knows of a document belongs to one revision of it. As long as the document is kept in that revision,
-    its file is not looked at: whatever it holds by now, the index will soon ask for another revision.
+    Index data belongs to one revision of a document. While that revision is cached, its file is not read: if the file
+    has changed, the index will soon request another revision.
 
     Args:
         store: The documents.
@@ -43,9 +43,9 @@ class DocumentSources:
 
     @contextmanager
     def reading(self) -> Generator[Callable[[Address, Revision], DocumentSource]]:
-        """Something that gives a document in a revision, or as it is now where it is not kept in that one.
+        """A context with a function that returns a document in a revision, or the current one if that is not cached.
 
-        It raises NotFoundError and StorageError as the store's `read`.
+        The function raises NotFoundError and StorageError as the store's `read` does.
         """
         with ExitStack() as closing:
             from_store: list[Callable[[Address], bytes]] = []
@@ -61,7 +61,7 @@ class DocumentSources:
             yield read
 
     def _taken(self, address: Address, raw: bytes) -> DocumentSource:
-        """What was just read."""
+        """Cache a document that was just read."""
         source = DocumentSource(raw, revision_of(raw))
         if len(raw) <= MAX_CACHED_SOURCE_BYTES:
             with self._lock:

@@ -1,4 +1,4 @@
-"""What of a document is searched: the texts and terms that go into the full text."""
+"""The searchable texts and filter terms of a document, as stored in the full text."""
 
 from __future__ import annotations
 
@@ -13,28 +13,27 @@ from commonplace.domain.records import STATED_KEYS, day_number, filter_terms, un
 
 DAY_FIELD = "day"
 FOLDER_TERM_PREFIX = "in:"
-"""Begins the terms that say in which folders, at any depth, a document lies."""
+"""Prefix of the terms for the folders, at any depth, of a document."""
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentText:
-    """A document as it is searched; all texts are folded."""
+    """A document in searchable form; all texts are folded."""
 
     terms: tuple[str, ...]
-    """What filters ask for."""
+    """Terms for filters."""
     numbers: Mapping[str, int]
-    """What filters compare, as far as it is known: the document's own `day` as `20240501`, and in unix seconds what it
-    states under the `STATED_KEYS`."""
+    """Numbers for filters, if known: the own `day` as `20240501`, and the `STATED_KEYS` in unix seconds."""
     title: str
     """The title and the aliases."""
     body: str
-    """What is said of the document outside its text (title, aliases, id, tags, description), and the text."""
+    """Title, aliases, id, tags and description, then the text."""
     sections: tuple[tuple[int, str], ...]
     """Ordinal, and headings with text, of every section that is not blank."""
 
 
 def document_text(document: Document, record: Record) -> DocumentText:
-    """The searched texts of a document and of its sections."""
+    """The searchable texts of a document and of its sections."""
     title = fold_text("\n".join((record.title, *record.aliases)))
     said = any(section.heading == record.title for section in document.sections)
     names = (*record.aliases, record.id, *record.tags, record.description)
@@ -52,12 +51,12 @@ def document_text(document: Document, record: Record) -> DocumentText:
 
 
 def text_to_json(text: DocumentText) -> str:
-    """The form in which the catalogue keeps it."""
+    """The form stored in the catalogue."""
     return json.dumps((text.terms, text.numbers, text.title, text.body, text.sections))
 
 
 def text_from_json(stored: str) -> DocumentText:
-    """The counterpart of `text_to_json`."""
+    """Parse the result of `text_to_json`."""
     terms, numbers, title, body, sections = json.loads(stored)
     return DocumentText(tuple(terms), numbers, title, body, tuple((ordinal, words) for ordinal, words in sections))
 
@@ -70,7 +69,7 @@ def _numbers(record: Record) -> dict[str, int]:
 
 
 def _folder_terms(folder: str) -> Iterator[str]:
-    """One term for a folder and one for each folder above it; none for the root."""
+    """One term for a folder and for each folder above it; none for the root."""
     while folder:
         yield f"{FOLDER_TERM_PREFIX}{folder}/"
         folder = folder.rpartition("/")[0]
@@ -80,13 +79,14 @@ def _section_texts(document: Document, source: bytes, written: str, folded: str)
     """Ordinal, and headings with text, of every section that is not blank.
 
     Args:
-        document: Whose sections they are.
-        source: What its offsets count.
+        document: The document.
+        source: The bytes that its offsets refer to.
         written: Its body.
         folded: The same, folded.
     """
     plain, base = written.isascii(), document.body_start
-    # Most texts need nothing but lower case, and then neither do their parts. Of ASCII, no other stays as long.
+    # If folding the whole text only lower-cased it, lower-casing its parts is enough. Of ASCII texts, only those keep
+    # their length.
     lower = len(folded) == len(written) if plain else folded == written.lower()
     fold_part = str.lower if lower else fold_text
     for section in document.sections:

@@ -1,4 +1,4 @@
-"""Meaning beside words: documents that are near to a question take their place among those that hold its words."""
+"""Hybrid ranking: documents by similarity are ranked together with documents by words."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from commonplace.domain.similarity import NearDocument
 from commonplace.index.catalogue.document_rows import document_key, paths_by_key
 
 MAX_FUSED = 50
-"""How many of the best documents by words, and of the nearest, are put into one order; the others by words follow."""
+"""Number of the best documents by words, and of the most similar ones, that are fused. Others by words follow."""
 
 
 @dataclass(frozen=True, slots=True)
 class FusedRanking:
-    """Documents in one order."""
+    """Documents in fused order."""
 
     scores: dict[int, float]
-    """By document, best first."""
+    """Scores by document, best first."""
     nearest: Mapping[int, NearDocument]
-    """The nearest section of each, as far as it is known."""
+    """The most similar section of each document, if known."""
     added: int = 0
-    """How many of them hold none of the words."""
+    """Number of documents that contain none of the words."""
 
 
 @dataclass(frozen=True, slots=True)
 class RankFusion:
-    """Puts documents in order by words and meaning.
+    """Ranks documents by words and similarity.
 
     Args:
         connection: The catalogue, inside a transaction.
-        query: What was asked; it has a nearness.
-        strict: Whether documents that hold none of the words do not answer, as where a phrase is wanted.
+        query: The query, with similarities.
+        strict: Whether documents without any of the words are excluded, as in a search for a phrase.
     """
 
     connection: sqlite3.Connection
@@ -43,10 +43,10 @@ class RankFusion:
     strict: bool = field(default=False)
 
     def fuse(self, by_words: Mapping[int, float]) -> FusedRanking:
-        """All documents in order.
+        """All documents in fused order.
 
         Args:
-            by_words: Scores, best first.
+            by_words: Scores by words, best first.
         """
         window = dict(islice(by_words.items(), MAX_FUSED))
         known = self._nearness(list(window))
@@ -57,14 +57,14 @@ class RankFusion:
         return FusedRanking(ordered | rest, known, len(near.keys() - by_words.keys()))
 
     def by_similarity(self) -> FusedRanking:
-        """The nearest documents, whatever words they hold."""
+        """The most similar documents, regardless of their words."""
         best = {document_key(near.path): near for near in self._best()}
         there = self._paths(list(best))
         scores = {key: near.similarity for key, near in best.items() if key in there}
         return FusedRanking(scores, best, len(scores))
 
     def _nearness(self, keys: list[int]) -> dict[int, NearDocument]:
-        """Of these documents, and of the nearest that there are."""
+        """Similarities of these documents, and of the most similar ones."""
         paths = self._paths(keys)
         known: Mapping[str, NearDocument] = (
             self.query.similarity.of(list(paths.values())) if self.query.similarity else {}
@@ -84,5 +84,5 @@ class RankFusion:
         return list(self.query.similarity.best) if self.query.similarity else []
 
     def _paths(self, keys: list[int]) -> dict[int, str]:
-        """Paths by document, of those that are there."""
+        """Paths of the documents that exist."""
         return paths_by_key(self.connection, keys)

@@ -1,4 +1,4 @@
-"""Wishes as Tantivy queries: what counts how much, where, and within which documents."""
+"""Builds Tantivy queries from expanded queries: weights, fields and filters."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ class FieldWeight:
     """How a field of the full text is searched."""
 
     weight: float
-    """What a word counts in it."""
+    """Weight of a word in the field."""
     min_form_weight: float = 0.0
-    """What a form of a word must weigh to be looked for: distant ones cost time and find little in short texts."""
+    """Minimum weight of a form that is searched: distant forms cost time and match little in short texts."""
 
     def forms(self, weights: Mapping[str, float]) -> Iterator[tuple[str, float]]:
-        """The forms to look for, and their weights."""
+        """The forms to search, with their weights."""
         return ((form, weight) for form, weight in weights.items() if weight >= self.min_form_weight)
 
 
 EXACT_OR_STEM = FieldWeight(1.0, STEM_WEIGHT)
-"""Sections, which are only looked at in documents that were found."""
+"""Sections, which are only searched in documents that match."""
 FIELD_WEIGHTS: Mapping[str, FieldWeight] = {ft.BODY: FieldWeight(1.0), ft.TITLE: FieldWeight(0.4, STEM_WEIGHT)}
-"""Whole documents; the body holds the title once more."""
+"""Whole documents. The body also contains the title."""
 MAX_LISTED_TERMS = 64
-"""Up to so many terms are looked up one by one; the library makes an automaton of a set, which pays for more."""
+"""Maximum number of terms in a boolean query. For more, a term set query is faster, although it costs more to build."""
 COMPOUND_WEIGHT = 1.5
-"""What the parts of `std::vector` count once more when they stand together, and those of `utf8` when they do."""
+"""Additional weight of adjacent parts of `std::vector`, or of `utf8`."""
 
 
 class QueryBuilder:
-    """Makes the queries of one search.
+    """Builds the queries of one search.
 
     Args:
-        expanded: What is searched.
-        documents: The fields of documents.
-        sections: The fields of sections.
+        expanded: The expanded query.
+        documents: Schema of documents.
+        sections: Schema of sections.
     """
 
     def __init__(self, expanded: ExpandedQuery, documents: tantivy.Schema, sections: tantivy.Schema) -> None:
@@ -54,11 +54,11 @@ class QueryBuilder:
         self._sections = sections
 
     def documents(self, scope: SearchScope, hidden: Sequence[int]) -> Query:
-        """Documents that answer.
+        """The query for documents.
 
         Args:
-            scope: Which of them are meant.
-            hidden: Documents of which something newer is known.
+            scope: The filter.
+            hidden: Documents that are superseded by recent ones.
         """
         schema = self._documents
         clauses: list[tuple[Occur, Query]] = []
@@ -76,7 +76,7 @@ class QueryBuilder:
         return Query.boolean_query(clauses)
 
     def sections(self, keys: Sequence[int]) -> Query:
-        """Sections of these documents that hold something of what is searched, or all words of a phrase."""
+        """The query for sections of these documents that contain a word of the query, or all words of a phrase."""
         schema = self._sections
         parts = list(self._parts(schema, {ft.BODY: EXACT_OR_STEM}))
         together = (*self._expanded.phrases, *map(PhraseTerms, self._expanded.parted))
@@ -97,7 +97,7 @@ class QueryBuilder:
 
 
 def _phrase(schema: tantivy.Schema, phrase: PhraseTerms) -> Query:
-    """The words of a phrase together, and its grams together."""
+    """The words of a phrase as a run, and its grams as a run."""
     parts: list[Query] = []
     if phrase.words:
         parts.append(_run(schema, ft.BODY, phrase.words))
@@ -129,7 +129,7 @@ def _within(schema: tantivy.Schema, scope: SearchScope) -> list[Query]:
 
 
 def _any_of(schema: tantivy.Schema, field: str, terms: Sequence[str] | Sequence[int]) -> Query:
-    """Texts that have at least one of these terms."""
+    """Matches texts with at least one of these terms."""
     if not 0 < len(terms) <= MAX_LISTED_TERMS:
         return Query.term_set_query(schema, field, terms)
     return Query.boolean_query([(Occur.Should, Query.term_query(schema, field, term)) for term in terms])

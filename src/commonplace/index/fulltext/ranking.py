@@ -1,4 +1,4 @@
-"""Which documents answer a search, in which order, and which of their sections do."""
+"""Ranks the documents that match a search, and their sections."""
 
 from __future__ import annotations
 
@@ -22,18 +22,21 @@ from commonplace.index.fulltext.snapshot import Snapshot
 from commonplace.index.fulltext.term_dictionary import ExpandedQuery
 
 MAX_RERANKED = 30
-"""How many of the best documents are put in order by their best section too."""
+"""Number of the best documents that are reranked by their best section."""
 SECTION_WEIGHT = 0.4
-"""What the best section's score counts beside the document's."""
+"""Weight of the best section's score relative to the document's."""
 SECTIONS_SEEN = 200
-"""How many sections of those documents are looked at, at the least."""
+"""Minimum number of sections of those documents that are fetched."""
 MAX_TIED = 100
-"""Up to so many documents of one score come by path. More of them stay in the full text's order, which is the same for
-every page of an answer: to know the first by path, all would have to be fetched."""
+"""Maximum number of documents with equal scores that are sorted by path.
+
+More of them stay in the full text's order, which is the same for every page: finding the first by path would require
+fetching all.
+"""
 
 
 class _Counted(Protocol):
-    """What the library's stubs leave out of a search result."""
+    """Attributes of a search result that the library's stubs lack."""
 
     @property
     def count(self) -> int: ...
@@ -45,24 +48,24 @@ SectionScores = Mapping[int, Sequence[tuple[int, float]]]
 
 @dataclass(frozen=True, slots=True)
 class RankedPage:
-    """A page of an answer."""
+    """A page of results."""
 
     scores: Mapping[int, float]
-    """By document, in order."""
+    """Scores by document, in order."""
     sections: SectionScores
     total: int
 
 
 class Ranker:
-    """Ranks the answers to one search in one view of the index.
+    """Ranks the results of one search in one snapshot of the index.
 
     Args:
         connection: The catalogue, inside a transaction.
         fulltext: The full text.
-        snapshot: What is searched in.
-        expanded: What is searched.
-        known_only: Whether to look for documents that the catalogue does not know and leave them out. There are some
-            only where a process was killed, and looking for them costs a tenth of a search.
+        snapshot: The snapshot.
+        expanded: The expanded query.
+        known_only: Whether to exclude documents that the catalogue does not contain. They exist only after a process
+            was killed, and excluding them costs a tenth of a search.
     """
 
     def __init__(
@@ -84,7 +87,7 @@ class Ranker:
         self._scorer = RecentScorer(expanded, snapshot.recent, fulltext, snapshot.searchers)
 
     def page(self, query: SearchQuery, scope: SearchScope) -> RankedPage:
-        """The page of documents that the query's sort, offset and limit choose."""
+        """The page of documents by the query's sort, offset and limit."""
         offset, limit = max(query.offset, 0), max(query.limit, 0)
         if scope.keys is not None and not scope.keys:
             return RankedPage({}, {}, 0)
@@ -103,7 +106,7 @@ class Ranker:
         return self._best(scope, query)
 
     def all(self, scope: SearchScope) -> dict[int, float]:
-        """Every document that answers, with its score."""
+        """Every matching document, with its score."""
         found, _ = self._documents(scope, max(self._searchers.documents.num_docs, 1))
         return self._scorer.documents(scope) | found
 
@@ -127,7 +130,7 @@ class Ranker:
         return self._page(ordered, seen, total, query)
 
     def _fused(self, meant: FusedRanking, seen: SectionScores, total: int, query: SearchQuery) -> RankedPage:
-        """The asked part of documents in an order by meaning; the nearest section answers where no word does."""
+        """The requested page of a fused ranking. Documents without a matching word show their most similar section."""
         page = self._page(meant.scores, seen, total + meant.added, query)
         sections = {
             key: _blended(page.sections.get(key, ()), meant.nearest.get(key), query.sections) for key in page.scores
@@ -135,13 +138,13 @@ class Ranker:
         return RankedPage(page.scores, {key: found for key, found in sections.items() if found}, page.total)
 
     def _page(self, ordered: dict[int, float], seen: SectionScores, total: int, query: SearchQuery) -> RankedPage:
-        """The asked part of all documents in order.
+        """The requested page of ranked documents.
 
         Args:
             ordered: Scores by document, best first.
-            seen: Their best sections, as far as they are known.
-            total: How many documents answer in all.
-            query: What was asked.
+            seen: Their best sections, if known.
+            total: Number of all matching documents.
+            query: The query.
         """
         offset, limit = max(query.offset, 0), max(query.limit, 0)
         chosen = dict(list(ordered.items())[offset : offset + limit])
@@ -150,13 +153,13 @@ class Ranker:
         return RankedPage(chosen, self._sections_of(list(chosen), query.sections), total)
 
     def _documents(self, scope: SearchScope, limit: int) -> tuple[dict[int, float], int]:
-        """The best documents of the full text, in its order, and how many answer.
+        """The best documents of the full text, in its order, and the number of all matches.
 
-        Of several alike at the end none is left out, unless there are more than `MAX_TIED`.
+        All documents that tie with the last one are included, unless there are more than `MAX_TIED`.
         """
         query = self._query_builder.documents(scope, self._recent.hidden)
         searcher = self._searchers.documents
-        # The engine makes room for as many hits as it is asked for: more than there are can end the process.
+        # Tantivy allocates memory for the limit; one far above the number of documents can end the process.
         limit = min(limit, max(searcher.num_docs, 1))
         result = searcher.search(query, limit=limit + 1)
         hits = result.hits
@@ -172,10 +175,10 @@ class Ranker:
         return scores, cast("_Counted", result).count
 
     def _ordered(self, scores: Mapping[int, float]) -> dict[int, float]:
-        """Best first, those alike by path.
+        """Best first, ties by path.
 
         Args:
-            scores: By document; those of the full text in its order.
+            scores: Scores by document; those of the full text in its order.
         """
         alike = Counter(scores.values())
         tied = (
@@ -190,7 +193,7 @@ class Ranker:
         return {key: scores[key] for key in known}
 
     def _sections_of(self, keys: Sequence[int], count: int) -> SectionScores:
-        """The `count` best sections of each of a few documents."""
+        """The `count` best sections of each document."""
         if not keys or not self._expanded.has_terms or count < 1:
             return {}
         return self._seen_sections(keys, count)
@@ -204,9 +207,9 @@ class Ranker:
         return {key: sections for key, sections in found.items() if sections}
 
     def _best_sections(self, keys: Sequence[int], count: int) -> dict[int, list[tuple[int, float]]]:
-        """Ordinals and scores of the `count` best sections of documents of the full text; those alike in their order.
+        """Ordinals and scores of the `count` best sections of documents of the full text; ties in document order.
 
-        The full text gives texts that are alike in the order in which they were put in.
+        The full text returns ties in the order of insertion.
         """
         searcher = self._searchers.sections
         limit = max(SECTIONS_SEEN, 8 * count * len(keys))
@@ -227,7 +230,10 @@ class Ranker:
 def _blended(
     by_words: Sequence[tuple[int, float]], near: NearDocument | None, count: int
 ) -> Sequence[tuple[int, float]]:
-    """The best sections of a document by words and meaning; a single one is by words, which a snippet can show."""
+    """The best sections of a document by words and similarity.
+
+    A single one is by words, so that a snippet can show them.
+    """
     if near is None or (by_words and count < 2):  # noqa: PLR2004
         return by_words
     highest = max((score for _, score in by_words), default=0.0) or 1.0

@@ -1,7 +1,8 @@
-"""Documents newer than the full text, searched in memory by the full text's own rules.
+"""Recent documents, which are newer than the full text: searched in memory by the full text's rules.
 
-Committing a document to Tantivy costs ten milliseconds, keeping its text in the catalogue less than one. So a few
-changed documents wait there; they hide what the full text knows of them, and are scored here with its statistics.
+Committing a document to Tantivy costs ten milliseconds, storing its text in the catalogue less than one. So a few
+changed documents wait in the catalogue. They hide their old versions in the full text, and are scored with its
+statistics.
 """
 
 from __future__ import annotations
@@ -22,20 +23,20 @@ MAX_CODE_POINT = "\U0010ffff"
 
 
 class FieldTexts(Protocol):
-    """One field of some texts, as BM25 counts it."""
+    """One field of some texts, with the statistics for BM25."""
 
     @property
     def lengths(self) -> Sequence[int]:
-        """Words of each text."""
+        """Number of words of each text."""
         ...
 
     @property
     def vocabulary(self) -> Iterable[str]:
-        """Every word, once."""
+        """Every distinct word."""
         ...
 
     def holding(self, word: str) -> int:
-        """In how many of the texts a word stands."""
+        """Number of texts that contain a word."""
         ...
 
 
@@ -47,26 +48,26 @@ class TextTerms:
 
     @cached_property
     def counts(self) -> Counter[str]:
-        """How often each stands there."""
+        """Number of occurrences of each word."""
         return Counter(self.order)
 
     @property
     def lengths(self) -> Sequence[int]:
-        """The length of the one text."""
+        """The length of the text, as a sequence of one."""
         return (len(self.order),)
 
     @property
     def vocabulary(self) -> Iterable[str]:
-        """Its words, each once."""
+        """Every distinct word."""
         return self.counts
 
     def holding(self, word: str) -> int:
-        """1 if the word stands there."""
+        """1 if the text contains the word, else 0."""
         return int(word in self.counts)
 
 
 class Postings:
-    """One field of the sections of a document, by word: a search looks only at the sections that hold its words.
+    """One field of a document's sections as an inverted index.
 
     Args:
         texts: The words of each section.
@@ -74,7 +75,7 @@ class Postings:
 
     def __init__(self, texts: Iterable[Sequence[str]]) -> None:
         self.lengths: list[int] = []
-        """Words of each section."""
+        """Number of words of each section."""
         self._places: dict[str, list[tuple[int, int]]] = {}
         for number, words in enumerate(texts):
             self.lengths.append(len(words))
@@ -83,15 +84,15 @@ class Postings:
 
     @property
     def vocabulary(self) -> Iterable[str]:
-        """Every word, once."""
+        """Every distinct word."""
         return self._places
 
     def places(self, word: str) -> Sequence[tuple[int, int]]:
-        """The sections that hold a word, by their position, and how often each does."""
+        """Positions of the sections that contain a word, with its number of occurrences."""
         return self._places.get(word, ())
 
     def holding(self, word: str) -> int:
-        """In how many sections a word stands."""
+        """Number of sections that contain a word."""
         return len(self.places(word))
 
 
@@ -100,21 +101,21 @@ class DocumentSections:
     """The sections of a document."""
 
     ordinals: Sequence[int]
-    """By position in the postings."""
+    """Ordinals by position in the postings."""
     fields: Mapping[str, Postings]
     """Words under `body`, grams under `grams`."""
 
 
 @dataclass(frozen=True)
 class RecentDocument:
-    """One such document, taken apart when it is first asked for."""
+    """A recent document, tokenized on first use."""
 
     text: DocumentText
     analyze: Analyze = field(repr=False)
 
     @cached_property
     def terms(self) -> frozenset[str]:
-        """What filters ask for."""
+        """Terms for filters."""
         return frozenset(self.text.terms)
 
     @cached_property
@@ -133,11 +134,11 @@ class RecentDocument:
 
 
 class RecentDocuments:
-    """What is newer than the full text in one view of the catalogue.
+    """The recent documents of one generation.
 
     Args:
-        documents: By number.
-        hidden: Numbers of these and of those that are gone.
+        documents: Documents by number.
+        hidden: Numbers of these documents and of deleted ones.
     """
 
     def __init__(self, documents: Mapping[int, RecentDocument], hidden: Iterable[int]) -> None:
@@ -145,15 +146,15 @@ class RecentDocuments:
         self.hidden = tuple(hidden)
 
     def holders(self, field_name: str, word: str) -> int:
-        """In how many of them a word stands in a field."""
+        """Number of documents that contain a word in a field."""
         return sum(word in document.fields[field_name].counts for document in self.documents.values())
 
     def words_beginning(self, prefix: str) -> list[str]:
-        """The words of their texts that begin so."""
+        """The words of the documents with a prefix."""
         return _beginning(self._vocabulary, prefix)
 
     def grams_beginning(self, prefix: str) -> list[str]:
-        """Their grams that begin so."""
+        """The grams of the documents with a prefix."""
         return _beginning(self._grams, prefix)
 
     @cached_property
@@ -166,10 +167,10 @@ class RecentDocuments:
 
 
 class RecentCache:
-    """Keeps the documents that were taken apart for one search for the next ones.
+    """A cache of the tokenized recent documents.
 
     Args:
-        analyze: How the full text splits text.
+        analyze: The full text's tokenizer.
     """
 
     def __init__(self, analyze: Analyze) -> None:
@@ -179,7 +180,7 @@ class RecentCache:
         self._latest = (-1, RecentDocuments({}, ()))
 
     def at(self, connection: sqlite3.Connection, generation: int) -> RecentDocuments:
-        """What is newer than the full text in this view of the catalogue, which is at this generation."""
+        """The recent documents of the catalogue at this generation."""
         with self._lock:
             seen, latest = self._latest
             if seen == generation:

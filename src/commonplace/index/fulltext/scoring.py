@@ -1,4 +1,4 @@
-"""Scores of recent documents, by the formulas and with the statistics of the full text."""
+"""Scores of recent documents, by the formulas and statistics of the full text."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from commonplace.index.fulltext.search_scope import SearchScope
 from commonplace.index.fulltext.term_dictionary import ExpandedQuery
 
 PROBES = 200
-"""Words tried until one is found of which the full text can say how long its texts are on average."""
+"""Number of words that are tried to find one for which the full text can explain the average length."""
 
 Fields = Mapping[str, TextTerms]
 """The words of a document, by field."""
 
 
 class TermStatistics:
-    """What BM25 counts with, over the full text and the recent texts together.
+    """BM25 statistics of the full text and the recent texts together.
 
     Args:
-        searcher: Of documents, or of sections.
-        schema: Their fields.
-        texts: The recent ones, by field.
+        searcher: Searcher of documents, or of sections.
+        schema: Its schema.
+        texts: The recent texts, by field.
     """
 
     def __init__(
@@ -51,11 +51,11 @@ class TermStatistics:
         self._holding: dict[tuple[str, str], int] = {}
 
     def score(self, field: str, word: str, count: int, length: int) -> float:
-        """What a word is worth that stands so often in a field of so many words."""
+        """BM25 score of a word with `count` occurrences in a field of `length` words."""
         return bm25(count, length, self._holders(field, word), self._of(field)) if count else 0.0
 
     def phrase_score(self, field: str, run: Sequence[str], words: TextTerms) -> float:
-        """What words that stand there together are worth."""
+        """BM25 score of adjacent words."""
         count = phrase_count(words.order, run)
         if not count:
             return 0.0
@@ -78,7 +78,7 @@ class TermStatistics:
         return self._fields[field]
 
     def _average_length(self, field: str) -> float:
-        """What the full text takes for the average length of a field; only its explanations tell."""
+        """The full text's average length of a field, which only its score explanations contain."""
         for word in self._probes(field):
             query = Query.term_query(self._schema, field, word)
             hits = (
@@ -94,13 +94,13 @@ class TermStatistics:
 
 
 class RecentScorer:
-    """Answers one search from recent documents.
+    """Searches the recent documents.
 
     Args:
-        expanded: What is searched.
-        recent: Where.
-        fulltext: The full text, for its fields.
-        searchers: A view of it, for its statistics.
+        expanded: The expanded query.
+        recent: The recent documents.
+        fulltext: The full text, for its schemas.
+        searchers: Its searchers, for their statistics.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class RecentScorer:
         self._sections = TermStatistics(searchers.sections, fulltext.section_schema, parts)
 
     def documents(self, scope: SearchScope) -> dict[int, float]:
-        """Scores of those that answer, by number."""
+        """Scores of the matching documents, by number."""
         scores = {
             key: self._score(document)
             for key, document in self._recent.documents.items()
@@ -123,7 +123,7 @@ class RecentScorer:
         return {key: score for key, score in scores.items() if score is not None}
 
     def sections(self, key: int) -> list[tuple[int, float]]:
-        """Ordinal and score of the sections of a document that hold something of what is searched, best first."""
+        """Ordinal and score of the matching sections of a document, best first."""
         sections = self._recent.documents[key].sections
         scores: defaultdict[int, float] = defaultdict(float)
         for word in self._expanded.words:
@@ -159,13 +159,13 @@ class RecentScorer:
         return score if score > 0 or self._expanded.phrases or not self._expanded.has_terms else None
 
     def _worths(self, sections: DocumentSections, field: str, word: str) -> Iterator[tuple[int, float]]:
-        """The sections that hold a word, by their position, and what it is worth in each."""
+        """Positions of the sections that contain a word, with its score in each."""
         postings = sections.fields[field]
         for place, count in postings.places(word):
             yield place, self._sections.score(field, word, count, postings.lengths[place])
 
     def _all_of(self, sections: DocumentSections, phrase: PhraseTerms) -> dict[int, float]:
-        """The sections that hold every part of a phrase, and what the parts are worth there."""
+        """Positions of the sections that contain every part of a phrase, with the sum of the parts' scores."""
         parts = [(ft.BODY, word) for word in phrase.words] + [(ft.GRAMS, gram) for gram in phrase.grams]
         found = [dict(self._worths(sections, field, word)) for field, word in parts]
         shared = set[int].intersection(*map(set, found)) if found else set[int]()
@@ -200,7 +200,7 @@ class _Explanation(TypedDict, total=False):
 
 
 def _explained_average(explanation: _Explanation) -> float:
-    """The value whose description begins with `avgdl`, wherever in an explanation it stands; 0 when there is none."""
+    """The value whose description begins with `avgdl`, anywhere in an explanation; 0 if there is none."""
     if explanation.get("description", "").startswith("avgdl"):
         return explanation.get("value", 0.0)
     found = map(_explained_average, explanation.get("details", ()))

@@ -1,4 +1,4 @@
-"""A filter as the full text applies it."""
+"""A filter in the form that the full text applies."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from commonplace.index.fulltext.document_text import DAY_FIELD, FOLDER_TERM_PREF
 
 @dataclass(frozen=True, slots=True)
 class SearchScope:
-    """Which documents are meant; every given part must hold."""
+    """A selection of documents; every given part must match."""
 
     groups: tuple[frozenset[str], ...] = ()
-    """A document must have at least one term of each."""
+    """Groups of terms; a document must have at least one term of each."""
     ranges: tuple[tuple[str, int | None, int | None], ...] = ()
-    """One of a document's numbers, and the least and the most that it may be."""
+    """A document's number, with its minimum and maximum."""
     keys: frozenset[int] | None = None
-    """The documents that pass what only the catalogue knows; None when nothing of that kind is asked."""
+    """Documents that match the parts of a filter which only the catalogue knows; None without such parts."""
     without: frozenset[int] = frozenset()
-    """Documents that are left out."""
+    """Documents to exclude."""
 
     def holds(self, key: int, terms: frozenset[str], numbers: Mapping[str, int]) -> bool:
-        """Whether a document is meant."""
+        """Whether a document matches."""
         return (
             all(not group.isdisjoint(terms) for group in self.groups)
             and all(_within(numbers.get(name), least, most) for name, least, most in self.ranges)
@@ -39,8 +39,8 @@ class SearchScope:
 def scope_of(connection: sqlite3.Connection, filter_: Filter) -> SearchScope:
     """The scope of a filter.
 
-    Created and updated days change with every commit without the document changing, and a prefix that ends inside a
-    name is no term: these are asked of the catalogue.
+    Created and updated days change with every commit although the document does not, and a prefix that ends inside a
+    name is not a term: both are queried in the catalogue.
     """
     groups = wanted_terms(filter_)
     folder = filter_.prefix.endswith("/") and not filter_.prefix.startswith("/")

@@ -1,4 +1,4 @@
-"""Answering a search: documents from the ranker, records from the catalogue, snippets from the files."""
+"""Executes searches: documents from the ranker, records from the catalogue, snippets from the files."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from commonplace.index.fulltext.tantivy_index import FullText
 from commonplace.index.fulltext.term_dictionary import ExpandedQuery
 
 EMPTY_QUERY = ExpandedQuery(words=(), grams={}, compounds=(), parted=(), phrases=(), excluded=())
-"""Asks for every document."""
+"""Matches every document."""
 MIN_HIGHLIGHT_PREFIX = 3
 MIN_PART_LENGTH = 2
-"""Letters of a part of a word that is worth showing by itself."""
+"""Minimum length of a part of a word that is highlighted."""
 
 
 class IndexSearcher:
-    """Searches one view of the index.
+    """Searches one snapshot of the index.
 
     Args:
-        sources: Where the shown documents are read again.
+        sources: Source of the documents for snippets.
         connection: The catalogue, inside a transaction.
         fulltext: The full text.
-        snapshot: What the searches of this view share.
+        snapshot: The shared snapshot.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class IndexSearcher:
         )
 
     def _knows(self, ranked: RankedPage, query: SearchQuery) -> bool:
-        """Whether the catalogue has all the documents of a page."""
+        """Whether the catalogue contains all documents of a page."""
         look = self._snapshot.documents.entries if query.records else self._snapshot.documents.paths
         return len(look(self.connection, ranked.scores)) == len(ranked.scores)
 
@@ -100,7 +100,7 @@ class IndexSearcher:
             )
 
     def keys(self, filter_: Filter) -> list[int]:
-        """The numbers of the documents that a filter keeps."""
+        """Numbers of the documents that match a filter."""
         return list(self._ranker(EMPTY_QUERY).all(scope_of(self.connection, filter_)))
 
     def _ranker(self, expanded: ExpandedQuery, *, known_only: bool = False) -> Ranker:
@@ -128,7 +128,7 @@ class IndexSearcher:
 
 
 class _SnippetReader:
-    """Reads documents again to show why they were found."""
+    """Reads documents to create snippets."""
 
     def __init__(self, read: Callable[[Address, Revision], DocumentSource], wanted: HighlightTerms, limit: int) -> None:
         self._read = read
@@ -136,7 +136,7 @@ class _SnippetReader:
         self._limit = limit
 
     def sections(self, entry: CachedDocument, best: Sequence[tuple[int, float]]) -> tuple[SectionHit, ...]:
-        """The best sections of a document, the first with text when only its names answered."""
+        """The best-scoring sections of a document. If only its names matched, the first section with text."""
         record, outline = entry.record, entry.outline
         try:
             source = self._read(record.address, record.revision)
@@ -163,6 +163,6 @@ class _SnippetReader:
 
 @lru_cache(maxsize=20_000)
 def _beginning(one: str, other: str) -> str:
-    """What two words begin with, or the second when that is next to nothing."""
+    """The common prefix of two words; the second word if the prefix is too short."""
     common = shared_beginning(one, other)
     return other[:common] if common >= MIN_HIGHLIGHT_PREFIX else other

@@ -1,4 +1,4 @@
-"""What the searches of one generation of the index share."""
+"""The data that searches of one generation of the index share."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class Snapshot:
     generation: int
     searchers: Searchers
     recent: RecentDocuments
-    """What is newer than the full text."""
+    """Documents that are newer than the full text."""
     dictionary: TermDictionary
     documents: RecordCache
 
 
 class SnapshotCache:
-    """Keeps the latest; safe from several threads.
+    """A cache of the latest snapshot. Thread-safe.
 
     Args:
         fulltext: The full text.
@@ -39,7 +39,7 @@ class SnapshotCache:
         self._latest: Snapshot | None = None
 
     def at(self, connection: sqlite3.Connection) -> Snapshot:
-        """That of a view of the catalogue.
+        """The snapshot for a transaction of the catalogue.
 
         Raises:
             FullTextError: the full text is missing or damaged.

@@ -1,8 +1,8 @@
-"""Tantivy: its fields, its writers and its searchers.
+"""The full text in Tantivy: schemas, writers and searchers.
 
-Two of its indexes lie side by side, because what BM25 counts with (how many texts there are and how long they are)
-must be that of the thing that is ranked: one holds whole documents, which are found, filtered and counted; the other
-their sections, which say where in a document the answer stands.
+There are two indexes, because the statistics of BM25 (number and length of texts) must be those of the ranked unit: one
+contains whole documents, which are matched, filtered and counted; the other their sections, which locate the matches in
+a document.
 """
 
 from __future__ import annotations
@@ -32,14 +32,16 @@ _WORDS = "commonplace_words"
 _BLANKS = "whitespace"
 
 _PATH = re.compile(r'"[^"]*"')
-"""How Tantivy's errors name files."""
+"""File names in Tantivy's errors."""
 BULK_HEAP = 48_000_000
 SMALL_HEAP = 15_000_000
-"""Bytes of memory of a writer; Tantivy's least is 15 MB."""
+"""Memory of a writer in bytes; Tantivy's minimum is 15 MB."""
 MAX_HELD_DOCUMENTS = 64
 MAX_HELD_CHARS = 1_000_000
-"""Documents, and characters of their texts, that are handed to Tantivy's threads at once: one that is woken for every
-section works in a cold cache, and to wake it costs more than to take the section in."""
+"""Number of documents, and characters of their texts, that are passed to Tantivy's threads at once.
+
+Waking a thread for every section costs more than indexing the section.
+"""
 
 
 class FullTextError(Exception):
@@ -48,21 +50,21 @@ class FullTextError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Searchers:
-    """One view of both indexes."""
+    """Searchers of both indexes at the same commit."""
 
     documents: tantivy.Searcher
     sections: tantivy.Searcher
 
 
 class FullText:
-    """A full text that is open in this process.
+    """An open full text.
 
     Args:
-        folder: Where it lies.
-        create: Begin an empty one; the folder must be missing or empty.
+        folder: Its folder.
+        create: Create an empty one; the folder must be missing or empty.
 
     Raises:
-        FullTextError: it is missing or damaged.
+        FullTextError: the full text is missing or damaged.
     """
 
     def __init__(self, folder: Path, *, create: bool = False) -> None:
@@ -77,10 +79,10 @@ class FullText:
         self._searchers = Searchers(self._documents.searcher(), self._sections.searcher())
 
     def searchers(self, generation: int) -> Searchers:
-        """A view that holds at least what the full text held at a generation.
+        """Searchers that see at least the full text's state at a generation.
 
         Raises:
-            FullTextError: it is missing or damaged.
+            FullTextError: the full text is missing or damaged.
         """
         with self._lock, failures():
             if self._generation != generation:
@@ -92,13 +94,13 @@ class FullText:
 
     @contextmanager
     def writing(self, *, bulk: bool) -> Generator[FullTextWriter]:
-        """Changes that are on disk when the `with` block ends well, and forgotten when it does not.
+        """A writer whose changes are committed at the end of the `with` block, and rolled back on an exception.
 
         Args:
-            bulk: Many documents are coming: take more memory.
+            bulk: Use more memory, for many documents.
 
         Raises:
-            FullTextError: another writer is at work, it is missing or damaged, or the disk is full.
+            FullTextError: another writer is active, the full text is missing or damaged, or the disk is full.
         """
         tune_allocator()
         heap = BULK_HEAP if bulk else SMALL_HEAP
@@ -113,7 +115,7 @@ class FullText:
                 sections.commit()
                 documents.commit()
         finally:
-            # Ends the writers' threads, lets merges that the commits began come to their end, and frees the locks.
+            # Ends the writers' threads after their merges, and releases the locks.
             with failures():
                 sections.wait_merging_threads()
                 documents.wait_merging_threads()
@@ -122,7 +124,7 @@ class FullText:
 
 
 class FullTextWriter:
-    """Takes documents in and out, in order and some at a time; nothing is visible before the commit."""
+    """Adds and removes documents, in order and in groups. Nothing is visible before the commit."""
 
     def __init__(self, documents: tantivy.IndexWriter, sections: tantivy.IndexWriter) -> None:
         self._documents = documents
@@ -131,15 +133,15 @@ class FullTextWriter:
         self._chars = 0
 
     def remove(self, key: int) -> None:
-        """Take a document out, if it is there."""
+        """Remove a document if it is there."""
         self._hold(key, None)
 
     def add(self, key: int, text: DocumentText) -> None:
-        """Put a document in that is not there."""
+        """Add a document that is not there."""
         self._hold(key, text)
 
     def hand_over(self) -> None:
-        """Let Tantivy's threads have what was held back."""
+        """Pass the buffered documents to Tantivy."""
         for key, text in self._held:
             if text is None:
                 self._documents.delete_documents_by_term(KEY, key)
@@ -183,7 +185,7 @@ class FullTextWriter:
 
 @contextmanager
 def failures() -> Generator[None]:
-    """Turn what Tantivy raises, and its panics, which are no `Exception`, into one error."""
+    """Convert Tantivy's exceptions, and its panics, which are not an `Exception`, to `FullTextError`."""
     try:
         yield
     except (ValueError, OSError) as error:
@@ -207,7 +209,7 @@ def _opened(folder: Path, schema: tantivy.Schema, analyzer: tantivy.TextAnalyzer
 
 def _document_schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
-    # An integer field: the library deletes by the terms of these, not by those of unsigned ones.
+    # A signed integer field, because Tantivy does not delete by terms of unsigned fields.
     builder.add_integer_field(KEY, indexed=True, fast=True)
     for name in (DAY_FIELD, *STATED_KEYS):
         builder.add_integer_field(name, fast=True)
@@ -220,18 +222,18 @@ def _document_schema() -> tantivy.Schema:
 
 def _section_schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
-    # An integer field: the library deletes by the terms of these, not by those of unsigned ones.
+    # A signed integer field, because Tantivy does not delete by terms of unsigned fields.
     builder.add_integer_field(KEY, indexed=True, fast=True)
     builder.add_unsigned_field(ORDINAL, fast=True)
-    # No positions: a phrase is looked for in the whole document, and shown where all its words stand.
+    # Without positions: a phrase is searched in the whole document, and shown in a section with all its words.
     builder.add_text_field(BODY, tokenizer_name=_WORDS, index_option="freq")
     builder.add_text_field(GRAMS, tokenizer_name=_BLANKS, index_option="freq")
     return builder.build()
 
 
 def _analyzer() -> tantivy.TextAnalyzer:
-    """What makes words of folded text: it is in lower case already, for a tenth of what a filter costs word by word.
+    """The tokenizer for folded text. The text is lower-case already, which costs a tenth of a filter per word.
 
-    Words of over 65,530 bytes, which are data, the library leaves out by itself.
+    Tantivy drops words of over 65,530 bytes, which are data.
     """
     return tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple()).filter(tantivy.Filter.ascii_fold()).build()

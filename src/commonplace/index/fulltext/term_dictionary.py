@@ -1,4 +1,4 @@
-"""Which words there are: the other forms, continuations and corrections of a word that was asked for."""
+"""The terms of the index: other forms, completions and corrections of a word."""
 
 from __future__ import annotations
 
@@ -17,70 +17,70 @@ from commonplace.index.fulltext import tantivy_index as ft
 from commonplace.index.fulltext.recent_documents import RecentDocuments
 
 STEM_WEIGHT = 0.5
-"""What another form of a word (`restored` for `restore`) counts, against the word itself."""
+"""Weight of another form of a word (`restored` for `restore`), relative to the word itself."""
 SPELLING_WEIGHT = 0.8
-"""What another spelling of it (`colour` for `color`) counts."""
+"""Weight of another spelling (`colour` for `color`)."""
 PREFIX_WEIGHT = 0.3
-"""What a longer word that begins with it counts."""
+"""Weight of a longer word with the word as prefix."""
 TYPO_WEIGHT = 0.8
-"""What a known word that an unknown one was probably meant for counts, for each typo once more."""
+"""Weight of a spelling correction; multiplied once per edit."""
 
 MIN_PREFIX_LENGTH = 5
-"""Letters from which every word also finds the words that begin with it (compounds, in many languages)."""
+"""Minimum length of a word that also matches as a prefix (compounds, in many languages)."""
 MIN_UNKNOWN_LENGTH = 3
 MIN_UNFINISHED_LENGTH = 2
-"""Letters from which a word that stands nowhere does, and one that is not written to its end."""
+"""Minimum length for a prefix match of an unknown word, and of an unfinished one."""
 MIN_FUZZY_LENGTH = 5
 MIN_TWO_EDITS_LENGTH = 9
-"""Letters of an unknown word from which one or two typos are looked for."""
+"""Minimum length of an unknown word for one edit (first) or two edits (second)."""
 
 MIN_JOINED_LENGTH = 4
-"""Letters and digits of a word that two others make together."""
+"""Minimum length of a word joined from two others."""
 MIN_STEM_LENGTH = 3
 MAX_STEMMED = 300
 MAX_CONTINUED = 20
 MAX_FORMS = 10
-"""Words looked at for their stem, taken as continuations, and kept in all: the commonest."""
+"""Maximum number of words that are stemmed, used as completions, and used in all; the most frequent ones."""
 MAX_CACHED_WORDS = 5000
-"""Words whose forms, and words whose holders, are remembered."""
+"""Maximum number of words whose forms, and whose frequencies, are cached."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpandedTerm:
-    """A word asked for and what else counts for it."""
+    """A word of the query, with its expansions."""
 
     count: int
-    """How often it was written."""
+    """Number of occurrences in the query."""
     forms: Mapping[str, float]
-    """Weights by form, the word itself among them."""
+    """Weights by form, including the word itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpandedQuery:
-    """A question in words that are known."""
+    """A query expanded to terms of the index."""
 
     words: tuple[ExpandedTerm, ...]
     grams: Mapping[str, int]
-    """How often each was written."""
+    """Number of occurrences of each gram in the query."""
     compounds: tuple[tuple[str, ...], ...]
-    """Words that were written as one."""
+    """Words that were typed as one."""
     parted: tuple[tuple[str, ...], ...]
-    """Words taken apart where they may be written so elsewhere."""
+    """Words split at unwritten boundaries."""
     phrases: tuple[PhraseTerms, ...]
     excluded: tuple[PhraseTerms, ...]
 
     @property
     def has_terms(self) -> bool:
-        """Whether anything is looked for; else everything but what is excluded is."""
+        """Whether the query has positive terms. Without any, all documents match except the excluded ones."""
         return bool(self.words or self.grams or self.phrases)
 
 
 class TermDictionary:
-    """The words of one view of the index; what was found out of a word is remembered.
+    """The terms of one snapshot of the index, with cached expansions.
 
     Args:
-        searcher: Of whole documents.
-        recent: What is newer than it.
+        searcher: Searcher of whole documents.
+        recent: The recent documents.
     """
 
     def __init__(self, searcher: tantivy.Searcher, recent: RecentDocuments) -> None:
@@ -90,7 +90,7 @@ class TermDictionary:
         self._holding = lru_cache(MAX_CACHED_WORDS)(self._counted_holders)
 
     def expand(self, question: ParsedQuery) -> ExpandedQuery:
-        """Every word of a question with its forms."""
+        """Every word of a query with its forms."""
         language = language_of(set(question.words), self._share)
         words = content_words(list(question.words), language)
         forms = [
@@ -107,7 +107,7 @@ class TermDictionary:
         )
 
     def _counted_holders(self, word: str) -> int:
-        """In how many documents a word stands."""
+        """Number of documents that contain a word."""
         return self._searcher.doc_freq(ft.BODY, word) + self._recent.holders(ft.BODY, word)
 
     def _share(self, word: str) -> float:
@@ -115,14 +115,14 @@ class TermDictionary:
         return self._holding(word) / total if total else 0.0
 
     def _joined(self, question: ParsedQuery) -> Iterator[ExpandedTerm]:
-        """Compounds that are written without a sign between elsewhere: `email` for `e-mail`, not `its` for `it's`."""
+        """Compounds written without a separator: `email` for `e-mail`, but not `its` for `it's`."""
         for parts in question.compounds:
             joined = "".join(parts)
             if parts[-1] != "s" and len(joined) >= MIN_JOINED_LENGTH and self._holding(joined):
                 yield ExpandedTerm(1, {joined: 1.0})
 
     def _least(self, word: str, question: ParsedQuery) -> int:
-        """How many letters the word must have to find longer ones too."""
+        """Minimum length for the word to match as a prefix."""
         if word in question.unfinished:
             return MIN_UNFINISHED_LENGTH
         if question.exact:
@@ -136,7 +136,7 @@ class TermDictionary:
         beginning = _stem_beginning(stem) if word.isalpha() else ""
         akin = self._beginning(beginning, MAX_STEMMED) if beginning else []
         if len(word) >= least:
-            # Where all words that begin like the stem are known, so are those that begin like the word.
+            # If all words with the stem's prefix are known, so are those with the word as prefix.
             enough = beginning and word.startswith(beginning) and len(akin) < MAX_STEMMED
             longer = (
                 [one for one in akin if one[0].startswith(word)] if enough else self._beginning(word, MAX_CONTINUED)
@@ -157,13 +157,13 @@ class TermDictionary:
         return best_forms(weights, holders, MAX_FORMS)
 
     def _akin(self, word: str, language: str) -> list[tuple[str, int]]:
-        """A word and its other forms, those that there are."""
+        """The existing words among a word and its other forms."""
         stem = _stem(language, word)
         beginning = self._beginning(_stem_beginning(stem), MAX_CONTINUED)
         return [(other, count) for other, count in beginning if _stem(language, other) == stem]
 
     def _corrections(self, word: str) -> dict[str, float]:
-        """Known words that an unknown one may have been meant for."""
+        """Existing words within the edit distance of an unknown one."""
         if len(word) < MIN_FUZZY_LENGTH or not word.isalpha():
             return {}
         most = 2 if len(word) >= MIN_TWO_EDITS_LENGTH else 1
@@ -180,13 +180,13 @@ class TermDictionary:
             if len(gram) > 1:
                 known[gram] = count
             else:
-                # A single character is the beginning of every gram that it stands in.
+                # A single character is the beginning of every gram that starts with it.
                 known.update((longer, 1) for longer, _ in self._searcher.terms_with_prefix(ft.GRAMS, gram, limit=100))
                 known.update((longer, 1) for longer in self._recent.grams_beginning(gram))
         return known
 
     def _beginning(self, prefix: str, limit: int | None) -> list[tuple[str, int]]:
-        """Words that begin so and how many documents hold them, commonest first."""
+        """Words with a prefix and their numbers of documents, most frequent first."""
         found = self._searcher.terms_with_prefix(ft.BODY, prefix, limit=limit)
         newer = self._recent.words_beginning(prefix)
         if not newer:
@@ -209,5 +209,5 @@ def _stemmer(language: str) -> tantivy.TextAnalyzer:
 
 
 def _stem_beginning(stem: str) -> str:
-    """What all words of a stem begin with: without a last vowel that endings replace (`make`, `making`; `study`)."""
+    """The common prefix of a stem's words, without a final vowel that endings replace (`make`, `making`; `study`)."""
     return stem[:-1] if len(stem) >= MIN_STEM_LENGTH and stem[-1] in "eiy" else stem

@@ -1,1 +1,1 @@
-"""What an index asks of the process that it is open in: memory, and files."""
+"""Process-wide settings for an index: memory and open files."""

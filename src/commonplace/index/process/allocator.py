@@ -1,9 +1,9 @@
-"""How the C library's allocator is set, so that a process that serves for weeks holds what it needs and no more.
+"""Settings of the C library's allocator for long-running processes.
 
-Every thread that allocates gets an arena of its own, up to eight for each processor, and what is freed in one serves
-no other; blocks that come and go by the megabyte, such as those of the full text's writers, leave holes between those
-that stay. After an hour of mixed load two servers held 328 and 323 MB so, and 216 and 209 with what is set here, at the
-same processor time (docs/soak). Where another C library is used, nothing is set.
+By default every thread that allocates gets its own arena, up to eight per processor, and memory freed in one is not
+available to another. Large short-lived blocks, such as those of Tantivy's writers, cause fragmentation. After an hour
+of mixed load two servers used 328 and 323 MB by default, and 216 and 209 MB with these settings, at the same processor
+time (docs/soak). With C libraries other than glibc, nothing is set.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ctypes import CDLL
 
-# Numbers of glibc's `mallopt`, from <malloc.h>.
+# Option numbers of glibc's `mallopt`, from <malloc.h>.
 _TRIM_THRESHOLD = -1
 _MMAP_THRESHOLD = -3
 _ARENA_MAX = -8
 
 ARENAS = 2
 MMAP_THRESHOLD = 1 << 17
-"""Bytes from which on a block is mapped by itself, and unmapped when it is freed."""
+"""Size in bytes from which a block is mapped separately, and unmapped when it is freed."""
 TRIM_THRESHOLD = 16 * MMAP_THRESHOLD
-"""Bytes that may stay free at the end of the heap."""
+"""Maximum number of free bytes at the end of the heap."""
 
 
 @cache
 def tune_allocator() -> None:
-    """Set the allocator for the life of the process; what was allocated before stays where it is."""
+    """Set the allocator for the life of the process. Earlier allocations are not moved."""
     library = _library()
     if library is not None:
         for option, value in (
@@ -41,7 +41,7 @@ def tune_allocator() -> None:
 
 
 def trim_heap() -> None:
-    """Return to the system what was freed within the heaps, as far as whole pages of it are free."""
+    """Return free pages of the heaps to the system (`malloc_trim`)."""
     trim = _trimming()
     if trim:
         trim(0)
@@ -55,7 +55,7 @@ def _trimming() -> Callable[[int], int] | None:
 
 @cache
 def _library() -> CDLL | None:
-    """The C library where it is glibc."""
+    """The C library if it is glibc, else None."""
     import ctypes  # noqa: PLC0415 - only who writes or serves needs it
 
     library = ctypes.CDLL(None)

@@ -1,4 +1,4 @@
-"""Whether something failed only because this process may open no more files: nothing is damaged then, nothing gone."""
+"""Detects errors whose only cause is the process's limit of open files, so that nothing counts as damaged or gone."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from contextlib import suppress
 from commonplace.domain.errors import UnavailableError
 
 MIN_FREE_FILES = 24
-"""Files that must be to be had: about what opening an index and writing to it takes at once."""
+"""Number of files that must be available: about what opening an index and writing to it needs at once."""
 _ERRORS = {errno.EMFILE, errno.ENFILE}
 _SAID = ("TooManyOpenFiles", "Too many open files")
-"""How the full text's library says it."""
+"""Texts of this error in Tantivy."""
 
 
 def raise_if_file_limit(error: BaseException) -> None:
-    """Let such a failure reach the caller as what it is.
+    """Raise the error of the limit if that is the cause; otherwise return.
 
     Raises:
-        UnavailableError: it is one.
+        UnavailableError: the limit is the cause.
     """
     if is_file_limit(error) or _are_few_left():
         raise file_limit_error() from error
 
 
 def file_limit_error() -> UnavailableError:
-    """The error for it."""
+    """The error for the limit."""
     return UnavailableError(
         "This process may open no more files now.",
         kind="index",
@@ -36,7 +36,7 @@ def file_limit_error() -> UnavailableError:
 
 
 def is_file_limit(error: BaseException) -> bool:
-    """Whether an error or what caused it says so."""
+    """Whether an error, or one of its causes, is that of the limit."""
     return any(_is_shortage(one) for one in _chain(error))
 
 
@@ -53,7 +53,7 @@ def _is_shortage(error: BaseException) -> bool:
 
 
 def _are_few_left() -> bool:
-    """SQLite does not say why it cannot open a file, and whoever failed may have closed some since."""
+    """Whether few files are left: SQLite gives no reason if it cannot open a file, and the limit may have eased."""
     held: list[int] = []
     try:
         for _ in range(MIN_FREE_FILES):

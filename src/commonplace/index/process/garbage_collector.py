@@ -1,4 +1,4 @@
-"""Python's collector of reference cycles: held still while an index takes in a batch, and spared what stays."""
+"""Control of Python's garbage collector: disabled during a batch, and frozen for permanent objects."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def gc_disabled() -> Generator[None]:
-    """Collect no cycles for the length of a `with` block.
+    """Disable garbage collection for the duration of a `with` block.
 
-    A batch makes some hundred objects for every file and keeps the rows of all of them until its end. None of them
-    refers to another that refers back, and to look through them again and again takes a tenth of the time.
+    A batch creates some hundred objects per file and keeps the rows until its end. They contain no cycles, and scanning
+    them repeatedly takes a tenth of the time.
     """
     collects = gc.isenabled()
     gc.disable()
@@ -24,8 +24,8 @@ def gc_disabled() -> Generator[None]:
 
 
 def freeze_objects() -> None:
-    """Let the collector look through nothing of what there is now, for as long as the process runs.
+    """Exclude all current objects from garbage collection (`gc.freeze`) for the life of the process.
 
-    Modules, schemas and tables stay anyway. To look through all of them takes 50 ms and more, in the middle of a call.
+    Modules, schemas and tables stay anyway. Scanning them takes 50 ms and more, in the middle of a call.
     """
     gc.freeze()

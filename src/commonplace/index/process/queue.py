@@ -1,4 +1,4 @@
-"""Changes that an index takes in one after the other in one thread, while their callers wait only so long."""
+"""A queue of index updates that one thread runs in order, while callers wait for a limited time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ log = logging.getLogger(__name__)
 
 
 class UpdateQueue:
-    """Runs updates of one index in their order.
+    """Runs the updates of one index in order.
 
     Args:
         name: The index's name, for the log.
@@ -28,8 +28,8 @@ class UpdateQueue:
         """Run an update after all earlier ones.
 
         Args:
-            update: What to do; what it raises is logged.
-            timeout: Seconds after which this returns though the update is not done.
+            update: The update; its exceptions are logged.
+            timeout: Seconds to wait for the update, which continues in any case.
 
         Raises:
             RuntimeError: the queue is closed.
@@ -41,9 +41,9 @@ class UpdateQueue:
         wait((future,), max(timeout, 0.0))
 
     def settled(self, timeout: float) -> bool:
-        """Wait for every update that was begun before; whether all were done within so many seconds.
+        """Wait at most `timeout` seconds for every earlier update. Returns whether all are done.
 
-        In the thread that runs updates this is true at once.
+        Returns true at once in the thread that runs updates.
         """
         if not self._pending or threading.get_ident() in self._threads:
             return True
@@ -52,7 +52,7 @@ class UpdateQueue:
         return not wait(pending, timeout).not_done
 
     def close(self) -> None:
-        """Return when the last update is done."""
+        """Wait for the last update."""
         self._executor.shutdown()
 
     def _note_thread(self) -> None:

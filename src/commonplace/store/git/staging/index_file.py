@@ -27,9 +27,9 @@ _STAGES = 0x3000
 _WORD = 0xFFFFFFFF
 _VERSION_2 = b"DIRC\x00\x00\x00\x02"
 _KEPT = {b"TREE", b"REUC"}
-"""Extensions to keep: cached trees (without outdated ones) and resolved conflicts. The others only speed Git up, and
+"""Extensions to keep: cached trees (without outdated ones) and resolved conflicts.
 
-Git creates them again.
+The others only speed Git up, and Git creates them again.
 """
 
 _TREE_NODE = re.compile(rb"([^\0]*)\0(-?\d+) (\d+)\n")
