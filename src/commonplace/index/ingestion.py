@@ -50,13 +50,10 @@ RECENT_SHARE = 16
 MAX_RECENT_FACTOR = 4
 """Multiple of that number at which a write flushes itself, if changes come faster than they are flushed."""
 LARGE_TEXT = 1_000_000
-"""Size of a text above which a document is flushed at once: tokenizing it in every process costs more than a commit."""
+"""Size of a text above which a document is flushed at once, because tokenizing it in every process is expensive."""
 BATCH_FILES = 10_000
 BATCH_BYTES = 24_000_000
-"""Limits of a batch of a full sync in files and bytes.
-
-Memory grows with the bytes; searches get slower with the number of segments, of which each batch creates one.
-"""
+"""Limits of a batch in files and bytes: memory grows with the bytes, and every batch adds a segment to search."""
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""Search engines for the pages of a space: the index of the folder itself, and search servers.
+"""Search engines for the pages of a space: the folder's own index, and search servers.
 
-What they have in common is `domain.pages.ports.PageEngine`; nothing above this package knows one from another.
+All implement `domain.pages.ports.PageEngine`; callers outside this package do not distinguish them.
 """

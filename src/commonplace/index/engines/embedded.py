@@ -1,7 +1,7 @@
-"""The pages of a space, searched in the index of its folder.
+"""Searches the pages of a space in the index of its folder.
 
-What the frontmatter says of every page is kept in memory (some 1 kB a page) and follows the index, so that a filter
-reads no file; words are the index's business.
+The frontmatter of every page is cached in memory (some 1 kB per page) and updated with the index, so that a filter
+reads no file. The index searches the words.
 """
 
 from __future__ import annotations
@@ -26,41 +26,41 @@ from commonplace.index.fulltext.document_sources import DocumentSources
 from commonplace.index.process.garbage_collector import freeze_objects
 
 READY_SECONDS = 45.0
-"""How long a search waits for the first index."""
+"""Timeout in seconds of a search for the first sync."""
 MAX_TRIES = 3
-"""How often a search is made again because the index changed under it."""
+"""Maximum attempts of a search if the index changes meanwhile."""
 EARLIEST = -62_135_596_800
-"""The first second of the year 1: every moment is later."""
+"""The first second of the year 1, before every date."""
 ADDRESS_THRESHOLD = 500
-"""Changed documents from which all of them are asked for at once."""
+"""Number of changed documents above which all records are read in pages."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageTable:
-    """The pages as one state of the index has them."""
+    """The pages at one generation of the index."""
 
     generation: int = -1
     revisions: dict[Address, Revision] = field(default_factory=dict[Address, Revision])
     entries: dict[Address, Page | UnusablePage | None] = field(
         default_factory=dict[Address, Page | UnusablePage | None]
     )
-    """What every document of the index is."""
+    """The entry of every document of the index; None if it is not a page."""
     pages: dict[str, Page] = field(default_factory=dict[str, Page])
-    """By id."""
+    """Pages by id."""
     others: tuple[Address, ...] = ()
-    """Documents that are no pages."""
+    """Documents that are not pages."""
     chooser: PageFilterIndex = field(default_factory=lambda: PageFilterIndex(()))
     by_address: dict[Address, Page] = field(default_factory=dict[Address, Page])
     unusable: tuple[UnusablePage, ...] = ()
 
 
 class EmbeddedEngine:
-    """`domain.pages.ports.PageEngine` over a folder's own index.
+    """`domain.pages.ports.PageEngine` on a folder's own index.
 
     Args:
-        index: Of the folder; whoever opened it keeps it up to date, and closes it.
+        index: Index of the folder, which its opener updates and closes.
         store: The folder.
-        space: What its space file says now.
+        space: Returns the current space.
     """
 
     def __init__(self, index: Index, store: Store, space: Callable[[], Space]) -> None:
@@ -73,25 +73,25 @@ class EmbeddedEngine:
 
     @property
     def name(self) -> str:
-        """What a person calls it."""
+        """The engine's name for people."""
         return "embedded search engine"
 
     @property
     def url(self) -> None:
-        """It answers in this process."""
+        """None: the engine runs in this process."""
         return
 
     def connect(self) -> str:
-        """It is always there."""
+        """Always succeeds."""
         return self.name
 
     def count(self, timeout: float) -> int:
-        """How many pages there are, once the first sync is over."""
+        """Number of pages, after the first sync has ended."""
         self._index.wait_ready(timeout)
         return len(self._current().pages)
 
     def rebuild(self, *, afresh: bool = False, dry_run: bool = False) -> RebuildReport:
-        """Take in what changed, or everything anew."""
+        """Index the changes, or everything."""
         if dry_run:
             gathered = PageReader(self._store, self._space())
             return RebuildReport(len(gathered.pages), gathered.unusable)
@@ -113,7 +113,7 @@ class EmbeddedEngine:
         found: Sequence[SearchResult] = ()
         for _ in range(MAX_TRIES):
             found = self._by_words(query, table)
-            # What an index that has changed since the table was made has found could be no page.
+            # If the index has changed since the table was created, its results may not be pages.
             if all(one.generation == table.generation for one in found):
                 break
             table = self._current()
@@ -121,7 +121,7 @@ class EmbeddedEngine:
         return PageAnswer(tuple(hits), sum(one.total for one in found))
 
     def _by_words(self, query: PageQuery, table: PageTable) -> Sequence[SearchResult]:
-        """What a search finds; one that is sorted by a date finds pages without it apart, behind the others."""
+        """The results of a search. With a sort by date, pages without the date are a second result."""
         kept = table.chooser.matching(PageFilter(labels=query.filter.labels, author=query.filter.author))
         within = replace(self._within(table, kept), dates=_stated(query.filter))
         asked = SearchQuery(text=query.text, filter=within, limit=query.limit, sections=0, records=False)
@@ -145,12 +145,12 @@ class EmbeddedEngine:
         return [first, self._index.search(replace(asked, filter=rest, sort="path", descending=False, limit=left))]
 
     def path_of(self, identifier: str) -> str | None:
-        """Where the page of this id lies."""
+        """The path of the page with this id; None if there is none."""
         page = self._current().pages.get(identifier)
         return page.address.path if page else None
 
     def close(self) -> None:
-        """Nothing here is its own."""
+        """Does nothing: the engine owns no resources."""
 
     def _hits(self, found: SearchResult, table: PageTable) -> list[PageHit]:
         pages = [page for address in found.addresses if (page := table.by_address.get(address))]
@@ -167,7 +167,7 @@ class EmbeddedEngine:
             return [PageHit(page, page_excerpt(content(page), wanted)) for page in pages]
 
     def _within(self, table: PageTable, kept: Sequence[Page]) -> Filter:
-        """A filter that keeps these pages, by naming them or the others: whichever are fewer."""
+        """A filter for these pages that lists either them or the others, whichever are fewer."""
         if len(kept) == len(table.pages):
             return Filter(without=table.others)
         if 2 * len(kept) <= len(table.entries):
@@ -176,7 +176,7 @@ class EmbeddedEngine:
         return Filter(without=(*table.others, *(page.address for page in table.pages.values() if page.id not in ids)))
 
     def _current(self) -> PageTable:
-        """The table of the index as it is now."""
+        """The table of the index's current generation."""
         generation = self._index.generation
         if self._table.generation == generation:
             return self._table
@@ -210,7 +210,7 @@ class EmbeddedEngine:
         )
 
     def _records(self, changed: Sequence[Address], documents: int) -> Iterator[Record]:
-        """The records of changed documents, or of all of them where many have changed."""
+        """The records of changed documents, or of all documents if many have changed."""
         if len(changed) <= ADDRESS_THRESHOLD:
             yield from (record for address in changed if (record := self._index.record(address)))
             return
@@ -219,7 +219,7 @@ class EmbeddedEngine:
 
 
 def _stated(filter_: PageFilter) -> tuple[tuple[str, int | None, int | None], ...]:
-    """The times of a filter, as the index compares what pages state."""
+    """The dates of a filter in the form that the index compares."""
     asked = (("created_at", filter_.created), ("updated_at", filter_.updated))
     return tuple(
         (key, bounds.first, None if bounds.before is None else bounds.before - 1)

@@ -1,4 +1,4 @@
-"""Reading every page of a folder, for engines that keep their own copy and for a look without an index."""
+"""Reads every page of a folder, for engines with their own copy and for dry runs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from commonplace.domain.ports import Store
 
 
 class PageReader:
-    """The pages of a folder as its files are now.
+    """The current pages of a folder.
 
     Args:
         store: The folder.
-        space: What its space file says.
+        space: The space file.
     """
 
     def __init__(self, store: Store, space: Space) -> None:
@@ -37,11 +37,11 @@ class PageReader:
             elif found is not None:
                 unusable.append(found)
         self.pages, repeated = pages_by_id(pages, space.paths)
-        """By id."""
+        """Pages by id."""
         self.unusable = sorted([*unusable, *repeated], key=lambda one: one.address)
 
     def texts(self) -> Iterator[PageText]:
-        """The pages with their texts, read again one by one; one that is gone or changed its id by now is left out."""
+        """The pages with their texts, read again one by one; deleted pages and pages with a new id are omitted."""
         for page in self.pages.values():
             try:
                 found = read_page(page.address, self._store.read(page.address))

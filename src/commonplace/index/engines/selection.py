@@ -1,4 +1,4 @@
-"""Which engine searches a space, from what flags, environment and configuration files say."""
+"""Selects a space's search engine from flags, environment and configuration files."""
 
 from __future__ import annotations
 
@@ -14,42 +14,42 @@ from commonplace.domain.ports import Index, Store
 from commonplace.index.engines.embedded import EmbeddedEngine
 
 EMBEDDED, SERVER = ENGINES = ("embedded", "meilisearch")
-"""What `--engine` takes."""
+"""Values of `--engine`."""
 DEFAULT_URL = "http://localhost:7700"
 HOME_FILE = ".cn/config.json"
-"""Below the user's home; its `search` counts where the space's own file names no server."""
+"""Relative to the user's home; its `search` applies if the space's own file names no server."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineRequest:
-    """What the caller said of the engine."""
+    """The caller's request for an engine."""
 
     engine: str | None = None
-    """One of `ENGINES`; None: the server where one is named, else the embedded one."""
+    """One of `ENGINES`; None: the server if one is named, else the embedded one."""
     url: str | None = None
-    """Of a server, from a flag or the environment."""
+    """URL of a server, from a flag or the environment."""
     key: str | None = None
-    """For that server. It is never sent to one that a file names."""
+    """Key for that server. It is never sent to a server that a file names."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineServer:
-    """A search server and the key that was given with its URL."""
+    """A search server and the key given with its URL."""
 
     url: str
     key: str = ""
 
 
 def server_for(request: EngineRequest, space: Space, home: Path) -> EngineServer | None:
-    """The server that is to be used, None for the embedded engine.
+    """The server to use; None for the embedded engine.
 
     Args:
-        request: What the caller said.
-        space: What the space's own file says.
+        request: The caller's request.
+        space: The space file.
         home: The user's home.
 
     Raises:
-        ConfigError: there is no such engine, or the user's own file is not a JSON object.
+        ConfigError: no such engine, or the user's own file is not a JSON object.
     """
     if request.engine not in {None, *ENGINES}:
         raise ConfigError(f"Unknown engine {request.engine!r}: expected one of {', '.join(ENGINES)}.", kind="engine")
@@ -68,7 +68,7 @@ def server_engine(server: EngineServer, store: Store, space: Callable[[], Space]
     """The engine on a server.
 
     Raises:
-        ConfigError: its URL is none.
+        ConfigError: its URL is invalid.
     """
     from commonplace.index.engines.meilisearch.client import MeilisearchClient  # noqa: PLC0415 - most spaces need none
     from commonplace.index.engines.meilisearch.engine import MeilisearchEngine  # noqa: PLC0415

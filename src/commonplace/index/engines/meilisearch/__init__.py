@@ -1,1 +1,1 @@
-"""Pages searched on a Meilisearch server."""
+"""Search of pages on a Meilisearch server."""

@@ -1,4 +1,4 @@
-"""Requests to a Meilisearch server: the few that are needed, and what its refusals mean."""
+"""Requests to a Meilisearch server, and the errors for its responses."""
 
 from __future__ import annotations
 
@@ -22,51 +22,51 @@ from commonplace.domain.json import Json, JsonObject
 
 CONNECT_SECONDS = 3.0
 ANSWER_SECONDS = 10.0
-"""For a connection, and for each pause of an answer."""
+"""Timeouts in seconds for connecting, and for each read."""
 SEND_SECONDS = 120.0
 LARGE_BYTES = 100_000
-"""For what is as large as a batch of documents."""
+"""Timeout in seconds for requests over `LARGE_BYTES`, such as a batch of documents."""
 TASK_SECONDS = 900.0
-"""For one task of the server: a large batch on a busy machine takes minutes."""
+"""Timeout in seconds of one task on the server: a large batch on a busy machine takes minutes."""
 MIN_POLL_PAUSE, MAX_POLL_PAUSE = 0.005, 0.25
-"""Seconds between two looks at a task."""
+"""Minimum and maximum polling interval of a task in seconds."""
 
 _REFUSED = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 
 
 class MeilisearchClient:
-    """A server and the key for it; safe from several threads.
+    """A server and its key. Thread-safe.
 
     Args:
-        url: Of the server. What it says of a user or a password is sent and never shown.
-        key: Its API key, "" for none.
+        url: URL of the server. User and password in it are sent but never shown.
+        key: API key; "" for none.
 
     Raises:
-        ConfigError: the URL is none.
+        ConfigError: the URL is invalid.
     """
 
     def __init__(self, url: str, key: str) -> None:
         parts = urlsplit(url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise ConfigError("The search server's URL is no http or https URL.", kind="engine")
+            raise ConfigError("The search server's URL is not an http or https URL.", kind="engine")
         bare = parts._replace(netloc=parts.netloc.rpartition("@")[2])
         self.url = urlunsplit(bare).rstrip("/")
-        """As messages show it."""
-        # Packed answers come in pieces, and before the last one the server waits for an acknowledgement: 40 ms.
+        """The URL as shown in messages."""
+        # Compressed responses are sent in pieces, the last of which waits 40 ms for an acknowledgement.
         headers = {"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {key}"} if key else {})
         timeout = httpx2.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
         self._base = url.rstrip("/")
-        # A key is sent to nobody but the server itself: not to a proxy of the environment, nor where a redirect leads.
+        # The key is sent to this server only: no proxy of the environment, no redirects.
         self._http = httpx2.Client(headers=headers, timeout=timeout, follow_redirects=False, trust_env=False)
 
     def call(self, method: str, path: str, body: Json = None) -> JsonObject:
-        """The object that a request answers.
+        """The object that a request returns.
 
         Raises:
-            UnavailableError: kind "engine": no server, or none that works.
-            UnauthenticatedError: another key is needed.
+            UnavailableError: kind "engine": the server does not respond or fails.
+            UnauthenticatedError: the key is wrong.
             NotFoundError: kind "search_index": no such index.
-            StorageError: kind "search_index": the server refused it, for the reason in the message.
+            StorageError: kind "search_index": the server rejected the request; the message has its reason.
         """
         content = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
         headers = {"Content-Type": "application/json"} if content else {}
@@ -84,17 +84,17 @@ class MeilisearchClient:
         except RuntimeError as error:
             if not self._http.is_closed:
                 raise
-            raise self._absent() from error  # a call that was still waiting for its turn when the process was ended
+            raise self._absent() from error  # a call that was still queued when the process ended
         return self._understood(response)
 
     def wait(self, task: JsonObject) -> JsonObject:
-        """The details of a task once it is over.
+        """Wait for a task; returns its details.
 
         Args:
-            task: What the request that began it answered.
+            task: Response of the request that started the task.
 
         Raises:
-            StorageError: kind "search_index": it failed, was cancelled, or was not over in time.
+            StorageError: kind "search_index": the task failed, was cancelled, or timed out.
         """
         number = task.get("taskUid")
         deadline = time.monotonic() + TASK_SECONDS
@@ -107,7 +107,7 @@ class MeilisearchClient:
             if status in {"failed", "canceled"}:
                 raise _failed(f"task {number} {status}: {_message(answer.get('error'))}")
             if time.monotonic() > deadline:
-                raise _failed(f"task {number} was not over after {TASK_SECONDS:.0f} s")
+                raise _failed(f"task {number} was not finished after {TASK_SECONDS:.0f} s")
             time.sleep(pause)
             pause = min(2 * pause, MAX_POLL_PAUSE)
 
@@ -141,17 +141,17 @@ class MeilisearchClient:
 
 
 def index_path(name: str, *below: str) -> str:
-    """The path of an index on the server, or of something in it."""
+    """The path of an index on the server, or of a resource in it."""
     return "/".join(["", "indexes", quote(name, safe=""), *below])
 
 
 def items(value: Json) -> Sequence[Json]:
-    """The items of a list, none of anything else."""
+    """The items of a list; none for any other value."""
     return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
 
 
 def whole_number(value: Json) -> int | None:
-    """A whole number, None for anything else."""
+    """A whole number; None for any other value."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 

@@ -1,4 +1,4 @@
-"""The pages of a space, searched on a Meilisearch server."""
+"""Searches the pages of a space on a Meilisearch server."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from commonplace.index.engines.page_reader import PageReader
 
 
 class MeilisearchEngine:
-    """`domain.pages.ports.PageEngine` over a server; the index is kept up to date by `rebuild` alone.
+    """`domain.pages.ports.PageEngine` on a server. Only `rebuild` updates the index.
 
     Args:
         client: The server.
-        store: The folder that is indexed.
-        space: What its space file says now.
+        store: The indexed folder.
+        space: Returns the current space.
     """
 
     def __init__(self, client: MeilisearchClient, store: Store, space: Callable[[], Space]) -> None:
@@ -39,21 +39,21 @@ class MeilisearchEngine:
 
     @property
     def name(self) -> str:
-        """What a person calls it."""
+        """The engine's name for people."""
         return "Meilisearch"
 
     @property
     def url(self) -> str:
-        """Where it answers."""
+        """The server's URL."""
         return self._client.url
 
     def connect(self) -> str:
-        """See that the server is well."""
+        """Check the server's health."""
         self._client.call("GET", "/health")
         return f"{self.name} connected at {self.url}"
 
     def count(self, timeout: float) -> int:  # noqa: ARG002 - an index is swapped in whole, so there is nothing to wait for
-        """How many documents the index has; keys that may only search are answered by a search."""
+        """Number of documents in the index. With a search-only key, the number is that of a search."""
         try:
             answer = self._ask("GET", "stats")
             found = whole_number(answer.get("numberOfDocuments"))
@@ -63,7 +63,7 @@ class MeilisearchEngine:
         return found or 0
 
     def rebuild(self, *, afresh: bool = False, dry_run: bool = False) -> RebuildReport:  # noqa: ARG002 - always afresh
-        """Build the index anew and swap it in."""
+        """Build a new index and swap it in."""
         space = self._space()
         gathered = PageReader(self._store, space)
         if dry_run:
@@ -83,7 +83,7 @@ class MeilisearchEngine:
         """The best pages."""
         text = query.text.strip()
         if text and not any(letter.isalnum() for letter in text):
-            return PageAnswer()  # the server would take it for no text at all
+            return PageAnswer()  # the server would treat it as an empty text
         answer = self._ask(
             "POST",
             "search",
@@ -102,7 +102,7 @@ class MeilisearchEngine:
         return PageAnswer(tuple(PageHit(page_from_hit(hit), snippet_of(hit)) for hit in hits), total)
 
     def path_of(self, identifier: str) -> str | None:
-        """Where the indexed page of this id lay; None also where the server cannot be asked."""
+        """Path of the indexed page with this id; None also if the server does not respond."""
         try:
             found = self._ask("GET", f"documents/{quote(identifier, safe='')}?fields=local_path").get("local_path")
         except (NotFoundError, StorageError, UnavailableError, UnauthenticatedError):

@@ -1,4 +1,4 @@
-"""Building an index beside the live one and putting it in its place."""
+"""Builds a new index and swaps it with the live one."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from commonplace.index.engines.meilisearch.client import MeilisearchClient, inde
 from commonplace.index.engines.meilisearch.page_documents import INDEX_SETTINGS, batches
 
 TEMPORARY_SUFFIX = "--new-"
-"""Between the live index's name and a random part, in the name of an index that is being built."""
+"""Between the live index's name and a random part, in the name of an unfinished index."""
 LEFT_AFTER = timedelta(hours=2)
-"""Age of an unfinished index from which it is one that a killed process left."""
+"""Age of an unfinished index above which it is that of a killed process."""
 
 
 def build(client: MeilisearchClient, name: str, documents: Iterable[JsonObject]) -> None:
-    """Make an index of these documents and swap it in; the live one answers until then, and stays if this fails.
+    """Build an index of these documents and swap it in. The live one answers until then, and stays if this fails.
 
     Raises:
         StorageError: kind "search_index": a task failed.
-        UnavailableError, UnauthenticatedError: as `MeilisearchClient.call` says.
+        UnavailableError, UnauthenticatedError: as for `MeilisearchClient.call`.
     """
     _remove_left(client, name)
     beside = f"{name}{TEMPORARY_SUFFIX}{secrets.token_hex(6)}"
@@ -36,7 +36,7 @@ def build(client: MeilisearchClient, name: str, documents: Iterable[JsonObject])
             client.wait(task)
         _put_in_place(client, name, beside)
     finally:
-        # After the swap this name is the old index's. A failure here hides nothing: the name is met again by age.
+        # After the swap this name is the old index's. If deleting it fails, a later build removes it by its age.
         with suppress(KnowledgeError):
             client.wait(client.call("DELETE", index_path(beside)))
 
@@ -50,7 +50,7 @@ def _put_in_place(client: MeilisearchClient, name: str, beside: str) -> None:
 
 
 def _remove_left(client: MeilisearchClient, name: str) -> None:
-    """Remove what builds of this index left that were killed."""
+    """Remove unfinished indexes of killed processes."""
     now = datetime.now(UTC)
     for one in items(client.call("GET", "/indexes?limit=1000").get("results")):
         uid, changed = (one.get("uid"), one.get("updatedAt")) if isinstance(one, Mapping) else (None, None)

@@ -1,4 +1,4 @@
-"""Pages as documents of an index, filters and sorts as the server reads them, and hits as pages."""
+"""Conversion of pages, filters, sorts and hits to and from the server's format."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ INDEX_SETTINGS: JsonObject = {
     "sortableAttributes": ["created_at", "updated_at"],
     "rankingRules": ["words", "typo", "proximity", "attribute", "sort", "exactness"],
     "typoTolerance": {"enabled": True, "minWordSizeForTypos": {"oneTypo": 5, "twoTypos": 9}},
-    # So that totals are exact.
+    # so that totals are exact
     "pagination": {"maxTotalHits": 10_000_000},
 }  # fmt: skip
-"""Of every index."""
+"""Settings of every index."""
 RETRIEVED_ATTRIBUTES = (
     "id", "title", "content", "labels", "author_email", "author_name", "last_modifier_email", "created_at",
     "updated_at", "local_path", "url", "parent_title",
 )  # fmt: skip
-"""What a search asks for of each hit."""
+"""Attributes of a hit that a search requests."""
 MAX_BATCH_BYTES = 8_000_000
 
 
 def page_document(whole: PageText, space_key: str) -> JsonObject:
-    """A page as it is indexed."""
+    """A page as a document of the index."""
     page = whole.page
     return {
         "id": page.id,
@@ -54,7 +54,7 @@ def page_document(whole: PageText, space_key: str) -> JsonObject:
 
 
 def batches(documents: Iterable[JsonObject]) -> Iterator[list[JsonObject]]:
-    """Documents in lists of some megabytes each."""
+    """Documents in batches of at most some megabytes."""
     batch: list[JsonObject] = []
     size = 0
     for one in documents:
@@ -68,7 +68,7 @@ def batches(documents: Iterable[JsonObject]) -> Iterator[list[JsonObject]]:
 
 
 def filter_of(filter_: PageFilter, space_key: str) -> list[str]:
-    """A filter as expressions that must all hold."""
+    """A filter as expressions, all of which must match."""
     parts = [f"space_key = {_quoted(space_key)}"]
     if filter_.labels:
         parts.append(f"labels IN [{', '.join(map(_quoted, filter_.labels))}]")
@@ -81,12 +81,12 @@ def filter_of(filter_: PageFilter, space_key: str) -> list[str]:
 
 
 def sort_of(sort: Sort | None) -> list[str]:
-    """A sort as the server reads it."""
+    """A sort in the server's format."""
     return [] if sort is None else [f"{sort.removeprefix('-')}:{'desc' if sort.startswith('-') else 'asc'}"]
 
 
 def page_from_hit(hit: JsonObject) -> Page:
-    """The page that a hit shows; what is missing or of another type is unknown."""
+    """The page of a hit. Missing attributes and those of another type are unknown."""
     return Page(
         address=Address(as_one_line(hit.get("local_path"))),
         id=as_one_line(hit.get("id")),
@@ -103,7 +103,7 @@ def page_from_hit(hit: JsonObject) -> Page:
 
 
 def snippet_of(hit: JsonObject) -> str:
-    """The part of a hit's content that shows why it was found."""
+    """The excerpt of a hit's content around its matches."""
     content = hit.get("content")
     if not isinstance(content, str):
         return ""
@@ -113,7 +113,7 @@ def snippet_of(hit: JsonObject) -> str:
 
 
 def _wanted(content: str, places: Iterable[Json]) -> HighlightTerms:
-    """The words that the server matched: whole ones where it matched a beginning, parts where nothing parts words."""
+    """The matched words: whole ones if a prefix matched, parts in scripts without blanks."""
     source = content.encode("utf-8", "replace")
     words: dict[str, frozenset[str]] = {}
     parts: dict[str, None] = {}
@@ -138,7 +138,7 @@ def _wanted(content: str, places: Iterable[Json]) -> HighlightTerms:
 
 
 def _rest(text: str) -> str:
-    """The letters and digits that a text begins with."""
+    """The initial letters and digits of a text."""
     end = next((at for at, letter in enumerate(text) if not letter.isalnum()), len(text))
     return text[:end]
 
@@ -151,6 +151,6 @@ def _within(name: str, bounds: TimeRange) -> Iterator[str]:
 
 
 def _quoted(text: str) -> str:
-    """A text as a value of a filter expression; nothing in it can end the value."""
+    """A text as a quoted value of a filter expression."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
