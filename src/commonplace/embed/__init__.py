@@ -1,6 +1,6 @@
-"""Texts as vectors: a model, the vectors of a collection's texts, and what is near to a question.
+"""Embeddings: a model, the vectors of a collection's texts, and similarity search.
 
-Nothing here loads numpy or a model's libraries before the first question by meaning, or the first text to embed.
+numpy and the model's libraries are not imported before the first semantic query or the first text to embed.
 """
 
 from commonplace.embed.embedding_service import EmbeddingService

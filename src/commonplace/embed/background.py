@@ -1,4 +1,4 @@
-"""Embedding while a server runs: one thread that looks for work now and then and is in nobody's way."""
+"""Background embedding in a server: one low-priority thread that polls for changes."""
 
 from __future__ import annotations
 
@@ -14,23 +14,25 @@ from commonplace.embed.local import LocalSemanticIndex
 log = logging.getLogger(__name__)
 
 POLL_SECONDS = 1.0
-"""Seconds between two looks at whether something changed."""
+"""Polling interval in seconds."""
 FULL_COMPARISON_SECONDS = 60.0
-"""Full-comparison interval while an index changes; catches changes that were not reported, such as what
-another process took in where nothing can be watched."""
+"""Full-comparison interval in seconds while an index changes.
+
+Catches changes that were not reported, such as those that another process indexed in an unwatched folder.
+"""
 MAX_PENDING_CHANGES = 200
-"""Changed documents that are looked up one by one."""
+"""Maximum number of changed documents that are checked one by one."""
 RETRY_SECONDS = 30.0
-"""Seconds until a failed model is asked again."""
+"""Seconds before a failed model is retried."""
 JOIN_SECONDS = 2.0
-"""How long an end waits for the texts that are in the model."""
+"""Timeout in seconds for texts in the model at the end of the process."""
 
 
 class BackgroundEmbedder:
-    """Keeps vectors up to date until it is closed.
+    """Updates vectors until closed.
 
     Args:
-        meanings: Of the collections; the list may grow, as folders come.
+        meanings: Semantic indexes of the collections. The list may grow.
     """
 
     def __init__(self, meanings: Sequence[LocalSemanticIndex]) -> None:
@@ -39,11 +41,11 @@ class BackgroundEmbedder:
         self._thread = threading.Thread(target=self._run, name="embedding", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def close(self) -> None:
-        """End after the texts that are in the model."""
+        """Stop after the texts in the model."""
         self._stop.set()
         if self._thread.ident:
             self._thread.join(JOIN_SECONDS)
@@ -70,11 +72,11 @@ class BackgroundEmbedder:
 
 
 class _EmbeddedCollection:
-    """One collection, and what of it may have other vectors than it needs.
+    """One collection, with the documents whose vectors may be outdated.
 
-    To compare all documents with all vectors takes time and memory in proportion to them. So it is done at the
-    beginning, after a failure, while another process is at it, and now and then. Between, only those documents are
-    compared that the index told of.
+    Comparing all documents with all vectors takes time and memory in proportion to their number. It is done at the
+    start, after a failure, while another process is embedding, and at intervals. Otherwise only documents that the
+    index reported are compared.
     """
 
     def __init__(self, meaning: LocalSemanticIndex) -> None:
@@ -82,16 +84,16 @@ class _EmbeddedCollection:
         self._lock = threading.Lock()
         self._told: set[Address] = set()
         self._compared: float | None = None
-        """When all were compared for the last time; None: they are to be compared now."""
+        """Time of the last full comparison; None if one is due."""
         self._generation = -1
-        """Of the index then."""
+        """Generation of the index at that time."""
         meaning.index.listen(self._tell)
 
     def refresh(self, stop: threading.Event) -> None:
-        """Embed what has changed.
+        """Embed changed documents.
 
         Raises:
-            KnowledgeError: as `LocalSemanticIndex.embed`; all is compared when it is tried again.
+            KnowledgeError: as `LocalSemanticIndex.embed`; the next attempt compares everything.
         """
         index = self._semantic_index.index
         index.wait_ready(0)
@@ -107,13 +109,13 @@ class _EmbeddedCollection:
         self._semantic_index.warm()
         if not whole:
             self._compared = compared
-            if self._semantic_index.pending:  # another process is at it: whether it does these too is seen next time
+            if self._semantic_index.pending:  # another process is embedding; the next call checks these documents again
                 self._tell(told)
         elif not self._semantic_index.pending:
             self._compared, self._generation = time.monotonic(), generation
 
     def _is_due(self, generation: int) -> bool:
-        """Whether it is time to compare all."""
+        """Whether a full comparison is due."""
         if self._compared is None:
             return True
         return generation != self._generation and time.monotonic() - self._compared >= FULL_COMPARISON_SECONDS
@@ -123,7 +125,7 @@ class _EmbeddedCollection:
             self._told.update(documents)
 
     def _taken(self) -> Collection[Address]:
-        """What was told of since the last time."""
+        """Return and clear the reported documents."""
         with self._lock:
             told, self._told = self._told, set()
         return told

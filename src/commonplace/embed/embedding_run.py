@@ -1,4 +1,4 @@
-"""Bringing vectors up to date: texts that are new go through the model, in batches, on threads of low priority."""
+"""An embedding run: new texts are embedded in batches, on low-priority threads."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 BATCH = 32
-"""Texts that are embedded and written together."""
+"""Number of texts that are embedded and written together."""
 SLICE = 4
-"""Texts that go through the model in one call, so that an end is not waited for long."""
+"""Number of texts per call of the model, so that stopping is quick."""
 SCALE_HEADROOM = 1.25
-"""By how much a later vector's largest part may be larger than that of the first batch without being cut."""
+"""Factor by which a component of a later vector may exceed the first batch's maximum without being clipped."""
 NICENESS = 10
-"""Of the threads that embed: whatever else wants the processor comes first."""
+"""Niceness of the threads that embed, so that everything else takes precedence."""
 LOCK = "vectors.lock"
 
 
 @dataclass(slots=True)
 class _Batch:
-    """Documents whose texts go through the model together."""
+    """Documents whose texts are embedded together."""
 
     texts: dict[bytes, str] = field(default_factory=dict[bytes, str])
-    """By key: those without a vector."""
+    """Texts without a vector, by key."""
     pages: list[DocumentVectors] = field(default_factory=list["DocumentVectors"])
 
 
@@ -54,10 +54,10 @@ class EmbeddingRun:
     """One pass over the documents of a collection.
 
     Args:
-        model: Embeds.
-        index: Knows which documents there are.
-        kept: The vectors.
-        stop: Ends the pass after the texts that are in the model.
+        model: The model.
+        index: Index of the documents.
+        kept: The vector store.
+        stop: Stops the pass after the texts in the model.
     """
 
     def __init__(self, model: Model, index: Index, kept: VectorStore, stop: threading.Event) -> None:
@@ -66,17 +66,17 @@ class EmbeddingRun:
         self._store = kept
         self._stop = stop
         self.pending = 0
-        """Documents that are still to be done."""
+        """Number of remaining documents."""
 
     def run(self, progress: Progress | None = None, among: Collection[Address] | None = None) -> None:
-        """Embed what has changed, unless another process is at it.
+        """Embed changed documents, unless another process is embedding.
 
         Args:
-            progress: Told how many of the documents are done.
-            among: The documents to look at; None: all.
+            progress: Called with the number of finished documents.
+            among: The documents to check; None for all.
 
         Raises:
-            KnowledgeError: kind "model": there is no model, it fails, or vectors cannot be kept.
+            KnowledgeError: kind "model": there is no model, it fails, or vectors cannot be written.
         """
         changed, gone = self._differing() if among is None else self._differing_of(among)
         self.pending = len(changed) + len(gone)
@@ -90,10 +90,10 @@ class EmbeddingRun:
         self._store.refresh(at_once=True)
 
     def _differing(self) -> tuple[list[str], list[str]]:
-        """Paths of the documents that are to be embedded, and of those that are gone.
+        """Paths of the documents to embed, and of the deleted ones.
 
-        What is compared, rows of all documents, is held for no longer than that: what else is made while texts are in
-        the model would come to lie between, and leave holes in memory when the rows go.
+        The compared rows of all documents are released before embedding: other allocations between them would fragment
+        the memory.
         """
         known, _ = self._store.with_file(lambda file: file.statistics())
         changed: list[str] = []
@@ -103,7 +103,7 @@ class EmbeddingRun:
         return changed, list(known)
 
     def _differing_of(self, addresses: Collection[Address]) -> tuple[list[str], list[str]]:
-        """The same among some documents."""
+        """As `_differing`, for some documents."""
         known, _ = self._store.with_file(lambda file: file.statistics([address.path for address in addresses]))
         changed: list[str] = []
         gone: list[str] = []
@@ -134,11 +134,11 @@ class EmbeddingRun:
             progress(len(paths), len(paths))
 
     def _take(self, path: str, batch: _Batch) -> None:
-        """Put a document into a batch; most texts of a long one are written by themselves before it."""
+        """Add a document to a batch. Most texts of a long one are written before, in separate batches."""
         try:
             document = self._index.document(Address(path))
         except (NotFoundError, StorageError):
-            return  # gone since, or not readable now: the index will say so
+            return  # deleted or unreadable by now; the index will report it
         chunks = {chunk.key: chunk for chunk in chunks_of(document)}
         known = self._store.with_file(lambda file: file.known(chunks))
         texts = {key: chunk.text for key, chunk in chunks.items() if key not in known and key not in batch.texts}
@@ -149,7 +149,7 @@ class EmbeddingRun:
         batch.pages.append((path, revision_of(document.raw), places))
 
     def _write(self, batch: _Batch) -> None:
-        """Embed a batch and keep it: all of it or, where the work is to end, nothing."""
+        """Embed and write a batch completely; if stopped, write nothing."""
         if not batch.texts and not batch.pages:
             return
         vectors = self._vectors(list(batch.texts.values()))
@@ -165,14 +165,14 @@ class EmbeddingRun:
             )
             self._store.check_dimension(vectors.shape[1], form.dimension)
             kept = dict(zip(batch.texts, quantized(vectors, form.scale), strict=True))
-        # After damage the file is new, and texts that were known are no more: their documents come with the next pass.
+        # After damage the file is empty, and formerly known texts are unknown; their documents follow in the next pass.
         usable = file.known(key for _, _, chunks in batch.pages for _, key in chunks).keys() | kept.keys()
         file.put(form, kept, [page for page in batch.pages if all(key in usable for _, key in page[2])])
 
     def _vectors(self, texts: Sequence[str]) -> Vectors | None:
-        """The texts' vectors, made by two threads; None when the work is to end."""
+        """The texts' vectors, computed by two threads; None if stopped."""
         middle = (len(texts) + 1) // 2
-        # Both are threads of their own: a priority that is lowered cannot be raised again for who waits here.
+        # Both are new threads, because the lowered priority of a thread cannot be raised again.
         files = [_EncoderThread(self._model, part, self._stop) for part in (texts[:middle], texts[middle:]) if part]
         for half in files:
             half.start()
@@ -188,7 +188,7 @@ class EmbeddingRun:
 
 
 class _EncoderThread(threading.Thread):
-    """Some texts on their way through the model, on a thread of low priority."""
+    """A thread of low priority that embeds some texts."""
 
     def __init__(self, model: Model, texts: Sequence[str], stop: threading.Event) -> None:
         super().__init__(name="embed", daemon=True)
@@ -200,7 +200,7 @@ class _EncoderThread(threading.Thread):
         self.unfinished = False
 
     def run(self) -> None:
-        """Embed them, a few at a time."""
+        """Embed the texts, a few at a time."""
         lower_priority()
         for start in range(0, len(self._texts), SLICE):
             if self._stopping.is_set():
@@ -214,7 +214,7 @@ class _EncoderThread(threading.Thread):
 
 
 def lower_priority() -> None:
-    """Let everything else come before this thread."""
+    """Lower the priority of this thread."""
     if sys.platform == "linux":
         with suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
@@ -222,7 +222,7 @@ def lower_priority() -> None:
 
 @contextmanager
 def _alone(path: Path) -> Generator[bool]:
-    """Whether this process is the one that embeds; the kernel lets the next one when its holder dies."""
+    """Try to take the lock of the embedding process; yields whether it was taken. The kernel releases it on exit."""
     with path.open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""Search by meaning for one process: one model, and the vectors of each collection."""
+"""Semantic search of one process: one model, and the vectors of each collection."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from commonplace.embed.models import Model, ModelChoice
 
 
 class EmbeddingService:
-    """The model of this process and what is embedded by it.
+    """The model of this process and its semantic indexes.
 
     Args:
-        choice: Which model.
+        choice: The choice of the model.
     """
 
     def __init__(self, choice: ModelChoice) -> None:
@@ -23,11 +23,11 @@ class EmbeddingService:
         self._background: BackgroundEmbedder | None = None
 
     def of(self, index: Index, folder: Path) -> LocalSemanticIndex:
-        """The meaning of a collection.
+        """Create the semantic index of a collection.
 
         Args:
-            index: Of its documents.
-            folder: Where its vectors lie.
+            index: Index of its documents.
+            folder: Folder of its vectors.
         """
         meaning = LocalSemanticIndex(self.model, index, folder)
         if self._background:
@@ -36,7 +36,7 @@ class EmbeddingService:
         return meaning
 
     def serve(self) -> None:
-        """From now on embed what changes, and let no search wait for the model to be loaded."""
+        """Start embedding in the background; searches no longer wait for the model to be loaded."""
         if self.model.missing:
             return
         for meaning in self._meanings:
@@ -45,7 +45,7 @@ class EmbeddingService:
         self._background.start()
 
     def close(self) -> None:
-        """End the background and release every file."""
+        """Stop the background thread and release every file."""
         if self._background:
             self._background.close()
         for meaning in self._meanings:

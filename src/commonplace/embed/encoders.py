@@ -1,4 +1,4 @@
-"""What turns texts into vectors, whatever it is behind."""
+"""The protocol of encoders, which turn texts into vectors."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ if TYPE_CHECKING:
 
 
 class Encoder(Protocol):
-    """A model that can be asked from several threads."""
+    """A model. Thread-safe."""
 
     @property
     def name(self) -> str:
-        """For people."""
+        """Name for people."""
         ...
 
     @property
     def identity(self) -> str:
-        """A key that no other model has; vectors of two identities are never compared."""
+        """A key unique to the model. Vectors of different identities are never compared."""
         ...
 
     def encode(self, texts: Sequence[str], *, question: bool = False) -> Vectors:
-        """Vectors of length 1, or of zeros for a text that the model has none for; one for each text.
+        """Vectors of length 1, one per text; zeros for a text without a vector.
 
         Args:
             texts: At least one.
-            question: Whether they are questions; some models want to be told.
+            question: Whether the texts are queries; some models have a prompt for them.
 
         Raises:
-            UnavailableError: kind "model": the model does not answer now.
-            StorageError: kind "model": it cannot be used; the hint says what to do.
+            UnavailableError: kind "model": the model does not respond.
+            StorageError: kind "model": the model is unusable; the hint gives the next step.
         """
         ...

@@ -1,4 +1,4 @@
-"""A model behind a server that answers `POST /embeddings` as OpenAI's does."""
+"""A model behind a server with OpenAI's `POST /embeddings`."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from commonplace.embed.encoders import Vectors
 
 QUESTION_SECONDS = 3.0
-"""How long a question waits; then words must do."""
+"""Timeout in seconds of a query; after it, search falls back to words."""
 TEXTS_SECONDS = 60.0
-"""How long a batch of texts does."""
+"""Timeout in seconds of a batch of texts."""
 
 
 class EndpointEncoder:
     """A model on a server.
 
     Args:
-        url: To which `/embeddings` is added, such as `http://localhost:11434/v1`.
-        model: What the server calls it.
-        key: For the server, or "".
+        url: Base URL before `/embeddings`, such as `http://localhost:11434/v1`.
+        model: The server's name of the model.
+        key: Key for the server, or "".
     """
 
     def __init__(self, url: str, model: str, key: str = "") -> None:
@@ -42,7 +42,7 @@ class EndpointEncoder:
     def encode(self, texts: Sequence[str], *, question: bool = False) -> Vectors:
         """Vectors of length 1."""
         seconds = QUESTION_SECONDS if question else TEXTS_SECONDS
-        # The server may not like empty texts.
+        # Some servers reject empty texts.
         body = {"model": self.name, "input": [text or " " for text in texts], "encoding_format": "float"}
         try:
             response = self._http.post(self._url, json=body, timeout=seconds)
@@ -54,7 +54,7 @@ class EndpointEncoder:
             reason = "no answer in time" if isinstance(error, httpx2.TimeoutException) else "it cannot be reached"
             raise _unavailable(reason) from error
         except ValueError as error:
-            raise _unavailable("its answer is no JSON") from error
+            raise _unavailable("its answer is not JSON") from error
         return normalized(np.array(_vectors(answer, len(texts)), np.float32))
 
     @cached_property
@@ -64,7 +64,7 @@ class EndpointEncoder:
 
 
 def _vectors(answer: Json, count: int) -> list[list[float]]:
-    """The vectors of an answer in the order of the texts."""
+    """The vectors of a response in the order of the texts."""
     data = answer.get("data") if isinstance(answer, Mapping) else None
     rows: dict[int, list[float]] = {}
     for place, one in enumerate(data if isinstance(data, Sequence) and not isinstance(data, str) else ()):
@@ -73,7 +73,7 @@ def _vectors(answer: Json, count: int) -> list[list[float]]:
         if isinstance(at, int) and isinstance(vector, Sequence) and not isinstance(vector, str):
             rows[at] = [_float(number) for number in vector]
     if set(rows) != set(range(count)) or len({len(row) for row in rows.values()}) != 1 or not rows[0]:
-        raise _unavailable("its answer does not hold one vector for each text, all of one dimension")
+        raise _unavailable("its answer does not have one vector for each text, all of one dimension")
     return [rows[at] for at in range(count)]
 
 
@@ -95,5 +95,5 @@ def _unavailable(reason: str) -> UnavailableError:
     return UnavailableError(
         f"The embedding endpoint does not serve: {reason}.",
         kind="model",
-        hint="Search goes on by words; look after the server that embedding_url names.",
+        hint="Search by words still works; check the server at embedding_url.",
     )

@@ -1,4 +1,4 @@
-"""Search by meaning in one collection on this machine; `domain.semantic.ports` says what each method promises."""
+"""Semantic search in one collection on this machine: the implementation of `domain.semantic.ports`."""
 
 from __future__ import annotations
 
@@ -20,51 +20,51 @@ if TYPE_CHECKING:
     from commonplace.embed.vectors.vector_space import VectorQuery
 
 SERVING_SECONDS = 0.25
-"""How long a server's search by words and meaning waits for the model to be loaded; then words must do."""
+"""Timeout in seconds of a server's hybrid search for loading the model; after it, search falls back to words."""
 LOADING_SECONDS = 30.0
-"""How long a search by meaning alone does, and a single command."""
+"""Timeout in seconds for loading the model in a semantic search, and in a single command."""
 
 
 class LocalSemanticIndex:
-    """The documents of one collection by what they mean.
+    """The semantic index of one collection.
 
     Args:
-        model: Of this process.
-        index: Knows which documents there are.
-        folder: Where the vectors lie.
+        model: The model of this process.
+        index: Index of the documents.
+        folder: Folder of the vectors.
     """
 
     def __init__(self, model: Model, index: Index, folder: Path) -> None:
         self.index = index
         self.patience = LOADING_SECONDS
-        """Seconds that a search waits for the model where words would do."""
+        """Timeout in seconds of a hybrid search for loading the model."""
         self.pending = 0
-        """Documents that wait for vectors, as far as this process knows."""
+        """Number of documents without vectors, as known to this process."""
         self._model = model
         self._vectors = VectorStore(model, folder)
         self._warming = threading.Lock()
         self._warm = threading.Event()
 
     def similar(self, text: str, within: AbstractSet[str] | None, limit: int) -> NearestDocuments | None:
-        """How near documents are; None where words must do."""
+        """Similarities of documents to a query; None if search has to fall back to words."""
         if self._model.missing or self._model.is_backing_off or not self._vectors.may_exist:
             return None
         try:
             question = self._vector_query(text, within, self.patience)
             return None if question is None else NearestDocuments(question, limit)
         except KnowledgeError:
-            return None  # noted where it happened, and shown in the state
+            return None  # the error was recorded and is part of the status
 
     def nearest(self, text: str, within: AbstractSet[str] | None, limit: int) -> NearestDocuments:
-        """How near documents are."""
+        """Similarities of documents to a query."""
         return NearestDocuments(self._require_query(text, within), limit)
 
     def nearest_chunks(self, text: str, count: int, each: int) -> Sequence[ChunkHit]:
-        """The nearest chunks."""
+        """The most similar chunks."""
         return self._require_query(text, None).nearest_chunks(count, each)
 
     def status(self) -> EmbeddingStatus:
-        """What there is of it now."""
+        """The current status."""
         if reason := self._model.missing:
             return EmbeddingStatus(status="missing", reason=reason)
         known: dict[str, str] = {}
@@ -91,12 +91,12 @@ class LocalSemanticIndex:
         stop: threading.Event | None = None,
         among: Collection[Address] | None = None,
     ) -> None:
-        """Bring the vectors up to date.
+        """Update the vectors.
 
         Args:
-            progress: Told how many of the documents are done.
-            stop: Ends it after the texts that are in the model.
-            among: Of these documents only; None: of all.
+            progress: Called with the number of finished documents.
+            stop: Stops the run after the texts in the model.
+            among: The documents to update; None for all.
         """
         from commonplace.embed.embedding_run import EmbeddingRun
 
@@ -107,10 +107,10 @@ class LocalSemanticIndex:
             self.pending = refresh.pending
 
     def warm(self) -> None:
-        """Load the model and the vectors, so that the first question need not.
+        """Load the model and the vectors, so that the first query is fast.
 
         Raises:
-            KnowledgeError: kind "model": there is none, or it fails.
+            KnowledgeError: kind "model": there is no model, or it fails.
         """
         with self._warming:
             if not self._warm.is_set():
@@ -135,7 +135,7 @@ class LocalSemanticIndex:
         return question
 
     def _vector_query(self, text: str, within: AbstractSet[str] | None, patience: float) -> VectorQuery | None:
-        """The question; None while the model is being loaded, and where there are no vectors."""
+        """The query's vector; None while the model is being loaded, or if there are no vectors."""
         if not self._warm.is_set():
             loading = threading.Thread(target=self._warm_quietly, name="model", daemon=True)
             loading.start()
@@ -151,16 +151,16 @@ class LocalSemanticIndex:
         return space.query(vector, within)
 
     def _warm_quietly(self) -> None:
-        with suppress(KnowledgeError):  # noted where it happened, and shown in the state
+        with suppress(KnowledgeError):  # the error was recorded and is part of the status
             self.warm()
 
 
 class NearestDocuments:
-    """The documents that are nearest to one question; `domain.similarity.SimilarityScores` says what it promises.
+    """The documents most similar to a query: implements `domain.similarity.SimilarityScores`.
 
     Args:
-        question: With what it is compared.
-        limit: How many documents at the most.
+        question: The query.
+        limit: Maximum number of documents.
     """
 
     def __init__(self, question: VectorQuery, limit: int) -> None:
@@ -168,5 +168,5 @@ class NearestDocuments:
         self.best: Sequence[NearDocument] = question.nearest(limit)
 
     def of(self, paths: Sequence[str]) -> dict[str, NearDocument]:
-        """These documents."""
+        """The similarities of these documents."""
         return self._question.of(paths)

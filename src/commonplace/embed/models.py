@@ -1,4 +1,4 @@
-"""The one model of this process: chosen by the settings, loaded when it is first needed, and what is wrong with it."""
+"""The model of this process: chosen by the settings, loaded on first use, with its last error."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 RETRY_SECONDS = 30.0
-"""How long a model that failed is left alone."""
+"""Seconds before a failed model is retried."""
 MAX_CACHED_QUESTIONS = 200
-"""Questions whose vectors are kept: the next page of an answer asks again."""
+"""Maximum number of queries whose vectors are cached, for further pages of a result."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelChoice:
-    """Which model is wanted."""
+    """The choice of the model."""
 
     models: Path
-    """Where `commonplace model install` puts one."""
+    """Folder in which `commonplace model install` puts a model."""
     folder: Path | None = None
-    """Another model on this machine."""
+    """Folder of another model on this machine."""
     url: str = ""
-    """Of a server, which then is asked instead."""
+    """URL of a server, which takes precedence."""
     model: str = ""
-    """What the server calls it."""
+    """The server's name of the model."""
     key: str = ""
 
 
 class Model:
-    """A model that may be missing, is loaded late, and can fail and recover.
+    """A model that may be missing, is loaded lazily, and can fail and recover.
 
     Args:
-        choice: Which.
+        choice: The choice of the model.
     """
 
     def __init__(self, choice: ModelChoice) -> None:
@@ -59,7 +59,7 @@ class Model:
 
     @property
     def missing(self) -> str:
-        """Why there is none, and what to do; "" when there is one. Loads nothing."""
+        """Why there is no model, and what to do; "" if there is one. Loads nothing."""
         if self._there:
             return ""
         reason = self._reason()
@@ -82,12 +82,12 @@ class Model:
 
     @property
     def failure(self) -> str:
-        """What went wrong the last time, and what to do; "" when nothing did."""
+        """The last error, and what to do; "" if the last use succeeded."""
         return self._failure.advice if self._failure else ""
 
     @property
     def name(self) -> str:
-        """For people."""
+        """Name for people."""
         if self._choice.url:
             return self._choice.model
         if self._choice.folder:
@@ -98,14 +98,14 @@ class Model:
 
     @property
     def is_backing_off(self) -> bool:
-        """Whether it failed a moment ago, so that it is not asked again yet."""
+        """Whether the model failed recently, so that it is not retried yet."""
         return self._failure is not None and time.monotonic() < self._again
 
     def encoder(self) -> Encoder:
         """The model, loaded.
 
         Raises:
-            KnowledgeError: kind "model": it is missing or fails.
+            KnowledgeError: kind "model": the model is missing or fails.
         """
         with self._loading:
             if self._encoder is None:
@@ -114,12 +114,12 @@ class Model:
             return self._encoder
 
     def texts(self, texts: Sequence[str]) -> Vectors:
-        """Vectors of texts; raises as `encoder` does."""
+        """Vectors of texts. Raises the same errors as `encoder`."""
         with self._noting():
             return self.encoder().encode(texts)
 
     def question(self, text: str) -> Vectors:
-        """The vector of a question, of shape (dimension,); raises as `encoder` does."""
+        """The vector of a query, of shape (dimension,). Raises the same errors as `encoder`."""
         return self._cached(text)
 
     def _question(self, text: str) -> Vectors:
@@ -144,7 +144,7 @@ class Model:
 
     @contextmanager
     def _noting(self) -> Generator[None]:
-        """Remember how a use of the model went."""
+        """Record the result of a use of the model."""
         try:
             yield
         except KnowledgeError as error:
@@ -157,7 +157,7 @@ class Model:
 
 
 def missing_model(reason: str) -> UnavailableError:
-    """The error for whoever asks by meaning alone where there is no model."""
+    """The error of a semantic search without a model."""
     sentence, _, hint = reason.partition(". ")
     return UnavailableError(
         f"There is no model for searching by meaning: {sentence.rstrip('.')}.",

@@ -1,4 +1,4 @@
-"""Vectors of length 1."""
+"""Normalization of vectors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def normalized(vectors: Vectors) -> Vectors:
-    """Each row with length 1; rows with NaN or infinity, or of length 0, as zeros: near to nothing."""
+    """Each row normalized to length 1; rows with NaN or infinity, or of length 0, become zeros."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     usable = np.isfinite(lengths) & (lengths > 0)
     return np.where(usable, vectors / np.where(usable, lengths, 1), 0).astype(np.float32)

@@ -1,4 +1,4 @@
-"""The vectors of one collection as they are kept: opened when first needed, begun anew when damaged."""
+"""The vector store of one collection. Opens lazily and rebuilds a damaged file."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class VectorStore:
     """Vectors on disk and in memory.
 
     Args:
-        model: Whose vectors they are.
-        folder: Where they lie.
+        model: The model of the vectors.
+        folder: Folder of the vector file.
     """
 
     def __init__(self, model: Model, folder: Path) -> None:
@@ -36,23 +36,23 @@ class VectorStore:
         self._opening = threading.Lock()
         self._opened: tuple[VectorFile, VectorSpace] | None = None
         self.failure = ""
-        """What is wrong with them, and what to do; "" when nothing is."""
+        """The current error, and what to do; "" if there is none."""
 
     @property
     def may_exist(self) -> bool:
-        """Whether there may be any, by this model or another. Opens nothing."""
+        """Whether a vector file exists, for any model. Does not open it."""
         return self._opened is not None or any(self.folder.glob("vectors-*"))
 
     @property
     def space(self) -> VectorSpace:
-        """Them in memory, as of the last `follow`; raises as `with_file` does."""
+        """The in-memory vectors as of the last `refresh`. Raises the same errors as `with_file`."""
         return self._open()[1]
 
     def with_file(self, work: Callable[[VectorFile], Result]) -> Result:
-        """Do something with the file; when it proves damaged, begin it anew and do it again.
+        """Run `work` on the file. If the file is damaged, recreate it and retry once.
 
         Raises:
-            KnowledgeError: kind "model": there is no model, or nothing can be written in the cache folder.
+            KnowledgeError: kind "model": there is no model, or the cache folder is not writable.
         """
         try:
             try:
@@ -60,32 +60,32 @@ class VectorStore:
             except sqlite3.OperationalError:
                 raise
             except sqlite3.DatabaseError as error:
-                log.warning("the vectors are damaged (%s) and are made again", error)
+                log.warning("the vectors are damaged (%s) and are rebuilt", error)
                 self._reset()
                 return work(self._open()[0])
         except (sqlite3.Error, OSError) as error:
             raise StorageError(
-                "The vectors cannot be kept in the cache folder.",
+                "The vectors cannot be written to the cache folder.",
                 kind="model",
                 hint="Free disk space, or make the cache folder writable.",
             ) from error
 
     def refresh(self, *, at_once: bool = False) -> None:
-        """Take in what this process or another has written, see `VectorSpace.refresh`; raises as `with_file` does."""
+        """Read the changes in the file, see `VectorSpace.refresh`. Raises the same errors as `with_file`."""
         self.with_file(lambda _: self.space.refresh(at_once=at_once))
 
     def check_dimension(self, found: int, expected: int) -> None:
-        """Note whether vectors fit those that are there.
+        """Check that new vectors have the dimension of the stored ones.
 
         Raises:
-            StorageError: kind "model": they do not: the model changed under its name.
+            StorageError: kind "model": the dimensions differ, because the model changed under its name.
         """
         self.failure = ""
         if found != expected:
             error = StorageError(
-                f"The model answers vectors of {found} dimensions, and the pages have {expected}.",
+                f"The model returns vectors of {found} dimensions, but the stored ones have {expected}.",
                 kind="model",
-                hint="Let it answer as before, or give it another name in embedding_model.",
+                hint="Restore the former model, or give the new one another name in embedding_model.",
             )
             self.failure = error.advice
             raise error

@@ -95,7 +95,7 @@ def test_an_endpoint_that_answers_another_dimension_leaves_words_and_mixes_nothi
     (folder / "new.md").write_text("# New\n\nA compass.\n")
     refused = shell("index", "--embed")
     assert refused.code != 0
-    assert "32 dimensions, and the pages have 64" in refused.stderr
+    assert "32 dimensions, but the stored ones have 64" in refused.stderr
     assert paths(shell, "compass") == ["new"]
     server.dimension = 64
     shell.ok("index", "--embed")

@@ -177,7 +177,7 @@ def test_a_damaged_model_file_is_named(tmp_path: Path, name: str) -> None:
 
 
 def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match=r"holds no model: expected model\.onnx and tokenizer\.json"):
+    with pytest.raises(StorageError, match=r"contains no model: expected model\.onnx and tokenizer\.json"):
         open_folder(tmp_path)
 
 

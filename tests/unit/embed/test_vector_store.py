@@ -192,7 +192,7 @@ def test_an_answer_of_another_dimension_is_refused_and_said(embedded_case: Make,
     server.dimension = 32
     base.write("new.md", "# Rope\n\nHemp and nylon.\n")
     base.index.sync()
-    with pytest.raises(StorageError, match="32 dimensions, and the pages have 64"):
+    with pytest.raises(StorageError, match="32 dimensions, but the stored ones have 64"):
         meaning.embed()
     state = meaning.status()
     assert state.status == "failing"

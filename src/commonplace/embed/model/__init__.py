@@ -1,1 +1,1 @@
-"""The model: made from published weights, found on this machine, and run."""
+"""The model: converted from published weights, located on this machine, and run."""

@@ -1,11 +1,10 @@
-"""A BERT encoder as an ONNX graph in whole numbers: four times smaller and quicker than its weights in floats.
+"""Converts a BERT encoder to an ONNX graph in integers: four times smaller and faster than with float weights.
 
-Matrices are kept as 8-bit integers with a scale for each column, what flows between them is turned into integers as it
-comes (dynamic quantisation). Only 7 of the 8 bits of a weight are used: processors without special instructions add
-pairs of products in 16 bits, which would overflow.
+Matrices are 8-bit integers with a scale per column; activations are quantized dynamically. Only 7 of the 8 bits of a
+weight are used: processors without special instructions add pairs of products in 16 bits, which would overflow.
 
-Inputs are `input_ids` and `attention_mask`, int64 of shape (texts, tokens); the output `embedding` is the mean over the
-tokens of each text, of length 1, float32 of shape (texts, dimension).
+Inputs are `input_ids` and `attention_mask`, int64 of shape (texts, tokens). The output `embedding` is the mean over
+each text's tokens, normalized to length 1, float32 of shape (texts, dimension).
 """
 
 from __future__ import annotations
@@ -20,29 +19,29 @@ from onnx import TensorProto, helper, numpy_helper
 from commonplace.embed.model.weights import Floats
 
 MAX_QUANTISED = 63
-"""The largest weight as an integer."""
+"""Maximum absolute value of a quantized weight."""
 OPSET = 20
 IR = 10
 RUNTIME_DOMAIN = "com.microsoft"
-"""The domain of the runtime's own, fused operations."""
+"""Domain of the runtime's fused operations."""
 
 
 @dataclass(frozen=True, slots=True)
 class EncoderShape:
-    """What the weights do not say of themselves."""
+    """Properties of the model that the weights do not contain."""
 
     layers: int
     heads: int
     epsilon: float
-    """Of the layer norms."""
+    """Epsilon of the layer norms."""
 
 
 def encoder_graph(weights: Mapping[str, Floats], shape: EncoderShape) -> bytes:
     """The ONNX file of an encoder.
 
     Args:
-        weights: By the names that BERT models are published with.
-        shape: Of the model.
+        weights: Weights by the names in published BERT models.
+        shape: Shape of the model.
 
     Raises:
         KeyError: the weights are of another kind of model.
@@ -56,7 +55,7 @@ def encoder_graph(weights: Mapping[str, Floats], shape: EncoderShape) -> bytes:
 
 
 class _Graph:
-    """Nodes and constants as they come together."""
+    """The nodes and constants of a graph under construction."""
 
     def __init__(self, weights: Mapping[str, Floats], shape: EncoderShape) -> None:
         self._weights = weights
@@ -68,7 +67,7 @@ class _Graph:
         self._dimension = int(weights["embeddings.LayerNorm.weight"].shape[0])
 
     def embedded(self) -> str:
-        """What a text's tokens, their places and the one kind of token add up to."""
+        """The sum of token, position and token type embeddings, normalized."""
         table, scales = _by_row(self._weights["embeddings.word_embeddings.weight"])
         words = self._node("Gather", [self._constant(table), "input_ids"])
         sizes = self._node("Gather", [self._constant(scales), "input_ids"])
@@ -83,7 +82,7 @@ class _Graph:
         return self._node("LayerNormalization", [added, *norm], axis=-1, epsilon=self._shape.epsilon)
 
     def encoded(self, state: str, prefix: str) -> str:
-        """A layer: attention over the text, then two matrices for each token."""
+        """A transformer layer: attention, then two matrices per token."""
         attended = self._attended(state, prefix)
         state = self._normed(
             self._linear(attended, f"{prefix}attention.output.dense"), state, f"{prefix}attention.output"
@@ -92,16 +91,16 @@ class _Graph:
         return self._normed(self._linear(inner, f"{prefix}output.dense"), state, f"{prefix}output")
 
     def pooled(self, state: str) -> None:
-        """The mean over a text's own tokens, of length 1."""
+        """The mean over a text's own tokens, normalized to length 1."""
         axis = self._constant(np.array([2], np.int64))
         mask = self._node("Cast", ["attention_mask"], to=TensorProto.FLOAT)
         own = self._node("Mul", [state, self._node("Unsqueeze", [mask, axis])])
         total = self._node("ReduceSum", [own, self._constant(np.array([1], np.int64))], keepdims=0)
-        # The mean's divisor would vanish in the next step: only the direction is kept.
+        # The sum is enough, because normalization removes the mean's divisor.
         self._nodes.append(helper.make_node("LpNormalization", [total], ["embedding"], axis=-1, p=2))
 
     def serialized(self) -> bytes:
-        """The file."""
+        """The serialized model."""
         inputs = [
             helper.make_tensor_value_info(name, TensorProto.INT64, ["texts", "tokens"])
             for name in ("input_ids", "attention_mask")
@@ -133,7 +132,7 @@ class _Graph:
         return self._node("LayerNormalization", [added, *norm], axis=-1, epsilon=self._shape.epsilon)
 
     def _mask(self) -> str:
-        """Which tokens are a text's own, as the attention wants it; made once."""
+        """The attention mask as the operation requires it; created once."""
         if not self._own_tokens:
             self._own_tokens = self._node("Cast", ["attention_mask"], to=TensorProto.INT32)
         return self._own_tokens
@@ -164,12 +163,12 @@ class _Graph:
 
 
 def _by_column(matrix: Floats) -> tuple[np.ndarray, np.ndarray]:
-    """A matrix as integers, and the scale of each of its columns."""
+    """A matrix as integers, with a scale per column."""
     scale = np.maximum(np.abs(matrix).max(axis=0), 1e-9) / MAX_QUANTISED
     return np.rint(matrix / scale).astype(np.int8), scale.astype(np.float32)
 
 
 def _by_row(table: Floats) -> tuple[np.ndarray, np.ndarray]:
-    """Rows as 8-bit integers, and the scale of each as a column."""
+    """Rows as 8-bit integers, with a scale per row, as a column."""
     scales = np.maximum(np.abs(table).max(axis=1, keepdims=True), 1e-9) / 127
     return np.rint(table / scales).astype(np.int8), scales.astype(np.float32)

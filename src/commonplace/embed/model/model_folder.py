@@ -1,7 +1,7 @@
-"""Folders that hold a model: where one is looked for, and what is known of it before it is loaded.
+"""Model folders: where models are searched, and their metadata.
 
-A folder holds `model.onnx` (also as `onnx/model.onnx` or `model_quantized.onnx`, as models are published),
-`tokenizer.json`, and where `commonplace model install` made it `model.json` with the digests of both.
+A folder contains `model.onnx` (or `onnx/model.onnx` or `model_quantized.onnx`, as models are published),
+`tokenizer.json`, and, if created by `commonplace model install`, `model.json` with the digests of both.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from commonplace.domain.errors import StorageError
 from commonplace.domain.json import Json
 
 MODEL = "all-MiniLM-L6-v2"
-"""The model that is used where no other is named."""
+"""The default model."""
 PACKAGE = "commonplace_model_minilm"
-"""A package that holds it in a folder `model`; `make model-wheel` builds it."""
+"""A package with the model in its folder `model`; built by `make model-wheel`."""
 GRAPH = "model.onnx"
 TOKENIZER = "tokenizer.json"
 MANIFEST = "model.json"
 MAX_TOKENS = 256
-"""Of a text, where the model does not say."""
+"""Maximum number of tokens of a text if the model does not state one."""
 _GRAPHS = (GRAPH, "onnx/model.onnx", "model_quantized.onnx", "onnx/model_quantized.onnx")
 
 
@@ -38,17 +38,17 @@ class ModelFolder:
     graph: Path
     tokenizer: Path
     tokens: int = MAX_TOKENS
-    """What is longer is cut."""
+    """Longer texts are truncated."""
     prompts: tuple[str, str] = ("", "")
-    """What stands before a question, and before a text."""
+    """Prompts before a query, and before a text."""
     digests: Mapping[str, str] = field(default_factory=dict[str, str])
-    """SHA-256 by file name, as they should be; empty where nobody wrote them down."""
+    """Expected SHA-256 by file name; empty if unknown."""
 
     def checked(self) -> str:
         """The SHA-256 of the graph.
 
         Raises:
-            StorageError: kind "model": a file is not as it was installed, or cannot be read.
+            StorageError: kind "model": a file differs from the installed one, or is unreadable.
         """
         found = {path.name: _digest(path) for path in (self.graph, self.tokenizer)}
         damaged = [name for name, digest in found.items() if self.digests.get(name, digest) != digest]
@@ -60,7 +60,7 @@ class ModelFolder:
 
 
 def find_model(models: Path) -> ModelFolder | None:
-    """The model that is installed: the package's, else the one in `models`; None without either."""
+    """The installed model: the package's, else the one in `models`; None without either."""
     found = find_spec(PACKAGE)
     packaged = [Path(place) / "model" for place in (found.submodule_search_locations or ())] if found else []
     for folder in (*packaged, models / MODEL):
@@ -70,7 +70,7 @@ def find_model(models: Path) -> ModelFolder | None:
 
 
 def installed(models: Path) -> bool:
-    """Whether the model is there and whole."""
+    """Whether the model is installed and undamaged."""
     try:
         found = find_model(models)
         return bool(found and found.checked())
@@ -79,15 +79,15 @@ def installed(models: Path) -> bool:
 
 
 def open_folder(folder: Path) -> ModelFolder:
-    """What is known of the model in a folder.
+    """The metadata of the model in a folder.
 
     Raises:
-        StorageError: kind "model": a file is missing, or what describes the model cannot be read.
+        StorageError: kind "model": a file is missing, or the metadata is unreadable.
     """
     graph = next((folder / name for name in _GRAPHS if os.path.isfile(folder / name)), None)
     if graph is None or not os.path.isfile(folder / TOKENIZER):
         raise StorageError(
-            f"The folder {folder.name!r} holds no model: expected {GRAPH} and {TOKENIZER}.",
+            f"The folder {folder.name!r} contains no model: expected {GRAPH} and {TOKENIZER}.",
             kind="model",
             hint="Name the folder of a sentence model in ONNX form, or run: commonplace model install",
         )
@@ -107,7 +107,7 @@ def open_folder(folder: Path) -> ModelFolder:
 
 
 def manifest_text(name: str, tokens: int, files: Mapping[str, bytes]) -> str:
-    """What `model.json` holds."""
+    """The content of `model.json`."""
     digests = {file: sha256(content).hexdigest() for file, content in files.items()}
     return json.dumps({"name": name, "tokens": tokens, "files": digests}, indent=1) + "\n"
 

@@ -1,4 +1,4 @@
-"""Reading tensors out of a `safetensors` file (format of github.com/huggingface/safetensors)."""
+"""Reads tensors from a `safetensors` file (format of github.com/huggingface/safetensors)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from commonplace.domain.errors import StorageError
 
 MAX_HEADER = 100_000_000
-"""Bytes; what the format allows."""
+"""Maximum header size in bytes by the format."""
 
 Floats = npt.NDArray[np.float32]
 
@@ -25,10 +25,10 @@ class _Tensor(TypedDict):
 
 
 def read_weights(path: Path) -> Mapping[str, Floats]:
-    """The tensors of 32-bit floats by name, each in the shape that the file gives it.
+    """The 32-bit float tensors by name, each in its shape.
 
     Raises:
-        StorageError: kind "model": the file cannot be read or is not what it should be.
+        StorageError: kind "model": the file is unreadable or damaged.
     """
     try:
         raw = path.read_bytes()

@@ -1,8 +1,8 @@
-"""Vectors on disk: one SQLite file for each collection and model, which several processes share.
+"""The vector file: one SQLite file per collection and model, shared by several processes.
 
-`chunks` holds a vector of 8-bit integers for each text that was ever embedded, keyed by the text's digest; `pages` says
-which of them a document consists of. What is written is written in one transaction for a batch, so a kill loses no more
-than the batch. The file may be deleted or damaged at any moment: it is begun anew, and texts are embedded again.
+`chunks` has a vector of 8-bit integers per embedded text, keyed by the text's digest; `pages` has the chunks of each
+document. A batch is one transaction, so a kill loses at most one batch. The file may be deleted or damaged at any time:
+it is recreated, and the texts are embedded again.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from typing import cast
 log = logging.getLogger(__name__)
 
 VERSION = 1
-"""Raised with every change to the tables, to how texts are cut, or to how vectors are kept."""
+"""Incremented with every change of the tables, of the chunking, or of the vectors' format."""
 MIN_UNUSED = 1000
-"""Vectors of texts that stand nowhere: so many are kept in any case, as the texts may only have moved."""
+"""Number of vectors of unused texts that are always kept, because the texts may only have moved."""
 UNUSED_SECONDS = 30 * 86_400
-"""How long vectors of another model are kept after their last use: someone may return to it."""
+"""Seconds after their last use for which vectors of another model are kept, in case it is used again."""
 BUSY_SECONDS = 10.0
-"""How long a connection waits for another process's write."""
+"""Timeout in seconds for another process's write."""
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -46,32 +46,32 @@ DocumentVectors = tuple[str, str, Sequence[tuple[int, bytes]]]
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedDocument:
-    """A document as it was last embedded."""
+    """A document as last embedded."""
 
     path: str
     revision: str
-    """"" for one that is gone."""
+    """"" for a deleted document."""
     packed: bytes
-    """For each chunk the ordinal of the section and the chunk's id, of four bytes each, the lowest first."""
+    """For each chunk, the ordinal of its section and its id, four bytes each, little-endian."""
 
 
 @dataclass(frozen=True, slots=True)
 class VectorFormat:
-    """How vectors are kept."""
+    """The format of the vectors."""
 
     dimension: int
     scale: float
-    """What an integer of 127 stands for."""
+    """The value that the integer 127 represents."""
 
 
 @dataclass(frozen=True, slots=True)
 class VectorChanges:
-    """What was written after a moment."""
+    """The changes since a sequence number."""
 
     birth: int
-    """Another number than before: the file was begun anew, and these are all of its pages and chunks."""
+    """Differs from before if the file was recreated; then the result contains all pages and chunks."""
     seq: int
-    """The new moment."""
+    """The new sequence number."""
     pages: Sequence[EmbeddedDocument]
     chunks: Sequence[tuple[int, bytes]]
     """Id and vector, by id."""
@@ -81,11 +81,11 @@ class VectorFile:
     """The vectors of one collection by one model.
 
     Args:
-        path: The file; begun anew when it is missing, damaged, or of another version or model.
-        identity: The model's.
+        path: The file; recreated if it is missing, damaged, or of another version or model.
+        identity: Identity of the model.
 
     Raises:
-        sqlite3.DatabaseError, OSError: nothing can be written there.
+        sqlite3.DatabaseError, OSError: the file is not writable.
     """
 
     def __init__(self, path: Path, identity: str) -> None:
@@ -96,14 +96,14 @@ class VectorFile:
         self._connection = self._opened()
 
     def format(self) -> VectorFormat | None:
-        """How vectors are kept; None before the first one."""
+        """The format of the vectors; None before the first one."""
         with self._using() as connection:
             rows = connection.execute("SELECT key, value FROM meta WHERE key IN ('dimension', 'scale')").fetchall()
         said = cast("dict[str, float]", dict(rows))
         return VectorFormat(int(said["dimension"]), said["scale"]) if said else None
 
     def statistics(self, among: Iterable[str] | None = None) -> tuple[dict[str, str], int]:
-        """The embedded documents' revisions by path, of all or among some, and how many chunks have a vector."""
+        """Revisions of the embedded documents by path (all, or some), and the number of chunks with a vector."""
         columns = "SELECT path, revision FROM pages WHERE revision <> ''"
         with self._using() as connection:
             if among is None:
@@ -113,7 +113,7 @@ class VectorFile:
             return dict(rows), connection.execute("SELECT count(*) FROM chunks").fetchone()[0]
 
     def known(self, keys: Iterable[bytes]) -> dict[bytes, int]:
-        """The ids of those texts that have a vector."""
+        """Ids of the texts that have a vector."""
         with self._using() as connection:
             found: dict[bytes, int] = {}
             for key in keys:
@@ -123,12 +123,12 @@ class VectorFile:
             return found
 
     def put(self, form: VectorFormat | None, vectors: Mapping[bytes, bytes], pages: Iterable[DocumentVectors]) -> None:
-        """One batch.
+        """Write one batch.
 
         Args:
-            form: How the vectors are kept: as those that are there, if there are any; None without vectors.
-            vectors: By the texts' keys.
-            pages: All of whose vectors are here or were before; those that are gone without any.
+            form: Format of the vectors, the same as before if there are any; None without vectors.
+            vectors: Vectors by the texts' keys.
+            pages: Documents all of whose vectors are in this or an earlier batch; deleted ones have none.
         """
         given = list(pages)
         with self._writing() as connection:
@@ -146,12 +146,12 @@ class VectorFile:
                 _tidy(connection, loose)
 
     def since(self, birth: int, seq: int, chunk: int) -> VectorChanges:
-        """What was written after a moment.
+        """The changes since a sequence number.
 
         Args:
-            birth: The last answer's; 0 for everything.
-            seq: The last answer's moment.
-            chunk: The highest id of a chunk that is known.
+            birth: The last result's; 0 for everything.
+            seq: The last result's sequence number.
+            chunk: The highest known id of a chunk.
         """
         with self._using() as connection:
             connection.execute("BEGIN")
@@ -169,13 +169,13 @@ class VectorFile:
         return VectorChanges(born, now, pages, cast("list[tuple[int, bytes]]", fresh))
 
     def remove_unused(self) -> None:
-        """Remove the vectors of other models that nobody has used for long; say that these are in use."""
+        """Remove the vectors of other models that were not used for long; mark these as in use."""
         with suppress(OSError):
             os.utime(self._path)
         for other in self._path.parent.glob("vectors-*.sqlite3"):
             with suppress(OSError):
                 if other != self._path and time.time() - other.stat().st_mtime > UNUSED_SECONDS:
-                    log.info("removing the vectors of a model that is used no more")
+                    log.info("removing the vectors of a model that is no longer used")
                     _wipe(other)
 
     def close(self) -> None:
@@ -184,10 +184,10 @@ class VectorFile:
             self._connection.close()
 
     def reset(self) -> None:
-        """Throw everything away: it is damaged.
+        """Delete and recreate the file.
 
         Raises:
-            sqlite3.DatabaseError, OSError: nothing can be written there.
+            sqlite3.DatabaseError, OSError: the file is not writable.
         """
         with self._lock:
             self._connection.close()
@@ -196,7 +196,7 @@ class VectorFile:
 
     @contextmanager
     def _using(self) -> Generator[sqlite3.Connection]:
-        """The connection, for one thread at a time; opened again where the file was deleted or replaced."""
+        """The connection, for one thread at a time; reopened if the file was deleted or replaced."""
         with self._lock:
             if _inode(self._path) != self._inode:
                 self._connection.close()
@@ -221,23 +221,23 @@ class VectorFile:
         except sqlite3.OperationalError:
             raise
         except sqlite3.DatabaseError as error:
-            log.warning("the vectors are unusable (%s) and are made again", error)
+            log.warning("the vectors are unusable (%s) and are rebuilt", error)
             _wipe(self._path)
             connection = _connected(self._path, self._identity)
         with suppress(OSError):
-            os.utime(self._path)  # what counts as its last use
+            os.utime(self._path)  # records the last use
         self._inode = _inode(self._path)
         return connection
 
 
 def _tidy(connection: sqlite3.Connection, loose: int) -> None:
-    """Forget the vectors of texts that stand nowhere any more, once they are a good part of all.
+    """Delete the vectors of unused texts if they are a large part of all.
 
-    Which those are is asked of all documents, so first it is counted how many there can be.
+    Finding them requires reading all documents, so their number is estimated first.
 
     Args:
         connection: Inside a transaction.
-        loose: How many texts have gone from some document just now; they may stand in others.
+        loose: Number of texts just removed from some document; other documents may contain them.
     """
     said = connection.execute("SELECT value FROM meta WHERE key = 'loose'").fetchone()
     loose += int(said[0]) if said else 0
@@ -253,7 +253,7 @@ def _tidy(connection: sqlite3.Connection, loose: int) -> None:
 
 
 def _few(every: int) -> int:
-    """How many of all vectors may be those of texts that stand nowhere."""
+    """Maximum number of vectors of unused texts."""
     return max(MIN_UNUSED, every // 4)
 
 

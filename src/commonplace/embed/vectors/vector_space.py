@@ -1,4 +1,4 @@
-"""The vectors of a collection in memory, kept in step with their file, and the answers to questions."""
+"""The vectors of a collection in memory, synchronized with their file, and queries on them."""
 
 from __future__ import annotations
 
@@ -22,52 +22,52 @@ if TYPE_CHECKING:
     from commonplace.embed.encoders import Vectors
 
 CHUNKS_EACH = 6
-"""How many chunks are looked for, for each document that is wanted: near documents hold several near ones."""
+"""Number of chunks per requested document that are fetched, because similar documents have several similar chunks."""
 MAX_REFRESH_SHARE = 0.1
-"""The part of its time that a process spends on following the file while others write to it."""
+"""Maximum fraction of time that a process spends on reading changes of the file."""
 MAX_REFRESH_PAUSE = 1.0
-"""Seconds for which what others write may not be seen yet."""
+"""Maximum delay in seconds until other processes' changes are seen."""
 MAX_DEAD_SHARE = 0.25
-"""The part of all rows that no document has any more, from which on they are read anew."""
+"""Fraction of unused rows above which all rows are read again."""
 MIN_DEAD_ROWS = 1000
-"""So many of them are never worth it."""
+"""Minimum number of unused rows for that."""
 MAX_CODE = 127
 
 Numbers = npt.NDArray[np.int64]
 
 
 def quantized(vectors: Vectors, scale: float) -> list[bytes]:
-    """Vectors as they are kept: 8-bit integers, of which 127 stands for `scale`."""
+    """Quantized vectors: 8-bit integers, of which 127 represents `scale`."""
     integers = np.clip(np.rint(vectors * (MAX_CODE / scale)), -MAX_CODE, MAX_CODE).astype(np.int8)
     return [one.tobytes() for one in integers]
 
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Which rows make up which documents; entries stand document by document."""
+    """The assignment of rows to documents. Entries are grouped by document."""
 
     paths: Sequence[str]
     places: Mapping[str, int]
-    """Of a path."""
+    """Position of a path."""
     starts: Numbers
-    """Where a document's entries begin, and behind the last one's."""
+    """First entry of each document, and the end of the last one's."""
     rows: Numbers
-    """By entry."""
+    """Row of each entry."""
     ordinals: Numbers
-    """Of the section, by entry."""
+    """Ordinal of each entry's section."""
     owners: Numbers
-    """Which document, by entry."""
+    """Document of each entry."""
     order: Numbers
-    """Entries by row."""
+    """Entries sorted by row."""
     live: Mask
-    """Which rows some document has."""
+    """Whether a row is used by some document."""
 
 
 class VectorSpace:
     """All vectors of one collection.
 
     Args:
-        file: Where they are kept.
+        file: The vector file.
     """
 
     def __init__(self, file: VectorFile) -> None:
@@ -84,10 +84,10 @@ class VectorSpace:
         self._due = 0.0
 
     def refresh(self, *, at_once: bool = False) -> None:
-        """Take in what was written since the last time, unless that was only just done.
+        """Read the changes in the file, unless that was done very recently.
 
         Args:
-            at_once: Even then: the writer is done, and it was this process.
+            at_once: Read in any case, because this process has just written.
 
         Raises:
             sqlite3.DatabaseError: the file is damaged.
@@ -99,18 +99,18 @@ class VectorSpace:
                 self._due = now + min((now - began) / MAX_REFRESH_SHARE, MAX_REFRESH_PAUSE)
 
     def query(self, question: Vectors, within: AbstractSet[str] | None) -> VectorQuery:
-        """A question to this space as it is now.
+        """A query on the current vectors.
 
         Args:
             question: Float32 of shape (dimension,), of length 1.
-            within: The documents that are meant; None for all.
+            within: The documents to consider; None for all.
         """
         with self._lock:
             return VectorQuery(self._layout, self._scan, question * (self._scale / MAX_CODE), within)
 
     @property
     def dimension(self) -> int:
-        """Of its vectors; 0 while it is empty."""
+        """Dimension of the vectors; 0 if there are none."""
         return self._dimension if self._layout.paths else 0
 
     def _take_in(self) -> bool:
@@ -133,7 +133,7 @@ class VectorSpace:
         return True
 
     def _drop_dead(self) -> None:
-        """Keep only the rows that some document has."""
+        """Read again without the rows that no document uses."""
         self._forget()
         news = self._file.since(0, 0, 0)
         self._pages = {page.path: page for page in news.pages if page.revision}
@@ -160,13 +160,13 @@ class VectorSpace:
 
 
 class VectorQuery:
-    """A question and what is near to it; `domain.similarity.SimilarityScores` says what it promises.
+    """A query with its similarities: implements `domain.similarity.SimilarityScores`.
 
     Args:
-        layout: Of the space.
-        scan: Of the space; None while it is empty.
-        question: So scaled that its product with a row is the cosine.
-        within: The documents that are meant; None for all.
+        layout: Layout of the space.
+        scan: Scan of the space; None if it is empty.
+        question: Scaled so that its product with a row is the cosine.
+        within: The documents to consider; None for all.
     """
 
     def __init__(
@@ -178,7 +178,7 @@ class VectorQuery:
         self._within = within
 
     def nearest(self, count: int) -> list[NearDocument]:
-        """The documents with the nearest chunks."""
+        """The documents with the most similar chunks."""
         best: dict[str, NearDocument] = {}
         for entry, similarity in self._entries(count * CHUNKS_EACH):
             near = self._near(entry, similarity)
@@ -188,11 +188,11 @@ class VectorQuery:
         return list(best.values())
 
     def nearest_chunks(self, count: int, each: int) -> list[ChunkHit]:
-        """The nearest chunks.
+        """The most similar chunks.
 
         Args:
-            count: How many at the most.
-            each: How many of one document at the most.
+            count: Maximum number of chunks.
+            each: Maximum number of chunks per document.
         """
         found: list[ChunkHit] = []
         seen: dict[int, int] = {}
@@ -206,7 +206,7 @@ class VectorQuery:
         return found
 
     def of(self, paths: Sequence[str]) -> dict[str, NearDocument]:
-        """These documents, those without vectors left out."""
+        """The similarities of these documents; documents without vectors are omitted."""
         layout = self._layout
         places = [layout.places[path] for path in paths if path in layout.places]
         ranges: list[Numbers] = [np.arange(layout.starts[place], layout.starts[place + 1]) for place in places]
@@ -222,7 +222,7 @@ class VectorQuery:
 
     @cached_property
     def _among(self) -> Mask | None:
-        """The rows of the documents that are meant; None for all that there are."""
+        """The rows of the documents to consider; None for all rows."""
         layout = self._layout
         if self._within is None:
             return None if layout.live.all() else layout.live
@@ -234,7 +234,7 @@ class VectorQuery:
         return among
 
     def _entries(self, count: int) -> list[tuple[int, float]]:
-        """The nearest entries; several documents can have the same chunk."""
+        """The most similar entries. Several documents can have the same chunk."""
         if self._scan is None:
             return []
         rows, products = self._scan.best(self._question, count, self._among)
@@ -272,10 +272,10 @@ def _entries(pages: Mapping[str, EmbeddedDocument]) -> Numbers:
 
 
 def _laid_out(pages: Mapping[str, EmbeddedDocument], ids: Numbers, before: _Layout | None = None) -> _Layout:
-    """The layout of these pages, where each row holds the chunk of an id; `ids` ascend. Other chunks are left out.
+    """The layout of these pages, where the rows are the chunks with these ascending ids. Other chunks are omitted.
 
-    Nothing is made for each chunk but numbers: this is done anew with every document that changes. What `before` says
-    of the paths is kept as long as they are the same.
+    Only arrays of numbers are created per chunk, because this runs after every change. The paths of `before` are reused
+    if they are the same.
     """
     same = before if before and len(before.paths) == len(pages) and all(map(eq, before.paths, pages)) else None
     paths = same.paths if same else list(pages)
