@@ -4,13 +4,13 @@ __version__ = "0.1.0"
 
 
 def build() -> str:
-    """The version, and in brackets the commit that the program was built from, where it was built from a checkout."""
+    """The version, with the commit in brackets if the program was built from a checkout."""
     found = _commit()
     return f"{__version__} ({found})" if found else __version__
 
 
 def _commit() -> str:
-    """The commit that the installed package names; else that of the checkout that holds the sources; else ""."""
+    """The commit recorded in the installed package; else that of the checkout with the sources; else ""."""
     import os  # noqa: PLC0415 - only callers that ask for the version need it
     from pathlib import Path  # noqa: PLC0415
 

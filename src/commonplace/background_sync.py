@@ -1,7 +1,7 @@
-"""What a server does beside its first answers: it opens its folders, and keeps their indexes current until it ends.
+"""Background work of a server: opening folders and keeping their indexes current.
 
-What fails here is tried again: a folder, a disk or the files of this process may be there in a moment, and whoever
-calls meanwhile would be told for ever that the index is being built.
+Failures are retried: a folder, a disk or file descriptors may become available, and until then callers would be told
+that the index is being built.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from commonplace.services.collections import Collection
 log = logging.getLogger(__name__)
 
 RETRY_SECONDS = (1, 2, 5, 10, 30)
-"""Between two attempts; the last one for all that follow."""
+"""Seconds between attempts; the last one repeats."""
 SWEEP_SECONDS = 5
-"""Between two looks through a folder whose file system does not tell of every change."""
+"""Interval in seconds of the scans of a folder whose file system does not report every change."""
 SWEEP_SHARE = 0.1
 """Maximum fraction of time spent sweeping: a large folder is swept less often."""
 
 
 def retry_until(work: Callable[[], None], ending: threading.Event, what: str) -> threading.Thread | None:
-    """Do something; where it fails, again and again in a thread of its own, until it succeeds or the end has come.
+    """Run `work`. If it fails, retry in a background thread until it succeeds or `ending` is set.
 
-    Each new reason why it failed is logged once. A mistake in the settings stays one, and is not tried again.
+    Each new reason is logged once. An error in the settings is not retried.
 
     Args:
         work: May raise `KnowledgeError` and `OSError`.
-        ending: Set when nobody needs it any more.
+        ending: Set when the work is no longer needed.
         what: What has failed, for the log.
 
     Returns:
-        The thread, None where nothing is left to try.
+        The thread; None if there is nothing to retry.
     """
     told = _attempted(work, what, "")
     if not told:
@@ -59,7 +59,7 @@ def _try_again(work: Callable[[], None], ending: threading.Event, what: str, tol
 
 
 def _attempted(work: Callable[[], None], what: str, told: str) -> str:
-    """Why an attempt failed that may be made again; "" for one after which there is nothing to try."""
+    """The reason of a failure that can be retried; "" otherwise."""
     try:
         work()
     except (KnowledgeError, OSError) as error:
@@ -71,15 +71,15 @@ def _attempted(work: Callable[[], None], what: str, told: str) -> str:
 
 
 def watch_and_sync(collection: Collection, closing: ExitStack, folder: Path, seconds: int | None) -> None:
-    """Watch a collection, and begin to take in what changed since it was last open; returns at once.
+    """Watch a collection, and start to index the changes since it was last open. Returns at once.
 
-    Where the system does not tell of every change, its files are also looked through again and again.
+    If the system does not report every change, the folder is also scanned at intervals.
 
     Args:
-        collection: Which one.
-        closing: Ends it.
-        folder: Where its files are.
-        seconds: Between two looks; 0 for never, None for as often as its file system needs it.
+        collection: The collection.
+        closing: Stops the work.
+        folder: Folder of its files.
+        seconds: Interval of the scans; 0 for none, None for that of the file system.
     """
     from commonplace.index.process.allocator import tune_allocator
     from commonplace.store.disk.mounts import reports_changes
@@ -121,5 +121,5 @@ def _sync(collection: Collection) -> None:
 
 
 def _reason(error: KnowledgeError | OSError) -> str:
-    """Why it failed, without a path of this machine."""
+    """The reason of a failure, without paths of this machine."""
     return error.advice if isinstance(error, KnowledgeError) else error.strerror or type(error).__name__

@@ -1,6 +1,6 @@
-"""Puts the parts together: the only module that names concrete adapters.
+"""The composition root: the only module that names concrete adapters.
 
-They are imported where they are first needed, so that a server answers its client before it loads them.
+Adapters are imported where they are first needed, so that a server answers its client before it loads them.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ log = logging.getLogger(__name__)
 
 
 class Application:
-    """The collections of one process from their opening to their closing.
+    """What one process has open, from start-up to shutdown.
 
     Args:
-        folders: What to serve, in order.
-        settings: How.
+        folders: The folders to serve, in order.
+        settings: The settings.
 
     Raises:
-        NotFoundError: a folder is not there.
-        StorageError: kind "folder": one cannot be looked at.
-        ConfigError: commits are asked for where there is no Git repository; or the manifest is not valid.
+        NotFoundError: a folder does not exist.
+        StorageError: kind "folder": a folder cannot be accessed.
+        ConfigError: commits are requested without a Git repository; or the manifest is invalid.
     """
 
     def __init__(self, folders: Sequence[Path], settings: Settings) -> None:
@@ -52,7 +52,7 @@ class Application:
         self._closed = False
         self._ended = threading.Event()
         self._current = 0
-        """How many collections are kept current."""
+        """Number of collections that are being watched."""
         self._embedding: EmbeddingService | None = None
         self._folders = [_checked_folder(folder, settings) for folder in served_folders(folders, settings)]
         collections = Collections(self._open)
@@ -71,9 +71,9 @@ class Application:
         )
 
     def start(self) -> None:
-        """Open everything, mend what a killed process left, index what changed, and keep watching.
+        """Open everything, recover interrupted writes, index changes, and watch the folders.
 
-        Returns after the first attempt; one that fails is made again beside everything else, until `close` is called.
+        Returns after the first attempt. A failed one is retried in the background until `close` is called.
         """
         retry_until(self._start, self._ended, "the start failed")
 
@@ -94,7 +94,7 @@ class Application:
             collection.index.sync(progress)
 
     def close(self) -> None:
-        """Stop watching and release every index, once; a second call returns when the first has done so."""
+        """Stop watching and release every index, once. A second call returns when the first has finished."""
         self._ended.set()
         with self._ending:
             self._closing.close()
@@ -133,7 +133,7 @@ class Application:
         return Collection(name, store, index, extensions, meaning)
 
     def _open_late_folder(self, folder: Path) -> Collection:
-        """A folder that was not there at the start: opened, indexed and watched now."""
+        """Open, index and watch a folder that did not exist at the start."""
         late = self._collection(folder, self.services.collections.members, self._extensions())
         self._closing.callback(late.index.close)
         late.index.sync()
@@ -141,7 +141,7 @@ class Application:
         return late
 
     def _cache_dir(self) -> Path:
-        """Where the indexes live: links that are read another way have another index."""
+        """Folder of the indexes. Wikilinks in the other style have their own indexes."""
         if not self._settings.label_first:
             return self._settings.cache_dir
         from commonplace.domain.markdown.link_syntax import set_label_first
@@ -168,17 +168,17 @@ class Application:
 
 
 def open_embedding(settings: Settings) -> EmbeddingService | None:
-    """The model that the settings choose; None where search by meaning is switched off.
+    """The embedding service for the chosen model; None if semantic search is switched off.
 
     Raises:
-        ConfigError: a server is named and its model is not.
+        ConfigError: a server is set without its model.
     """
     if not settings.embed:
         return None
     from commonplace.embed import EmbeddingService, ModelChoice
 
     if settings.embedding_url and not settings.embedding_model:
-        raise ConfigError("An embedding_url is set, and no embedding_model.", kind="setting", hint="Set both.")
+        raise ConfigError("An embedding_url is set, but no embedding_model.", kind="setting", hint="Set both.")
     return EmbeddingService(
         ModelChoice(
             models=settings.model_dir,
@@ -191,16 +191,16 @@ def open_embedding(settings: Settings) -> EmbeddingService | None:
 
 
 def install_model(settings: Settings, source: Path | None, anew: bool, say: Callable[[str], None]) -> str:
-    """Install the model for searching by meaning, unless it is there and whole; its name.
+    """Install the model for semantic search, unless it is installed and undamaged; returns its name.
 
     Args:
-        settings: Say where.
+        settings: Settings with the model's folder.
         source: The published weights as a file; None to download them.
-        anew: Whether to install it even where it is.
-        say: Told what is being done, a line each.
+        anew: Whether to install it in any case.
+        say: Called with a line of text for each step.
 
     Raises:
-        ConfigError, UnavailableError, StorageError: kind "model": why it cannot be.
+        ConfigError, UnavailableError, StorageError: kind "model": installation failed.
     """
     from commonplace.embed.model.installer import install_model as install
     from commonplace.embed.model.libraries import SEARCH_LIBRARIES, require_libraries
@@ -213,14 +213,14 @@ def install_model(settings: Settings, source: Path | None, anew: bool, say: Call
 
 
 def git_command() -> Diagnostic:
-    """What there is to say of the git command."""
+    """Check the git command."""
     from commonplace.store import diagnostics
 
     return diagnostics.git_command()
 
 
 def diagnose(folder: Path, settings: Settings) -> Iterator[Diagnostic]:
-    """What there is to say of one folder's repository and locks."""
+    """Check one folder's repository and locks."""
     from commonplace.store import diagnostics
 
     return diagnostics.diagnose(folder, settings.state_dir)
@@ -241,8 +241,8 @@ def _checked_folder(folder: Path, settings: Settings) -> Path:
         raise NotFoundError(f"There is no folder {folder.name!r}.", kind="folder", hint="Name one that exists.")
     if settings.commit == "auto" and not in_git(folder):
         raise ConfigError(
-            f"Commits were asked for, but {folder.name!r} is in no Git repository.",
+            f"Commits were requested, but {folder.name!r} is not in a Git repository.",
             kind="commit",
-            hint="Run `git init` there, or leave out --commit auto.",
+            hint="Run `git init` there, or omit --commit auto.",
         )
     return folder.resolve()

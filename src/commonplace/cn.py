@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 MessageSink = Callable[[str], None]
 
 START_SECONDS = 5.0
-"""How long a start waits for the index before it answers its client: all but the first of a large space are over."""
+"""Timeout in seconds of the start for the index; only the first index of a large space takes longer."""
 FIRST_SECONDS = 3600.0
-"""How long the first index of a large space may take."""
+"""Timeout in seconds for the first index of a large space."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line of `cn`.
 
     Args:
-        argv: Without the program's name; None for the process's own.
+        argv: Arguments without the program's name; None for the process's own.
 
     Returns:
         The exit code.
@@ -48,16 +48,19 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def serve_space(settings: Settings, say: MessageSink) -> None:
-    """Serve a space over MCP on standard input and output until the client goes or a signal comes.
+    """Serve a space over MCP on standard input and output until the client disconnects or a signal arrives.
 
     Args:
         settings: `kb` names the folder.
-        say: Told how the start goes on, line by line.
+        say: Called with each line of the start's progress.
 
     Raises:
-        KnowledgeError: a step of the start failed; the next ones are not tried.
+        KnowledgeError: a step of the start failed; the following ones are not run.
     """
-    for number in (signal.SIGTERM, signal.SIGINT):  # until the transport has its own: a start can be ended, too
+    for number in (
+        signal.SIGTERM,
+        signal.SIGINT,
+    ):  # until the transport has its own
         signal.signal(number, _end)
     from commonplace.spaces import SpaceApplication
 
@@ -98,7 +101,7 @@ def _serve(place: SpaceApplication, settings: Settings, say: MessageSink) -> Non
 
 
 def _await_index(place: SpaceApplication, say: MessageSink) -> None:
-    """Say how many pages the index has; where that takes long, later, so that the client is answered meanwhile."""
+    """Report the number of indexed pages; if indexing takes long, later, so that the client is answered meanwhile."""
     from commonplace.domain.errors import IndexingError, KnowledgeError
 
     def report(seconds: float) -> None:

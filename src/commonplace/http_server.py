@@ -1,4 +1,4 @@
-"""Puts the HTTP server together: REST, MCP, metrics, each behind the one guard; beside `main`, for what it serves."""
+"""Composes the HTTP server: REST, MCP and metrics behind one guard."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def serve_http(settings: Settings, options: HttpOptions) -> None:
     """Serve until a signal ends the process.
 
     Args:
-        settings: How.
-        options: What.
+        settings: The settings.
+        options: The options of the command.
 
     Raises:
-        ConfigError: the address is not to be had, or others can reach it and no key is needed.
+        ConfigError: the address is not available, or others can reach it without a key.
     """
     gate = _gate(settings)
     if gate.is_open and not is_loopback(settings.host) and not options.anonymous:

@@ -7,7 +7,9 @@ from functools import partial
 
 from commonplace import build
 
-TYPE_CHECKING = False  # as type checkers know it; `typing` would cost a shell that completes a third of its time
+TYPE_CHECKING = (
+    False  # equivalent for type checkers; importing `typing` would take a third of the time of shell completion
+)
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
@@ -20,14 +22,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line.
 
     Args:
-        argv: Without the program's name; None for the process's own.
+        argv: Arguments without the program's name; None for the process's own.
 
     Returns:
         The exit code.
     """
     arguments = sys.argv[1:] if argv is None else argv
     if list(arguments) == ["--version"]:
-        # Needs nothing of the product, so that scripts may ask as often as they like.
+        # Needs no further imports, so that scripts can call it often.
         sys.stdout.write(f"commonplace {build()}\n")
         return 0
     if list(arguments[:1]) == ["__complete"]:
@@ -36,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return write_candidates(list(arguments[1:]))
     try:
         return _run(arguments)
-    except KeyboardInterrupt:  # while loading; later ones end where the command runs
+    except KeyboardInterrupt:  # during imports; later ones are handled by the command
         from commonplace.faces.cli.failures import INTERRUPTED
 
         return INTERRUPTED
@@ -73,7 +75,7 @@ def _commands() -> Mapping[str, AddedCommand]:
 
 
 def _plugin_faults(settings: Settings) -> list[tuple[str, str]]:
-    """What is wrong with the installed plugins, after everything was asked of them that a server asks."""
+    """Faults of the installed plugins, after loading everything that a server would load from them."""
     from commonplace.plugins.loader import installed_plugins
     from commonplace.plugins.service_extensions import faults_of
     from commonplace.registration import load_toolset, registered
@@ -86,7 +88,7 @@ def _plugin_faults(settings: Settings) -> list[tuple[str, str]]:
 
 
 def _serve(settings: Settings) -> None:
-    """Serve folders over MCP on standard input and output until the client goes."""
+    """Serve folders over MCP on standard input and output until the client disconnects."""
     from commonplace.faces.worker_threads import end_abandoned_calls
 
     _serve_until_gone(settings)

@@ -1,4 +1,4 @@
-"""Puts a synced space together: the part of the composition root that chooses what searches it.
+"""The part of the composition root for synced spaces: it selects their search engine.
 
 Adapters are imported where they are first needed, as in `bootstrap`.
 """
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 
 class SpaceApplication:
-    """One synced space and what searches it, from opening to closing.
+    """One synced space with its search engine, from opening to closing.
 
     Args:
         settings: `kb` names the folder.
 
     Raises:
-        NotFoundError: kind "folder": there is none; kind "space": it is no synced space.
-        ConfigError: several folders are named, or a file says something that cannot be.
+        NotFoundError: kind "folder": no such folder; kind "space": it is not a synced space.
+        ConfigError: several folders are named, or a file has an invalid value.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -65,25 +65,25 @@ class SpaceApplication:
         self.services = Services(collections=Collections(lambda: self._own), providers=(provider,))
 
     def start(self) -> None:
-        """Bring the folder's own index up to date, if it has one, and keep it so; returns at once."""
+        """Update the folder's own index, if it has one, and keep it current. Returns at once."""
         for collection in self._own:
             watch_and_sync(collection, self._closing, _folder(self._settings), self._settings.sweep)
 
     def sync(self) -> None:
-        """Bring it up to date before a single command is answered."""
+        """Update the index before a single command is answered."""
         for collection in self._own:
             collection.index.sync()
 
     def close(self) -> None:
-        """Stop watching and release everything."""
+        """Stop watching and release all resources."""
         self._closing.close()
 
 
 class Spaces:
-    """The open collections that are synced spaces, each opened as one when it is first asked for.
+    """The open collections that are synced spaces, each opened lazily.
 
     Args:
-        settings: How.
+        settings: The settings.
         closing: Closes what is opened here.
     """
 
@@ -94,7 +94,7 @@ class Spaces:
         self._known: dict[str, SpacePages] = {}
 
     def of(self, collection: Collection) -> SpacePages | None:
-        """A collection as a space; None where it is none."""
+        """A collection as a space; None if it is not a space."""
         with self._opening:
             there = collection.store.stat(SPACE_FILE) is not None
             if there and collection.name not in self._known:
@@ -117,10 +117,10 @@ class Spaces:
 
 
 def server_of(settings: Settings, space: Space) -> EngineServer | None:
-    """The search server that is asked for, None for the embedded engine.
+    """The requested search server; None for the embedded engine.
 
     Raises:
-        ConfigError: there is no such engine, or the user's own file is not a JSON object.
+        ConfigError: no such engine, or the user's own file is not a JSON object.
     """
     from commonplace.index.engines.selection import EngineRequest, server_for
 
@@ -130,7 +130,7 @@ def server_of(settings: Settings, space: Space) -> EngineServer | None:
 def _folder(settings: Settings) -> Path:
     folder, *others = settings.kb
     if others:
-        raise ConfigError("A space is served by itself: name one folder.", kind="kb")
+        raise ConfigError("A space is served alone: name one folder.", kind="kb")
     if not is_folder(folder):
         raise NotFoundError(f"There is no folder {folder.name!r}.", kind="folder")
     return folder.resolve()

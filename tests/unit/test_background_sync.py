@@ -60,12 +60,12 @@ def test_nothing_is_tried_once_the_end_has_come() -> None:
 
 def test_a_mistake_in_the_settings_is_told_and_not_tried_again(caplog: pytest.LogCaptureFixture) -> None:
     def work() -> None:
-        raise ConfigError("An embedding_url is set, and no embedding_model.", kind="setting", hint="Set both.")
+        raise ConfigError("An embedding_url is set, but no embedding_model.", kind="setting", hint="Set both.")
 
     with caplog.at_level(logging.WARNING, LOGGED):
         assert retry_until(work, threading.Event(), "the start failed") is None
     assert [record.getMessage() for record in caplog.records] == [
-        "the start failed: An embedding_url is set, and no embedding_model. Set both."
+        "the start failed: An embedding_url is set, but no embedding_model. Set both."
     ]
 
 

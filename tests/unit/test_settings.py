@@ -89,7 +89,7 @@ def test_a_named_file_must_be_there(home: dict[str, str]) -> None:
         ('cache_dir = "~nobody-of-that-name/x"\n', "Invalid cache_dir in config.toml", ""),
         ('toolset = " "\n', "Invalid toolset in config.toml: expected text", ""),
         ("[tier]\nx = 1\n", "Invalid tier in config.toml", ""),
-        ("tier = \n", "The settings file 'config.toml' is no valid TOML: ", ""),
+        ("tier = \n", "The settings file 'config.toml' is not valid TOML: ", ""),
     ],
 )
 def test_what_is_wrong_in_the_file_is_named(home: dict[str, str], text: str, message: str, hint: str) -> None:
@@ -103,7 +103,7 @@ def test_what_is_wrong_in_the_file_is_named(home: dict[str, str], text: str, mes
 def test_a_file_that_is_no_text_is_named(home: dict[str, str]) -> None:
     configure(home, "")
     (Path(home["HOME"]) / ".config" / "commonplace" / "config.toml").write_bytes(b"\xff\xfe")
-    with pytest.raises(ConfigError, match=r"'config.toml' cannot be read: it is no UTF-8"):
+    with pytest.raises(ConfigError, match=r"'config.toml' cannot be read: it is not UTF-8"):
         load_settings(home)
 
 

@@ -1,7 +1,8 @@
-"""What a shell offers behind `commonplace`: commands, options, their values, and pages by path.
+"""Shell completion for `commonplace`: commands, options, their values, and pages by path.
 
-A shell asks with every press of Tab, so this answers in a few hundredths of a second: it loads neither the command line
-nor the settings, and reads the catalogue as the last command left it. It says nothing where something is wrong.
+A shell requests completions with every press of Tab, so the answer takes a few hundredths of a second: neither the
+command line nor the settings are imported, and the catalogue is read as the last command left it. On any error there
+are no completions.
 """
 
 from __future__ import annotations
@@ -13,19 +14,19 @@ from commonplace.completion.catalogue_paths import catalogue_paths
 from commonplace.completion.command_table import COMMANDS
 
 FILES = ":files"
-"""The one line that tells a shell to offer files itself."""
+"""The line that makes the shell complete file names itself."""
 MAX_CANDIDATES = 200
-"""Pages from which on they are offered folder by folder."""
+"""Number of pages above which completions are grouped by folder."""
 
 Candidate = tuple[str, str]
-"""A word, and what it is in a few words or ""."""
+"""A word, and its description in a few words or ""."""
 
 
 def write_candidates(words: list[str]) -> int:
-    """Write what fits the last of the words typed behind the program's name, a line each: word, tab, description.
+    """Write the completions of the last word of a command line, a line each: word, tab, description.
 
     Args:
-        words: Those before the cursor, the one under it last ("" when nothing of it is typed yet).
+        words: The words up to the cursor, without the program's name; the last may be "".
 
     Returns:
         The exit code: always 0.
@@ -36,7 +37,7 @@ def write_candidates(words: list[str]) -> int:
 
 
 def candidates(words: list[str]) -> list[Candidate]:
-    """What fits the last word, sorted as it should be shown."""
+    """The completions of the last word, in display order."""
     command, *behind = words
     if not behind:
         return [(name, row[0]) for name, row in COMMANDS.items() if name.startswith(command)]
@@ -56,7 +57,7 @@ def candidates(words: list[str]) -> list[Candidate]:
 
 
 def _position(typed: list[str], options: dict[str, str]) -> tuple[str, int, list[str]]:
-    """What kind of value comes next ("" for none), how many arguments there were, and the folders that were named."""
+    """The kind of the next value ("" for none), the number of arguments before it, and the named folders."""
     waiting, name, count = "", "", 0
     folders: list[str] = []
     for word in typed:

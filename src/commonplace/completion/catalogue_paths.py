@@ -1,6 +1,6 @@
-"""Where the catalogues of the folders lie that a command line means, found without loading the settings.
+"""The catalogues of the folders that a command line names, found without importing the settings.
 
-What the settings say of folders and of the cache is read here a second time, in a form that costs a few milliseconds.
+The settings for folders and the cache are parsed here a second time, in a form that costs a few milliseconds.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ CATALOGUE_FILE = "catalogue.sqlite3"
 
 
 def catalogue_paths(folders: list[str]) -> Iterator[str]:
-    """The catalogues that are there, in the order of their folders.
+    """The existing catalogues, in the order of their folders.
 
     Args:
-        folders: Those that the command line names; without any, those of the settings, else the current one.
+        folders: Folders named on the command line; if none, those of the settings, else the current one.
     """
     given = _configured()
     environment = os.environ.get("COMMONPLACE_KB", "")
@@ -30,7 +30,7 @@ def catalogue_paths(folders: list[str]) -> Iterator[str]:
 
 
 def folder_key(real: str) -> str:
-    """The key of a folder's real path, as the store makes it."""
+    """The key of a folder's real path, equal to the store's."""
     return sha256(os.fsencode(real)).hexdigest()[:32]
 
 
@@ -40,7 +40,7 @@ def _default_cache() -> str:
 
 
 def _configured() -> dict[str, object]:
-    """The settings file as it stands; nothing where there is none, or a broken one."""
+    """The raw settings file; empty if it is missing or invalid."""
     base = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
     path = os.environ.get("COMMONPLACE_CONFIG") or os.path.join(base, "commonplace", "config.toml")
     try:

@@ -1,1 +1,1 @@
-"""Plugins: classes that other packages name in an entry point, loaded apart so that none can stop the server."""
+"""Plugins: classes that packages name in an entry point. A failing plugin does not stop the server."""

@@ -1,4 +1,4 @@
-"""Calls of plugins' functions: none lasts longer than its caller can wait, and none ends more than itself."""
+"""Calls of plugins' functions with timeouts. A failing call ends nothing but itself."""
 
 from __future__ import annotations
 
@@ -16,55 +16,55 @@ from commonplace.domain.json import JsonObject
 from commonplace.faces.mcp.peers import Level, Peer
 
 LOAD_SECONDS = 20.0
-"""How long a plugin may take to be loaded, with all that it imports."""
+"""Timeout in seconds for loading a plugin with all its imports."""
 START_SECONDS = 5.0
-"""How long each method may take that says what a plugin offers."""
+"""Timeout in seconds of each method that returns what a plugin provides."""
 ALL_SECONDS = 30.0
-"""How long a start waits in all for plugins that do not return in these times."""
+"""Maximum total seconds that a start waits for timed-out plugins."""
 MIN_SECONDS = 0.5
-"""What each call may take when that is used up."""
+"""Timeout in seconds of each call after that total is used up."""
 HOOK_SECONDS = 5.0
-"""How long a write, check or orientation waits for one function of a plugin."""
+"""Timeout in seconds of a plugin's function in a write, check or orientation."""
 TOOL_SECONDS = 60.0
-"""How long a plugin's tool, prompt or resource may take; time in which it waits for the client does not count."""
+"""Timeout in seconds of a plugin's tool, prompt or resource, without the time in which it waits for the client."""
 LOOK_SECONDS = 0.1
-"""Between two looks whether the client of a call is still there."""
+"""Polling interval in seconds for whether the client of a call is still connected."""
 MAX_WAITING = 1_000
-"""Calls after writes that wait for one plugin."""
+"""Maximum number of queued calls after writes, per plugin."""
 
 T = TypeVar("T")
 
 
 class OverdueError(Exception):
-    """A call was not done in time; it goes on in its thread, and nobody wants its result."""
+    """A call timed out. It continues in its thread, and its result is discarded."""
 
     def __init__(self, call: Future[Any], stopped: Stopped | None = None) -> None:
         super().__init__("a plugin did not answer in time")
         self.call = call
         self.stopped = stopped
-        """Why nobody waits for it, where that is not the time."""
+        """The reason if the call was cancelled instead; None for a timeout."""
 
 
 class StartBudget:
-    """How long one start still waits for plugins; safe enough from several threads, as it only ever shrinks."""
+    """The time that one start still waits for plugins. Shared by threads without a lock, because it only decreases."""
 
     def __init__(self) -> None:
         self._left = ALL_SECONDS
 
     def of(self, seconds: float) -> float:
-        """How long a call may take that usually has so many seconds."""
+        """The timeout of a call whose normal timeout is `seconds`."""
         return min(seconds, max(self._left, MIN_SECONDS))
 
     def count_timeout(self, seconds: float) -> None:
-        """Count a call that was waited for in vain."""
+        """Subtract the time of a call that timed out."""
         self._left -= seconds
 
 
 def call_with_timeout(function: Callable[[], T], seconds: float) -> Future[T]:
-    """Call a function in a thread of its own; what it raises is in the result.
+    """Call a function in its own thread. The future has its result or exception.
 
     Raises:
-        OverdueError: it is not done within so many seconds.
+        OverdueError: the call timed out.
     """
     outcome = start_call(function)
     if wait((outcome,), seconds).not_done:
@@ -73,24 +73,24 @@ def call_with_timeout(function: Callable[[], T], seconds: float) -> Future[T]:
 
 
 def start_call(function: Callable[[], T]) -> Future[T]:
-    """Begin to call a function, in a thread that ends with the process."""
+    """Start a call in a daemon thread."""
     outcome: Future[T] = Future()
     threading.Thread(target=copy_context().run, args=(_settle, outcome, function), name="plugin", daemon=True).start()
     return outcome
 
 
 class DeliveryQueue:
-    """Calls of a plugin's functions after writes: in their order, in one thread, for which no write waits long."""
+    """A plugin's calls after writes, run in order by one thread; writes wait for a limited time."""
 
     def __init__(self) -> None:
         self._waiting: SimpleQueue[tuple[Future[object], Callable[[], object]]] = SimpleQueue()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._began: float | None = None
-        """When the call that is going on began."""
+        """Start time of the current call."""
 
     def deliver(self, function: Callable[[], object], seconds: float) -> Future[object] | None:
-        """Call a function after all earlier ones, and wait for it; None where too many wait already."""
+        """Queue a call and wait for it at most `seconds`; None if the queue is full."""
         if self._waiting.qsize() >= MAX_WAITING:
             return None
         outcome: Future[object] = Future()
@@ -105,12 +105,12 @@ class DeliveryQueue:
 
     @property
     def overdue(self) -> bool:
-        """Whether the call that is going on has taken too long."""
+        """Whether the current call has timed out."""
         began = self._began
         return began is not None and time.monotonic() - began > HOOK_SECONDS
 
     def finish(self, seconds: float) -> None:
-        """Wait until all is delivered, at most so long."""
+        """Wait at most `seconds` until the queue is empty."""
         last: Future[object] = Future()
         with self._lock:
             if self._thread is None:
@@ -144,19 +144,19 @@ def _settle(outcome: Future[T], function: Callable[[], T]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Relay:
-    """A client as a plugin's thread sees it: what it asks is asked by the thread that serves the call."""
+    """Relays a plugin's requests to the client to the thread that serves the call."""
 
     wanted: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None]
     peer: Peer
     over: threading.Event
-    """Set when nobody serves the call any more."""
+    """Set when the call is no longer served."""
 
     def can(self, capability: str) -> bool:
-        """Whether it declared a capability."""
+        """Whether the client declared a capability."""
         return self._asked(lambda: self.peer.can(capability))
 
     def ask(self, requests: Mapping[str, JsonObject]) -> Mapping[str, JsonObject]:
-        """Answers by name; `Peer.ask` says what it raises."""
+        """Answers by name. Raises the errors of `Peer.ask`."""
         return self._asked(lambda: self.peer.ask(requests))
 
     def log(self, level: Level, text: str) -> None:
@@ -164,7 +164,7 @@ class _Relay:
         self._asked(lambda: self.peer.log(level, text))
 
     def progress(self, done: int, total: int) -> None:
-        """Tell how far the call is."""
+        """Report the call's progress."""
         self._asked(lambda: self.peer.progress(done, total))
 
     def _asked(self, question: Callable[[], T]) -> T:
@@ -172,23 +172,23 @@ class _Relay:
         self.wanted.put((answer, question))
         while wait((answer,), HOOK_SECONDS).not_done:
             if self.over.is_set():
-                raise Stopped("nobody waits for the call any more")
+                raise Stopped("the call is no longer served")
         return answer.result()
 
 
 def call_with_client(
     function: Callable[[Peer], T], peer: Peer, seconds: float, go_on: Callable[[], None] = lambda: None
 ) -> Future[T]:
-    """Call a function for a client, as `bounded` does; every question to the client gives it new time.
+    """As `call_with_timeout`, with access to the client. Every request to the client restarts the timeout.
 
     Args:
-        function: What to call; it may turn to the client.
+        function: The function to call with the client.
         peer: The client.
-        seconds: How long it may neither end nor ask anything.
-        go_on: Asked now and then; raises `Stopped` when the client has gone.
+        seconds: Timeout between two requests to the client.
+        go_on: Called at intervals; raises `Stopped` if the client has gone.
 
     Raises:
-        OverdueError: it takes too long, or the client has gone.
+        OverdueError: the call timed out, or the client has gone.
     """
     relay = _Relay(SimpleQueue(), peer, threading.Event())
     outcome = start_call(lambda: function(relay))

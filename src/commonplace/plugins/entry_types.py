@@ -1,4 +1,4 @@
-"""Entry types as plugins declare them: as `kb.yaml` does, or as the classes and objects of the older server."""
+"""Entry types of plugins, in the form of `kb.yaml` or as classes and objects of the older server."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from commonplace.plugins.values import (
 
 EXPECTED = "a dict of names and types, each a dict as in kb.yaml, a class or an object"
 DECLARED = ("description", "required", "optional", "subdirectory", "file_pattern", "ai_instructions", "fields")
-"""Attributes of a class that say what the keys of a type in `kb.yaml` say."""
+"""Attributes of a class that correspond to the keys of a type in `kb.yaml`."""
 COMMON = frozenset(
     {
         *("id", "title", "body", "summary", "tags", "aliases", "links", "sources", "provenance", "metadata"),
         *("created_at", "updated_at", "kb_name", "kb_type", "file_path", "entry_type", "type", "name", "capabilities"),
     }
 )
-"""What every entry has, and what is no field of it."""
+"""Attributes that every entry has, which are not fields of a type."""
 DETAILS = ("type", "required", "default", "options", "min", "max", "format", "target_type", "description")
 """Attributes of an object that describes a field."""
 KINDS: Mapping[object, str] = {
@@ -44,10 +44,10 @@ KINDS: Mapping[object, str] = {
 
 
 def entry_types(value: object, tell: FaultSink) -> dict[str, EntryType]:
-    """The types by name; what is none is told and left out.
+    """The valid types by name; invalid ones are reported and skipped.
 
     Raises:
-        WrongValueError: the whole is neither a mapping nor a list of classes.
+        WrongValueError: the value is neither a mapping nor a list of classes.
     """
     found: dict[str, EntryType] = {}
     for name, one in _named(value, tell):
@@ -72,7 +72,7 @@ def _named(value: object, tell: FaultSink) -> list[tuple[str, object]]:
 
 
 def _declaration(one: object) -> JsonObject:
-    """A type as `kb.yaml` would declare it."""
+    """A type in the form of `kb.yaml`."""
     if isinstance(one, Mapping):
         return _checked(plain_object(cast("object", one), EXPECTED))
     if one is None or isinstance(one, (str, bytes, int, float, list, tuple, set)) or inspect.isroutine(one):
@@ -100,12 +100,12 @@ def _checked(body: dict[str, Json]) -> JsonObject:
 
 
 def _is_stated(value: object) -> bool:
-    """Whether a class attribute declares something: descriptors, methods and nothing do not."""
+    """Whether a class attribute is a non-empty value; descriptors and methods are not."""
     return isinstance(value, (str, list, tuple, set, Mapping)) and bool(cast("object", value))
 
 
 def _described(value: object) -> dict[str, Json]:
-    """Fields that objects describe: a list of these, each with a name."""
+    """Fields from a list of objects that describe them, each with a name."""
     found: dict[str, Json] = {}
     for one in cast("list[object]", value) if isinstance(value, (list, tuple)) else ():
         name = getattr(one, "name", None)
@@ -116,7 +116,7 @@ def _described(value: object) -> dict[str, Json]:
 
 
 def _fields(cls: type, one: object) -> dict[str, Json]:
-    """Fields by dataclass fields, annotations and plain attributes, those of base classes first."""
+    """Fields from dataclass fields, annotations and plain attributes, those of base classes first."""
     hints = _hints(cls)
     required = _without_default(cls)
     found: dict[str, Json] = {}
@@ -132,7 +132,7 @@ def _fields(cls: type, one: object) -> dict[str, Json]:
 
 
 def _hints(cls: type) -> dict[str, object]:
-    """Annotations of a class and its bases; as they are written where they cannot be understood."""
+    """Annotations of a class and its bases; unevaluated if they cannot be evaluated."""
     try:
         return dict(typing.get_type_hints(cls))
     except Exception:  # noqa: BLE001 - annotations are evaluated, and are somebody else's code
@@ -149,7 +149,7 @@ def _attributes(cls: type) -> list[str]:
 
 
 def _without_default(cls: type) -> frozenset[str]:
-    """Fields of a dataclass that must be given."""
+    """Required fields of a dataclass."""
     if not dataclasses.is_dataclass(cls):
         return frozenset()
     missing = dataclasses.MISSING
@@ -159,9 +159,9 @@ def _without_default(cls: type) -> frozenset[str]:
 
 
 def _default(one: object, name: str) -> Json:
-    """The value that a class or object has in a field; None where it has none, or one that says nothing."""
+    """The default value of a field in a class or object; None if there is none or it is empty."""
     value = getattr(one, name, None)
-    if inspect.isdatadescriptor(value) and dataclasses.is_dataclass(one):  # the slot of a field
+    if inspect.isdatadescriptor(value) and dataclasses.is_dataclass(one):  # a slot of the dataclass
         value = {field.name: field.default for field in dataclasses.fields(one)}.get(name)
     if isinstance(value, Enum):
         value = value.value
@@ -171,7 +171,7 @@ def _default(one: object, name: str) -> Json:
 
 
 def _rule(hint: object, default: Json) -> dict[str, Json]:
-    """A field as `kb.yaml` would declare it."""
+    """A field in the form of `kb.yaml`."""
     kind, options = _kind(hint)
     if hint is None and default is not None:
         kind = KINDS.get(type(default), "list" if isinstance(default, list) else "text")
@@ -195,7 +195,7 @@ def _kind(hint: object) -> tuple[str, list[Json]]:
         return "select", [plain(option) for option in get_args(hint)]
     if isinstance(hint, type) and issubclass(hint, Enum):
         return "select", [plain(option.value) for option in hint]
-    if isinstance(hint, str):  # one that could not be understood
+    if isinstance(hint, str):  # an unevaluated annotation
         written = hint.partition("[")[0].partition("|")[0].strip()
         hint = {"str": str, "int": int, "float": float, "bool": bool, "list": list, "date": date}.get(written, hint)
     kind = cast("object", origin or hint)
@@ -203,7 +203,7 @@ def _kind(hint: object) -> tuple[str, list[Json]]:
 
 
 def _description(cls: type) -> str:
-    """The first line of a class's own docstring; the one that a dataclass makes says nothing."""
+    """The first line of a class's own docstring. The docstring that a dataclass generates is ignored."""
     own = cls.__dict__.get("__doc__")
     if not isinstance(own, str) or own.startswith(f"{cls.__name__}("):
         return ""

@@ -1,4 +1,4 @@
-"""What is wrong with plugins: each thing is said once in the log, and `doctor` lists all of them."""
+"""Faults of plugins: each is logged once, and `doctor` lists all of them."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from typing import cast
 log = logging.getLogger(__name__)
 
 FAULTS_FILE = "plugin-faults.json"
-"""In the state folder: what servers met, for `doctor`, which is another process."""
+"""In the state folder: faults that servers recorded, for `doctor`, which is another process."""
 MAX_PER_PLUGIN = 50
-"""Faults of one plugin that are kept and logged."""
+"""Maximum number of faults per plugin that are stored and logged."""
 RETENTION_SECONDS = 7 * 86_400.0
-"""How long the file keeps a fault that is not met again."""
+"""Seconds for which the file stores a fault that does not recur."""
 MAX_STORED_FAULTS = 500
-"""Faults in the file."""
+"""Maximum number of faults in the file."""
 MAX_TEXT_CHARS = 300
-"""Characters of a message."""
+"""Maximum length of a message in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is wrong with a plugin."""
+    """One fault of a plugin."""
 
     plugin: str
     hook: str
-    """The name of the method that it is about; "" for the plugin as a whole."""
+    """Name of the method concerned; "" for the plugin as a whole."""
     message: str
     """What was found, and what is expected."""
 
@@ -41,23 +41,23 @@ class Fault:
 
 
 class Faults:
-    """The faults of this process; safe from several threads."""
+    """The faults of this process. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._known: dict[Fault, None] = {}
         self._folder: Path | None = None
         self.stamps: dict[str, str] = {}
-        """By plugin, what is another text once its code has changed."""
+        """By plugin, a text that changes with the plugin's code."""
 
     def note(self, plugin: str, hook: str, message: str, *, in_call: bool = False) -> None:
-        """Say what is wrong; what was said before is not said again.
+        """Record and log a fault, unless it is known.
 
         Args:
-            plugin: With which.
-            hook: With which of its methods, or of what that returned.
-            message: What is wrong, and what is expected.
-            in_call: Whether a call met it, so that who only loads the plugin does not.
+            plugin: Name of the plugin.
+            hook: The method concerned, or the function that it returned.
+            message: What was found, and what is expected.
+            in_call: Whether a call had the fault, so that merely loading the plugin would not show it.
         """
         fault = Fault(plugin, hook, message[:MAX_TEXT_CHARS])
         with self._lock:
@@ -70,16 +70,16 @@ class Faults:
 
     @property
     def all(self) -> tuple[Fault, ...]:
-        """All of them, in the order in which they were met."""
+        """All faults, in the order in which they were recorded."""
         with self._lock:
             return tuple(self._known)
 
     def store_in(self, folder: Path) -> None:
-        """Write every fault that calls meet from now on to the file of a folder, for `stored_in`."""
+        """Write every later fault of a call to a file in this folder, for `stored_in`."""
         self._folder = folder
 
     def stored_in(self, folder: Path) -> list[Fault]:
-        """The faults of these very plugins that calls in any process met within the last days."""
+        """Recent faults of calls in any process, if the plugin's code is unchanged."""
         rows = _read(folder / FAULTS_FILE).items()
         return [fault for fault, (stamp, _) in rows if self.stamps.get(fault.plugin) == stamp]
 
@@ -88,7 +88,7 @@ _KEEPING = threading.Lock()
 
 
 def _keep(folder: Path, fault: Fault, stamp: str) -> None:
-    """Add a fault to the file; one that cannot be written is in the log all the same."""
+    """Add a fault to the file. If it cannot be written, the fault is still in the log."""
     file = folder / FAULTS_FILE
     with _KEEPING, suppress(OSError):
         kept = _read(file) | {fault: (stamp, time.time())}
@@ -100,7 +100,7 @@ def _keep(folder: Path, fault: Fault, stamp: str) -> None:
 
 
 def _read(file: Path) -> dict[Fault, tuple[str, float]]:
-    """The faults of the last days, each with its plugin's stamp and when it was met."""
+    """The recent faults, each with its plugin's stamp and its time."""
     try:
         rows = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):

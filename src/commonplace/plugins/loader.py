@@ -1,6 +1,6 @@
-"""Finding and loading plugins; one that fails is set aside with its reason.
+"""Finds and loads plugins. A failing plugin is skipped, with its reason.
 
-Every start comes through here: what plugins add is gathered in `gathering`.
+Every start imports this module; what plugins add is collected in `service_extensions` and `toolset_extension`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from commonplace.plugins.faults import Faults
 from commonplace.plugins.hooks import GROUPS, HOOKS
 from commonplace.plugins.values import FaultSink, WrongValueError, is_name, items, kind_of, named, shown
 
-if TYPE_CHECKING:  # a start looks for plugins, and hardly ever finds any
+if TYPE_CHECKING:  # most starts find no plugins
     from commonplace.faces.mcp.toolset import Call
 
 T = TypeVar("T")
@@ -43,13 +43,13 @@ CLI_EXPECTED = "a dict of names and functions, or a list of pairs of these"
 
 
 class Plugin:
-    """A plugin that was loaded: every call of its code goes through here.
+    """A loaded plugin, through which all calls of its code go.
 
     Args:
-        name: By which it is known.
-        made: What the entry point gave.
-        faults: Told what is wrong with it.
-        patience: How long a start waits for what it offers.
+        name: The plugin's name.
+        made: The object of its entry point.
+        faults: Records its faults.
+        patience: Time that a start waits for its methods.
     """
 
     def __init__(self, name: str, made: object, faults: Faults, patience: StartBudget) -> None:
@@ -62,17 +62,17 @@ class Plugin:
         self._deliveries = DeliveryQueue()
 
     def fault(self, hook: str, message: str, *, in_call: bool = False) -> None:
-        """Say what is wrong with what a hook returned, or did in a call."""
+        """Record a fault of a method's result, or of a call."""
         self._faults.note(self.name, hook, message, in_call=in_call)
 
     def hook_result(self, hook: str, check: Callable[[object, FaultSink], T], nothing: T, *arguments: object) -> T:
-        """What a method returns, checked; `nothing` where there is none, or it fails or returns what it should not.
+        """The checked result of a method; `nothing` if there is no such method, or if it fails or is invalid.
 
         Args:
-            hook: The method's name.
-            check: Takes what it returned, and what to tell of items that are left out; raises `WrongValueError`.
-            nothing: What stands for it otherwise.
-            arguments: The method's.
+            hook: Name of the method.
+            check: Checks the result, and reports skipped items; raises `WrongValueError`.
+            nothing: The default result.
+            arguments: Arguments of the method.
         """
 
         def asked() -> T:
@@ -96,23 +96,23 @@ class Plugin:
         return nothing
 
     def failed(self, hook: str, what: str, error: BaseException) -> None:
-        """Say that a call failed, or gave what it should not.
+        """Record the fault of a call that failed or returned an invalid value.
 
         Args:
-            hook: What it was called for.
-            what: Which function.
-            error: What it raised.
+            hook: The method concerned.
+            what: The function that was called.
+            error: Its exception.
         """
         gave = f"gave {error}" if isinstance(error, WrongValueError) else f"failed: {error_summary(error)}"
         self.fault(hook, f"{what} {gave}", in_call=True)
 
     def has(self, hook: str) -> bool:
-        """Whether it has a method."""
+        """Whether the plugin has a method."""
         outcome = self.called(hook, lambda: callable(getattr(self._made, hook, None)), START_SECONDS)
         return outcome is not None and not outcome.exception() and outcome.result()
 
     def called(self, hook: str, function: Callable[[], T], seconds: float = HOOK_SECONDS) -> Future[T] | None:
-        """What a call gave or raised; None where it is not done in time, or an earlier one has not returned yet."""
+        """The result or exception of a call; None if it times out, or if an earlier call has not returned yet."""
         if self._overdue[hook]:
             return None
         try:
@@ -124,16 +124,16 @@ class Plugin:
     def serve(
         self, hook: str, answer: Callable[[Peer], T], call: Call | None = None, seconds: float = TOOL_SECONDS
     ) -> T:
-        """The answer of a plugin to a client, such as of a tool.
+        """The answer of a plugin to a client, such as that of a tool.
 
         Args:
-            hook: What is asked for.
-            answer: Answers; it may turn to the client.
-            call: Whose call it is.
-            seconds: How long the answer may take.
+            hook: The function concerned.
+            answer: Returns the answer; it may use the client.
+            call: The call; None outside of calls.
+            seconds: Timeout of the answer.
 
         Raises:
-            KnowledgeError: it is not done in time, ended the thread, or returned what it should not.
+            KnowledgeError: the call timed out, ended the thread, or returned an invalid value.
             Stopped: the client has gone.
         """
         if self._overdue[hook]:
@@ -166,12 +166,12 @@ class Plugin:
         raise error
 
     def deliver(self, hook: str, function: Callable[[], object], seconds: float) -> None:
-        """Call a function after a write, after all such calls before it; what it raises is a fault.
+        """Call a function after a write, after all earlier such calls; its exception becomes a fault.
 
         Args:
-            hook: The moment.
-            function: What to call.
-            seconds: How long to wait for it; it goes on.
+            hook: The hook point.
+            function: The function.
+            seconds: Seconds to wait for the call, which continues in any case.
         """
 
         def noted() -> None:
@@ -187,7 +187,7 @@ class Plugin:
             self.fault(hook, "too many calls wait for an earlier one; this one is left out", in_call=True)
 
     def finish(self, seconds: float = HOOK_SECONDS) -> None:
-        """Wait until what follows writes was delivered, at most so long."""
+        """Wait at most `seconds` until all calls after writes have ended."""
         self._deliveries.finish(seconds)
 
     def _late(self, hook: str, outcome: Future[Any], seconds: float) -> None:
@@ -198,7 +198,7 @@ class Plugin:
             self.fault(hook, f"a call did not return within {seconds:g} s; {NO_OTHER}", in_call=True)
 
     def _left(self, hook: str, outcome: Future[Any]) -> None:
-        """Make no other such call until this one has returned."""
+        """Reject further calls until this one has returned."""
         with self._lock:
             self._overdue[hook] += 1
         outcome.add_done_callback(lambda _: self._returned(hook))
@@ -209,17 +209,17 @@ class Plugin:
 
 
 class ResourceChanges:
-    """Passes on which of the plugins' resources change."""
+    """Forwards change notifications of the plugins' resources."""
 
     def __init__(self) -> None:
         self._listeners: list[Callable[[str], None]] = []
 
     def listen(self, listener: Callable[[str], None]) -> None:
-        """Call a listener with the URI of every resource that changes from now on; it must not raise."""
+        """Call a listener with the URI of every changed resource; it must not raise."""
         self._listeners.append(listener)
 
     def notify(self, uri: str) -> None:
-        """The resource has changed."""
+        """Notify the listeners of a changed resource."""
         for listener in tuple(self._listeners):
             listener(uri)
 
@@ -233,7 +233,7 @@ class Plugins:
     changes: ResourceChanges = field(default_factory=ResourceChanges)
 
     def commands(self) -> dict[str, tuple[Plugin, Callable[..., object]]]:
-        """The subcommands that they add to the command line, the first of two with one name."""
+        """The subcommands that plugins add; of two with one name, the first."""
         added: dict[str, tuple[Plugin, Callable[..., object]]] = {}
         for plugin in self.loaded:
             for name, function in plugin.hook_result("get_cli_commands", _commands, []):
@@ -241,19 +241,19 @@ class Plugins:
         return added
 
     def finish(self) -> None:
-        """Wait, not long, until every plugin was told of the last writes."""
+        """Wait for a limited time until every plugin has processed the last writes."""
         for plugin in self.loaded:
             plugin.finish()
 
 
 @cache
 def installed_plugins() -> Plugins:
-    """The plugins that installed packages name, loaded once in a process."""
+    """The plugins of installed packages, loaded once per process."""
     return load_plugins()
 
 
 def load_plugins() -> Plugins:
-    """Load every plugin that an installed package names; the first of two with one name is used."""
+    """Load every plugin of an installed package; of two with one name, the first is used."""
     loaded: dict[str, Plugin] = {}
     faults, patience = Faults(), StartBudget()
     for point in _points():
@@ -281,11 +281,11 @@ def _points() -> Iterable[EntryPoint]:
 
 
 def _made(point: EntryPoint, seconds: float) -> tuple[str, object]:
-    """A plugin's name and what its entry point gives.
+    """A plugin's name, and the object of its entry point.
 
     Raises:
-        WrongValueError: it fails, or is none.
-        OverdueError: it takes too long.
+        WrongValueError: loading fails, or the object is not a plugin.
+        OverdueError: loading timed out.
     """
 
     def make() -> tuple[object, object]:
@@ -304,7 +304,7 @@ def _made(point: EntryPoint, seconds: float) -> tuple[str, object]:
 
 
 def _stamp(point: EntryPoint) -> str:
-    """What is another text once a plugin's code has changed."""
+    """A text that changes with a plugin's code."""
     version = point.dist.version if point.dist else ""
     file = getattr(sys.modules.get(point.module), "__file__", None)
     try:
@@ -342,13 +342,13 @@ def _wrong_return(error: BaseException) -> str:
 
 
 def error_summary(error: BaseException) -> str:
-    """The kind of an error and what it says, which need not be true or possible to ask."""
+    """The type and message of an error from a plugin."""
     message = message_of(error)
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
 def message_of(error: BaseException) -> str:
-    """What an error says; "" where it says nothing, or fails."""
+    """The message of an error; "" if it has none or `str` fails."""
     try:
         return str(error)[:200]
     except BaseException:  # noqa: BLE001 - somebody else's code

@@ -1,4 +1,4 @@
-"""The open index as plugins see it."""
+"""The read-only index that plugins use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from commonplace.services.listing import list_documents
 from commonplace.services.searches import search
 
 _SEEN: ContextVar[Collections | None] = ContextVar("_SEEN", default=None)
-"""The collections that the caller may see, while a plugin serves a call."""
+"""The collections that the caller may read, during a plugin's call."""
 
 
 _Neighbours = Callable[[Collections, Collection, Address], list[LinkedDocument]]
@@ -26,9 +26,9 @@ _Neighbours = Callable[[Collections, Collection, Address], list[LinkedDocument]]
 
 @dataclass(frozen=True, slots=True)
 class OpenIndex:
-    """The open index, read-only: what a plugin asks instead of opening anything of its own.
+    """The open index, read-only, so that plugins need not open anything.
 
-    While a plugin serves a call it holds what the caller may see, and nothing else.
+    During a plugin's call, it is restricted to what the caller may read.
     """
 
     collections: Callable[[], Collections]
@@ -47,14 +47,14 @@ class OpenIndex:
         """The row and text of an entry.
 
         Raises:
-            NotFoundError: there is none.
+            NotFoundError: there is no such entry.
         """
         found = self._seen().locate(entry_id, kb_name)
         document = found.collection.index.document(found.record.address)
         return {**_row(found), "body": document.raw[document.body_start :].decode("utf-8", "replace")}
 
     def get_entry(self, entry_id: str, kb_name: str | None = None) -> JsonObject | None:
-        """The row and text of an entry, None where there is none."""
+        """The row and text of an entry; None if there is none."""
         try:
             return self.get(entry_id, kb_name)
         except NotFoundError:
@@ -96,7 +96,7 @@ class OpenIndex:
 
 @contextmanager
 def seeing(collections: Collections) -> Generator[None]:
-    """Let the open index hold these collections and no others, for a plugin that serves a call within."""
+    """Restrict the open index to these collections for the block's plugin call."""
     token = _SEEN.set(collections)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Gathering what plugins add to the services."""
+"""Collects what plugins add to the services."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ from commonplace.services.extensions import Extensions, Hook, HookPoint, Supplem
 
 HOOK_POINTS: Sequence[HookPoint] = get_args(HookPoint)
 BEFORE_HOOKS: frozenset[HookPoint] = frozenset({"before_save", "before_delete"})
-"""Moments at which a hook can stop the write."""
+"""Hook points at which a hook can prevent the write."""
 Function = Callable[..., object]
 
 
 def extensions_of(plugins: Plugins, config: JsonObject, collections: Callable[[], Collections]) -> Extensions:
-    """What plugins add to the services; what is wrong with one is left out and noted in its faults.
+    """What plugins add to the services. Faulty parts are skipped and recorded.
 
     Args:
-        plugins: Those that are loaded.
-        config: The settings that concern a plugin.
-        collections: Gives what is open.
+        plugins: The loaded plugins.
+        config: The settings relevant to a plugin.
+        collections: Returns the open collections.
     """
     context = PluginContext(config, OpenIndex(collections), plugins.changes.notify)
     for plugin in plugins.loaded:
@@ -66,11 +66,11 @@ def extensions_of(plugins: Plugins, config: JsonObject, collections: Callable[[]
 
 
 def faults_of(plugins: Plugins, state_dir: Path) -> list[Fault]:
-    """What is wrong with plugins: what they add to the services as who loads them sees it, and what servers met.
+    """The faults of plugins: those found by loading what they add to the services, and those that servers recorded.
 
     Args:
-        plugins: Those that are loaded.
-        state_dir: Where servers write what they meet.
+        plugins: The loaded plugins.
+        state_dir: Folder with the servers' records.
     """
     config: JsonObject = {"tier": "read", "commit": "manual"}
     extensions_of(plugins, config, lambda: Collections(tuple)).supplement("base")
@@ -181,7 +181,7 @@ def _functions(rows: Sequence[object], arguments: int, expected: str, tell: Faul
 
 
 def _hook(plugin: Plugin, moment: HookPoint, hook: Function, context: PluginContext) -> Hook:
-    """The hook as the services call it: before a write its error refuses the write, after it the write stands."""
+    """The hook as the services call it: an exception before a write prevents the write, after it is a fault."""
 
     def before(entry: JsonObject, answer_by: Deadline | None, operation: str) -> None:
         del answer_by

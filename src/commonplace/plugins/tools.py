@@ -1,4 +1,4 @@
-"""The tools that plugins add to the `kb` toolset; they cannot be told apart from its own."""
+"""The tools that plugins add to the `kb` toolset, which look like its own."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from commonplace.plugins.values import FaultSink, WrongValueError, function, ite
 HOOK = "get_mcp_tools"
 EXPECTED = "a dict of names and dicts with description, inputSchema and handler"
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
-"""Names of tools, as the protocol allows them."""
+"""Valid names of tools in the protocol."""
 
 Run = Callable[[Call, JsonObject], ToolResult]
 
 
 @dataclass(frozen=True, slots=True)
 class _Declared:
-    """A tool as a plugin declares it, checked."""
+    """A validated tool of a plugin."""
 
     name: str
     description: str
@@ -39,7 +39,7 @@ class _Declared:
 
 
 def added_tools(own: Sequence[Tool], plugins: Plugins) -> list[Tool]:
-    """The plugins' tools; one whose name is taken is left out."""
+    """The plugins' tools, except those whose name is taken."""
     taken = {row.name for row in own}
     added: list[Tool] = []
     for plugin in plugins.loaded:
@@ -53,7 +53,7 @@ def added_tools(own: Sequence[Tool], plugins: Plugins) -> list[Tool]:
 
 
 def _tools_of(plugin: Plugin) -> list[tuple[_Declared, Tier]]:
-    """Each tool at the lowest tier that returns it."""
+    """Each tool with the lowest tier that returns it."""
     rows: dict[str, tuple[_Declared, Tier]] = {}
     for tier in TIERS:
         for declared in plugin.hook_result(HOOK, _checked_tools, [], tier):

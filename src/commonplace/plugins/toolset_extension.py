@@ -1,4 +1,4 @@
-"""What plugins add to the `kb` toolset as a whole: tools, and prompts and resources beside its own."""
+"""What plugins add to the `kb` toolset: tools, prompts and resources."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from commonplace.plugins.values import (
 )
 
 MAX_URI = 2_000
-"""Characters of a URI that is looked at."""
+"""Maximum length in characters of a URI that is matched."""
 PROMPTS = "get_mcp_prompts"
 RESOURCES = "get_mcp_resources"
 
@@ -50,7 +50,7 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True, slots=True)
 class _PluginResource:
-    """A resource of a plugin, or a family of them."""
+    """A resource of a plugin, or a resource template."""
 
     plugin: Plugin
     uri: str
@@ -65,10 +65,10 @@ class _PluginResource:
         return "{" in self.uri
 
     def content(self, variables: Mapping[str, str], call: Call) -> str | bytes:
-        """What it holds.
+        """The content of the resource.
 
         Raises:
-            KnowledgeError: the plugin does not say.
+            KnowledgeError: the plugin fails.
         """
 
         def answer(_: Peer) -> str | bytes:
@@ -79,7 +79,7 @@ class _PluginResource:
 
 
 def with_plugins(toolset: Toolset, plugins: Plugins) -> Toolset:
-    """The toolset with what the plugins add behind its own; a name that is taken is left out."""
+    """The toolset with the plugins' additions after its own; a name that is taken is skipped."""
     tools = added_tools(toolset.tools, plugins)
     prompts = _prompts(toolset.prompts, plugins)
     return replace(
@@ -191,7 +191,7 @@ def _readable(plugin: Plugin, uri: str, body: _Body) -> _PluginResource:
 
 
 def _each(value: object, expected: str, make: Callable[[str, _Body], Made], tell: FaultSink) -> list[Made]:
-    """The items of a mapping, each made from its name and its own mapping; what is wrong is told and left out."""
+    """The items of a mapping, each created from its name and body; invalid ones are reported and skipped."""
     found: list[Made] = []
     for name, body in named(value, expected, tell):
         try:
@@ -204,7 +204,7 @@ def _each(value: object, expected: str, make: Callable[[str, _Body], Made], tell
 
 
 def _pattern(uri: str) -> re.Pattern[str]:
-    """What a URI or template matches: a `{variable}` stands for what holds no slash."""
+    """The pattern of a URI or template: a `{variable}` matches text without slashes."""
     parts = re.split(r"\{(\w+)\}", uri)
     made = [f"(?P<{part}>[^/]+)" if number % 2 else re.escape(part) for number, part in enumerate(parts)]
     try:

@@ -1,6 +1,6 @@
-"""Values that plugins return, checked where they enter and copied: behind this module there is no foreign object.
+"""Validates and copies values that plugins return, so that no other module handles foreign objects.
 
-Each function runs in the thread of the call that it checks, because to walk through a value is to run a plugin's code.
+Each function runs in the thread of the call, because iterating over a value can run a plugin's code.
 """
 
 from __future__ import annotations
@@ -16,36 +16,36 @@ from typing import TypeAlias, TypeVar, cast
 from commonplace.domain.json import Json
 
 MAX_ITEMS = 10_000
-"""Items of a mapping or list."""
+"""Maximum number of items of a mapping or list."""
 MAX_DEPTH = 32
-"""Mappings and lists within each other."""
+"""Maximum nesting depth."""
 MAX_INTEGER = 2**63
 MAX_NAME = 200
-"""Characters of a name."""
+"""Maximum length of a name in characters."""
 MAX_SHOWN_CHARS = 60
-"""Characters of a name that a message repeats."""
+"""Maximum length of a name in a message, in characters."""
 
 _Item = TypeVar("_Item")
 FaultSink: TypeAlias = Callable[[str], None]
-"""Says that one item is left out, and why."""
+"""Reports that one item is skipped, and why."""
 
 
 class WrongValueError(Exception):
-    """A value is not what is expected; the message says what it is, and what is."""
+    """A value is invalid; the message says what it is, and what is expected."""
 
 
 def wrong(value: object, expected: str) -> WrongValueError:
     """The error for a value.
 
     Args:
-        value: What there is.
-        expected: What there should be.
+        value: The value.
+        expected: What is expected.
     """
     return WrongValueError(f"{kind_of(value)}; expected {expected}")
 
 
 def kind_of(value: object) -> str:
-    """What a value is, in a few words, without asking it."""
+    """A short description of a value, without calling its methods."""
     if value is None or isinstance(value, bool):
         return str(value)
     if isinstance(value, type):
@@ -64,7 +64,7 @@ def pairs(value: object, expected: str) -> list[tuple[object, object]]:
     """The items of a mapping.
 
     Raises:
-        WrongValueError: it is none, or too large.
+        WrongValueError: the value is not a mapping, or too large.
     """
     if not isinstance(value, Mapping):
         raise wrong(value, expected)
@@ -75,7 +75,7 @@ def items(value: object, expected: str) -> list[object]:
     """The items of a list, tuple, set or generator.
 
     Raises:
-        WrongValueError: it is none, or too large.
+        WrongValueError: the value is none of these, or too large.
     """
     if isinstance(value, (str, bytes, bytearray, Mapping)) or not isinstance(value, Iterable):
         raise wrong(cast("object", value), expected)
@@ -83,10 +83,10 @@ def items(value: object, expected: str) -> list[object]:
 
 
 def named(value: object, expected: str, tell: FaultSink) -> list[tuple[str, object]]:
-    """The items of a mapping whose keys are names; others are left out.
+    """The items of a mapping whose keys are names; others are reported and skipped.
 
     Raises:
-        WrongValueError: it is no mapping, or too large.
+        WrongValueError: the value is not a mapping, or too large.
     """
     kept: list[tuple[str, object]] = []
     for key, one in pairs(value, expected):
@@ -100,15 +100,15 @@ def named(value: object, expected: str, tell: FaultSink) -> list[tuple[str, obje
 
 
 def is_name(value: object) -> bool:
-    """Whether a value can name something."""
+    """Whether a value is a valid name."""
     return isinstance(value, str) and 0 < len(value) <= MAX_NAME and value.isprintable() and bool(value.strip())
 
 
 def text(value: object, what: str) -> str:
-    """A text; "" for None.
+    """A string; "" for None.
 
     Raises:
-        WrongValueError: it is something else.
+        WrongValueError: the value is of another type.
     """
     if value is None:
         return ""
@@ -118,10 +118,10 @@ def text(value: object, what: str) -> str:
 
 
 def plain(value: object, depth: int = 0) -> Json:
-    """A value as JSON has it, copied; dates become texts, tuples and sets lists, and what is no number nothing.
+    """A copy as JSON: dates become strings, tuples and sets lists, non-finite numbers None.
 
     Raises:
-        WrongValueError: it holds what JSON has not, or is too deep or too large.
+        WrongValueError: a value has no JSON form, is nested too deep, or is too large.
     """
     if depth > MAX_DEPTH:
         raise WrongValueError(f"it is deeper than {MAX_DEPTH} levels; expected less")
@@ -136,10 +136,10 @@ def plain(value: object, depth: int = 0) -> Json:
 
 
 def plain_object(value: object, expected: str) -> dict[str, Json]:
-    """A mapping as JSON has it, copied.
+    """A copy of a mapping as JSON.
 
     Raises:
-        WrongValueError: as `plain`, or it is no mapping.
+        WrongValueError: as `plain`, or the value is not a mapping.
     """
     if not isinstance(value, Mapping):
         raise wrong(value, expected)
@@ -147,16 +147,16 @@ def plain_object(value: object, expected: str) -> dict[str, Json]:
 
 
 def function(value: object, arguments: int, expected: str) -> Callable[..., object]:
-    """Something that can be called with so many arguments.
+    """A callable that accepts this number of arguments.
 
     Raises:
-        WrongValueError: it cannot.
+        WrongValueError: the value is not one.
     """
     if not callable(value) or isinstance(value, type):
         raise wrong(value, expected)
     try:
         signature = inspect.signature(value)
-    except (TypeError, ValueError):  # some that are not written in Python do not say what they take
+    except (TypeError, ValueError):  # some functions not written in Python have no signature
         return value
     try:
         signature.bind(*[None] * arguments)
@@ -188,7 +188,7 @@ def _key(value: object) -> str:
 
 
 def _clean(value: str) -> str:
-    """Text that can be encoded: halves of surrogate pairs are replaced."""
+    """Text that can be encoded: lone surrogates are replaced."""
     return str.encode(value, "utf-8", "replace").decode()
 
 

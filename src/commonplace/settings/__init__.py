@@ -1,8 +1,8 @@
-"""What can be set: each setting declared once with its meaning and unit; default < file < environment < flag.
+"""Settings: each declared once with its meaning and unit; precedence: flag, environment, file, default.
 
 The file is `commonplace/config.toml` under `$XDG_CONFIG_HOME` (`~/.config`), or the one that `COMMONPLACE_CONFIG`
-names. A setting `some_name` stands there as `some_name`, in the environment as `COMMONPLACE_SOME_NAME`, and on the
-command line as `--some-name` where a command has it.
+names. A setting `some_name` is `some_name` in the file, `COMMONPLACE_SOME_NAME` in the environment, and `--some-name`
+on the command line if the command has it.
 """
 
 from __future__ import annotations
@@ -27,63 +27,63 @@ Flags: TypeAlias = Mapping[str, str | Sequence[str] | None]
 PREFIX = "COMMONPLACE_"
 CONFIG_VARIABLE = "COMMONPLACE_CONFIG"
 MAX_SHOWN_SETTING = 60
-"""Characters of a wrong value that an error repeats."""
+"""Maximum length in characters of a wrong value in an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Doc:
-    """What a setting means, for help texts and the documentation."""
+    """The documentation of a setting, for help texts and the settings page."""
 
     text: str
     unit: str = ""
-    """Of what a number counts, or ""."""
+    """What a number counts, or ""."""
     default: str = ""
-    """The default in words, where it depends on the environment."""
+    """The default in words, if it depends on the environment."""
     also: str = ""
-    """Another name in the environment, by which users of other programs know it; or ""."""
+    """Another name in the environment, known from other programs; or ""."""
     secret: bool = False
-    """Whether no message may repeat its value."""
+    """Whether messages must not contain the value."""
 
 
 CURRENT_FOLDER = (Path(),)
-"""The folders where none are named."""
+"""The default folders."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How one process runs."""
+    """The settings of one process."""
 
     cache_dir: Annotated[
         Path,
-        Doc("Where indexes live; all of it may be deleted at any moment.", default="$XDG_CACHE_HOME/commonplace"),
+        Doc("Folder of the indexes; may be deleted at any time.", default="$XDG_CACHE_HOME/commonplace"),
     ]
     state_dir: Annotated[
         Path,
         Doc(
-            "Where the trash lies, and locks and journals of folders without Git.",
+            "Folder of the trash, and of locks and journals of folders without Git.",
             default="$XDG_STATE_HOME/commonplace",
         ),
     ]
     model_dir: Annotated[
         Path,
-        Doc("Where the model for searching by meaning is installed.", default="$XDG_DATA_HOME/commonplace/models"),
+        Doc("Folder of the model for searching by meaning.", default="$XDG_DATA_HOME/commonplace/models"),
     ]
     knowledge_home: Annotated[
         Path,
         Doc(
-            "Where the toolset `projects` keeps its store, where no folder is named.",
+            "Folder of the store of the toolset `projects`, if no folder is named.",
             default="~/.knowledge-mcp",
             also="KNOWLEDGE_MCP_HOME",
         ),
     ]
     knowledge_log_level: Annotated[
         Literal["debug", "info", "warn", "warning", "error"],
-        Doc("The least level of what the toolset `projects` logs.", also="KNOWLEDGE_MCP_LOG_LEVEL"),
+        Doc("Log level of the toolset `projects`.", also="KNOWLEDGE_MCP_LOG_LEVEL"),
     ] = "info"
     adopt: Annotated[
         bool,
         Doc(
-            "Whether the toolset `projects` makes its store in a folder that holds other files and is no store yet. "
+            "Whether the toolset `projects` may create its store in a folder that contains other files. "
             "Only the store's own files are committed there; the branch is pushed to `origin/main`."
         ),
     ] = False
@@ -92,38 +92,33 @@ class Settings:
         Doc("Folders to serve; several are separated as in PATH, or are a list in the file.", default="."),
     ] = CURRENT_FOLDER
     manifest: Annotated[
-        Path | None, Doc("File that names layers to serve instead of folders; whoever writes it may start commands.")
+        Path | None, Doc("File that names layers to serve instead of folders. Its author can have commands started.")
     ] = None
     personal: Annotated[Path | None, Doc("Folder of the upper of two layers; needs `shared`.")] = None
     shared: Annotated[Path | None, Doc("Folder of the lower of two layers; needs `personal`.")] = None
     toolset: Annotated[
-        str | None, Doc("What an MCP server speaks.", default="`pages` for a synced space, else `kb`")
+        str | None, Doc("Toolset of an MCP server.", default="`pages` for a synced space, else `kb`")
     ] = None
-    tier: Annotated[
-        Tier | None, Doc("What callers of a server may do; without one, what is usual for its toolset.")
-    ] = None
+    tier: Annotated[Tier | None, Doc("What callers of a server may do; by default that of the toolset.")] = None
     commit: Annotated[
         CommitMode,
         Doc("`auto`: each write through MCP is one commit; `manual`: writes are files until they are committed."),
     ] = "manual"
     commit_client: Annotated[
         ClientCredit,
-        Doc(
-            "How commits name the program that asked for them over MCP: `none`, as `co-author`, or as `author` where "
-            "no other author is given."
-        ),
+        Doc("How commits credit the MCP client: `none`, as `co-author`, or as `author` if no other author is given."),
     ] = "none"
     sweep: Annotated[
         int | None,
         Doc(
-            "How often a folder is looked through for changes that the system does not report; 0 for never.",
+            "Interval of scans of a folder for changes that the system does not report; 0 for none.",
             unit="seconds",
             default="5 on network and shared file systems, else 0",
         ),
     ] = None
     embed: Annotated[
         bool,
-        Doc("Whether pages are embedded in the background and search goes by meaning too, where there is a model."),
+        Doc("Whether pages are embedded in the background and search uses meaning too, if a model is installed."),
     ] = True
     model: Annotated[
         Path | None,
@@ -131,11 +126,13 @@ class Settings:
     ] = None
     embedding_url: Annotated[
         str | None,
-        Doc("A server that embeds instead, by the API of OpenAI, such as http://localhost:11434/v1."),
+        Doc("A server that embeds instead, with the API of OpenAI, such as http://localhost:11434/v1."),
     ] = None
-    embedding_model: Annotated[str | None, Doc("What that server calls its model; needed with `embedding_url`.")] = None
+    embedding_model: Annotated[str | None, Doc("That server's name of the model; required with `embedding_url`.")] = (
+        None
+    )
     embedding_key: Annotated[str | None, Doc("The key of that server.", secret=True)] = None
-    log_level: Annotated[LogLevel, Doc("The least level of what is logged on standard error.")] = "warning"
+    log_level: Annotated[LogLevel, Doc("Log level; the log goes to standard error.")] = "warning"
     host: Annotated[str, Doc("The address that `serve` listens on.")] = "127.0.0.1"
     port: Annotated[int, Doc("The port that `serve` listens on; 0 for any free one.", also="MCP_PORT")] = 8090
     allow_origin: Annotated[
@@ -145,31 +142,29 @@ class Settings:
     rate_limit: Annotated[
         int | None,
         Doc(
-            "How many calls a key may make, or an address that needs none; 0 for no limit.",
+            "Maximum rate of calls per key, or per address without a key; 0 for no limit.",
             unit="calls a minute",
-            default="6000, and no limit on the same machine where nobody needs a key",
+            default="6000; no limit on the same machine if no key is needed",
         ),
     ] = None
     public_url: Annotated[
-        str | None, Doc("Where clients reach the server behind a proxy, such as https://notes.example.org.")
+        str | None, Doc("URL at which clients reach the server behind a proxy, such as https://notes.example.org.")
     ] = None
     wiki_url: Annotated[
         str | None,
-        Doc("A server whose wiki the toolset `wiki` serves, where no folder is named.", also="OTTERWIKI_API_URL"),
+        Doc("A server whose wiki the toolset `wiki` serves, if no folder is named.", also="OTTERWIKI_API_URL"),
     ] = None
     api_key: Annotated[
         str | None,
-        Doc(
-            "The key of the server at `wiki_url`; for `serve`, a key of its own.", also="OTTERWIKI_API_KEY", secret=True
-        ),
+        Doc("Key of the server at `wiki_url`; for `serve`, its own key.", also="OTTERWIKI_API_KEY", secret=True),
     ] = None
     author_name: Annotated[
         str | None,
-        Doc("Who commits of the wiki name.", default="as Git is configured", also="OTTERWIKI_API_AUTHOR_NAME"),
+        Doc("Author of the wiki's commits.", default="as Git is configured", also="OTTERWIKI_API_AUTHOR_NAME"),
     ] = None
     author_email: Annotated[
         str | None,
-        Doc("The address in these commits.", default="as Git is configured", also="OTTERWIKI_API_AUTHOR_EMAIL"),
+        Doc("The author's e-mail address.", default="as Git is configured", also="OTTERWIKI_API_AUTHOR_EMAIL"),
     ] = None
     retain_page_name_case: Annotated[
         bool, Doc("Whether a new page of the wiki keeps the case of its name.", also="RETAIN_PAGE_NAME_CASE")
@@ -177,8 +172,8 @@ class Settings:
     engine: Annotated[
         str | None,
         Doc(
-            "What searches the pages of a synced space: `embedded`, or the kind of a search server.",
-            default="the search server where one is named, else the embedded engine",
+            "Search engine for the pages of a synced space: `embedded`, or the kind of a search server.",
+            default="the search server if one is named, else the embedded engine",
         ),
     ] = None
     search_url: Annotated[str | None, Doc("A search server for the pages of a synced space.", also="MEILI_URL")] = None
@@ -201,21 +196,21 @@ class Settings:
 
     @property
     def names_folders(self) -> bool:
-        """Whether somebody said which folders to serve."""
+        """Whether the folders to serve were named explicitly."""
         return self.kb is not CURRENT_FOLDER
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting as a person sees it."""
+    """A setting in the form for people."""
 
     name: str
-    """Also its key in the file."""
+    """Also the key in the file."""
     variable: str
-    """Its name in the environment."""
+    """Name in the environment."""
     text: str
     valid: str
-    """What it takes, in words."""
+    """The valid values in words."""
     default: str
     unit: str
     also: str = ""
@@ -224,28 +219,28 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class _GivenValue:
-    """A value that somebody gave, and where it stands, as an error names it."""
+    """A given value, with its source for errors."""
 
     value: object
     where: str
 
 
 def load_settings(environment: Environment = os.environ, flags: Flags | None = None) -> Settings:
-    """Settings as the file, the environment and the flags give them, the later ones winning.
+    """Settings from the file, the environment and the flags; later sources take precedence.
 
     Args:
         environment: Environment variables.
         flags: Values by setting; None for a flag that was not given.
 
     Raises:
-        ConfigError: an unknown key in the file, a wrong value anywhere, or a file that cannot be read.
+        ConfigError: an unknown key in the file, an invalid value, or an unreadable file.
     """
     given = _given(environment, flags)
     return replace(default_settings(environment), **{name: _KINDS[name].read(one) for name, one in given.items()})
 
 
 def origins(environment: Environment = os.environ, flags: Flags | None = None) -> list[tuple[str, str, str]]:
-    """Every setting that is not at its default: name, value as text ("…" for a secret), and where it was given.
+    """Every setting that is not at its default: name, value as text ("…" for a secret), and source.
 
     Raises:
         ConfigError: as `load_settings` does.
@@ -260,14 +255,14 @@ def origins(environment: Environment = os.environ, flags: Flags | None = None) -
 
 
 def config_file(environment: Environment = os.environ) -> tuple[Path, bool]:
-    """The settings file, there or not, and whether the environment names it."""
+    """The path of the settings file, which may be missing, and whether the environment names it."""
     named = environment.get(CONFIG_VARIABLE)
     folder = Path(environment.get("XDG_CONFIG_HOME") or Path(environment.get("HOME") or Path.home()) / ".config")
     return (Path(named), True) if named else (folder / "commonplace" / "config.toml", False)
 
 
 def _given(environment: Environment, flags: Flags | None) -> dict[str, _GivenValue]:
-    """What somebody gave, the last word for each setting."""
+    """The given values by setting; later sources take precedence."""
     given = dict(_from_file(environment))
     for name in _KINDS:
         for variable in filter(None, (_KINDS[name].about.also, PREFIX + name.upper())):
@@ -280,7 +275,7 @@ def _given(environment: Environment, flags: Flags | None) -> dict[str, _GivenVal
 
 
 def default_settings(environment: Environment = os.environ) -> Settings:
-    """Settings where nothing is set: the XDG base directories and the defaults."""
+    """Settings without any given values: the XDG base directories and the defaults."""
     home = Path(environment.get("HOME") or Path.home())
     cache = Path(environment.get("XDG_CACHE_HOME") or home / ".cache")
     state = Path(environment.get("XDG_STATE_HOME") or home / ".local" / "state")
@@ -304,7 +299,7 @@ def every_setting() -> list[Setting]:
 
 
 def about(name: str) -> str:
-    """What a setting means, in a sentence or two."""
+    """The documentation of a setting, in a sentence or two."""
     return _KINDS[name].about.text
 
 
@@ -328,7 +323,7 @@ def _table(path: Path, *, required: bool) -> dict[str, object]:
             hint=f"{CONFIG_VARIABLE} names it; correct or unset it.",
         ) from None
     except (OSError, UnicodeDecodeError) as error:
-        reason = "it is no UTF-8" if isinstance(error, UnicodeDecodeError) else str(error.strerror)
+        reason = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error.strerror)
         raise ConfigError(f"The settings file {path.name!r} cannot be read: {reason}.", kind="file") from error
     return _parsed(text, path.name)
 
@@ -339,7 +334,7 @@ def _parsed(text: str, name: str) -> dict[str, object]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"The settings file {name!r} is no valid TOML: {error}.", kind="file") from error
+        raise ConfigError(f"The settings file {name!r} is not valid TOML: {error}.", kind="file") from error
 
 
 def _unknown(name: str, file: str) -> ConfigError:
@@ -356,19 +351,19 @@ def _unknown(name: str, file: str) -> ConfigError:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """How a setting's value is read and described."""
+    """How a setting's value is parsed and described."""
 
     about: Doc
     valid: str
     default: str
     convert: Callable[[object], object]
-    """Raises ValueError for what is not valid."""
+    """Raises ValueError for an invalid value."""
 
     def read(self, given: _GivenValue) -> object:
-        """The value.
+        """Parse a value.
 
         Raises:
-            ConfigError: it is not valid.
+            ConfigError: the value is invalid.
         """
         try:
             return self.convert(given.value)

@@ -1,4 +1,4 @@
-"""Which layers are asked for, as settings or as a manifest."""
+"""The requested layers, from settings or a manifest."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def names_layers(settings: Settings) -> bool:
 
 
 def layer_specs(settings: Settings) -> tuple[LayerSpec, ...] | None:
-    """The layers that are asked for, with absolute paths; None where folders are served.
+    """The requested layers with absolute paths; None if folders are served.
 
     Raises:
-        ConfigError: the manifest cannot be read or is not valid, or one of two folders is missing.
+        ConfigError: the manifest is unreadable or invalid, or one of two folders is missing.
     """
     if not names_layers(settings):
         return None
-    # Loaded here: most servers have no layers.
+    # Imported lazily: most servers have no layers.
     from commonplace.domain.cascade.manifest import parse_manifest, resolved_paths, two_layers  # noqa: PLC0415
 
     if settings.manifest is not None:
@@ -46,13 +46,13 @@ def layer_specs(settings: Settings) -> tuple[LayerSpec, ...] | None:
 
 def _text_of(manifest: Path) -> str:
     try:
-        if not manifest.is_fifo():  # opening it would wait for who writes into it
+        if not manifest.is_fifo():  # opening a FIFO would wait for a writer
             return manifest.read_text(encoding="utf-8-sig")
-        reason = "it is no regular file"
+        reason = "it is not a regular file"
     except OSError as error:
         reason = error.strerror
     except UnicodeDecodeError:
-        reason = "it is no UTF-8"
+        reason = "it is not UTF-8"
     raise ConfigError(f"The manifest {manifest.name!r} cannot be read: {reason}.", kind="manifest")
 
 
@@ -64,7 +64,7 @@ def _absolute(base: Path, path: str) -> str:
 
 
 def layer_folders(specs: Sequence[LayerSpec]) -> list[Path]:
-    """The folders of the layers that have one, each once; what is missing is told."""
+    """The folders of the layers that have one, each once; missing ones are logged."""
     folders: dict[Path, None] = {}
     for spec in specs:
         folder = Path(spec.path)

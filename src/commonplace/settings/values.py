@@ -1,4 +1,4 @@
-"""What the values of settings may be: each type with the words that describe it and what makes a value of it."""
+"""The types of settings: a description of each, and the conversion of a value."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Literal, NewType, Union, cast, get_args, get_origin
 
 MAX_NUMBER = 65_535
 Origin = NewType("Origin", str)
-"""Scheme, host and port of a page, as browsers send them in `Origin`: lower case, no port that is the scheme's own."""
+"""Scheme, host and port as browsers send them in `Origin`: lower case, without the scheme's default port."""
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?")
 _OWN_PORTS = {"http": ":80", "https": ":443"}
 
 
 def value_as_text(value: object) -> str:
-    """A value as a person would write it."""
+    """A value as text."""
     if isinstance(value, tuple):
         separator = os.pathsep if all(isinstance(one, Path) for one in cast("tuple[object, ...]", value)) else " "
         return separator.join(map(str, cast("tuple[object, ...]", value)))
@@ -25,7 +25,7 @@ def value_as_text(value: object) -> str:
 
 
 def value_reader(type_: object) -> tuple[str, Callable[[object], object]]:
-    """What a type takes, in words, and how a value becomes one."""
+    """The description of a type, and the function that converts a value to it."""
     if get_origin(type_) in {Union, UnionType}:
         type_ = next(option for option in get_args(type_) if option is not type(None))
     if get_origin(type_) is Literal:
@@ -76,7 +76,7 @@ def _bool(value: object) -> bool:
 def _path(value: object) -> Path:
     try:
         return Path(_text(value)).expanduser()
-    except RuntimeError as error:  # `~name` of a user who is not known here
+    except RuntimeError as error:  # `~name` of an unknown user
         raise ValueError from error
 
 
