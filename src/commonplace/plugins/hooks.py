@@ -29,8 +29,8 @@ HOOKS = (
 - `get_mcp_prompts()` returns `{name: {"description", "arguments"?, "render"}}` with arguments such as
   `[{"name", "description"?, "required"?}]`; `render(arguments, client)` returns text or a list of
   `{"role", "content": block}`.
-- `get_mcp_resources()` returns `{uri: {"name", "description"?, "mimeType"?, "read"}}`; a `{variable}` in the URI matches
-  one part of it, and `read(variables)` returns text or bytes.
+- `get_mcp_resources()` returns `{uri: {"name", "description"?, "mimeType"?, "read"}}`; a `{variable}` in the URI
+  matches one part of it, and `read(variables)` returns text or bytes.
 - `get_entry_types()` returns `{name: type}` with types as in `kb.yaml`, or classes or objects. Their fields are read
   from dataclass fields, annotations, plain attributes or an attribute `fields`: type, default, whether it is required,
   and the options of a `Literal` or an `Enum`.
