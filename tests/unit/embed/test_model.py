@@ -128,7 +128,7 @@ def test_weights_that_are_not_the_expected_ones_are_never_converted(tmp_path: Pa
     source.mkdir()
     (source / "model.safetensors").write_bytes(b"other weights")
     (source / "tokenizer.json").write_text("{}")
-    with pytest.raises(StorageError, match="not the one that was expected"):
+    with pytest.raises(StorageError, match="not the expected one"):
         install_model(tmp_path / "models", source)
     assert not installed(tmp_path / "models")
     assert list((tmp_path / "models").iterdir()) == []
