@@ -1,7 +1,7 @@
 """Reads the entries of Git's index, of any version (gitformat-index(5)), including what libgit2 does not expose.
 
-A sparse checkout marks the paths that it omits from the work tree. libgit2 preserves this skip-worktree bit but does not
-expose it, and reports such files as deleted.
+A sparse checkout marks the paths that it omits from the work tree. libgit2 preserves this skip-worktree bit but does
+not expose it, and reports such files as deleted.
 """
 
 from __future__ import annotations
