@@ -3,6 +3,10 @@
 __version__ = "0.1.0"
 
 
+UNSUPPORTED = "commonplace runs on Linux and macOS; on Windows install and run it in WSL.\n"
+"""The message on Windows, where calls that the program is built on do not exist."""
+
+
 def build() -> str:
     """The version, with the commit in brackets if the program was built from a checkout."""
     found = _commit()

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from commonplace import build
+from commonplace import UNSUPPORTED, build
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -34,6 +34,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code.
     """
     arguments = sys.argv[1:] if argv is None else argv
+    if sys.platform == "win32":
+        sys.stderr.write(UNSUPPORTED)
+        return 2
     if list(arguments) == ["--version"]:
         sys.stdout.write(f"cn {build()}\n")
         return 0

@@ -57,7 +57,8 @@ def serve_http(settings: Settings, options: HttpOptions) -> None:
         raise ConfigError(
             f"Others can reach {settings.host}, and no key is needed there.",
             kind="host",
-            hint="Create a key (commonplace keys create NAME), set OTTERWIKI_API_KEY, or say --allow-anonymous.",
+            hint="Run: commonplace keys create laptop --tier read, and then: commonplace serve --host "
+            f"{settings.host}. COMMONPLACE_API_KEY is a key too, and --allow-anonymous needs none.",
         )
     application = Application(settings.kb, settings)
     offer = _offer(settings, application)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from functools import partial
 
-from commonplace import build
+from commonplace import UNSUPPORTED, build
 
 TYPE_CHECKING = (
     False  # equivalent for type checkers; importing `typing` would take a third of the time of shell completion
@@ -28,6 +28,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code.
     """
     arguments = sys.argv[1:] if argv is None else argv
+    if sys.platform == "win32":
+        sys.stderr.write(UNSUPPORTED)
+        return 2
     if list(arguments) == ["--version"]:
         # Needs no further imports, so that scripts can call it often.
         sys.stdout.write(f"commonplace {build()}\n")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 
-from commonplace.domain.errors import StorageError
+from commonplace.domain.errors import NotFoundError, StorageError
 
 
 def is_folder(path: Path) -> bool:
@@ -32,3 +33,19 @@ def in_git(folder: Path) -> bool:
     """Whether a folder is in a Git work tree; false if that cannot be determined."""
     real = folder.resolve()
     return any(os.path.exists(parent / ".git") for parent in (real, *real.parents))
+
+
+def require_folders(paths: Sequence[Path]) -> None:
+    """Check that these paths of a command line are folders; a message names the path as it was given.
+
+    Raises:
+        NotFoundError: kind "folder": there is nothing, or a file.
+        StorageError: as `is_folder`.
+    """
+    for path in paths:
+        if is_folder(path.expanduser()):
+            continue
+        if os.path.exists(path.expanduser()):
+            hint = f"Name its folder: {path.parent}"
+            raise NotFoundError(f"{str(path)!r} is a file, not a folder.", kind="folder", hint=hint)
+        raise NotFoundError(f"There is no folder {str(path)!r}.", kind="folder", hint="Name one that exists: -C PATH.")

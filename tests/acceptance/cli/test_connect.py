@@ -31,7 +31,7 @@ def test_the_entry_that_is_written_starts_a_server_for_the_folder(tmp_path: Path
     assert anyio.run(_found, server["command"], server["args"]) == ["tea"]
     again = shell.ok("connect", "vscode", "-C", notes, "--tier", "write", "--yes", "--json").json
     assert (again["diff"], again["written"]) == ("", False)
-    assert shell("connect", "vscode", "-C", tmp_path / "nowhere").code == 2
+    assert shell("connect", "vscode", "-C", tmp_path / "nowhere").code == 3
 
 
 def test_each_of_several_folders_gets_an_entry_of_its_own_which_is_removed_alone(tmp_path: Path) -> None:

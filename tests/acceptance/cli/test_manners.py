@@ -106,11 +106,24 @@ def test_a_wrong_setting_stops_every_command(shell: Shell, tmp_path: Path) -> No
     assert "Did you mean 'tier'?" in done.stderr
 
 
-def test_a_folder_that_is_not_there_is_named(shell: Shell) -> None:
-    done = shell("search", "tea", "-C", "/nowhere/at-all")
+@pytest.mark.parametrize("command", [["search", "tea"], ["index"], ["check"], ["connect", "zed"], ["serve"], ["mcp"]])
+def test_a_folder_that_is_not_there_is_named_as_it_was_given(shell: Shell, command: list[str]) -> None:
+    for path in ("/nowhere/at-all", "nowhere/at-all"):
+        done = shell(*command, "-C", path)
+        assert done.code == 3
+        assert done.stderr.startswith(f"Error: There is no folder '{path}'.\nHint: Name one that exists: -C PATH.\n")
+    done = shell(*command, "-C", "evil.md")
     assert done.code == 3
-    assert done.stderr.startswith("Error: There is no folder 'at-all'.")
-    assert "/nowhere" not in done.stderr
+    assert done.stderr.startswith("Error: 'evil.md' is a file, not a folder.\nHint: Name its folder: .\n")
+
+
+def test_an_address_for_others_without_a_key_names_the_commands_that_make_one(shell: Shell, tmp_path: Path) -> None:
+    alone = Shell(shell.folder, {"XDG_STATE_HOME": str(tmp_path)})
+    done = alone("serve", "--host", "0.0.0.0")  # noqa: S104 - it must be refused
+    assert done.code == 2
+    for command in ("commonplace keys create laptop --tier read", "commonplace serve --host 0.0.0.0"):
+        assert command in done.stderr
+    assert "COMMONPLACE_API_KEY" in done.stderr, "our setting, no other product's"
 
 
 def test_a_reader_that_has_enough_is_no_failure(shell: Shell) -> None:

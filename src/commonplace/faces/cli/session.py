@@ -14,6 +14,7 @@ from commonplace.faces.cli.progress import progress_bar
 from commonplace.services.cascade import CASCADE_KEY
 from commonplace.services.projects import PROJECTS_KEY
 from commonplace.settings import CommitMode, Flags, Settings, load_settings
+from commonplace.settings.folders import require_folders
 
 if TYPE_CHECKING:  # a server starts through here, and answers before it loads them
     from commonplace.domain.diagnostics import Diagnostic
@@ -172,6 +173,8 @@ class Session:
 
     @contextmanager
     def _workplace(self, settings: Settings) -> Generator[ApplicationHandle]:
+        if settings.toolset != "projects":  # its store is made at the first start
+            require_folders(settings.kb)
         # Reading needs no commits: asking for them must not refuse a folder without Git.
         application = self.dependencies.open(settings.kb, settings)
         try:

@@ -18,7 +18,7 @@ from commonplace.faces import clients
 from commonplace.faces.cli.output import show_diff
 from commonplace.faces.cli.session import Session
 from commonplace.settings import Settings, about
-from commonplace.settings.folders import is_folder
+from commonplace.settings.folders import require_folders
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +146,5 @@ def _stores(session: Session, settings: Settings) -> list[Path]:
 
 
 def _folder(path: Path) -> Path:
-    folder = path.expanduser().absolute()
-    if not is_folder(folder):
-        raise ConfigError(f"There is no folder {path.name!r}.", kind="kb", hint="Give an existing folder: -C PATH.")
-    return folder.resolve()
+    require_folders([path])
+    return path.expanduser().absolute().resolve()

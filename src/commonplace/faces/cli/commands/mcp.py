@@ -10,6 +10,7 @@ import typer
 from commonplace.faces.cli.options import ADOPT, LayerOptions
 from commonplace.faces.cli.session import HttpOptions, Session
 from commonplace.settings import Flags, about
+from commonplace.settings.folders import require_folders
 
 Transport: TypeAlias = Literal["stdio", "http", "sse"]
 
@@ -65,6 +66,8 @@ def command(
     """
     given: Flags = {"kb": paths} if paths else {}
     settings = session.configured({**serving.flags(), **layers.flags(), **given})
+    if settings.toolset != "projects":  # its store is made at the first start
+        require_folders(settings.kb)
     if serving.transport == "stdio":
         session.dependencies.serve(settings)
     else:

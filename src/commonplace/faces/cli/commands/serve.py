@@ -9,6 +9,7 @@ import typer
 
 from commonplace.faces.cli.session import HttpOptions, Session
 from commonplace.settings import Flags, about
+from commonplace.settings.folders import require_folders
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,5 +73,7 @@ def command(
     """
     given: Flags = {"kb": paths} if paths else {}
     settings = session.configured({**listening.flags(), **given})
+    if settings.toolset != "projects":  # its store is made at the first start
+        require_folders(settings.kb)
     sse = "beside" if listening.sse else "off"
     session.dependencies.serve_http(settings, HttpOptions(sse=sse, anonymous=listening.allow_anonymous))
