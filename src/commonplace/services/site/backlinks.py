@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.query import Filter, Record, ResolvedLink, SearchQuery
-from commonplace.services.collections import Collection, Collections, Found
+from commonplace.services.collections import Collection, Collections, FoundDocument
 
 MAX_WITH_SENTENCES = 200
 """Links up to which each backlink comes with its sentence; above it their documents are not read."""
@@ -20,7 +20,7 @@ MIN_NAME_CHARS = 3
 class Backlink:
     """A document that links here."""
 
-    found: Found
+    found: FoundDocument
     sentences: tuple[str, ...]
     """The sentences that hold its links; empty if there are too many backlinks to read them."""
 
@@ -29,7 +29,7 @@ class Backlink:
 class Mention:
     """A document that names another one without linking to it."""
 
-    found: Found
+    found: FoundDocument
     snippet: str
 
 
@@ -62,7 +62,7 @@ def mentions(collection: Collection, record: Record) -> list[Mention]:
         )
         for hit in collection.index.search(query).hits:
             snippet = hit.sections[0].snippet if hit.sections else ""
-            result.setdefault(hit.record.address, Mention(Found(collection, hit.record), snippet))
+            result.setdefault(hit.record.address, Mention(FoundDocument(collection, hit.record), snippet))
     return list(result.values())[:MAX_MENTIONS]
 
 
@@ -78,4 +78,4 @@ def _by_source(collection: Collection, links: list[ResolvedLink]) -> list[Backli
         if link.sentence and link.sentence not in kept:
             kept.append(link.sentence)
     records = [(collection.index.record(source), kept) for source, kept in sentences.items()]
-    return [Backlink(Found(collection, record), tuple(kept)) for record, kept in records if record]
+    return [Backlink(FoundDocument(collection, record), tuple(kept)) for record, kept in records if record]

@@ -8,9 +8,9 @@ from difflib import SequenceMatcher
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Commit
+from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import KnowledgeError, NotFoundError
-from commonplace.domain.reading import read_document
 from commonplace.domain.revisions import revision_of
 from commonplace.services.collections import Collection
 from commonplace.services.site.derived import PerState

@@ -11,7 +11,7 @@ from commonplace.domain.documents import Document, Link
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.markdown.paths import INDEX_NAMES
 from commonplace.domain.query import ResolvedLink
-from commonplace.services.collections import Collection, Collections, Found, record_of_new_file
+from commonplace.services.collections import Collection, Collections, FoundDocument, record_of_new_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class LinkTarget:
     title: str = ""
 
 
-def document_at_path(collection: Collection, path: str) -> Found | None:
+def document_at_path(collection: Collection, path: str) -> FoundDocument | None:
     """The document at exactly this path, with or without its suffix; None if there is none."""
     for name in (*(f"{path}{suffix}" for suffix in MARKDOWN_SUFFIXES), path):
         with suppress(InvalidInputError):
@@ -34,29 +34,29 @@ def document_at_path(collection: Collection, path: str) -> Found | None:
                 continue
             record = collection.index.record(address)
             if record is not None:
-                return Found(collection, record)
+                return FoundDocument(collection, record)
     with suppress(InvalidInputError):
         record = record_of_new_file(collection, parse_address(f"{path}{MARKDOWN_SUFFIXES[0]}"))
-        return Found(collection, record) if record else None
+        return FoundDocument(collection, record) if record else None
     return None
 
 
-def folder_document(collection: Collection, folder: str) -> Found | None:
+def folder_document(collection: Collection, folder: str) -> FoundDocument | None:
     """The `index.md` or `README.md` that stands for a folder ("" for the root); None if there is none."""
     for name in INDEX_NAMES:
         with suppress(InvalidInputError):
             record = collection.index.record(parse_address(f"{folder}/{name}" if folder else name))
             if record is not None:
-                return Found(collection, record)
+                return FoundDocument(collection, record)
     return None
 
 
-def named_document(collections: Sequence[Collection], reference: str) -> Found | None:
+def named_document(collections: Sequence[Collection], reference: str) -> FoundDocument | None:
     """The document that an id, title or alias means in the first of these collections that knows it."""
     for collection in collections:
         record = collection.index.find(reference)
         if record is not None:
-            return Found(collection, record)
+            return FoundDocument(collection, record)
     return None
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from commonplace.domain.addresses import Address
 from commonplace.domain.documents import Severity
 from commonplace.domain.query import Counts, Filter, Record
-from commonplace.services import linking
+from commonplace.services import links as document_links
 from commonplace.services.collections import Collection
 from commonplace.services.site.derived import PerState
 from commonplace.services.site.tree import records
@@ -75,7 +75,7 @@ WANTED = PerState(_wanted)
 
 
 def _orphans(collection: Collection) -> tuple[Record, ...]:
-    return tuple(linking.orphans(collection))
+    return tuple(document_links.orphans(collection))
 
 
 ORPHANS = PerState(_orphans)

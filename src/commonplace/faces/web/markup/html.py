@@ -9,11 +9,11 @@ from html import escape
 from typing import Any
 from urllib.parse import quote
 
-from commonplace.faces.web.rendering.callouts import Callout, callout_open
-from commonplace.faces.web.rendering.code import code_html
-from commonplace.faces.web.rendering.footnotes import Footnotes
-from commonplace.faces.web.rendering.inline import text_html
-from commonplace.faces.web.rendering.parser import Event, LinkKey, Parsed, link_key
+from commonplace.faces.web.markup.callouts import Callout, callout_open
+from commonplace.faces.web.markup.code import code_html
+from commonplace.faces.web.markup.footnotes import Footnotes
+from commonplace.faces.web.markup.inline import text_html
+from commonplace.faces.web.markup.parser import Event, LinkKey, Parsed, link_key
 
 Events = Iterator[tuple[Event, int, int]]
 _CALLOUT = re.compile(rb"[ \t]*>[ \t]*\[!([A-Za-z][\w -]{0,30})\]([+-]?)[ \t]*")

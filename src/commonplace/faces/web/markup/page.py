@@ -8,17 +8,17 @@ from html import escape
 from urllib.parse import quote
 
 from commonplace.domain.addresses import Address
+from commonplace.domain.document_reader import find_fragment
 from commonplace.domain.documents import Document, Link
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.markdown.paths import joined
-from commonplace.domain.reading import find_fragment
-from commonplace.faces.web.rendering.blocks import Piece, pieces
-from commonplace.faces.web.rendering.callouts import admonition_html
-from commonplace.faces.web.rendering.footnotes import Footnotes
-from commonplace.faces.web.rendering.html import HtmlWriter, LinkHtml, Scope
-from commonplace.faces.web.rendering.media import media_html
-from commonplace.faces.web.rendering.parser import LinkKey, Parsed, definitions, parse, written_links
-from commonplace.faces.web.rendering.sanitizer import sanitized
+from commonplace.faces.web.markup.blocks import Piece, pieces
+from commonplace.faces.web.markup.callouts import admonition_html
+from commonplace.faces.web.markup.footnotes import Footnotes
+from commonplace.faces.web.markup.html import HtmlWriter, LinkHtml, Scope
+from commonplace.faces.web.markup.media import media_html
+from commonplace.faces.web.markup.parser import LinkKey, Parsed, definitions, parse, written_links
+from commonplace.faces.web.markup.sanitizer import Rebase, sanitized
 from commonplace.faces.web.urls import Urls, heading_anchor
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.site.documents import LinkTarget, link_targets
@@ -89,8 +89,8 @@ class Renderer:
         inside = other._html(document, span, with_anchors=False)  # noqa: SLF001 - another renderer of the same page
         return f'<div class="embed">{title}<div class="embed-body">{inside}</div></div>'
 
-    def _rebase(self, address: Address):  # type: ignore[no-untyped-def]
-        def rebase(url: str, media: bool) -> str:  # noqa: FBT001 - called by the sanitizer
+    def _rebase(self, address: Address) -> Rebase:
+        def rebase(url: str, media: bool) -> str:
             path, mark, rest = url.partition("#")
             place = joined(address.folder, path)
             if place is None or not path:

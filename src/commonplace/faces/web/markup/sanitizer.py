@@ -13,11 +13,11 @@ import nh3
 ID_PREFIX = "ui-"
 """The ids of the pages' own elements begin so; a document cannot use them."""
 
-_TEXT_TAGS = frozenset(
-    "a abbr b bdi bdo blockquote br caption cite code col colgroup dd del details dfn div dl dt em figcaption figure "
-    "h1 h2 h3 h4 h5 h6 hr i img input ins kbd li mark ol p pre q rp rt ruby s samp section small span strike strong "
-    "sub summary sup table tbody td tfoot th thead tr tt u ul var wbr audio video source".split()
-)
+_TAGS = """
+    a abbr b bdi bdo blockquote br caption cite code col colgroup dd del details dfn div dl dt em figcaption figure
+    h1 h2 h3 h4 h5 h6 hr i img input ins kbd li mark ol p pre q rp rt ruby s samp section small span strike strong
+    sub summary sup table tbody td tfoot th thead tr tt u ul var wbr audio video source
+"""
 _ATTRIBUTES = {
     "*": {"id", "title", "lang", "dir"},
     "a": {"href", "name", "aria-label"},
@@ -71,7 +71,7 @@ def sanitized(html: str, rebase: Rebase) -> str:
     """
 
     def attribute(tag: str, name: str, value: str) -> str | None:
-        if name == "id" or name == "name":
+        if name in {"id", "name"}:
             return None if value.startswith(ID_PREFIX) else value
         if name == "src" or (name == "href" and tag == "a"):
             return _url(tag, value, rebase)
@@ -81,7 +81,7 @@ def sanitized(html: str, rebase: Rebase) -> str:
 
     return nh3.clean(
         html,
-        tags=set(_TEXT_TAGS),
+        tags=set(_TAGS.split()),
         attributes=_ATTRIBUTES,
         allowed_classes=_classes(),
         attribute_filter=attribute,
@@ -108,6 +108,6 @@ def _has_scheme(url: str) -> bool:
 
 @cache
 def _classes() -> dict[str, set[str]]:
-    from pygments.token import STANDARD_TYPES  # noqa: PLC0415 - loaded with the first page
+    from pygments.token import STANDARD_TYPES
 
     return {**_CLASSES, "span": {*_CLASSES["span"], *(name for name in STANDARD_TYPES.values() if name)}}

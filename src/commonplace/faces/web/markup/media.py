@@ -9,7 +9,14 @@ IMAGES = {
     "png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg", "gif": "image/gif", "webp": "image/webp",
     "avif": "image/avif", "bmp": "image/bmp", "svg": "image/svg+xml", "ico": "image/x-icon",
 }  # fmt: skip
-AUDIO = {"mp3": "audio/mpeg", "wav": "audio/wav", "ogg": "audio/ogg", "m4a": "audio/mp4", "flac": "audio/flac", "opus": "audio/ogg"}
+AUDIO = {
+    "mp3": "audio/mpeg",
+    "wav": "audio/wav",
+    "ogg": "audio/ogg",
+    "m4a": "audio/mp4",
+    "flac": "audio/flac",
+    "opus": "audio/ogg",
+}
 VIDEO = {"mp4": "video/mp4", "webm": "video/webm", "ogv": "video/ogg", "mov": "video/mp4", "m4v": "video/mp4"}
 PDF = {"pdf": "application/pdf"}
 SHOWN_TYPES = {**IMAGES, **AUDIO, **VIDEO, **PDF}

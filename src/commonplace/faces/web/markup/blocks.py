@@ -9,10 +9,32 @@ from textwrap import dedent
 
 _FENCE = re.compile(rb" {0,3}(`{3,}|~{3,})")
 _INDENTED_ADMONITION = re.compile(rb'(?:!!!|\?\?\?\+?) ?([\w-]{1,30})(?: +"([^"\r\n]*)")?\s*$')
-_FENCED_ADMONITION = re.compile(rb"(:{3,}) ?([A-Za-z][\w-]{0,30})(?:\[([^\]\r\n]*)\]| +([^{\r\n]*))?[ \t]*(?:\{.*\})?\s*$")
+_FENCED_ADMONITION = re.compile(
+    rb"(:{3,}) ?([A-Za-z][\w-]{0,30})(?:\[([^\]\r\n]*)\]| +([^{\r\n]*))?[ \t]*(?:\{.*\})?\s*$"
+)
 _ADMONITIONS = frozenset(
-    "note abstract info tip success question warning failure danger bug example quote important caution seealso "
-    "hint attention error todo details".split()
+    [
+        "note",
+        "abstract",
+        "info",
+        "tip",
+        "success",
+        "question",
+        "warning",
+        "failure",
+        "danger",
+        "bug",
+        "example",
+        "quote",
+        "important",
+        "caution",
+        "seealso",
+        "hint",
+        "attention",
+        "error",
+        "todo",
+        "details",
+    ]
 )
 _COMMENT = b"%%"
 
@@ -58,7 +80,9 @@ class _Splitter:
             line = self.lines[self.at]
             marker = _FENCE.match(line)
             if fence:
-                fence = b"" if marker and line.strip().startswith(fence) and not line.strip().strip(fence[:1]) else fence
+                fence = (
+                    b"" if marker and line.strip().startswith(fence) and not line.strip().strip(fence[:1]) else fence
+                )
             elif marker:
                 fence = marker[1]
             else:

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from commonplace.domain.documents import Link
-from commonplace.domain.markdown.structure import OPTIONS, LinkEvent
-from commonplace.domain.markdown.written import read_link
 from pyromark import Markdown, Options
+
+from commonplace.domain.documents import Link
+from commonplace.domain.markdown.link_syntax import read_link
+from commonplace.domain.markdown.structure import OPTIONS, LinkEvent
 
 _PARSER = Markdown(options=OPTIONS | Options.ENABLE_MATH)
 
@@ -70,10 +71,11 @@ def _keys(parsed: Parsed) -> Iterator[LinkKey]:
     for event, _, _ in parsed.events:
         tag = event.get("Start") if isinstance(event, dict) else None
         if isinstance(tag, dict):
-            if "Link" in tag:
-                yield link_key(tag["Link"], image=False)
-            elif "Image" in tag:
-                yield link_key(tag["Image"], image=True)
+            data = cast("dict[str, dict[str, Any]]", tag)
+            if "Link" in data:
+                yield link_key(data["Link"], image=False)
+            elif "Image" in data:
+                yield link_key(data["Image"], image=True)
 
 
 def _link(key: LinkKey) -> Link | None:
