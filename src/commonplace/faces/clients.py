@@ -196,7 +196,7 @@ def write_config(made: ConfigChange) -> None:
 
 def _read(file: Path) -> str | None:
     if os.path.exists(file) and not os.path.isfile(file):  # to open a pipe is to wait for who writes into it
-        raise _unreadable(file, "it is no regular file")
+        raise _unreadable(file, "it is not a regular file")
     try:
         return file.read_text(encoding="utf-8")
     except FileNotFoundError:

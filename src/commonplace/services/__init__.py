@@ -1,1 +1,1 @@
-"""What can be done with collections, one verb family a file; knows ports, never an adapter."""
+"""Use cases on collections, one verb family per file. Depends on ports, never on adapters."""

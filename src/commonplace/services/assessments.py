@@ -1,4 +1,4 @@
-"""Quality assessments: the result of an entry's checks, kept as an entry of its own."""
+"""Quality assessments: the result of an entry's checks, stored as a separate entry."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ STATUSES = ("pass", "warn", "fail")
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """How an entry did."""
+    """The assessment of one entry."""
 
     id: str
-    """Of the entry that keeps this."""
+    """Id of the assessment's entry."""
     target: Record
     status: str
     """`fail` with errors, `warn` with warnings, else `pass`."""
@@ -39,7 +39,7 @@ class Assessment:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How much of a collection was assessed."""
+    """How much of a collection has been assessed."""
 
     total: int
     assessed: int
@@ -53,14 +53,14 @@ def assess(
     max_age_hours: float,
     progress: Progress = lambda _done, _total: None,
 ) -> list[Assessment]:
-    """Check entries and keep the results, in one step; those assessed not long ago and unchanged since are left out.
+    """Check entries and store the results, in one step. Unchanged entries with a recent assessment are skipped.
 
     Args:
-        collections: All that is open, for links between collections.
-        collection: Where the entries are.
+        collections: All open collections, for links between them.
+        collection: The collection of the entries.
         targets: The entries.
-        max_age_hours: How old an assessment may be to count.
-        progress: Told how many entries are checked, before the results are written.
+        max_age_hours: Maximum age of an assessment that counts.
+        progress: Called with the number of checked entries, before the results are written.
     """
     fresh = _is_fresh(collection, max_age_hours)
     due = [target for target in targets if fresh.get(target.id) != target.revision]
@@ -75,12 +75,12 @@ def assess(
 
 
 def assessable(collection: Collection) -> list[Record]:
-    """Every entry that is no assessment itself."""
+    """Every entry except assessments."""
     return [record for record in every_document(collection) if record.type != ASSESSMENT_TYPE]
 
 
 def coverage(collection: Collection) -> Coverage:
-    """How many of the entries have an assessment, and how they did."""
+    """How many of the entries have an assessment, with their statuses."""
     known = {record.id for record in assessable(collection)}
     statuses = {
         str(kept.frontmatter.get("target_entry")): str(kept.frontmatter.get("qa_status")) for kept in _kept(collection)
@@ -115,7 +115,7 @@ def _draft(collection: Collection, result: Assessment) -> DocumentDraft:
 
 
 def _is_fresh(collection: Collection, max_age_hours: float) -> dict[str, str]:
-    """Revision by id of the entries whose assessment is young enough."""
+    """Revisions by id of the entries with a recent assessment."""
     oldest = (datetime.now(UTC) - timedelta(hours=max_age_hours)).strftime("%Y-%m-%dT%H:%M:%SZ")
     return {
         str(kept.frontmatter.get("target_entry")): str(kept.frontmatter.get("target_revision"))

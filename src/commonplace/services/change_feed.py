@@ -1,4 +1,4 @@
-"""Telling who wants to know that documents have changed: what changes together is told once."""
+"""The change feed: notifies subscribers of changed documents, debounced."""
 
 from __future__ import annotations
 
@@ -11,40 +11,40 @@ from typing import TypeAlias
 from commonplace.domain.addresses import Address
 
 DEBOUNCE_SECONDS = 0.3
-"""Seconds without a further change after which what was gathered is told."""
+"""Debounce in seconds: a notice is sent after this time without a further change."""
 MAX_DELAY_SECONDS = 2.0
-"""Seconds after which it is told though changes go on."""
+"""Maximum delay in seconds of a notice while changes continue."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeNotice:
-    """What changed in a collection, whoever changed it."""
+    """Changes in a collection, by anybody."""
 
     collection: str
     addresses: frozenset[Address]
-    """Documents that were written, changed, or are gone."""
+    """Written, changed and deleted documents."""
     listing: bool
-    """Whether some have come or gone."""
+    """Whether documents were added or removed."""
 
 
 NoticeListener: TypeAlias = Callable[[ChangeNotice], None]
-"""Called from a thread of its own; must return at once and must not raise."""
+"""Called from a separate thread; must return at once and must not raise."""
 
 
 @dataclass(slots=True)
 class _PendingNotice:
-    """What is to be told of one collection."""
+    """Pending changes of one collection."""
 
     addresses: set[Address] = field(default_factory=set[Address])
     listing: bool = False
 
 
 class ChangeFeed:
-    """Gathers changes and tells them.
+    """Collects changes and notifies subscribers.
 
     Args:
-        quiet: Seconds without a further change after which they are told.
-        longest: Seconds after which they are told at the latest.
+        quiet: Seconds without a further change after which a notice is sent.
+        longest: Maximum delay of a notice in seconds.
     """
 
     def __init__(self, quiet: float = DEBOUNCE_SECONDS, longest: float = MAX_DELAY_SECONDS) -> None:
@@ -58,7 +58,7 @@ class ChangeFeed:
         self._telling = False
 
     def subscribe(self, listener: NoticeListener) -> Callable[[], None]:
-        """Tell a listener of every change from now on, until what is returned is called."""
+        """Notify a listener of every change from now on, until the returned function is called."""
         token = object()
         with self._lock:
             self._listeners[token] = listener
@@ -70,12 +70,12 @@ class ChangeFeed:
         return stop
 
     def publish(self, collection: str, addresses: Sequence[Address], listing: bool) -> None:
-        """Say that documents of a collection changed; returns at once.
+        """Report that documents of a collection changed. Returns at once.
 
         Args:
-            collection: Its name.
-            addresses: Which documents.
-            listing: Whether some have come or gone.
+            collection: Name of the collection.
+            addresses: The changed documents.
+            listing: Whether documents were added or removed.
         """
         with self._lock:
             if not addresses or not self._listeners:

@@ -1,4 +1,4 @@
-"""What is wrong in a folder of pages, file by file: for a person at a terminal, with places to go to."""
+"""Problems in a folder of pages, file by file, with line numbers, for a person at a terminal."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from commonplace.services.listing import every_document
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageProblem:
-    """One thing that is wrong, or worth knowing."""
+    """A problem or a remark."""
 
     collection: Collection
     path: str
     line: int = 0
-    """1-based; 0 when it is about the whole file."""
+    """1-based; 0 for the whole file."""
     rule: str
     """A stable name: `bad_yaml`, `not_utf8`, `broken_link`, `duplicate_id`, `orphan`, `skipped`, ..."""
     severity: Severity
@@ -29,18 +29,18 @@ class PageProblem:
 
 @dataclass(frozen=True, slots=True)
 class BrokenLink:
-    """A link that leads nowhere, and where it stands."""
+    """A broken link and its position."""
 
     collection: Collection
     path: str
     line: int
     """1-based; 0 for a link in the frontmatter."""
     target: str
-    """As written."""
+    """The target as written."""
 
 
 def check_pages(collections: Collections, collection: Collection) -> list[PageProblem]:
-    """Everything that is wrong in a collection, by path and line."""
+    """All problems in a collection, by path and line."""
     records = list(every_document(collection))
     problems = [*_findings(collection, records), *_duplicate_ids(collection, records), *_left_out(collection)]
     for link in broken_links(collections, collection):
@@ -62,7 +62,7 @@ def check_pages(collections: Collections, collection: Collection) -> list[PagePr
 
 
 def broken_links(collections: Collections, collection: Collection, address: Address | None = None) -> list[BrokenLink]:
-    """Links that lead nowhere, of one document or of all, by path and place."""
+    """Broken links of one document, or of all, by path and position."""
     found: list[BrokenLink] = []
     at = Address("")
     raw = b""

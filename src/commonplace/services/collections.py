@@ -1,4 +1,4 @@
-"""The collections that are open, and how a caller's name or reference finds one and a document in it."""
+"""The open collections, and how names and references are resolved to a collection and a document."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ if TYPE_CHECKING:  # a server answers its client before it loads them
 log = logging.getLogger(__name__)
 
 MAX_NEAREST_IDS = 3
-"""How many near names an error suggests."""
+"""Maximum number of similar names in an error."""
 NEW_FILE_SECONDS = 1.0
-"""How long the indexing of a file that the index was not told of is waited for."""
+"""Timeout in seconds for indexing a file of which the index was not notified."""
 PROGRESS_SECONDS = 1.0
-"""Seconds between two reports while waiting for an index."""
+"""Seconds between two progress reports while waiting for an index."""
 
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """One folder of documents that is being served."""
+    """One folder of documents that is served."""
 
     name: str
     """Unique among the open collections."""
     store: Store
     index: Index
     extensions: Extensions = NO_EXTENSIONS
-    """What plugins add."""
+    """Additions of plugins."""
     semantic_index: SemanticIndex | None = None
-    """Its documents by what they mean; None where that is switched off."""
+    """The semantic index; None if it is switched off."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundDocument:
-    """A document and the collection that it is in."""
+    """A document and its collection."""
 
     collection: Collection
     record: Record
@@ -56,8 +56,8 @@ class Collections:
     """The open collections, in the order in which they were named.
 
     Args:
-        opened: Called once, when the first caller needs a collection; so that a server answers its client before it
-            opens anything.
+        opened: Called once, when a collection is first needed, so that a server answers its client before it opens
+            anything.
     """
 
     def __init__(self, opened: Callable[[], Sequence[Collection]]) -> None:
@@ -70,7 +70,7 @@ class Collections:
 
     @property
     def members(self) -> tuple[Collection, ...]:
-        """All of them."""
+        """All collections."""
         with self._opening:
             if self._members is None:
                 self._members = tuple(self._open())
@@ -78,11 +78,11 @@ class Collections:
 
     @property
     def opened(self) -> tuple[Collection, ...]:
-        """Those that have been opened so far; opens none."""
+        """The collections that have been opened so far. Opens none."""
         return self._members or ()
 
     def get(self, name: str) -> Collection:
-        """The collection of that name.
+        """The collection with this name.
 
         Raises:
             NotFoundError: kind "collection"; context holds `nearest`.
@@ -99,7 +99,7 @@ class Collections:
         )
 
     def only(self, names: frozenset[str]) -> Collections:
-        """A view in which just the collections of these names exist."""
+        """A view with only the collections of these names."""
         return Collections(lambda: [collection for collection in self.members if collection.name in names])
 
     def select(self, name: str | None) -> tuple[Collection, ...]:
@@ -110,9 +110,9 @@ class Collections:
         """The document with this id or path, in the named collection or the first that has it.
 
         Raises:
-            NotFoundError: kind "document"; context holds `nearest`: the most alike ids, or the paths of several
-                documents that have this id.
-            StorageError: it is there and cannot be read.
+            NotFoundError: kind "document"; context holds `nearest`: the most similar ids, or the paths of several
+                documents with this id.
+            StorageError: the document exists and cannot be read.
         """
         chosen = self.select(name)
         for collection in chosen:
@@ -137,21 +137,21 @@ class Collections:
         )
 
     def wait_watched(self, timeout: float) -> None:
-        """Return once changes in every collection are being noticed, or after so many seconds for all together."""
+        """Wait at most `timeout` seconds in all until changes in every collection are being noticed."""
         deadline = time.monotonic() + timeout
         for collection in self.members:
             if not collection.index.wait_watched(max(0.0, deadline - time.monotonic())):
                 log.warning("%s: changes are not noticed yet", collection.name)
 
     def wait_ready(self, timeout: float, progress: Progress) -> None:
-        """Return once every collection can be searched.
+        """Wait until every collection can be searched.
 
         Args:
             timeout: Seconds for all of them together.
-            progress: Told about once a second how far the indexing is.
+            progress: Called about once a second with the progress of indexing.
 
         Raises:
-            IndexingError: indexing goes on.
+            IndexingError: indexing has not ended in time.
         """
         deadline = time.monotonic() + timeout
         for collection in self.members:
@@ -182,7 +182,7 @@ def _number(error: IndexingError, name: str) -> int:
 
 
 def record_of(index: Index, reference: str) -> Record | None:
-    """The document that an id or path means exactly: a unique id, else the path with or without its suffix."""
+    """The document with exactly this id or path: a unique id, else the path with or without its suffix."""
     same_id = index.by_id(reference)
     if len(same_id) == 1:
         return same_id[0]
@@ -193,10 +193,10 @@ def record_of(index: Index, reference: str) -> Record | None:
 
 
 def record_of_new_file(collection: Collection, address: Address) -> Record | None:
-    """The record of a document whose file came before the index was told of it; None without such a file.
+    """The record of a document whose file the index does not know yet; None without such a file.
 
     Raises:
-        StorageError: the file is there and cannot be read.
+        StorageError: the file exists and cannot be read.
     """
     try:
         collection.store.read(address)

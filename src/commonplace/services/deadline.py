@@ -1,4 +1,4 @@
-"""Work beside an answer that must not wait for it."""
+"""Time limits for work after a write that must not delay the answer."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from typing import TypeVar
 log = logging.getLogger(__name__)
 
 AFTER_WRITE = 0.1
-"""Seconds for which all that follows a durable write may keep its acknowledgement back."""
+"""Maximum delay in seconds of a durable write's acknowledgement by later steps."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """A moment until which an answer may wait."""
+    """A point in time until which an answer may wait."""
 
     at: float
-    """As `time.monotonic` counts."""
+    """Time of `time.monotonic`."""
 
     @property
     def left(self) -> float:
-        """Seconds until then, 0 when it has passed."""
+        """Seconds until the deadline; 0 if it has passed."""
         return max(self.at - time.monotonic(), 0.0)
 
     def within(self, work: Callable[[], T], what: str) -> T | None:
-        """What some work gives; None where it fails, which is logged, or is not done in time: then it goes on alone.
+        """The result of some work; None if it fails, which is logged, or takes too long, in which case it continues.
 
         Args:
-            work: What to do, in a thread of its own.
-            what: What it is, for the log.
+            work: The work, run in a separate thread.
+            what: Description of the work, for the log.
         """
         executor = ThreadPoolExecutor(1, thread_name_prefix="deadline")
         future = executor.submit(work)
@@ -49,9 +49,9 @@ class Deadline:
 
 
 PASSED = Deadline(0.0)
-"""One that has passed."""
+"""A deadline that has passed."""
 
 
 def after_write() -> Deadline:
-    """The deadline for what follows a write that is durable now."""
+    """The deadline for the steps after a write that is durable now."""
     return Deadline(time.monotonic() + AFTER_WRITE)

@@ -1,7 +1,7 @@
-"""What is wrong with an installation and the folders that it serves, for who asks why something does not work.
+"""Diagnostics of an installation and its folders.
 
-Each check is a function that yields what it found; the command `doctor` runs them all. What is wrong inside of
-documents is the business of `checking`.
+Each check is a function that yields its results; the command `doctor` runs them all. Problems inside of documents are
+found by `services.checks`.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from commonplace.services.embedding_status import embedding_status
 from commonplace.services.typed_entries import current_schema
 
 MAX_SHOWN_FILES = 3
-"""How many names a message gives before it counts."""
+"""Maximum number of names in a message."""
 
 
 def plugin_diagnostics(faults: Iterable[tuple[str, str]]) -> Iterator[Diagnostic]:
-    """Plugins that are installed and not used, or of which something is not used.
+    """Installed plugins that are not used, or not completely.
 
     Args:
-        faults: A plugin's name, and what is wrong with it.
+        faults: Name of a plugin, and its fault.
     """
     for name, message in faults:
-        hint = "Mend or update the package that names it, or uninstall it."
+        hint = "Repair or update the package that names it, or uninstall it."
         yield Diagnostic("plugin", Severity.WARNING, name, message, hint)
 
 
 def collection_diagnostics(one: Collection) -> Iterator[Diagnostic]:
-    """What keeps a collection from being served as its owner means it."""
+    """Problems that prevent a collection from being served as intended."""
     schema = current_schema(one)
-    mend = "Mend the line; until then the folder is served without what could not be read."
+    mend = "Repair the line; until then the folder is served without it."
     for finding in schema.findings:
         yield Diagnostic("schema", Severity.ERROR, one.name, finding.message, mend)
     for problem in schema_problems(schema):
@@ -49,7 +49,7 @@ def collection_diagnostics(one: Collection) -> Iterator[Diagnostic]:
 
 
 def embedding(one: Collection) -> Iterator[Diagnostic]:
-    """What search by meaning has of the pages that the index knows; asked when it is up to date."""
+    """The status of semantic search. The index must be up to date."""
     state = embedding_status(one)
     if state.status == "failing":
         hint = "Search goes by words until then."
@@ -59,24 +59,24 @@ def embedding(one: Collection) -> Iterator[Diagnostic]:
 
 
 def index_diagnostics(one: Collection, progress: Progress | None = None) -> Iterator[Diagnostic]:
-    """Whether the index knows every file by the bytes that it has now.
+    """Check that the index has the current bytes of every file.
 
-    The index takes in first what has changed by size or time; what differs after that, it would never have seen.
+    Changes of size or time are indexed first; differences that remain would never have been noticed.
     """
     report = one.index.sync(progress)
     odd = _odd(one)
     if odd:
         one.index.sync(progress)
-        odd &= _odd(one)  # what was changed while it was looked at is known by now
+        odd &= _odd(one)  # files that changed during the check are indexed by now
     if odd:
         some = ", ".join(sorted(address.path for address in odd)[:MAX_SHOWN_FILES])
         more = f" and {len(odd) - MAX_SHOWN_FILES:,} more" if len(odd) > MAX_SHOWN_FILES else ""
-        message = f"The index is not as the files are for {amount(len(odd), 'page')}: {some}{more}."
-        hint = "Their bytes changed and their times did not. Build the index anew:"
+        message = f"The index differs from the files for {amount(len(odd), 'page')}: {some}{more}."
+        hint = "Their bytes changed but their times did not. Rebuild the index:"
         yield Diagnostic("index", Severity.WARNING, one.name, message, hint, "commonplace index --rebuild")
     else:
         pages = one.index.counts().documents
-        yield Diagnostic("index", None, one.name, f"The index is as the files are: {amount(pages, 'page')}.")
+        yield Diagnostic("index", None, one.name, f"The index matches the files: {amount(pages, 'page')}.")
     if report.unreadable:
         path, reason = report.unreadable[0]
         message = f"{amount(len(report.unreadable), 'file')} cannot be served, such as {path}: {reason}."
@@ -84,7 +84,7 @@ def index_diagnostics(one: Collection, progress: Progress | None = None) -> Iter
 
 
 def _odd(one: Collection) -> set[Address]:
-    """Documents whose files have other bytes than the index knows, and those that only one of the two has."""
+    """Documents whose files differ from the index, and those that only one of both has."""
     known = one.index.revisions()
     there: set[Address] = set()
     odd: set[Address] = set()
@@ -93,7 +93,7 @@ def _odd(one: Collection) -> set[Address]:
             try:
                 revision = revision_of(read(address))
             except (NotFoundError, StorageError):
-                continue  # it is among the unreadable ones
+                continue  # reported with the unreadable files
             there.add(address)
             if known.get(address) != revision:
                 odd.add(address)
@@ -101,5 +101,5 @@ def _odd(one: Collection) -> set[Address]:
 
 
 def opening_diagnostics(error: KnowledgeError) -> Diagnostic:
-    """Why the folders cannot be opened."""
+    """The diagnostic for folders that cannot be opened."""
     return Diagnostic("opening", Severity.ERROR, error.kind or "folder", str(error), error.hint)

@@ -1,4 +1,4 @@
-"""What searching by meaning has of a collection, and pages that mean nearly the same."""
+"""The status of semantic search of a collection."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ EMBEDDING_OFF = EmbeddingStatus(
 
 
 def embedding_status(collection: Collection) -> EmbeddingStatus:
-    """The state of a collection's vectors: which model, how much is embedded, and what is wrong."""
+    """The status of a collection's vectors: the model, how much is embedded, and the last error."""
     return collection.semantic_index.status() if collection.semantic_index else EMBEDDING_OFF

@@ -1,4 +1,4 @@
-"""The sections that answer a question, best first, for who has room for so much text and no more."""
+"""The sections that answer a question, best first, within a budget of text."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from commonplace.services.collections import Collection
 from commonplace.services.searches import FoundHit, search
 
 CHARACTERS_PER_TOKEN = 4
-"""What a token is counted as: characters of compact JSON."""
+"""Number of characters of compact JSON that count as one token."""
 MAX_EVIDENCE_DOCUMENTS = 12
-"""How many documents are looked into."""
+"""Maximum number of documents that are opened."""
 MAX_EVIDENCE_SECTIONS = 5
-"""How many sections of each."""
+"""Maximum number of sections per document."""
 MAX_DOCUMENT_SHARE = 0.4
-"""The part of the room that one section may take."""
+"""Maximum fraction of the budget for one section."""
 MIN_CHARACTERS = 600
-"""Characters that it may take in any case."""
+"""Minimum number of characters that one section may use in any case."""
 MIN_USEFUL_CHARACTERS = 200
-"""Characters of text below which a section is rather left out."""
+"""Minimum number of characters of a section; shorter cuts are omitted."""
 DOCUMENT_WEIGHT = 0.3
-"""What a document's own place counts beside its section's."""
+"""Weight of a document's score relative to its section's."""
 
 Row = TypeVar("Row")
 
@@ -40,12 +40,12 @@ class EvidenceSection:
     collection: Collection
     record: Record
     path: tuple[str, ...]
-    """Headings from the outermost to its own."""
+    """Headings from the outermost to the section's own."""
     anchor: str
     text: str
-    """Markdown: of the section, and of small ones behind it."""
+    """Markdown of the section, and of small ones after it."""
     anchors: tuple[str, ...]
-    """Of all these sections."""
+    """Anchors of all these sections."""
     score: float
 
 
@@ -53,12 +53,12 @@ def gather(collections: Sequence[Collection], query: SearchQuery, mode: SearchMo
     """The sections that answer, best first, each with its whole text.
 
     Args:
-        collections: Where to search.
-        query: What; its offset and limit do not count.
-        mode: By words, meaning or both.
+        collections: The collections to search.
+        query: The query; its offset and limit are ignored.
+        mode: By words, similarity or both.
 
     Raises:
-        InvalidInputError, UnavailableError: as `searching.search`.
+        InvalidInputError, UnavailableError: as `searches.search`.
     """
     asked = replace(query, offset=0, limit=MAX_EVIDENCE_DOCUMENTS, sections=MAX_EVIDENCE_SECTIONS, snippet=0)
     hits = search(collections, asked, mode).hits
@@ -70,13 +70,13 @@ def gather(collections: Sequence[Collection], query: SearchQuery, mode: SearchMo
 def fit(
     found: Sequence[EvidenceSection], question: str, room: int, show: Callable[[EvidenceSection, str], tuple[Row, int]]
 ) -> list[Row]:
-    """As many of the best sections as there is room for.
+    """As many of the best sections as fit into the budget.
 
     Args:
-        found: Best first.
-        question: What is looked for: a long section is cut to where its words stand.
-        room: Characters.
-        show: How a section with a text is shown, and how many characters that takes.
+        found: Sections, best first.
+        question: The question; a long section is cut to the part with its words.
+        room: The budget in characters.
+        show: Returns the form of a section with a text, and its size in characters.
     """
     words = query_words(question)
     most = max(MIN_CHARACTERS, int(MAX_DOCUMENT_SHARE * room))
@@ -85,7 +85,7 @@ def fit(
         text = excerpt(one.text, words, most)
         row, size = show(one, text)
         while size > room and len(text) > MIN_USEFUL_CHARACTERS:
-            # Escaped characters take more room than they have, so it is cut by what is shown.
+            # Escaped characters take more space, so the text is cut by its final size.
             text = excerpt(text, words, max(len(text) - max(size - room, 16), MIN_USEFUL_CHARACTERS - 1))
             row, size = show(one, text)
         if size <= room and (text or not one.text):
@@ -95,7 +95,7 @@ def fit(
 
 
 def _sections(found: FoundHit, place: float) -> Iterator[EvidenceSection]:
-    """The sections of a document that answer."""
+    """The matching sections of a document."""
     hit = found.hit
     try:
         document = found.collection.index.document(hit.record.address)
@@ -115,7 +115,7 @@ def _sections(found: FoundHit, place: float) -> Iterator[EvidenceSection]:
 
 
 def _text(document: Document, ordinal: int) -> tuple[str, set[int]]:
-    """The text of a section with small ones below or beside it, and which sections it holds."""
+    """The text of a section with small ones below or beside it, and the ordinals of these sections."""
     source = document.raw if document.decodable else document.text.encode()
     first = document.sections[ordinal]
     end, ordinals = first.end, {ordinal}

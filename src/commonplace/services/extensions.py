@@ -1,4 +1,4 @@
-"""What plugins add to the services: types, relations, validators, and hooks round every write."""
+"""What plugins add to the services: types, relations, validators, and hooks of writes."""
 
 from __future__ import annotations
 
@@ -15,22 +15,24 @@ if TYPE_CHECKING:  # a server answers its client before it loads them
     from commonplace.services.deadline import Deadline
 
 DEFAULT_TYPE = "note"
-"""The type of an entry that states none."""
+"""The type of an entry without one."""
 
 HookPoint: TypeAlias = Literal["before_save", "after_save", "before_delete", "after_delete", "before_index"]
 Operation: TypeAlias = Literal["create", "update", "delete", ""]
 Hook: TypeAlias = "Callable[[JsonObject, Deadline | None, str], None]"
-"""Given the entry (its fields, `id`, `kb_name`, `entry_type`, `body`), where the write is done until when its answer
-may wait, and the operation. What a before-hook raises stops the write."""
+"""Called with the entry (its fields, `id`, `kb_name`, `entry_type`, `body`), a deadline and the operation.
+
+The deadline limits how long the answer to a write waits for the hook. An exception of a before-hook prevents the write.
+"""
 Validator: TypeAlias = "Callable[[str, JsonObject, str], Sequence[Violation]]"
-"""Given an entry's type, its fields, and the name of its base."""
+"""Called with an entry's type, its fields, and the name of its base."""
 Supplement: TypeAlias = Callable[[str], JsonObject]
-"""Given the name of a base, what an orientation in it holds besides."""
+"""Called with the name of a base; returns additions to its orientation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extensions:
-    """All that the loaded plugins add."""
+    """The additions of all loaded plugins."""
 
     types: Mapping[str, EntryType] = field(default_factory=dict[str, "EntryType"])
     relations: tuple[tuple[str, str], ...] = ()
@@ -39,31 +41,31 @@ class Extensions:
     hooks: Mapping[HookPoint, tuple[Hook, ...]] = field(default_factory=dict[HookPoint, tuple[Hook, ...]])
     supplements: tuple[Supplement, ...] = ()
     presets: Mapping[str, JsonObject] = field(default_factory=dict[str, JsonObject])
-    """Whole `kb.yaml` files as objects, by name, that a schema can begin with."""
+    """Whole `kb.yaml` files as objects, by name, from which a schema can start."""
 
     def run_hooks(
         self, moment: HookPoint, entry: JsonObject, answer_by: Deadline | None = None, operation: Operation = ""
     ) -> None:
-        """Call the hooks of a moment, in the order of the plugins.
+        """Call the hooks of a hook point, in the order of the plugins.
 
         Args:
-            moment: Which.
-            entry: What is written or deleted.
-            answer_by: After a write, until when its answer may wait for the hooks.
-            operation: What kind of write it is, where that is known.
+            moment: The hook point.
+            entry: The entry that is written or deleted.
+            answer_by: After a write, how long the answer may wait for the hooks.
+            operation: The kind of the write, if known.
 
         Raises:
-            InvalidInputError: kind "hook": a hook before a write refused it.
+            InvalidInputError: kind "hook": a hook before a write rejected it.
         """
         for hook in self.hooks.get(moment, ()):
             hook(entry, answer_by, operation)
 
     def violations(self, entry_type: str, values: JsonObject, collection: str) -> list[Violation]:
-        """What the plugins' validators find in an entry of a collection, named."""
+        """Violations that the plugins' validators find in an entry of a collection."""
         return [found for validator in self.validators for found in validator(entry_type, values, collection)]
 
     def supplement(self, name: str) -> dict[str, Json]:
-        """What the plugins add to the orientation in a base."""
+        """The plugins' additions to the orientation in a base."""
         return {key: value for supplement in self.supplements for key, value in supplement(name).items()}
 
 
@@ -71,16 +73,16 @@ NO_EXTENSIONS = Extensions()
 
 
 def type_of(values: JsonObject) -> str:
-    """The type that frontmatter states, or the usual one."""
+    """The type in a frontmatter, or the default."""
     named = values.get("type") or values.get("category")
     return named if isinstance(named, str) else DEFAULT_TYPE
 
 
 def entry_fields(collection: str, document: Document) -> dict[str, Json]:
-    """An entry as plugins are given it.
+    """An entry in the form for plugins.
 
     Args:
-        collection: The collection's name.
+        collection: Name of the collection.
         document: The entry.
     """
     values = document.frontmatter.values

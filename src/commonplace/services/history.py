@@ -1,4 +1,4 @@
-"""The past of documents: who changed what, differences, and a document as it was."""
+"""The history of documents: commits, differences, and old versions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RestoreAction: TypeAlias = Literal["created", "updated", "unchanged"]
 
 @dataclass(frozen=True, slots=True)
 class RestoreReport:
-    """What bringing a document back did."""
+    """The result of restoring a document."""
 
     written: WriteReceipt
     action: RestoreAction
@@ -25,17 +25,17 @@ class RestoreReport:
 
 @dataclass(frozen=True, slots=True)
 class CollectionState:
-    """The state of a collection that an answer came from."""
+    """The state of a collection from which an answer came."""
 
     collection: str
     commit: str
-    """The current one, "" without Git."""
+    """The current commit; "" without Git."""
     generation: int
-    """Of the index: grows with every change that it took in."""
+    """Generation of the index, which grows with every indexed change."""
 
 
 def collection_state(collection: Collection) -> CollectionState:
-    """Where a collection stands now."""
+    """The current state of a collection."""
     return CollectionState(collection.name, collection.store.history.head(), collection.index.generation)
 
 
@@ -43,32 +43,32 @@ def log(collection: Collection, address: Address | None, *, limit: int, offset: 
     """Commits that touched a document (None: anything in the collection), newest first.
 
     Raises:
-        GitError: the collection is in no Git repository, or it has no commits yet.
+        GitError: the collection is not in a Git repository, or has no commits yet.
     """
     return _require_history(collection).store.history.log(address, limit=limit, offset=offset)
 
 
 def diff(collection: Collection, address: Address, old: str, new: str = "") -> str:
-    """Unified diff of a document between two revisions; `new` "" means the file as it is now."""
+    """Unified diff of a document between two revisions; `new` "" means the current file."""
     return _require_history(collection).store.history.diff(address, old, new)
 
 
 def restore(
     collection: Collection, address: Address, at: str, intent: WriteRequest = UNCONDITIONAL, *, force: bool = False
 ) -> RestoreReport:
-    """Write a document as it was at a commit, as any other write; nothing of the history goes.
+    """Write a document's version at a commit, as an ordinary write. The history stays.
 
     Args:
-        collection: Where it is.
-        address: Which document; it need not be there now.
+        collection: Collection of the document.
+        address: The document, which need not exist now.
         at: A commit, or a revision of the document: 7 or more hex digits.
         intent: As for any write.
-        force: Whether text that was never committed may be overwritten; the trash keeps it.
+        force: Whether to overwrite text that was never committed; it goes to the trash.
 
     Raises:
-        NotFoundError: no such commit, or the document was not in it.
+        NotFoundError: no such commit, or the commit does not contain the document.
         InvalidInputError: `at` is not a revision.
-        ConflictError: not at the expected revision; or the document holds text that no commit has.
+        ConflictError: not at the expected revision; or the document contains uncommitted text.
         ReadOnlyError, UnavailableError, StorageError, GitError: from the store; nothing was changed.
     """
     content = _require_history(collection).store.history.read(address, at)
@@ -79,7 +79,7 @@ def restore(
             require_revision(current, intent.expected)
         if current is not None and current != content and not force and not _is_committed(collection, address, current):
             raise ConflictError(
-                f"The document {address.id!r} holds text that was never committed.",
+                f"The document {address.id!r} contains text that was never committed.",
                 kind="document",
                 hint="Commit it first, or allow that it goes (--force on the command line).",
                 current_revision=revision_of(current),
@@ -92,15 +92,15 @@ def restore(
 
 
 def trashed(collection: Collection, reference: str, revision: str = "") -> TrashItem | None:
-    """The newest item of the trash that a caller means.
+    """The newest matching item of the trash; None if there is none.
 
     Args:
-        collection: Whose trash.
+        collection: The collection.
         reference: The file's path or id, else the item's revision (7 or more digits), else the file's name.
-        revision: Of the item, or its first 7 or more digits, where a path is given; "" for the newest.
+        revision: With a path, the item's revision or its first 7 or more digits; "" for the newest.
 
     Raises:
-        InvalidInputError: kind "trash": the reference means files of several paths.
+        InvalidInputError: kind "trash": files of several paths match.
     """
     trash = collection.store.trash
     items = trash.items() if trash else []
@@ -124,11 +124,11 @@ def trashed(collection: Collection, reference: str, revision: str = "") -> Trash
 def bring_back(
     collection: Collection, item: TrashItem, to: Address, intent: WriteRequest = UNCONDITIONAL
 ) -> RestoreReport:
-    """Write an item of the trash as a new file; what is there is never overwritten. Then the item leaves the trash.
+    """Write an item of the trash as a new file, and remove it from the trash. An existing file is never overwritten.
 
     Raises:
-        AlreadyExistsError: there is another text at the address.
-        NotFoundError, StorageError: kind "trash": the item is gone, or cannot be read.
+        AlreadyExistsError: the address has another text.
+        NotFoundError, StorageError: kind "trash": the item is gone, or unreadable.
         ReadOnlyError, UnavailableError, StorageError, GitError: from the store; nothing was changed.
     """
     trash = collection.store.trash
@@ -152,7 +152,7 @@ def bring_back(
 
 
 def last_commits(collection: Collection, address: Address) -> tuple[str, int] | None:
-    """The last commit that has a file, and when the last one touched it (unix seconds); None where none has it."""
+    """The last commit that contains a file, and the unix seconds of the last one that touched it; None if none does."""
     history = collection.store.history
     for number, commit in enumerate(touched := history.log(address, limit=5) if history.available else []):
         try:
@@ -174,7 +174,7 @@ def _is_committed(collection: Collection, address: Address, current: bytes) -> b
 def _require_history(collection: Collection) -> Collection:
     if not collection.store.history.available:
         raise GitError(
-            f"There is no history: {collection.name!r} is in no Git repository, or nothing was committed yet.",
+            f"There is no history: {collection.name!r} is not in a Git repository, or nothing was committed yet.",
             kind="history",
             hint="Run `git init` and commit in the folder to have one.",
         )

@@ -1,4 +1,4 @@
-"""Links between documents: out, back, orphans and broken ones."""
+"""Links between documents: outgoing, incoming, orphans and broken links."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from commonplace.domain.query import Record, ResolvedLink
 from commonplace.services.collections import Collection, Collections, FoundDocument
 
 DEFAULT_RELATION = "related_to"
-"""The relation of a link that states none."""
+"""The relation of a link without one."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinkedDocument:
-    """The other end of a link, seen from a document."""
+    """The other end of a link, relative to a document."""
 
     found: FoundDocument | None
-    """The document at the other end; None when the link leads to a file that is no document, or nowhere."""
+    """The document at the other end; None if the link leads to another file, or is broken."""
     resolved: ResolvedLink
     relation: str
-    """As seen from the document: the inverse of what was written, for an incoming link."""
+    """The relation from the document's side: inverted for an incoming link."""
 
 
 def outgoing(collections: Collections, collection: Collection, address: Address) -> list[LinkedDocument]:
@@ -35,7 +35,7 @@ def outgoing(collections: Collections, collection: Collection, address: Address)
 
 
 def incoming(collections: Collections, collection: Collection, address: Address) -> list[LinkedDocument]:
-    """Links of other documents that lead here, those of other collections last; relations are inverted."""
+    """Links of other documents to this one, those of other collections last; relations are inverted."""
     neighbours = [_incoming(collection, resolved) for resolved in collection.index.links_to(address)]
     record = collection.index.record(address)
     for other in collections:
@@ -49,7 +49,7 @@ def incoming(collections: Collections, collection: Collection, address: Address)
 
 
 def distinct(neighbours: Sequence[LinkedDocument]) -> list[LinkedDocument]:
-    """The first of several links with one relation to one document; links that lead to no document are left out."""
+    """The links to documents without duplicates of the same relation and document."""
     seen: set[tuple[str, Address, str]] = set()
     kept: list[LinkedDocument] = []
     for neighbour in neighbours:
@@ -68,7 +68,7 @@ def orphans(collection: Collection) -> list[Record]:
 
 
 def broken(collections: Collections, collection: Collection, address: Address | None = None) -> list[ResolvedLink]:
-    """Links that lead nowhere, of one document or of all; by source, then order."""
+    """Broken links of one document, or of all; by source, then order."""
     return [link for link in collection.index.broken(address) if _target(collections, collection, link) is None]
 
 

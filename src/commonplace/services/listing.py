@@ -1,4 +1,4 @@
-"""Listing documents, tags and totals of one collection or of all of them."""
+"""Lists of documents, tags and totals of one collection or of all."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from commonplace.domain.query import Filter, ListQuery, Record, SortKey
 from commonplace.services.collections import Collection, FoundDocument
 
 BATCH_DOCUMENTS = 500
-"""Records fetched at a time when all of them are walked."""
+"""Number of records fetched at a time when all are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +21,11 @@ class DocumentList:
 
     found: tuple[FoundDocument, ...]
     total: int
-    """How many documents there are in all."""
+    """Number of all documents."""
 
 
 def list_documents(collections: Sequence[Collection], query: ListQuery) -> DocumentList:
-    """A page of the documents of all the collections together, sorted as one list."""
+    """A page of the documents of all collections, sorted as one list."""
     if len(collections) == 1:
         page = collections[0].index.list(query)
         return DocumentList(tuple(FoundDocument(collections[0], record) for record in page.records), page.total)
@@ -41,7 +41,7 @@ def list_documents(collections: Sequence[Collection], query: ListQuery) -> Docum
 
 
 def every_document(collection: Collection, query: ListQuery | None = None) -> Iterator[Record]:
-    """All records that the query keeps, in its order, whatever its limit and offset."""
+    """All records that match the query, in its order, regardless of its limit and offset."""
     query = query or ListQuery()
     offset = 0
     while True:
@@ -55,7 +55,7 @@ def every_document(collection: Collection, query: ListQuery | None = None) -> It
 def list_tags(
     collections: Sequence[Collection], filter_: Filter | None = None, prefix: str = ""
 ) -> list[tuple[str, int]]:
-    """Tags and the number of documents that carry each, commonest first, then by name."""
+    """Tags with their number of documents, most frequent first, then by name."""
     counts: Counter[str] = Counter()
     for collection in collections:
         counts.update(dict(collection.index.tags(filter_ or Filter(), prefix)))
@@ -64,12 +64,12 @@ def list_tags(
 
 @dataclass(frozen=True, slots=True)
 class Facet:
-    """How documents divide by one of their properties."""
+    """The counts of documents by the values of one property."""
 
     name: str
     """`type`, `tags`, `folder`, `year`, or a key of the frontmatter."""
     values: tuple[tuple[str, int], ...]
-    """Each value and how many documents have it, commonest first, then by name; "" stands for having none."""
+    """Each value and its number of documents, most frequent first, then by name; "" for documents without a value."""
 
 
 FACETS = ("type", "tags", "folder", "year")
@@ -77,7 +77,7 @@ FACETS = ("type", "tags", "folder", "year")
 
 
 def facets(records: Iterable[Record], names: Sequence[str]) -> list[Facet]:
-    """How these documents divide by each of the named properties; a document counts once for each of its values."""
+    """The counts of these documents for each property. A document counts once for each of its values."""
     counts: dict[str, Counter[str]] = {name: Counter() for name in names}
     for record in records:
         for name, counter in counts.items():
@@ -86,7 +86,7 @@ def facets(records: Iterable[Record], names: Sequence[str]) -> list[Facet]:
 
 
 def property_values(record: Record, name: str) -> Sequence[str]:
-    """The values that a document has of a property; none where it has none."""
+    """The values of a document's property; none if it has none."""
     match name:
         case "type":
             values: Sequence[str] = [record.type]
@@ -106,7 +106,7 @@ def _listed(value: Json) -> Json:
 
 
 def sort_value(record: Record, key: SortKey) -> tuple[str, str]:
-    """What a record is compared by; ties are broken by path."""
+    """The sort key of a record; ties are broken by path."""
     values: dict[SortKey, str] = {
         "title": record.title.casefold(),
         "type": record.type.casefold(),

@@ -1,4 +1,4 @@
-"""Quality checks: what is wrong with an entry, or with a whole collection, by named rules."""
+"""Quality checks of an entry, or of a whole collection, by named rules."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ from commonplace.services.listing import every_document
 from commonplace.services.typed_entries import ASSESSMENT_TYPE, current_schema
 
 SEVERITIES: tuple[Severity, ...] = (Severity.ERROR, Severity.WARNING, Severity.INFO)
-"""From the gravest to the lightest."""
+"""From the most to the least severe."""
 IMPORTANCE = range(1, 11)
 """Valid values of `importance`."""
 STEP = 50
-"""Entries between two reports."""
+"""Number of entries between two progress reports."""
 DATE_FIELDS = ("date", "created_at", "updated_at", "last_updated")
 
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """One thing that a rule found."""
+    """One result of a rule."""
 
     entry_id: str
     collection: str
     rule: str
     severity: Severity
     field: str
-    """The frontmatter field that it is about, or ""."""
+    """The frontmatter field concerned, or ""."""
     message: str
 
 
 def check_entry(collections: Collections, collection: Collection, record: Record) -> list[Issue]:
-    """What is wrong with one entry, by the rules that need no look at the whole collection."""
+    """Issues of one entry, by the rules that do not need the whole collection."""
     schema = current_schema(collection)
     issues = list(_of_record(collection, schema, record))
     issues += _broken_links(collections, collection, [record])
@@ -53,12 +53,12 @@ def check_entry(collections: Collections, collection: Collection, record: Record
 def check_collection(
     collections: Collections, collection: Collection, progress: Progress = lambda _done, _total: None
 ) -> list[Issue]:
-    """What is wrong in a collection, gravest first, then by entry.
+    """Issues of a collection, most severe first, then by entry.
 
     Args:
-        collections: All that is open, for links between collections.
-        collection: Which.
-        progress: Told how many entries are checked.
+        collections: All open collections, for links between them.
+        collection: The collection.
+        progress: Called with the number of checked entries.
     """
     schema = current_schema(collection)
     records = [record for record in every_document(collection) if record.type != ASSESSMENT_TYPE]
@@ -79,7 +79,7 @@ def check_collection(
 
 
 def at_least(issues: Sequence[Issue], severity: Severity) -> list[Issue]:
-    """The issues that are as grave as that or graver."""
+    """The issues of at least this severity."""
     kept = SEVERITIES[: SEVERITIES.index(severity) + 1]
     return [issue for issue in issues if issue.severity in kept]
 
@@ -108,7 +108,7 @@ def _of_record(collection: Collection, schema: Schema, record: Record) -> Iterat
 
 
 def _rubric(collection: Collection, schema: Schema, record: Record) -> Iterator[Issue]:
-    """The sentences of the rubric that a machine can judge; the others are for people and agents to read."""
+    """The machine-checkable sentences of the rubric; people and agents judge the others."""
     for sentence in schema.evaluation_rubric:
         if not meets(sentence, record, lambda: len(collection.index.links_from(record.address))):
             message = f"The rubric asks: {sentence[:120]}"
@@ -126,7 +126,7 @@ def _stale(collection: Collection, schema: Schema, record: Record) -> Iterator[I
 
 
 def _has_no_heading(collection: Collection, record: Record) -> bool:
-    """Only a title that is the file's own name may be none at all; those few are opened."""
+    """Whether the entry has no title. Only entries whose title is their file's name are opened."""
     if record.title != record.address.stem:
         return False
     return not any(section.level == 1 for section in collection.index.document(record.address).sections)

@@ -1,4 +1,4 @@
-"""Reading a document: whole, a section, its outline, a range of lines, or as it was."""
+"""Reads a document: whole, a section, its outline, a range of lines, or an old version."""
 
 from __future__ import annotations
 
@@ -15,40 +15,40 @@ from commonplace.services.collections import Collection
 
 @dataclass(frozen=True, slots=True)
 class TextPassage:
-    """A piece of a document, and where it stands."""
+    """A part of a document, and its position."""
 
     document: Document
     revision: Revision
     text: str
-    """The Markdown, as it is in the file."""
+    """The Markdown as in the file."""
     section: Section | None = None
-    """The section that the piece is, when it is one."""
+    """The section, if the part is one."""
     first_line: int = 1
-    """1-based number of the piece's first line in the file."""
+    """1-based number of the part's first line in the file."""
 
 
 def whole(collection: Collection, address: Address, *, at: str = "") -> TextPassage:
     """The document with its frontmatter, now or at a revision.
 
     Args:
-        collection: Where it is.
-        address: Which it is.
+        collection: Collection of the document.
+        address: Address of the document.
         at: A commit or blob id (a unique prefix of 7 or more hex digits), or "" for now.
 
     Raises:
         NotFoundError: no such document, or not at that revision.
-        InvalidInputError: `at` is no revision.
+        InvalidInputError: `at` is not a revision.
     """
     document = document_at(collection, address, at)
     return TextPassage(document, revision_of(document.raw), document.text)
 
 
 def section(collection: Collection, address: Address, heading: str, *, at: str = "") -> TextPassage:
-    """The section under a heading, with everything below it.
+    """The section under a heading, with its subsections.
 
     Args:
-        collection: Where the document is.
-        address: Which it is.
+        collection: Collection of the document.
+        address: Address of the document.
         heading: The heading's text, a path of headings (`Setup > Linux`), or an anchor.
         at: As in `whole`.
 
@@ -61,10 +61,10 @@ def section(collection: Collection, address: Address, heading: str, *, at: str =
 
 
 def fragment(collection: Collection, address: Address, name: str, *, at: str = "") -> TextPassage:
-    """What a link means by the part behind `#`: `Heading`, `Heading#Sub`, an anchor, or `^block`.
+    """The part of a document that a link's fragment names: `Heading`, `Heading#Sub`, an anchor, or `^block`.
 
     Raises:
-        NotFoundError: nothing in the document is called so; context holds `nearest`.
+        NotFoundError: the document has no such part; context holds `nearest`.
     """
     document = document_at(collection, address, at)
     start, end, found = find_fragment(document, name)
@@ -77,11 +77,11 @@ def outline(collection: Collection, address: Address) -> tuple[Section, ...]:
 
 
 def lines(collection: Collection, address: Address, first: int, last: int) -> TextPassage:
-    """Some lines of the file.
+    """A range of lines of the file.
 
     Args:
-        collection: Where the document is.
-        address: Which it is.
+        collection: Collection of the document.
+        address: Address of the document.
         first: Number of the first line, from 1.
         last: Number of the last line; past the end means the end.
 
@@ -105,7 +105,7 @@ def document_at(collection: Collection, address: Address, at: str = "") -> Docum
 
 
 def address_of(collection: Collection, reference: str) -> Address:
-    """The address that a reference means in a collection: an existing document's, else the one it spells."""
+    """The address that a reference means in a collection: that of an existing document, else the parsed one."""
     address = parse_document_address(reference)
     if collection.index.record(address) is None:
         record = collection.index.find(reference)

@@ -1,4 +1,4 @@
-"""Pages that are about the same: for readers who want more of it, and for writers who might write it twice."""
+"""Related pages for readers, and near-duplicates for writers."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from commonplace.services.collections import Collection, FoundDocument
 from commonplace.services.searches import search
 
 MAX_RELATED_CANDIDATES = 30
-"""How many pages are compared with a page."""
+"""Maximum number of pages that are compared with a page."""
 MAX_GIST_WORDS = 60
-"""How many words of a page stand for it in a search."""
+"""Number of words of a page that are used as a query."""
 MAX_SAMPLE_BYTES = 16_000
-"""Bytes of a page that are looked at for a page that says the same."""
+"""Number of bytes of a page that are compared for near-duplicates."""
 MAX_COMPARED_PAGES = 8
-"""How many pages a new page is compared with."""
+"""Maximum number of pages that a new page is compared with."""
 SHINGLE_WORDS = 4
-"""Words of the runs by which two texts are compared."""
+"""Number of words of a shingle, the run of words by which texts are compared."""
 MIN_DUPLICATE_SIMILARITY = 0.8
-"""The part of such runs that two pages have in common which say the same."""
+"""Minimum fraction of shared shingles of near-duplicates."""
 MIN_SHINGLES = 12
-"""Words below which a text is too short to be called the same as another."""
+"""Minimum number of shingles of a text that is compared."""
 
 
 _Run = tuple[str, ...]
@@ -35,17 +35,17 @@ _Run = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class RelatedDocument:
-    """A page that is about the same."""
+    """A related page."""
 
     found: FoundDocument
     score: float
-    """Higher is nearer; comparable within one answer only."""
+    """Higher is more similar; comparable within one result only."""
     linked: bool
-    """Whether one of the two links to the other."""
+    """Whether one of the two pages links to the other."""
 
 
 def related(collection: Collection, address: Address, limit: int) -> list[RelatedDocument]:
-    """The pages nearest to a page, by meaning where there is a model and by words, without itself.
+    """The pages most similar to a page, by similarity if there is a model, and by words; without the page itself.
 
     Raises:
         NotFoundError: there is no such page.
@@ -67,10 +67,10 @@ def related(collection: Collection, address: Address, limit: int) -> list[Relate
 
 
 class NearDuplicates:
-    """Looks for pages that say the same as new ones in nearly the same words, before these are written.
+    """Finds near-duplicates of new pages before they are written.
 
     Args:
-        collection: Where the new ones go.
+        collection: Collection of the new pages.
     """
 
     def __init__(self, collection: Collection) -> None:
@@ -78,11 +78,11 @@ class NearDuplicates:
         self._new: list[tuple[str, frozenset[_Run]]] = []
 
     def of(self, new: str, document: Document) -> str:
-        """The id of a page that says the same, one of those asked about before among them; "" for none.
+        """The id of a near-duplicate, in the collection or among the pages checked before; "" if there is none.
 
         Args:
-            new: The id of the new page.
-            document: The page.
+            new: Id of the new page.
+            document: The new page.
         """
         sample = _beginning(document.address, document.raw)
         own = _shingles(_plain(sample))
@@ -93,10 +93,10 @@ class NearDuplicates:
         try:
             return self._there(_gist(sample), own) or fellow
         except KnowledgeError:
-            return fellow  # a warning that cannot be had is none
+            return fellow  # without a comparison there is no warning
 
     def _there(self, gist: str, own: frozenset[_Run]) -> str:
-        """The id of a page of the collection."""
+        """The id of a near-duplicate in the collection; "" if there is none."""
         store = self._collection.store
         query = SearchQuery(text=gist, limit=MAX_COMPARED_PAGES, sections=0, prefix=False)
         hits = search([self._collection], query, "keyword").hits if gist else ()
@@ -115,13 +115,13 @@ def _beginning(address: Address, raw: bytes) -> Document:
 
 
 def _gist(document: Document) -> str:
-    """The title and the first words of a page, without what a search would take for syntax."""
+    """The title and the first words of a page, without search syntax."""
     words = f"{document.title} {_plain(document)}".replace('"', " ").split()
     return " ".join(word.lstrip("-") for word in words[:MAX_GIST_WORDS] if any(letter.isalnum() for letter in word))
 
 
 def _plain(document: Document) -> str:
-    """What a page says, without its markup."""
+    """The text of a page without its markup."""
     return strip_markdown(document.raw[document.body_start :].decode("utf-8", "replace"))
 
 
@@ -131,5 +131,5 @@ def _shingles(text: str) -> frozenset[_Run]:
 
 
 def _alike(one: frozenset[_Run], other: frozenset[_Run]) -> float:
-    """The part of all runs that both have."""
+    """The fraction of shared shingles."""
     return len(one & other) / (len(one | other) or 1)

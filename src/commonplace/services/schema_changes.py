@@ -1,4 +1,4 @@
-"""Changing what a collection's `kb.yaml` declares; its comments and all that is not named stay."""
+"""Changes of a collection's `kb.yaml`; comments and all other keys stay."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ KEYS = frozenset(
         "types",
     }
 )
-"""Keys of a `kb.yaml`."""
+"""Valid keys of a `kb.yaml`."""
 
 
 def add_type(collection: Collection, name: str, definition: JsonObject) -> Schema:
-    """Declare a type, or declare it anew.
+    """Declare a type, or replace its declaration.
 
     Raises:
-        InvalidInputError: kind "schema": the definition is none, or the file cannot be changed.
+        InvalidInputError: kind "schema": the definition is invalid, or the file cannot be changed.
     """
     return _change(collection, f"Declare the type {name}", lambda types: {**types, name: dict(definition)})
 
 
 def remove_type(collection: Collection, name: str) -> Schema:
-    """Take a declaration away; entries of the type stay, and a core type falls back to its own declaration.
+    """Remove a declaration. Entries of the type stay, and a core type gets its built-in declaration.
 
     Raises:
-        NotFoundError: kind "type": it is not declared.
+        NotFoundError: kind "type": the type is not declared.
     """
 
     def without(types: Mapping[str, Json]) -> dict[str, Json]:
@@ -58,11 +58,11 @@ def remove_type(collection: Collection, name: str) -> Schema:
 
 
 def set_schema(collection: Collection, schema: JsonObject) -> Schema:
-    """Set the given keys of the file; those that are not given stay.
+    """Set the given keys of the file; all others stay.
 
     Args:
-        collection: Whose file it is.
-        schema: Keys and values; `preset` names a plugin's preset, whose keys are set where they are not given here.
+        collection: The collection.
+        schema: Keys and values; `preset` names a plugin's preset, whose keys are set unless given here.
 
     Raises:
         InvalidInputError: kind "schema": an unknown key, or a file that cannot be changed.
@@ -76,7 +76,7 @@ def set_schema(collection: Collection, schema: JsonObject) -> Schema:
         raise InvalidInputError(
             f"Unknown keys of {SCHEMA_FILE}: {', '.join(unknown)}. Valid: {', '.join(sorted(KEYS))}.",
             kind="schema",
-            hint="Leave them out.",
+            hint="Remove them.",
         )
     return _write(collection, "Set the schema", lambda _: schema)
 
@@ -106,7 +106,7 @@ def _write(collection: Collection, message: str, changes: Callable[[Mapping[str,
         before, after = schema_problems(read_schema(raw)), schema_problems(read_schema(content))
         new = [problem for problem in after if problem not in before]
         if new:
-            raise InvalidInputError(" ".join(new), kind="schema", hint="Mend the definition and try again.")
+            raise InvalidInputError(" ".join(new), kind="schema", hint="Correct the definition and try again.")
         transaction.put(
             address, content, keep=_loses(value, load(content.decode()).value) or _loses_comment(raw, content)
         )
@@ -114,12 +114,12 @@ def _write(collection: Collection, message: str, changes: Callable[[Mapping[str,
 
 
 def _loses(before: Json, after: Json) -> bool:
-    """Whether a value that was declared is there no more, or is another one."""
+    """Whether a declared value was removed or changed."""
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         return any(key not in after or _loses(value, after[key]) for key, value in before.items())
     return before is not None and before != after
 
 
 def _loses_comment(before: bytes, after: bytes) -> bool:
-    """Whether something behind a `#` is there no more: the keys that are set are written anew."""
+    """Whether a comment was removed, because the lines of changed keys are rewritten."""
     return any(comment not in after for line in before.splitlines() if (comment := line.partition(b"#")[2]))

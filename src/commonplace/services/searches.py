@@ -1,4 +1,4 @@
-"""Searching one collection or all of them, by words, by meaning, or by both."""
+"""Searches of one collection or of all, by words, by similarity, or by both."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from commonplace.services.collections import Collection
 from commonplace.services.listing import sort_value
 
 MAX_NEAREST_DOCUMENTS = 100
-"""How many documents meaning offers at the most."""
+"""Maximum number of documents from the semantic index."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundHit:
-    """A hit and the collection that it is in."""
+    """A hit and its collection."""
 
     collection: Collection
     hit: Hit
@@ -29,20 +29,20 @@ class FoundHits:
 
     hits: tuple[FoundHit, ...]
     total: int
-    """How many documents match in all."""
+    """Number of all matching documents."""
 
 
 def search(collections: Sequence[Collection], query: SearchQuery, mode: SearchMode = "keyword") -> FoundHits:
     """Ranked documents of all the collections together.
 
     Args:
-        collections: Where to search.
-        query: What to search; `offset` and `limit` count over all collections.
-        mode: How; `hybrid` is by words where there is no model, or where another order than the best first is wanted.
+        collections: The collections to search.
+        query: The query; `offset` and `limit` count over all collections.
+        mode: The mode; `hybrid` falls back to words without a model, or with another order than best first.
 
     Raises:
         InvalidInputError: the text is blank.
-        UnavailableError: kind "model": meaning alone was asked for, and there is no model, or none that answers.
+        UnavailableError: kind "model": a semantic search without a model, or with one that does not respond.
     """
     reach = query if len(collections) == 1 else replace(query, offset=0, limit=query.offset + query.limit)
     asked = _with_meaning(collections, reach, mode)
@@ -60,10 +60,10 @@ def search(collections: Sequence[Collection], query: SearchQuery, mode: SearchMo
 
 
 def nearest_chunks(collection: Collection, text: str, count: int, each: int) -> Sequence[ChunkHit]:
-    """The chunks that are nearest to a question, at most `each` of a document.
+    """The chunks most similar to a query, at most `each` per document.
 
     Raises:
-        UnavailableError: kind "model": there is no model, or none that answers.
+        UnavailableError: kind "model": there is no model, or it does not respond.
     """
     if collection.semantic_index is None:
         raise semantic_search_off()
@@ -71,7 +71,7 @@ def nearest_chunks(collection: Collection, text: str, count: int, each: int) -> 
 
 
 def semantic_search_off() -> UnavailableError:
-    """The error for meaning alone where search by meaning is switched off."""
+    """The error of a semantic search if it is switched off."""
     return UnavailableError(
         "Search by meaning is switched off here.",
         kind="model",
@@ -81,7 +81,7 @@ def semantic_search_off() -> UnavailableError:
 
 
 def _with_meaning(collections: Sequence[Collection], query: SearchQuery, mode: SearchMode) -> list[SearchQuery]:
-    """The query to each collection."""
+    """The query for each collection."""
     best_first = query.sort == "score" and query.descending
     if mode == "keyword" or not query.text.strip() or (mode == "hybrid" and not best_first):
         return [query for _ in collections]
@@ -113,6 +113,6 @@ def _within(collection: Collection, filter_: Filter) -> frozenset[str] | None:
 
 
 def _best_score(collection: Collection, query: SearchQuery) -> float:
-    """What the best document by words has, so that scores of several collections can be compared."""
+    """The best score by words, so that scores of several collections can be compared."""
     hits = collection.index.search(replace(query, offset=0, limit=1, sections=0)).hits
     return hits[0].score if hits else 0.0

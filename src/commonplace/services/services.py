@@ -1,4 +1,4 @@
-"""What a face is given: everything that is open, in one value."""
+"""The services that a face receives, in one value."""
 
 from __future__ import annotations
 
@@ -17,41 +17,42 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ServiceKey(Generic[T]):
-    """Names the service that one toolset adds, with its type."""
+    """The key of a service that a toolset adds, with its type."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceProvider(Generic[T]):
-    """Gives the service of a key."""
+    """Provides the service of a key."""
 
     key: ServiceKey[T]
     get: Callable[[Services], T]
-    """Opens it at the first call. It is given what the caller may use, and raises where the service is not among it."""
+    """Opens the service on the first call. Receives what the caller may use, and raises if the service is not included.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
-    """The open collections and what serves them."""
+    """The open collections and their services."""
 
     collections: Collections
     unrestricted: bool = True
-    """Whether the caller may use everything; False for one who may use only some of the collections."""
+    """Whether the caller may use everything; false if restricted to some of the collections."""
     change_feed: ChangeFeed = field(default_factory=ChangeFeed)
-    """Who wants to know that documents have changed."""
+    """Notifies subscribers of changed documents."""
     credit: ClientCredit = "none"
-    """How commits name the program through which a caller writes."""
+    """How commits credit the caller's program."""
     sessions: SessionMemories = field(default_factory=SessionMemories)
-    """What each session was shown of documents."""
+    """The documents that each session was shown."""
     providers: tuple[ServiceProvider[Any], ...] = ()
-    """What toolsets add."""
+    """Services of toolsets."""
 
     def of(self, key: ServiceKey[T]) -> T:
         """The service that a toolset added under this key.
 
         Raises:
-            NotFoundError: there is none in this process, or the caller may not use it.
+            NotFoundError: this process has no such service, or the caller may not use it.
         """
         for provider in self.providers:
             if provider.key == key:
@@ -59,7 +60,7 @@ class Services:
         raise NotFoundError(f"Nothing that serves {key.name} is open here.", kind="collection")
 
     def only(self, names: frozenset[str] | None) -> Services:
-        """The same for a caller who may use just these collections; None for all."""
+        """The same services restricted to these collections; None for all."""
         if names is None:
             return self
         return replace(self, collections=self.collections.only(names), unrestricted=False)

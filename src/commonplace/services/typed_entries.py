@@ -1,4 +1,4 @@
-"""Typed entries: what a collection's `kb.yaml` says, and creating, updating and linking entries by it."""
+"""Typed entries: the schema in `kb.yaml`, and creating, updating and linking entries by it."""
 
 from __future__ import annotations
 
@@ -31,35 +31,35 @@ from commonplace.services.related_documents import NearDuplicates
 from commonplace.services.writes import WriteReceipt, WriteRequest
 
 ASSESSMENT_TYPE = "qa_assessment"
-"""The type of entries that keep the result of an assessment; they are not assessed themselves."""
+"""The type of entries that store assessments; they are not assessed themselves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewEntry:
-    """What a caller gives for a new entry."""
+    """A new entry as given by a caller."""
 
     entry_type: str
     title: str
     body: str = ""
     fields: JsonObject
-    """Frontmatter fields by name; those that are None are left out."""
+    """Frontmatter fields by name; None is omitted."""
     metadata: JsonObject
-    """Further fields: at the top where the type declares them, else under `metadata:`."""
+    """Further fields: top-level if the type declares them, else under `metadata:`."""
 
 
 @dataclass(frozen=True, slots=True)
 class SavedEntry:
-    """A written entry and what its type says of it."""
+    """A written entry, with the violations of its type."""
 
     entry_id: str
     written: WriteReceipt
     warnings: tuple[Violation, ...] = ()
     same: str = ""
-    """The id of another entry that says nearly the same as a new one."""
+    """The id of a near-duplicate of a new entry; "" if there is none."""
 
 
 def current_schema(collection: Collection) -> Schema:
-    """What the collection's `kb.yaml` and the plugins declare now; the file's own declaration of a type wins."""
+    """The schema of the collection's `kb.yaml` and the plugins; a type declared in the file takes precedence."""
     schema = declared_schema(collection.store)
     added = collection.extensions.types
     if not added:
@@ -69,7 +69,7 @@ def current_schema(collection: Collection) -> Schema:
 
 
 def declared_schema(store: Store) -> Schema:
-    """What a folder's `kb.yaml` declares now."""
+    """The schema of a folder's `kb.yaml`."""
     try:
         raw = store.read(parse_address(SCHEMA_FILE))
     except NotFoundError:
@@ -78,12 +78,12 @@ def declared_schema(store: Store) -> Schema:
 
 
 def create_entry(collection: Collection, entry: NewEntry, intent: WriteRequest = writes.UNCONDITIONAL) -> SavedEntry:
-    """Write a new entry where its type's entries lie.
+    """Write a new entry into the folder of its type.
 
     Raises:
         InvalidInputError: kind "type" for an undeclared type, "schema" for an enforced violation, "title" for a title
             without a letter or digit.
-        AlreadyExistsError: an entry has this id, or a file this path.
+        AlreadyExistsError: the id or the path is taken.
     """
     prepared = _prepared(collection, current_schema(collection), entry, NearDuplicates(collection))
     written = writes.create(collection, prepared.document.address, prepared.document.raw, intent)
@@ -94,10 +94,10 @@ def create_entry(collection: Collection, entry: NewEntry, intent: WriteRequest =
 def create_entries(
     collection: Collection, entries: Sequence[NewEntry], intent: WriteRequest = writes.UNCONDITIONAL
 ) -> list[SavedEntry | KnowledgeError]:
-    """Write several new entries as one step; what is wrong with one of them does not stop the others.
+    """Write several new entries as one step. An invalid entry does not prevent the others.
 
     Returns:
-        For each entry, in order, what was saved or why it was not.
+        For each entry, in order, the saved entry or the error.
     """
     schema, duplicates = current_schema(collection), NearDuplicates(collection)
     prepared: list[_Prepared | KnowledgeError] = []
@@ -122,13 +122,13 @@ def update_entry(
     body: str | None = None,
     intent: WriteRequest = writes.UNCONDITIONAL,
 ) -> SavedEntry:
-    """Change the named frontmatter fields of an entry, and its body when one is given; nothing else.
+    """Change the named frontmatter fields of an entry, and its body if given; nothing else.
 
     Args:
-        collection: Where the entry is.
-        address: Which it is.
+        collection: Collection of the entry.
+        address: Address of the entry.
         changes: New values; None removes a field. The keys of `metadata` are set one by one.
-        body: The new text below the frontmatter, or None to leave it.
+        body: The new text after the frontmatter; None for no change.
         intent: As for any write.
 
     Raises:
@@ -161,8 +161,8 @@ def delete_entry(collection: Collection, address: Address, intent: WriteRequest 
     """Delete an entry.
 
     Raises:
-        NotFoundError: there is none.
-        InvalidInputError: kind "hook": a plugin objects.
+        NotFoundError: there is no such entry.
+        InvalidInputError: kind "hook": a plugin rejected it.
     """
     entry = entry_fields(collection.name, collection.index.document(address))
 
@@ -181,12 +181,12 @@ def link_entries(
     link: tuple[str, str | None],
     intent: WriteRequest = writes.UNCONDITIONAL,
 ) -> WriteReceipt:
-    """Add a link to an entry's frontmatter; the same target and relation again change nothing.
+    """Add a link to an entry's frontmatter. An existing link with the same target and relation changes nothing.
 
     Args:
-        collection: Where the entry is.
-        source: Which it is.
-        target: What it links to, as the link names it.
+        collection: Collection of the entry.
+        source: Address of the entry.
+        target: The target as written in the link.
         link: Its relation and its note.
         intent: As for any write.
     """
@@ -206,7 +206,7 @@ def link_entries(
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """A new entry that may be written."""
+    """A new entry that was checked."""
 
     identifier: str
     document: Document
@@ -237,7 +237,7 @@ def _prepared(collection: Collection, schema: Schema, entry: NewEntry, duplicate
 def _taken(collection: Collection, taken: Record, content: bytes) -> AlreadyExistsError:
     try:
         same = collection.store.read(taken.address) == content
-    except KnowledgeError:  # that it is there is known without its text
+    except KnowledgeError:  # the entry exists, even if its text is unreadable
         same = False
     return AlreadyExistsError(
         f"There already is an entry {taken.id!r}.",
@@ -292,7 +292,7 @@ def _merged(declared: EntryType | None, values: JsonObject, changes: JsonObject)
 
 
 def _after(collection: Collection, operation: Operation, document: Document, written: WriteReceipt) -> None:
-    """What plugins do once an entry is written, from what was written: to look for it again could fail."""
+    """Run the plugins' hooks after a write, with the written document, because reading it again could fail."""
     if collection.extensions.hooks.get("after_save"):
         entry = entry_fields(collection.name, document)
         collection.extensions.run_hooks("after_save", entry, written.answer_by, operation)
@@ -307,7 +307,7 @@ def _checked(collection: Collection, schema: Schema, entry_type: str, values: Js
         raise InvalidInputError(
             f"The entry breaks its type {entry_type!r}: {'; '.join(map(str, found))}.",
             kind="schema",
-            hint="Mend the named fields and try again.",
+            hint="Correct the named fields and try again.",
         )
     return found
 

@@ -66,7 +66,7 @@ def test_a_file_that_cannot_be_changed_is_said_to_be_so_and_left_alone(tmp_path:
     os.mkfifo(tmp_path / "pipe.json")
     for name, reason in {
         "deep": "it is no JSON that can be edited (too deeply nested)",
-        "pipe": "it is no regular file",
+        "pipe": "it is not a regular file",
     }.items():
         done = shell("connect", "cursor", "--file", f"{name}.json", "--yes", "--json")
         assert (done.code, done.error["code"], reason in done.error["message"]) == (2, "config", True)

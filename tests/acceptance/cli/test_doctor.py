@@ -92,7 +92,7 @@ def test_a_person_sees_each_check_on_a_line_with_its_command_below(repo: GitRepo
     done = shell("doctor", "-C", repo.path, "-C", tmp_path / "more")
     assert done.code == 1
     assert done.stderr.count("the cache folder cannot be used") == 1, "said once"
-    assert "notes: ok: The index is as the files are: 4 pages. [index]" in done.lines, "from another place"
+    assert "notes: ok: The index matches the files: 4 pages. [index]" in done.lines, "from another place"
     (line,) = (line for line in done.lines if line.startswith("cache_dir: warning: "))
     assert line.endswith(" [permissions]")
     at = next(number for number, line in enumerate(done.lines) if line.endswith("[fsync]"))

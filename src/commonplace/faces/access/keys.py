@@ -165,7 +165,7 @@ def _keys_in(path: Path) -> tuple[AccessKey, ...]:
         raise ConfigError(
             f"The file of access keys, {path.name}, is damaged.",
             kind="keys",
-            hint="Mend or remove it; nobody is let in.",
+            hint="Correct or remove it; nobody is let in.",
         ) from error
 
 

@@ -318,7 +318,7 @@ def bad_arguments(error: ValidationError) -> InvalidInputError:
             sentences.append(f"Unknown argument {where}.")
         else:
             sentences.append(f"Invalid argument {where}: {_lower(problem['msg'])}; got {_brief(problem['input'])}.")
-    return InvalidInputError(" ".join(sentences), kind="argument", hint="Mend the arguments and call again.")
+    return InvalidInputError(" ".join(sentences), kind="argument", hint="Correct the arguments and call again.")
 
 
 def require_text(value: object) -> None:

@@ -1,4 +1,4 @@
-"""Which revision of each document a session was last shown whole, so that it may write without repeating it."""
+"""Records which revision of each document a session was last shown completely, so that it may overwrite it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from threading import Lock
 from commonplace.domain.revisions import changed_lines, line_marks
 
 MAX_SESSIONS = 256
-"""Sessions that are remembered; of more, those that called longest ago are forgotten."""
+"""Maximum number of recorded sessions; the least recently used are dropped."""
 MAX_DOCUMENTS = 1_000
-"""Documents remembered for each session; the oldest are forgotten, which costs their session one read."""
+"""Maximum number of documents per session; the oldest are dropped, and the session has to read them again."""
 MAX_MARKED = 20_000
-"""Lines of them whose marks are kept, 4 bytes each; of older documents only the revision stays."""
+"""Maximum number of lines with stored checksums, 4 bytes each; of older documents only the revision is stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,25 +23,25 @@ class ShownDocument:
 
     revision: str
     marks: array[int] | None = None
-    """Of its lines; None where they were too many to keep."""
+    """Checksums of its lines; None if there were too many to store."""
     is_whole: bool = True
     """Whether the session was shown every byte; False if it wrote at a revision whose text may come from elsewhere."""
 
     def changes(self, raw: bytes) -> tuple[str, ...]:
-        """Which lines differ now, as far as that is known."""
+        """The lines that differ now, if known."""
         return changed_lines(self.marks, raw) if self.marks is not None else ()
 
 
 @dataclass(slots=True)
 class _Part:
-    """How much of a text a session has been shown, from its beginning."""
+    """How much of a text, from its beginning, a session was shown."""
 
     revision: str
     reached: int = 0
 
 
 class SessionMemory:
-    """One client's memory of what it was shown, by scope (a collection's name) and name. Safe from several threads."""
+    """The documents that one session was shown, by scope (a collection's name) and name. Thread-safe."""
 
     def __init__(self) -> None:
         self._seen: OrderedDict[tuple[str, str], ShownDocument] = OrderedDict()
@@ -51,13 +51,13 @@ class SessionMemory:
         self._lock = Lock()
 
     def show(self, scope: str, name: str, revision: str, raw: bytes | None, *, is_whole: bool = True) -> None:
-        """It was shown the whole of a document, or wrote it.
+        """Record that the session was shown the whole of a document, or wrote it.
 
         Args:
-            scope: Where the document is.
-            name: Which it is.
-            revision: What the client was told, or may tell, of its state.
-            raw: Its bytes; None where they are not at hand, so that nobody can say later what changed.
+            scope: Scope of the document.
+            name: Name of the document.
+            revision: The revision in the form that the client knows.
+            raw: Its bytes; None if they are not available, so that later changes cannot be listed.
             is_whole: As `ShownDocument.is_whole`.
         """
         marks = line_marks(raw) if raw is not None else None
@@ -70,7 +70,7 @@ class SessionMemory:
             self._shrink()
 
     def show_part(self, scope: str, name: str, revision: str, raw: bytes, span: tuple[int, int, int]) -> None:
-        """It was shown a part of a document; when parts of one revision have covered all of it, it was shown whole.
+        """Record that the session was shown a part of a document. Parts that cover one revision count as the whole.
 
         Args:
             scope: As for `show`.
@@ -93,7 +93,7 @@ class SessionMemory:
             self.show(scope, name, revision, raw)
 
     def receive_unseen(self, scope: str, name: str, revision: str) -> None:
-        """A receipt named a revision of a document whose text the session was not shown whole."""
+        """Record a receipt's revision of a document whose text the session was not shown completely."""
         with self._lock:
             self._unseen[scope, name] = revision
             self._unseen.move_to_end((scope, name))
@@ -101,17 +101,17 @@ class SessionMemory:
                 self._unseen.popitem(last=False)
 
     def is_unseen(self, scope: str, name: str, revision: str) -> bool:
-        """Whether the session has this revision from nothing but a receipt over text that it was not shown."""
+        """Whether the session knows this revision only from a receipt over text that it was not shown."""
         with self._lock:
             return self._unseen.get((scope, name)) == revision
 
     def forget(self, scope: str, name: str) -> None:
-        """The document is gone, or it is not known any longer what the session saw of it."""
+        """Drop a document that was deleted, or whose shown state is unknown."""
         with self._lock:
             self._drop(scope, name)
 
     def seen(self, scope: str, name: str) -> ShownDocument | None:
-        """What it was last shown of a document; None when that was nothing, or is forgotten."""
+        """What the session was last shown of a document; None if nothing is recorded."""
         with self._lock:
             return self._seen.get((scope, name))
 
@@ -136,14 +136,14 @@ class SessionMemory:
 
 
 class SessionMemories:
-    """The memories of all sessions of a process, by the session's id."""
+    """The records of all sessions of a process, by the session's id."""
 
     def __init__(self) -> None:
         self._sessions: OrderedDict[str, SessionMemory] = OrderedDict()
         self._lock = Lock()
 
     def of(self, identifier: str) -> SessionMemory:
-        """The memory of a session, empty for a new one."""
+        """The record of a session; empty for a new one."""
         with self._lock:
             session = self._sessions.setdefault(identifier, SessionMemory())
             self._sessions.move_to_end(identifier)

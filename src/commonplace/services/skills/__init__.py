@@ -1,1 +1,1 @@
-"""Folders of instructions for agents: what makes a folder a skill, and which files belong to it."""
+"""Skills: folders of instructions for agents, and the files that belong to them."""

@@ -1,4 +1,4 @@
-"""The skills of collections: folders with a `SKILL.md`, as the Agent Skills specification has them."""
+"""The skills of collections: folders with a `SKILL.md`, by the Agent Skills specification."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from commonplace.services.collections import Collection
 SKILL_FILE = "SKILL.md"
 MAX_FILES = 512
 MAX_BYTES = 16 * 1024 * 1024
-"""What every host takes of one skill (SEP-2640); larger ones are not served."""
+"""Maximum size of a skill that every host accepts (SEP-2640); larger ones are not served."""
 MAX_NAME = 64
 MAX_SKILL_DESCRIPTION = 1024
 MAX_COMPATIBILITY = 500
 MAX_CACHED_DIGESTS = 20_000
-"""Files whose digests are kept."""
+"""Maximum number of files with cached digests."""
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
@@ -34,9 +34,9 @@ class SkillFile:
 
     address: Address
     digest: str
-    """`sha256:` and 64 hex digits, of its bytes."""
+    """`sha256:` and 64 hex digits."""
     size: int
-    """Bytes."""
+    """Size in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,20 +45,20 @@ class Skill:
 
     collection: Collection
     folder: str
-    """Its path; "" for the collection's own."""
+    """Path of the folder; "" for the collection's own."""
     frontmatter: JsonObject
-    """Of its `SKILL.md`: `name`, `description`, and what else its author wrote."""
+    """Frontmatter of its `SKILL.md`: `name`, `description`, and further keys."""
     files: tuple[SkillFile, ...]
-    """All of them by path, those of nested skills included."""
+    """All files by path, including those of nested skills."""
 
     @property
     def name(self) -> str:
-        """Its name, which is its folder's."""
+        """The skill's name, which is its folder's."""
         return str(self.frontmatter["name"])
 
 
 class Skills:
-    """Finds skills, and remembers the digests of files that are as they were."""
+    """Finds skills, and caches the digests of unchanged files."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -70,7 +70,7 @@ class Skills:
         return sorted(address.folder for address in found)
 
     def all(self, collections: Sequence[Collection]) -> Iterator[Skill]:
-        """Every skill, by collection and path; a folder that is none is left out."""
+        """Every skill, by collection and path; invalid folders are skipped."""
         for collection in collections:
             for folder in self.folders(collection):
                 try:
@@ -83,7 +83,7 @@ class Skills:
 
         Raises:
             NotFoundError: there is no `SKILL.md`.
-            InvalidInputError: the folder is no skill; the message says why.
+            InvalidInputError: the folder is not a skill; the message gives the reason.
         """
         main = Address(f"{folder}/{SKILL_FILE}" if folder else SKILL_FILE)
         frontmatter = collection.index.document(main).frontmatter.values
@@ -93,7 +93,7 @@ class Skills:
             raise InvalidInputError(
                 f"The skill {frontmatter['name']!r} is too large: at most {MAX_FILES} files and {MAX_BYTES:,} bytes.",
                 kind="skill",
-                hint="Move what it does not need out of its folder.",
+                hint="Move unneeded files out of its folder.",
             )
         files = tuple(SkillFile(address, self._digest(collection, address, stat), stat.size) for address, stat in found)
         return Skill(collection, folder, frontmatter, files)
@@ -120,7 +120,7 @@ def files_below(collection: Collection, folder: str) -> Iterator[tuple[Address, 
 
 
 def _unfit(frontmatter: JsonObject) -> str:
-    """What is wrong with the fields that a skill may have; clients refuse a whole list for one of them."""
+    """The problem of a skill's optional fields; "" if they are valid. Clients reject a whole list because of one."""
     compatibility, metadata = frontmatter.get("compatibility", "any"), frontmatter.get("metadata", {})
     if not isinstance(compatibility, str) or not 0 < len(compatibility) <= MAX_COMPATIBILITY:
         return f"its `compatibility` is not a text of 1 to {MAX_COMPATIBILITY} characters"
@@ -130,7 +130,7 @@ def _unfit(frontmatter: JsonObject) -> str:
 
 
 def _check(folder: str, frontmatter: JsonObject) -> None:
-    """Refuse what the specification of skills does not allow."""
+    """Check a skill's frontmatter against the specification."""
     name, description = frontmatter.get("name"), frontmatter.get("description")
     reason = ""
     if not isinstance(name, str) or len(name) > MAX_NAME or not _NAME.fullmatch(name):
@@ -143,5 +143,5 @@ def _check(folder: str, frontmatter: JsonObject) -> None:
         reason = _unfit(frontmatter)
     if reason:
         raise InvalidInputError(
-            f"The folder {folder!r} is no skill: {reason}.", kind="skill", hint=f"Mend its {SKILL_FILE}."
+            f"The folder {folder!r} is not a skill: {reason}.", kind="skill", hint=f"Correct its {SKILL_FILE}."
         )

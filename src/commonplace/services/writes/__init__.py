@@ -1,4 +1,4 @@
-"""Writing documents: create, replace, edit, rename with its incoming links, delete. Each is one durable transaction."""
+"""Writes of documents: create, replace, edit, rename with incoming links, delete. Each is one durable transaction."""
 
 from commonplace.services.writes.documents import (
     MAX_DOCUMENT_BYTES,

@@ -1,4 +1,4 @@
-"""Writing documents: create, replace, edit, delete. Each is one durable transaction."""
+"""Writes of documents: create, replace, edit, delete. Each is one durable transaction."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from commonplace.services.writes.overwrites import Evidence, evidence_of, note_w
 from commonplace.services.writes.requests import UNCONDITIONAL, DocumentDraft, DocumentEdit, WriteReceipt, WriteRequest
 
 MAX_DOCUMENT_BYTES = 16 * 1024 * 1024
-"""The largest document that can be written."""
+"""Maximum size of a document that can be written."""
 
 
 def create(
@@ -36,7 +36,7 @@ def create(
     """Write a new document; never overwrites.
 
     Raises:
-        AlreadyExistsError: there is a file at the address, or one whose name differs only in case.
+        AlreadyExistsError: the address is taken, or differs from another one only in case.
         TooLargeError: over `MAX_DOCUMENT_BYTES`.
         ReadOnlyError, UnavailableError, StorageError, GitError: from the store; nothing was changed.
     """
@@ -51,15 +51,15 @@ def create(
 def create_all(
     collection: Collection, drafts: Sequence[DocumentDraft], intent: WriteRequest = UNCONDITIONAL
 ) -> list[WriteReceipt | KnowledgeError]:
-    """Write several new documents as one step: one transaction, and where writes are committed one commit.
+    """Write several new documents as one transaction, and one commit if writes are committed.
 
     Args:
-        collection: Where they go.
-        drafts: Address and content of each.
+        collection: The collection.
+        drafts: Address and content of each document.
         intent: As for any write.
 
     Returns:
-        For each draft, in order, what was written, or why it may not be; the others are written all the same.
+        For each draft, in order, the receipt or the error. An error does not prevent the other documents.
 
     Raises:
         ReadOnlyError, UnavailableError, StorageError, GitError: from the store; nothing was changed.
@@ -87,7 +87,7 @@ def create_all(
 
 
 def put_all(collection: Collection, drafts: Sequence[DocumentDraft], intent: WriteRequest = UNCONDITIONAL) -> None:
-    """Write documents that only the product writes, new or not, as one step; what is replaced is kept."""
+    """Write documents that only the product writes, new or not, as one step. Replaced bytes are retained."""
     if not drafts:
         return
     with collection.store.transaction(intent.message, intent.author) as transaction:
@@ -105,23 +105,25 @@ def edit(
     whole: bool = False,
     accept: Callable[[Document], None] | None = None,
 ) -> WriteReceipt:
-    """Change a document under the writer's lock: what `change` sees is what it replaces, and what it raises stops it.
+    """Change a document under the writer lock.
 
-    A write that would leave the document as it is succeeds at whatever revision: the writer finds its own text.
+    `change` receives the current document; its exception prevents the write.
+
+    A write that changes nothing succeeds at any revision: the writer finds its own text.
 
     Args:
-        collection: Where the document is.
-        address: Which it is.
-        change: Makes the new bytes.
-        intent: Of the writer.
-        whole: Whether the change replaces text that it does not name, so that the writer must have seen the document
-            as it is, or what it takes away is kept (`WriteRequest.unseen`).
-        accept: Called with the new document before it is written; what it raises stops the write.
+        collection: Collection of the document.
+        address: Address of the document.
+        change: Returns the new bytes.
+        intent: The writer's request.
+        whole: Whether the change replaces text that it does not name, so that the writer must have seen the current
+            document, or the removed text is retained (`WriteRequest.unseen`).
+        accept: Called with the new document before it is written; its exception prevents the write.
 
     Raises:
         NotFoundError: no such document.
-        ConflictError: it is no longer at the expected revision, or the writer was not shown it as it is; context holds
-            `current_revision`.
+        ConflictError: the document is no longer at the expected revision, or the writer was not shown its current
+            state; context holds `current_revision`.
     """
     with collection.store.transaction(intent.message or f"Update: {address.id}", intent.author) as transaction:
         raw = existing(collection, transaction, address)
@@ -147,7 +149,7 @@ def replace(
 def edit_section(
     collection: Collection, address: Address, heading: str, text: str, intent: WriteRequest = UNCONDITIONAL
 ) -> WriteReceipt:
-    """Replace the text under a heading (its own subsections included), leaving the heading as it is."""
+    """Replace the text under a heading, subsections included. The heading stays."""
     path = [part.strip() for part in heading.split(" > ")]
     return edit(
         collection,
@@ -160,7 +162,7 @@ def edit_section(
 def replace_once(
     collection: Collection, address: Address, old: str, new: str, intent: WriteRequest = UNCONDITIONAL
 ) -> WriteReceipt:
-    """Replace the one occurrence of a text.
+    """Replace the only occurrence of a text.
 
     Raises:
         InvalidInputError: the text is absent, occurs more than once, or equals its replacement.
@@ -169,7 +171,7 @@ def replace_once(
 
 
 def append(collection: Collection, address: Address, text: str, intent: WriteRequest = UNCONDITIONAL) -> WriteReceipt:
-    """Add text at a document's end, as a paragraph of its own."""
+    """Append text to a document as a separate paragraph."""
     return edit(collection, address, lambda document: edits.append(document, text), intent)
 
 
@@ -180,13 +182,13 @@ def delete(
     *,
     accept: Callable[[Document], None] | None = None,
 ) -> WriteReceipt:
-    """Delete a document; `WriteReceipt.retained` says where its last bytes are.
+    """Delete a document. `WriteReceipt.retained` gives the location of its last bytes.
 
     Args:
-        collection: Where the document is.
-        address: Which it is.
-        intent: Of the writer.
-        accept: Called with the document before it is deleted; what it raises stops the deletion.
+        collection: Collection of the document.
+        address: Address of the document.
+        intent: The writer's request.
+        accept: Called with the document before it is deleted; its exception prevents the deletion.
 
     Raises:
         NotFoundError: no such document.
@@ -204,7 +206,7 @@ def delete(
 
 
 def existing(collection: Collection, transaction: Transaction, address: Address) -> bytes:
-    """The bytes of a document that is there.
+    """The bytes of an existing document.
 
     Raises:
         NotFoundError: no such document.
@@ -228,17 +230,17 @@ def require_free(
     *,
     besides: Address | None = None,
 ) -> None:
-    """Refuse an address that is taken, or would be on a file system that does not tell upper from lower case.
+    """Check that an address is free, also on a case-insensitive file system.
 
     Args:
-        collection: Where the address is.
-        transaction: What is there.
-        address: Which it is.
-        content: What is to be created there, so that the error says where it is there already.
+        collection: Collection of the address.
+        transaction: The transaction.
+        address: The address.
+        content: The content to create; if the address has it already, the error says so.
         besides: A document that is moved away.
 
     Raises:
-        AlreadyExistsError: it is taken.
+        AlreadyExistsError: the address is taken.
     """
     taken = transaction.exists(address)
     twins = [twin for twin in collection.index.same_name(address) if twin != besides and transaction.exists(twin)]
@@ -256,17 +258,17 @@ def require_free(
 def _evidence_for(
     collection: Collection, document: Document, change: DocumentEdit, intent: WriteRequest, *, whole: bool
 ) -> Evidence:
-    """Evidence that the writer has seen the document as it is.
+    """Evidence that the writer has seen the current document.
 
     Raises:
-        ConflictError: it does not, and the change would take away what it must have seen.
+        ConflictError: there is none, and the change would remove text that the writer must have seen.
     """
     try:
         evidence = evidence_of(collection, document.address, document.raw, intent)
         if whole and evidence is Evidence.UNSEEN and intent.unseen == "refuse":
             raise unseen_conflict(collection, document.address, document.raw, intent)
     except ConflictError:
-        if _changes_nothing(document, change):  # a whole text that is there already is the writer's own
+        if _changes_nothing(document, change):  # a whole text that exists already is the writer's own
             return Evidence.PASSED if whole else Evidence.UNSEEN
         raise
     return evidence
@@ -295,12 +297,12 @@ def _done(collection: Collection, address: Address, receipt: Receipt, *, created
 
 
 def take_in(collection: Collection, addresses: Sequence[Address]) -> Deadline:
-    """Bring the index up to date with a durable write; plugins that want to know are told of each document before.
+    """Update the index after a durable write. Plugins with a `before_index` hook receive each document first.
 
-    Neither fails the write or keeps its answer back for long.
+    Neither can fail the write, and their delay is limited.
 
     Returns:
-        Until when the answer may wait for more.
+        How long the answer may wait for further steps.
     """
     answer_by = after_write()
     if collection.extensions.hooks.get("before_index"):

@@ -1,4 +1,4 @@
-"""The one rule for text that a writer takes away: only what it was shown, by its revision or in its session."""
+"""The rule for overwriting: a writer may only remove text that it was shown, by its revision or in its session."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ class Evidence(Enum):
     SHOWN = "shown"
     """The writer's session was shown, or wrote, every byte."""
     PASSED = "passed"
-    """The writer passed the revision, and nothing says where it has the revision from."""
+    """The writer passed the revision, from an unknown source."""
     UNSEEN = "unseen"
     """The writer was not shown the text: it passed no revision, or one that only a receipt gave it."""
 
 
 def evidence_of(collection: Collection, address: Address, raw: bytes, intent: WriteRequest) -> Evidence:
-    """Evidence that the writer has seen a document as it is now. Called under the writer lock.
+    """Evidence that the writer has seen the current document. Needs the writer lock.
 
     Raises:
-        ConflictError: another revision than the one passed, or pinned, is current; it says what changed.
+        ConflictError: another revision than the passed or pinned one is current; the error lists the changes.
     """
     if intent.pinned:
         require_revision(raw, intent.pinned)
@@ -46,7 +46,7 @@ def evidence_of(collection: Collection, address: Address, raw: bytes, intent: Wr
 
 
 def unseen_conflict(collection: Collection, address: Address, raw: bytes, intent: WriteRequest) -> ConflictError:
-    """Why a document may not be replaced or deleted by a writer that has not seen it as it is now."""
+    """The error for replacing or deleting a document whose current state the writer has not seen."""
     known = seen_by(collection, address, intent)
     if known is not None:
         message = f"The document {address.id!r} was changed since this session read it."
@@ -72,14 +72,14 @@ def note_write(
     intent: WriteRequest,
     evidence: Evidence = Evidence.SHOWN,
 ) -> None:
-    """Tell the writer's session of its own write.
+    """Record a write in the writer's session.
 
     Args:
-        collection: Where the document is.
-        address: Which it is.
-        raw: Its new bytes; None when it was deleted.
-        intent: The writer's.
-        evidence: Whether the writer had seen what was there before.
+        collection: Collection of the document.
+        address: Address of the document.
+        raw: Its new bytes; None if it was deleted.
+        intent: The writer's request.
+        evidence: Whether the writer had seen the old text.
     """
     if intent.session is None:
         return
@@ -93,13 +93,13 @@ def note_write(
 
 
 def takes_away(before: bytes, after: bytes) -> bool:
-    """Whether a line of the text before is not in the text after, in the same order."""
+    """Whether a line of the old text is missing from the new one, in order."""
     rest = iter(after.splitlines())
     return not all(any(line == other for other in rest) for line in before.splitlines())
 
 
 def _changes(collection: Collection, address: Address, raw: bytes, intent: WriteRequest) -> tuple[str, ...]:
-    """What changed since the revision that the writer passed, by the session's memory, else by the history."""
+    """The changes since the revision that the writer passed, by the session's record, else by the history."""
     known = seen_by(collection, address, intent)
     if known is not None and known.revision.startswith(intent.expected.lower()):
         return known.changes(raw)
@@ -107,10 +107,10 @@ def _changes(collection: Collection, address: Address, raw: bytes, intent: Write
 
 
 def changes_since(collection: Collection, address: Address, raw: bytes, revision: str) -> tuple[str, ...]:
-    """Which lines of a document differ from an earlier revision, as far as the history has it."""
+    """The lines of a document that differ from an earlier revision, if the history has it."""
     history = collection.store.history
     try:
         before = history.read(address, revision) if history.available else None
-    except KnowledgeError:  # the conflict stands, whatever can be said of it
+    except KnowledgeError:  # the conflict stands, even if the changes cannot be listed
         before = None
     return changed_lines(line_marks(before), raw) if before is not None else ()

@@ -1,4 +1,4 @@
-"""Moving a document and rewriting the links that lead to it, as one durable transaction."""
+"""Moves a document and rewrites the links to it, as one durable transaction."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ def rename(
     intent: WriteRequest = UNCONDITIONAL,
     files: Mapping[Address, Address] = NO_FILES,
 ) -> WriteReceipt:
-    """Move a document and rewrite every link that leads to it, in one transaction.
+    """Move a document and rewrite every link to it, in one transaction.
 
-    Links in the moved document that are written relative to its folder are rewritten as well.
+    Relative links in the moved document are rewritten as well.
 
     Args:
-        collection: Where it is.
+        collection: Collection of the document.
         address: The document.
-        new_address: Where it goes.
+        new_address: Its new address.
         intent: As for any write.
-        files: Where other files go that move with it; links to them follow too.
+        files: New addresses of other files that move with it; links to them are rewritten too.
 
     Raises:
         NotFoundError: no such document.
@@ -73,13 +73,13 @@ def rename(
 
 
 def rename_preview(collection: Collection, address: Address, new_address: Address) -> list[Address]:
-    """The other documents whose links `rename` would rewrite, by path; nothing is changed.
+    """The other documents whose links `rename` would rewrite, by path. Changes nothing.
 
     Raises:
-        KnowledgeError: what `rename` would raise.
+        KnowledgeError: as `rename`.
     """
     _require_another(address, new_address)
-    with collection.store.transaction("") as transaction:  # for what it sees; nothing is put
+    with collection.store.transaction("") as transaction:  # only for reading; nothing is written
         existing(collection, transaction, address)
         require_free(collection, transaction, new_address, besides=address)
         rewritten = _rewritten(collection, transaction, address, {address: new_address})
@@ -96,7 +96,7 @@ def _moved_files(transaction: Transaction, files: Mapping[Address, Address]) -> 
 def _known(
     collection: Collection, transaction: Transaction, rewritten: Mapping[Address, bytes], intent: WriteRequest
 ) -> dict[Address, Evidence]:
-    """How the writer knows those of the documents with rewritten links that its session was shown as they are."""
+    """Evidence for those of the documents with rewritten links that the session was shown in their current state."""
     known = {one: seen_by(collection, one, intent) for one in rewritten}
     return {
         one: Evidence.SHOWN if seen.is_whole else Evidence.PASSED
@@ -113,7 +113,7 @@ def _require_another(address: Address, new_address: Address) -> None:
 def _rewritten(
     collection: Collection, transaction: Transaction, moved: Address, moves: Mapping[Address, Address]
 ) -> dict[Address, bytes]:
-    """New bytes of each document in which a link must follow a move; the moved document under its new address."""
+    """New bytes of each document with links to rewrite; the moved document under its new address."""
     sources = _sources_now(collection, transaction, moved, moves)
     changed: dict[Address, bytes] = {}
     kept = _names_that_stay(collection, moved)
@@ -138,10 +138,10 @@ def _rewritten(
 def _sources_now(
     collection: Collection, transaction: Transaction, moved: Address, moves: Mapping[Address, Address]
 ) -> set[Address]:
-    """The documents that link to what moves, including unsynced edits by others.
+    """The documents that link to the moved files, including unsynced edits by others.
 
     Raises:
-        StorageError: one of them, or the moved document, cannot be looked at, so that links in it would be missed.
+        StorageError: one of them, or the moved document, is unreadable, so that its links would be missed.
     """
     index = collection.index
     before = [*_sources(collection, moves), *([moved] if index.record(moved) else [])]
@@ -151,30 +151,30 @@ def _sources_now(
         lost = index.record(one) is None and transaction.exists(one)
         if reason := unreadable.get(one.path, f"{one} could not be read." if lost else ""):
             raise StorageError(
-                f"{reason} Links that a rename must rewrite can stand in it, so nothing was changed.",
+                f"{reason} It may contain links that a rename must rewrite, so nothing was changed.",
                 kind="document",
-                hint="Try again; if it stays so, check the file's permissions and its disk.",
+                hint="Try again; if it persists, check the file's permissions and its disk.",
                 path=one.path,
             )
     return sources
 
 
 def _sources(collection: Collection, moves: Mapping[Address, Address]) -> set[Address]:
-    """The documents that link to what moves."""
+    """The documents that link to the moved files."""
     return {link.source for old in moves for link in collection.index.links_to(old, sentences=False)}
 
 
 def _moved_links(
     collection: Collection, document: Document, moves: Mapping[Address, Address], kept: frozenset[str]
 ) -> dict[int, Address]:
-    """Where each link that must follow a move leads before it, by its position in `document.links`."""
+    """Targets before the move of the links to rewrite, by position in `document.links`."""
     resolved = enumerate(collection.index.resolve(document))
     targets = {position: one.target for position, one in resolved if fold(one.link.target) not in kept}
     return {position: target for position, target in targets.items() if target is not None and target in moves}
 
 
 def _own_targets(collection: Collection, own: Document, moved: Address) -> dict[int, Address]:
-    """Where the links of the moved document lead, its links to itself left out."""
+    """Targets of the moved document's links, except links to itself."""
     resolved = enumerate(collection.index.resolve(own))
     return {position: one.target for position, one in resolved if one.target is not None and one.target != moved}
 
@@ -182,7 +182,7 @@ def _own_targets(collection: Collection, own: Document, moved: Address) -> dict[
 def _leads(
     collection: Collection, source: Address, move: tuple[Address, Address]
 ) -> Callable[[str, LinkKind], Address]:
-    """Where a path in a link will lead after a move, as far as the index knows before it."""
+    """A function that resolves a path in a link after the move, as far as the index knows before it."""
     old, new = move
 
     def leads(path: str, _: LinkKind) -> Address:
@@ -202,7 +202,7 @@ def _require_no_file(transaction: Transaction, address: Address) -> None:
 
 
 def _names_that_stay(collection: Collection, address: Address) -> frozenset[str]:
-    """Names by which a document is found wherever its file lies: its own id, title and aliases, folded."""
+    """Names that do not depend on the file's location: its own id, title and aliases, folded."""
     record = collection.index.record(address)
     if record is None:
         return frozenset()

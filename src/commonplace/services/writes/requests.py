@@ -1,4 +1,4 @@
-"""What a writer says of a write, and what a write leaves."""
+"""The request of a write besides its content, and its receipt."""
 
 from __future__ import annotations
 
@@ -13,28 +13,30 @@ from commonplace.services.deadline import PASSED, Deadline
 from commonplace.services.sessions.memory import SessionMemory
 
 DocumentEdit = Callable[[Document], bytes]
-"""A pure function from the document as it is to its new bytes."""
+"""A pure function from the current document to its new bytes."""
 DocumentDraft = tuple[Address, bytes]
-"""An address and what is to stand there."""
+"""An address and its new content."""
 
 
 @dataclass(frozen=True, slots=True)
 class WriteRequest:
-    """What a writer says of a write besides its content."""
+    """The request of a writer besides the content."""
 
     expected: str = ""
-    """The revision that the writer saw (7 or more digits of it), or "" to go by what its session was shown."""
+    """The revision that the writer saw (7 or more digits of it), or "" to use the one that its session was shown."""
     pinned: str = ""
-    """The revision that must still be current though the writer has not seen it, or "" for any."""
+    """The revision that must be current although the writer has not seen it, or "" for any."""
     message: str = ""
     """The commit's message, or "" for the verb and the document's name."""
     author: Author | None = None
-    """Who the commit names, or None for the configured identity."""
+    """The commit's author, or None for the configured identity."""
     session: SessionMemory | None = None
-    """What the writer was shown, and is told of its own writes; None for a writer without a memory."""
+    """Records what the writer was shown and its own writes; None for a writer without a session."""
     unseen: Literal["keep", "refuse"] = "keep"
-    """What happens to a text that a whole replacement or a deletion takes away and the writer was not shown in its
-    present form: it is kept where it can be had again, or the write is refused."""
+    """What happens to text that a replacement or deletion removes and the writer was not shown: kept or refused.
+
+    "keep" retains the text, "refuse" rejects the write.
+    """
 
 
 UNCONDITIONAL = WriteRequest()
@@ -42,18 +44,18 @@ UNCONDITIONAL = WriteRequest()
 
 @dataclass(frozen=True, slots=True)
 class WriteReceipt:
-    """What a write left."""
+    """The result of a write."""
 
     address: Address
     revision: Revision
-    """Of the document as written; "" when it was deleted."""
+    """Revision of the written document; "" if it was deleted."""
     commit: str
-    """The commit's id, "" when nothing was committed."""
+    """The commit's id; "" if nothing was committed."""
     created: bool = False
     updated: tuple[Address, ...] = ()
-    """Other documents that the write changed too: those whose links a rename rewrote, by path."""
+    """Other changed documents: those whose links a rename rewrote, by path."""
     retained: RetainedCopy | None = None
-    """Where the bytes are that were there, if they had to be kept."""
+    """Location of the old bytes, if they had to be retained."""
     answer_by: Deadline = field(default=PASSED, compare=False)
     """Until when the acknowledgement may wait for what is to be said beside it."""
     unchanged: bool = False

@@ -78,7 +78,7 @@ def client_entries() -> Iterator[Diagnostic]:
             reason = str(error.strerror) if isinstance(error, OSError) else f"it is no {kind}"
             message = f"{short(file)} cannot be read: {reason}."
             yield Diagnostic(
-                "client", Severity.WARNING, client, message, "Mend it: until then the client has no servers."
+                "client", Severity.WARNING, client, message, "Correct it: until then the client has no servers."
             )
             continue
         for name, entry in servers.items():

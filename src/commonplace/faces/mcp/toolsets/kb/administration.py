@@ -67,7 +67,7 @@ def _repository(collection: Collection) -> Repository:
     repository = collection.store.repository
     if repository is None:
         raise GitError(
-            f"{collection.name!r} is in no Git repository.",
+            f"{collection.name!r} is not in a Git repository.",
             kind="repository",
             hint="Run `git init` in its folder, or serve a folder that is in a repository.",
         )

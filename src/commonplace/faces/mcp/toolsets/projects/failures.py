@@ -87,7 +87,7 @@ def bad_argument(error: ValidationError) -> InvalidInputError:
     else:
         told = problem["msg"].removeprefix("Input ")
         message = f"{where} is invalid: it {told[:1].lower()}{told[1:]}; got {type(problem['input']).__name__}"
-    return InvalidInputError(message, kind=_KINDS.get(name, "argument"), hint="Mend the arguments and call again.")
+    return InvalidInputError(message, kind=_KINDS.get(name, "argument"), hint="Correct the arguments and call again.")
 
 
 def in_words(name: str) -> str:
