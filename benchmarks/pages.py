@@ -27,7 +27,7 @@ REACH = {"embedded": "p50 < 5", "meilisearch": "p50 < 20"}
 
 
 def rows(work: Work) -> Iterator[Row]:
-    """Every figure of this part; those of the search server only where one is to be had."""
+    """Every figure of this part; those of the search server only if one is available."""
     os.environ["XDG_CACHE_HOME"] = str(work.folder / "cache")
     os.environ["XDG_STATE_HOME"] = str(work.folder / "state")
     with ExitStack() as closing:

@@ -140,7 +140,7 @@ def agent(
 
 
 class Told:
-    """What a client was told of one call."""
+    """What a client received for one call."""
 
     def __init__(self) -> None:
         self.counts: list[tuple[float, float | None]] = []

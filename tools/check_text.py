@@ -1,4 +1,4 @@
-"""Checks that tracked text speaks of the product only: no machine's paths, no registry hosts, no unfinished work."""
+"""Checks that tracked text is about the product only: no machine's paths, no registry hosts, no unfinished work."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ RULES = (
 
 def main() -> int:
     """Search the tracked files at `--root`; 1 and a line for each breach on stderr."""
-    parser = argparse.ArgumentParser(description="Check that tracked text speaks of the product only.")
+    parser = argparse.ArgumentParser(description="Check that tracked text is about the product only.")
     parser.add_argument("--root", type=Path, default=ROOT, help="the project to search")
     root: Path = parser.parse_args().root
     return report("text", [*_files(root), *_changelog(root / "CHANGELOG.md")])

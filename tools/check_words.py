@@ -87,6 +87,15 @@ PHRASES = {
     r"\bthe time that looking may\b": "maximum fraction of time spent sweeping",
     r"\bwrote a moment ago, too\b": "including unsynced edits by others",
     r"\bwishes\b": "the expanded query",
+    r"\b(is|are|was|were) to be had\b|\bcan be had\b": "is available",
+    r"\b[Ww]here it is none\b": "if it is not one",
+    r"\b(is|are) told (so|as such)\b": "is reported",
+    r"\bas far as it is known\b": "if it is known",
+    r"\b(a write|a push|a fetch) is made anew\b|\bbegun anew\b": "is repeated",
+    r"\bis in no Git repository\b": "is not in a Git repository",
+    r"(?<![Tt]here )\bis no (regular file|file|folder|page|skill|collection|tool)\b": "is not a",
+    r"\bThem in memory\b|\bsays it in the log\b": "name the subject",
+    r"\b[Mm]end (it|the|or)\b": "correct or repair",
 }
 """Patterns of prose that was given up, and what is said instead; for comments, docstrings and documentation."""
 

@@ -115,7 +115,7 @@ def registration_of(name: str) -> ToolsetRegistration:
 
 
 def unknown_toolset(name: str, known: Sequence[str]) -> ConfigError:
-    """What is said of a toolset that is not there."""
+    """The error for a toolset that does not exist."""
     return ConfigError(f"Unknown toolset {name!r}: expected one of {', '.join(known)}.", kind="toolset")
 
 

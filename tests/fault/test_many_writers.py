@@ -1,4 +1,4 @@
-"""Four server processes write to one folder at once: nothing acknowledged is lost, and what is stale is told so."""
+"""Four server processes write to one folder at once: nothing acknowledged is lost, and a stale write is reported."""
 
 from __future__ import annotations
 

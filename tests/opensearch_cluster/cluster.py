@@ -96,7 +96,7 @@ class Cluster:
 
 @contextmanager
 def running(count: int = 3, java_options: Sequence[str] = ()) -> Iterator[Cluster]:
-    """A cluster of `count` nodes that is stopped and removed with the block; skips where none can be had.
+    """A cluster of `count` nodes that is stopped and removed with the block; skips if none is available.
 
     `java_options` are added to those of each node, such as a larger heap. With REQUIRE_TOOLS in the environment it
     must be there.

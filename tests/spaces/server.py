@@ -55,7 +55,7 @@ class SearchServer:
 
 @contextmanager
 def running() -> Iterator[SearchServer]:
-    """A server that ends with the block, with its data; skips the test where none is to be had.
+    """A server that ends with the block, with its data; skips the test if none is available.
 
     Under `CI=true` it must be there.
     """

@@ -204,7 +204,7 @@ def _body(chance: random.Random, words: str, number: int) -> str:
 
 
 def _write_no_pages(root: Path) -> None:
-    """What lies in such folders and is no page; each says `sentinel`, which no page says."""
+    """Files in such folders that are not pages; each contains `sentinel`, which no page contains."""
     for path, text in {
         "notes.md": "# Notes\n\nA sentinel without frontmatter.\n",
         "draft.md": "---\ntitle: Draft\n---\n\nA sentinel without page_id.\n",

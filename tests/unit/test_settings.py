@@ -1,4 +1,4 @@
-"""Settings: where they come from, which wins, and what is said of a wrong one."""
+"""Settings: where they come from, which wins, and the error for a wrong one."""
 
 from __future__ import annotations
 

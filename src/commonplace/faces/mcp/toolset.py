@@ -52,7 +52,7 @@ ToolContent: TypeAlias = str | Mapping[str, Json] | list[Json]
 
 @dataclass(frozen=True, slots=True)
 class ResourceLink:
-    """Where what an answer speaks of can be read."""
+    """A link to a resource that an answer names."""
 
     uri: str
     name: str

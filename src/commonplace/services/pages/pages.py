@@ -92,7 +92,7 @@ class SpacePages:
         return None
 
     def _is_left_out(self, address: Address) -> bool:
-        """Whether something stands there that is not served: a link that leads out, or what is no file."""
+        """Whether something is there that is not served: a link that leads outside, or not a regular file."""
         for _ in self.store.scan():
             pass
         above = address.path.split("/")

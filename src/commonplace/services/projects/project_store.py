@@ -22,7 +22,7 @@ from commonplace.services.projects.search_text_cache import SearchTextCache
 
 IDENTITY = Author("Knowledge MCP Server", "knowledge-mcp@localhost", commits=True)
 MAX_WRITE_ATTEMPTS = 3
-"""How often a write is made anew because a file was changed by hand while it was being written."""
+"""Maximum attempts of a write when a file is changed by hand while it is being written."""
 MAX_VERSIONS = 50
 """Versions of a damaged `index.json` that are looked through for a whole one."""
 

@@ -108,7 +108,7 @@ def _entry(client: clients.ClientName, name: str, entry: Mapping[str, object]) -
         return Diagnostic("client", Severity.WARNING, client, message, "In the folder that it shall serve:", again)
     gone = [folder for folder in folders if not os.path.isdir(Path(folder).expanduser())]
     if gone:
-        message = f"The server {name!r} serves {gone[0]}, which is no folder."
+        message = f"The server {name!r} serves {gone[0]}, which is not a folder."
         return Diagnostic("client", Severity.WARNING, client, message, "In the folder that it shall serve:", again)
     served = ", ".join(short(Path(folder).expanduser()) for folder in folders) or "the folder that it is started in"
     return Diagnostic("client", None, client, f"The server {name!r} serves {served}.")

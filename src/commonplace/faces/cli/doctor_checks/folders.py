@@ -43,7 +43,7 @@ def folders(chosen: Settings) -> Iterator[Diagnostic]:
     for name, folder, what in kinds:
         nearest = _nearest(folder)
         if nearest == folder.absolute() and not os.path.isdir(nearest):
-            message = f"{short(folder)}, for {what}, is no folder."
+            message = f"{short(folder)}, for {what}, is not a folder."
             yield Diagnostic("permissions", Severity.WARNING, name, message, "Put it out of the way, or set another.")
         elif not os.path.isdir(nearest) or not os.access(nearest, os.W_OK | os.X_OK):
             message = f"{short(folder)}, for {what}, cannot be written: {short(nearest)} keeps it out."

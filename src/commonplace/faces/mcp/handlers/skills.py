@@ -98,7 +98,7 @@ class SkillHandlers:
             return ResourceContents(raw, kind)
 
     def source_of(self, call: Call, uri: str) -> ResourceSource | None:
-        """The document that a file of a skill is; None where it is none."""
+        """The document that a skill's file is; None if it is not a document."""
         try:
             skill, rest = self._skill(call, uri)
         except (NotFoundError, InvalidInputError):
@@ -113,7 +113,7 @@ class SkillHandlers:
     def _named(self, call: Call, uri: str) -> Json:
         skill, rest = self._skill(call, uri)
         if rest != SKILL_FILE:
-            raise NotFoundError(f"{uri[:200]} is no skill's {SKILL_FILE}.", kind="skill")
+            raise NotFoundError(f"{uri[:200]} is not a skill's {SKILL_FILE}.", kind="skill")
         return _entry(skill)
 
     async def _known(self, context: Context, verb: str, uri: str, function: Callable[[Call, str], T]) -> T:
@@ -133,7 +133,7 @@ class SkillHandlers:
 
         Raises:
             NotFoundError: there is none.
-            InvalidInputError: the folder with the `SKILL.md` is no skill.
+            InvalidInputError: the folder with the `SKILL.md` is not a skill.
         """
         parts = (
             [unquote(part) for part in uri.removeprefix(SKILL_SCHEME).split("/")]
