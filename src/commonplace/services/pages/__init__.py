@@ -1,4 +1,4 @@
-"""Searching and reading the pages of a synced space."""
+"""Search and page access of a synced space."""
 
 from __future__ import annotations
 
@@ -10,4 +10,4 @@ if TYPE_CHECKING:
     from commonplace.services.pages.pages import SpacePages
 
 PAGES_KEY: ServiceKey[SpacePages] = ServiceKey("pages")
-"""The one synced space, else the first open collection that is one."""
+"""The synced space: the only one, else the first open collection that is a space."""

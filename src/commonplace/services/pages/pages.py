@@ -1,4 +1,4 @@
-"""What callers can do with a space: search its pages and read one."""
+"""Search and page access of a space."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from commonplace.domain.ports import Store
 
 @dataclass(frozen=True, slots=True)
 class SpacePages:
-    """One space: its files, what its space file says now, and what searches it."""
+    """A space with its files, its current space file and its search engine."""
 
     store: Store
     space: Callable[[], Space]
     engine: PageEngine
 
     def search(self, query: PageQuery) -> PageAnswer:
-        """The best pages.
+        """Returns the best matching pages.
 
         Raises:
-            InvalidInputError: the query says nothing at all.
-            NotFoundError, UnavailableError, UnauthenticatedError: as `PageEngine.search` says.
+            InvalidInputError: the query is empty.
+            NotFoundError, UnavailableError, UnauthenticatedError: as `PageEngine.search`.
         """
         return self.engine.search(checked(query))
 
     def at(self, path: str) -> PageText:
-        """The page at a path relative to the space.
+        """Returns the page at a path relative to the space.
 
         Raises:
-            InvalidInputError: it is no path of a page in the space, or leads out of it.
+            InvalidInputError: the path is not that of a page in the space, or leads outside.
             NotFoundError: kind "page".
         """
         try:
@@ -55,7 +55,7 @@ class SpacePages:
         return found
 
     def by_id(self, identifier: str) -> PageText:
-        """The page of an id: where the map has it, else where a frontmatter has it.
+        """Returns the page with an id: from the space file's map, else by the id in the frontmatter.
 
         Raises:
             NotFoundError: kind "page".
@@ -70,14 +70,14 @@ class SpacePages:
         return found
 
     def _page_at(self, path: str) -> PageText | None:
-        """The page at a path that somebody wrote down, None where there is none now."""
+        """The page at a recorded path; None if it no longer exists."""
         try:
             return self.at(path)
         except (InvalidInputError, NotFoundError):
             return None
 
     def _looked_up(self, identifier: str) -> PageText | None:
-        """The page whose frontmatter has the id, from the files themselves: for an index that may be behind them."""
+        """The page whose frontmatter has the id, found in the files because the index may be stale."""
         wanted = identifier.encode()
         for address, _ in self.store.scan():
             if not is_page_path(address):

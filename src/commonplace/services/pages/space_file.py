@@ -1,4 +1,4 @@
-"""The space file of a folder, followed while it changes."""
+"""The space file of a folder, with its changes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ log = logging.getLogger(__name__)
 
 
 class SpaceFile:
-    """What the space file says now: it is looked at with every question and read again when it has changed.
+    """The current space file; each call checks its stat data and reads it again if it has changed.
 
     Args:
         store: The folder.
 
     Raises:
-        NotFoundError: kind "space": there is none.
+        NotFoundError: kind "space": there is no space file.
         ConfigError, StorageError: it cannot be read.
     """
 
@@ -31,7 +31,7 @@ class SpaceFile:
         self._space = _read(store)
 
     def __call__(self) -> Space:
-        """The space; as it was before when the file is gone or cannot be read, as while it is being written."""
+        """The space; the last valid state if the file is missing or unreadable, for example during a write."""
         with self._lock:
             try:
                 stat = self._store.stat(SPACE_FILE)
@@ -50,4 +50,4 @@ def _read(store: Store) -> Space:
     try:
         return parse_space(raw.decode())
     except UnicodeDecodeError:
-        raise ConfigError(f"{SPACE_FILE} is not a JSON object: it is no UTF-8.", kind="space") from None
+        raise ConfigError(f"{SPACE_FILE} is not a JSON object: it is not valid UTF-8.", kind="space") from None

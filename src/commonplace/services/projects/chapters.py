@@ -1,4 +1,4 @@
-"""The chapters of a knowledge document: listed, read one after the other, and changed one at a time."""
+"""Chapters of a knowledge document: list, read in sequence, and change one at a time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from commonplace.services.projects.project_store import ProjectStore
 
 @dataclass(frozen=True, slots=True)
 class ChapterResult:
-    """A chapter and where it stands; None where the last one was the last."""
+    """A chapter and the document's number of chapters; the chapter is None after the last one."""
 
     chapter: Chapter | None
     total: int
@@ -30,14 +30,14 @@ class ChapterResult:
 
 @dataclass(frozen=True, slots=True)
 class ChapterReference:
-    """A chapter as a caller names it: by title, or by index from 0."""
+    """A reference to a chapter: by title, or by index from 0."""
 
     title: str | None = None
     index: int | None = None
 
 
 def list_chapters(projects: ProjectStore, project_id: str, filename: str) -> tuple[str, list[Chapter]]:
-    """The document's stored name and its chapters of levels 2 to 4 in order.
+    """Returns the document's stored name and its chapters of levels 2 to 4 in order.
 
     Raises:
         NotFoundError: kind "project" or "document".
@@ -47,7 +47,7 @@ def list_chapters(projects: ProjectStore, project_id: str, filename: str) -> tup
 
 
 def get_chapter(projects: ProjectStore, project_id: str, filename: str, which: ChapterReference) -> ChapterResult:
-    """One chapter.
+    """Returns one chapter.
 
     Raises:
         NotFoundError: kind "project", "document" or "chapter".
@@ -60,7 +60,7 @@ def get_chapter(projects: ProjectStore, project_id: str, filename: str, which: C
 def get_next_chapter(
     projects: ProjectStore, project_id: str, filename: str, current: ChapterReference
 ) -> ChapterResult:
-    """The chapter behind one; raises as `get_chapter` does."""
+    """Returns the chapter after the current one; raises as `get_chapter`."""
     document = get_document(projects, project_id, filename)
     found = rules.read_chapters(document)
     index = _found(document, current).index + 1
@@ -70,18 +70,18 @@ def get_next_chapter(
 def update_chapter(
     projects: ProjectStore, where: tuple[str, str], title: str, content: str, summary: str | None
 ) -> tuple[str, ...]:
-    """Another text for a chapter; the titles of the chapters below it that were replaced with it.
+    """Replace a chapter's text; returns the titles of its subchapters, which are replaced with it.
 
     Args:
-        projects: Where.
+        projects: The store of projects.
         where: Project id and filename.
-        title: The chapter's.
+        title: The chapter's title.
         content: The new text.
         summary: Its first paragraph, or None.
 
     Raises:
         NotFoundError: kind "project", "document" or "chapter".
-        InvalidInputError: kind "content": it would hide the chapters behind.
+        InvalidInputError: kind "content": the text would hide the chapters after it.
     """
     limits.check_title("Chapter title", title)
     limits.check_chapter(content)
@@ -97,10 +97,10 @@ def update_chapter(
 def add_chapter(
     projects: ProjectStore, where: tuple[str, str], title: str, content: str, place: InsertPosition = AT_END
 ) -> None:
-    """One more chapter.
+    """Add a chapter.
 
     Raises:
-        AlreadyExistsError: kind "chapter": there is one of this title.
+        AlreadyExistsError: kind "chapter": the title exists already.
         NotFoundError, InvalidInputError: as `update_chapter`, also for an unknown reference.
     """
     heading = limits.check_title("Chapter title", title)
@@ -115,7 +115,7 @@ def add_chapter(
 
 
 def remove_chapter(projects: ProjectStore, where: tuple[str, str], title: str) -> tuple[str, ...]:
-    """One chapter less; the titles of those below it, which go with it. Raises as `update_chapter` does."""
+    """Remove a chapter with its subchapters; returns their titles. Raises as `update_chapter`."""
     limits.check_title("Chapter title", title)
     return _change(
         projects,

@@ -1,4 +1,4 @@
-"""A project's instructions (`main.md`): read, replaced, and changed section by section."""
+"""A project's instructions (`main.md`): read, replace, and change by section."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ INSTRUCTIONS_FILE = "main.md"
 
 @dataclass(frozen=True, slots=True)
 class Instructions:
-    """A project's instructions; `exists` is false, and the text empty, where there are none."""
+    """A project's instructions; if there are none, `exists` is false and the text empty."""
 
     content: str
     exists: bool
@@ -28,18 +28,18 @@ class Instructions:
 
 @dataclass(frozen=True, slots=True)
 class InsertPosition:
-    """Where something new goes."""
+    """The position at which a section or chapter is inserted."""
 
     position: Position = "end"
     reference: str = ""
-    """What it goes before or after."""
+    """The section or chapter before or after which to insert."""
 
 
 AT_END = InsertPosition()
 
 
 def get_main(projects: ProjectStore, project_id: str) -> Instructions:
-    """The instructions of a project; none for an unknown one."""
+    """The instructions of a project; empty for an unknown project."""
     limits.check_project_id(project_id)
     try:
         raw = projects.store.read(parse_address(f"{projects.folder(project_id)}/{INSTRUCTIONS_FILE}"))
@@ -49,7 +49,7 @@ def get_main(projects: ProjectStore, project_id: str) -> Instructions:
 
 
 def update_main(projects: ProjectStore, project_id: str, content: str) -> None:
-    """Replace the instructions; creates the project."""
+    """Replace the instructions; creates the project if needed."""
     limits.check_project_id(project_id)
     limits.check_main(content)
 
@@ -61,16 +61,16 @@ def update_main(projects: ProjectStore, project_id: str, content: str) -> None:
 
 
 def import_main(projects: ProjectStore, project_id: str, texts: Sequence[tuple[str, str]], *, replace: bool) -> None:
-    """Bring existing instruction files in, one behind the other.
+    """Import existing instruction files, concatenated in order.
 
     Args:
-        projects: Where.
-        project_id: Of the project, which is created.
+        projects: The store of projects.
+        project_id: The project's id; it is created if needed.
         texts: Name and text of each file.
-        replace: Whether instructions that are there already give way.
+        replace: Whether to replace existing instructions.
 
     Raises:
-        AlreadyExistsError: kind "document": there are instructions, and `replace` is false.
+        AlreadyExistsError: kind "document": instructions exist, and `replace` is false.
     """
     limits.check_project_id(project_id)
     content = "\n\n".join(text.replace("\r\n", "\n").strip("\n") for _, text in texts) + "\n"
@@ -91,7 +91,7 @@ def import_main(projects: ProjectStore, project_id: str, texts: Sequence[tuple[s
 
 
 def update_section(projects: ProjectStore, project_id: str, header: str, content: str) -> tuple[str, ...]:
-    """Another text for one section; the titles of those below it, which are replaced with it.
+    """Replace a section's text; returns the titles of its subsections, which are replaced with it.
 
     Raises:
         NotFoundError: kind "project" or "section".
@@ -105,7 +105,7 @@ def update_section(projects: ProjectStore, project_id: str, header: str, content
 def add_section(
     projects: ProjectStore, project_id: str, header: str, content: str, place: InsertPosition = AT_END
 ) -> None:
-    """One more section.
+    """Add a section.
 
     Raises:
         NotFoundError: kind "project", or "section" for an unknown reference.
@@ -125,7 +125,7 @@ def add_section(
 
 
 def remove_section(projects: ProjectStore, project_id: str, header: str) -> tuple[str, ...]:
-    """One section less; the titles of those below it, which go with it.
+    """Remove a section with its subsections; returns their titles.
 
     Raises:
         NotFoundError: kind "project" or "section".
@@ -151,6 +151,6 @@ def _change(
 
 
 def _read(transaction: Transaction, address: Address) -> Document:
-    """The instructions as they are; a project may have none yet."""
+    """The current instructions; empty if the project has none."""
     raw = transaction.read(address) if transaction.exists(address) else b""
     return read_document(address, raw)

@@ -1,4 +1,4 @@
-"""All projects at a glance, and deleting one."""
+"""The list of all projects, and their deletion."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from commonplace.services.projects.project_store import ProjectStore
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A project in the list of all."""
+    """An entry in the list of projects."""
 
     id: str
     main: FileStat | None
-    """Of its instructions."""
+    """Stat data of the instructions; None without instructions."""
     documents: int
     updated: str
-    """When one of these files was last written: ISO 8601, "" without files."""
+    """Time of the last write to one of these files in ISO 8601; "" without files."""
 
 
 def list_projects(projects: ProjectStore) -> list[Project]:
-    """Every project by id; one whose folder was removed by hand, or cannot be served, has no files."""
+    """Every project by id. A project whose folder is missing or cannot be served is listed without files."""
     found: list[Project] = []
     for project_id, folder in sorted(projects.registry().folders.items()):
         try:
@@ -45,7 +45,7 @@ def list_projects(projects: ProjectStore) -> list[Project]:
 
 
 def delete_project(projects: ProjectStore, project_id: str) -> None:
-    """Take a project away with all of its files.
+    """Remove a project with all its files.
 
     Raises:
         NotFoundError: kind "project".

@@ -1,4 +1,4 @@
-"""The one store of all projects: which folder is whose, and writing as one commit with the right words."""
+"""The store of all projects: maps ids to folders, and writes each change as one commit."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from commonplace.services.projects.search_text_cache import SearchTextCache
 
 IDENTITY = Author("Knowledge MCP Server", "knowledge-mcp@localhost", commits=True)
 MAX_WRITE_ATTEMPTS = 3
-"""Maximum attempts of a write when a file is changed by hand while it is being written."""
+"""Attempts that are repeated if a file is changed by hand during the write; one more attempt follows."""
 MAX_VERSIONS = 50
-"""Versions of a damaged `index.json` that are looked through for a whole one."""
+"""Number of versions of `index.json` that are searched for an intact one."""
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ class ProjectStore:
     """The open store of all projects."""
 
     path: str
-    """Where it is, as shown to its owner."""
+    """Its location, as shown to the user."""
     store: Store
     folders: ProjectFolders
     upstream: Upstream
@@ -44,10 +44,10 @@ class ProjectStore:
     search_texts: SearchTextCache = field(default_factory=SearchTextCache)
 
     def write(self, project_id: str, operation: str, act: Callable[[Transaction], T]) -> T:
-        """Run a function on a transaction that becomes one commit; what it returned, once that is durable.
+        """Run a function on a transaction that becomes one commit; returns its result once the commit is durable.
 
         Raises:
-            KnowledgeError: as the function or the store does; nothing was changed.
+            KnowledgeError: the error of the function or the store; nothing was changed.
         """
         message = f"Update knowledge for {project_id}: {operation}"
         for attempt in range(MAX_WRITE_ATTEMPTS):
@@ -58,7 +58,7 @@ class ProjectStore:
         return self._write(message, act)
 
     def registry(self) -> Registry:
-        """The projects as they are now; a damaged or missing `index.json` is rebuilt and committed."""
+        """The current projects; rebuilds and commits a damaged or missing `index.json`."""
         found = self._read(self.store.read)
         if found is not None:
             return found
@@ -67,15 +67,15 @@ class ProjectStore:
             return rebuilt
         try:
             return self.write("all projects", f"Rebuilt {INDEX_FILE}", self._repair)
-        except KnowledgeError as error:  # what is there can be read all the same
+        except KnowledgeError as error:  # the existing projects can still be read
             log.warning("%s is damaged and cannot be rebuilt now: %s", INDEX_FILE, error)
             return rebuilt
 
     def folder(self, project_id: str) -> str:
-        """The folder of a project.
+        """Returns the folder of a project.
 
         Raises:
-            InvalidInputError: kind "project_id": it is no id; kind "path": its folder has a name that none may have.
+            InvalidInputError: kind "project_id": not a valid id; kind "path": its folder's name is not allowed.
             NotFoundError: kind "project".
         """
         registry = self.registry()
@@ -85,11 +85,11 @@ class ProjectStore:
         return _path(project_id, folder)
 
     def folder_for_writing(self, transaction: Transaction, project_id: str, *, create: bool = False) -> str:
-        """The folder of a project inside a transaction, which with `create` makes the project.
+        """Returns a project's folder inside a transaction; `create` creates the project if needed.
 
         Raises:
             NotFoundError: kind "project".
-            InvalidInputError: kind "path": its folder has a name that no folder may have.
+            InvalidInputError: kind "path": its folder's name is not allowed.
         """
         registry = self._repair(transaction)
         folder = registry.folders.get(check_project_id(project_id))
@@ -102,7 +102,7 @@ class ProjectStore:
         return _path(project_id, folder)
 
     def remove(self, transaction: Transaction, project_id: str) -> None:
-        """Take a project and all of its files away.
+        """Remove a project with all its files.
 
         Raises:
             NotFoundError: kind "project".
@@ -122,7 +122,7 @@ class ProjectStore:
         return result
 
     def _repair(self, transaction: Transaction) -> Registry:
-        """The projects inside a transaction, with a damaged `index.json` rebuilt by it."""
+        """The projects inside a transaction, which rebuilds a damaged `index.json`."""
         found = self._read(transaction.read)
         if found is None:
             found = self._rebuilt()
@@ -138,7 +138,7 @@ class ProjectStore:
             return None
 
     def _rebuilt(self) -> Registry:
-        """The projects by the folders that are there, with the ids that the last whole `index.json` gave them."""
+        """The projects of the existing folders, with the ids of the last intact `index.json`."""
         last = self._last_whole()
         there = self.folders.subfolders(PROJECTS_KEY)
         known = {project_id: folder for project_id, folder in last.folders.items() if folder in there}
@@ -158,7 +158,7 @@ class ProjectStore:
 
 
 def read_document_text(read: Callable[[Address], bytes], path: str) -> Document:
-    """The document at a path.
+    """Returns the document at a path.
 
     Raises:
         NotFoundError: no such file.
@@ -168,7 +168,7 @@ def read_document_text(read: Callable[[Address], bytes], path: str) -> Document:
 
 
 def _path(project_id: str, folder: str) -> str:
-    """Where a project lies; `index.json` may have been edited by hand."""
+    """The path of a project's folder; checked because `index.json` may have been edited by hand."""
     path = f"{PROJECTS_KEY}/{folder}"
     try:
         parse_address(path)
@@ -182,7 +182,7 @@ def _path(project_id: str, folder: str) -> str:
 
 
 def unknown_project(project_id: str, registry: Registry) -> NotFoundError:
-    """The error for a project that there is not; it names the one that may be meant."""
+    """The error for an unknown project, with the most similar id."""
     folded = {known.casefold(): known for known in registry.folders}
     near = get_close_matches(project_id.casefold(), folded, 1)
     return NotFoundError(

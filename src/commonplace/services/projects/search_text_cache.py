@@ -1,4 +1,4 @@
-"""Documents made ready for searching, kept as long as their files stay as they were."""
+"""Cache of documents prepared for searching, valid while their files do not change."""
 
 from __future__ import annotations
 
@@ -20,18 +20,20 @@ from commonplace.domain.projects.search.searchable import (
 )
 
 MAX_CACHED_FOLDERS = 64
-"""Projects that are kept, the last ones searched."""
+"""Maximum number of cached projects; the least recently searched is evicted."""
 SETTLED_NS = 50_000_000
-"""A file that was written so shortly before it was read is read again by the next search: within one tick of the
-file system's clock a second change of the same length would leave no trace."""
+"""Nanoseconds between a file's write and its reading below which the next search reads the file again.
+
+Within one tick of the file system's clock, a second change of the same length would not be visible.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class _CachedFolder:
-    """The documents of a folder, as they were."""
+    """The cached documents of a folder."""
 
     files: Mapping[str, FileStat]
-    """As they were when they were read; without those that are to be read again."""
+    """Stat data at the time of reading, without the files that must be read again."""
     texts: SearchableDocuments
 
 
@@ -39,7 +41,7 @@ _NOTHING = _CachedFolder({}, NO_DOCUMENTS)
 
 
 class SearchTextCache:
-    """The searchable texts of the last projects; safe from several threads."""
+    """The searchable texts of the most recently searched projects. Thread-safe."""
 
     def __init__(self) -> None:
         self._folders: OrderedDict[str, _CachedFolder] = OrderedDict()
@@ -48,9 +50,9 @@ class SearchTextCache:
     def texts(
         self, folder: str, files: Mapping[str, FileStat], read: Callable[[Address], bytes]
     ) -> SearchableDocuments:
-        """The texts of these files; only those that have changed are read.
+        """The texts of these files; reads only those that have changed.
 
-        A file that is gone by the time it is read, or whose name no address may have, is left out.
+        Omits a file that is deleted before it is read, or whose name is not a valid address.
         """
         with self._lock:
             known = self._folders.get(folder, _NOTHING)

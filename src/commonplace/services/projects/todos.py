@@ -27,17 +27,17 @@ class Todo:
 
     @property
     def done(self) -> int:
-        """How many of its tasks are completed."""
+        """Number of completed tasks."""
         return sum(task.completed for task in self.tasks)
 
     @property
     def completed(self) -> bool:
-        """Whether there are tasks and all of them are completed."""
+        """Whether all tasks are completed and there is at least one."""
         return bool(self.tasks) and self.done == len(self.tasks)
 
 
 def create_todo(projects: ProjectStore, project_id: str, description: str, tasks: Sequence[tuple[str, str]]) -> int:
-    """A new list, in a new project where there is none; its number."""
+    """Create a list, and the project if it does not exist; returns the list's number."""
     limits.check_project_id(project_id)
     limits.check_description(description)
     checked = [_checked(title, content) for title, content in tasks]
@@ -58,10 +58,10 @@ def create_todo(projects: ProjectStore, project_id: str, description: str, tasks
 
 
 def list_todos(projects: ProjectStore, project_id: str) -> list[Todo]:
-    """All lists of a project by number; none for an unknown project.
+    """All lists of a project by number; empty for an unknown project.
 
     Raises:
-        InvalidInputError: kind "project_id": it is no id.
+        InvalidInputError: kind "project_id": not a valid id.
     """
     try:
         folder = projects.folder(project_id)
@@ -71,7 +71,7 @@ def list_todos(projects: ProjectStore, project_id: str) -> list[Todo]:
 
 
 def get_todo(projects: ProjectStore, project_id: str, number: int) -> Todo:
-    """One list.
+    """Returns one list.
 
     Raises:
         NotFoundError: kind "project" or "todo".
@@ -82,7 +82,7 @@ def get_todo(projects: ProjectStore, project_id: str, number: int) -> Todo:
 
 
 def add_task(projects: ProjectStore, project_id: str, number: int, title: str, content: str) -> int:
-    """One more task; its number."""
+    """Add a task; returns its number."""
     heading, text = _checked(title, content)
 
     def act(transaction: Transaction) -> int:
@@ -97,7 +97,7 @@ def add_task(projects: ProjectStore, project_id: str, number: int, title: str, c
 
 
 def complete_task(projects: ProjectStore, project_id: str, number: int, task: int) -> None:
-    """Mark a task as completed; one that is stays as it is.
+    """Mark a task as completed; a completed task does not change.
 
     Raises:
         NotFoundError: kind "project", "todo" or "task".
@@ -111,7 +111,7 @@ def complete_task(projects: ProjectStore, project_id: str, number: int, task: in
 
 
 def remove_task(projects: ProjectStore, project_id: str, number: int, task: int) -> None:
-    """Take a task away; the others keep their numbers. Raises as `complete_task` does."""
+    """Remove a task; the others keep their numbers. Raises as `complete_task`."""
 
     def act(transaction: Transaction) -> None:
         transaction.remove(_task(projects, _folder(projects, transaction, project_id, number), task))
