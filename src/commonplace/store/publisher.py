@@ -23,7 +23,7 @@ from commonplace.domain.errors import (
 from commonplace.domain.ports import Progress
 from commonplace.domain.revisions import revision_of
 from commonplace.domain.schema import SCHEMA_FILE
-from commonplace.store.disk.file_swap import storage_errors
+from commonplace.store.disk.file_swap import is_missing, storage_errors
 from commonplace.store.disk.folder import Folder
 from commonplace.store.git.commit_writer import GitWriter
 from commonplace.store.git.commits import commit_message
@@ -177,12 +177,10 @@ class Publisher:
         dirty = self._git.repository.dirty()
         paths = [path for path in dirty if path.startswith(self._prefix) and not self._is_submodule(path)]
         left = {True: FileStatus.INDEX_NEW, False: FileStatus.INDEX_DELETED}
-        chosen = [path for path in sorted(paths) if not dirty[path] & left[self._is_gone(path)]]
+        root = self._git.repository.root
+        chosen = [path for path in sorted(paths) if not dirty[path] & left[is_missing(root / path)]]
         found = (address for path in chosen if (address := _address(path.removeprefix(self._prefix))))
         return [one for one in found if one.path == SCHEMA_FILE or (one.is_document and not self._hides(one))]
-
-    def _is_gone(self, path: str) -> bool:
-        return not os.path.lexists(self._git.repository.root / path)
 
     def _differs(self, address: Address, content: bytes | None) -> bool:
         """Whether a file is not as the last commit has it; what is staged of one that is stays staged."""

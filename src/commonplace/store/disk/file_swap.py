@@ -279,6 +279,19 @@ def changed_meanwhile(path: str, revision: Revision | None) -> ConflictError:
     )
 
 
+def is_missing(path: Path) -> bool:
+    """Whether nothing has this name. `os.path.lexists` says so of a file that the disk refuses to look up, too.
+
+    Raises:
+        OSError: the file cannot be looked up.
+    """
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    return False
+
+
 @contextmanager
 def storage_errors(doing: str) -> Generator[None]:
     """Convert an OSError of the block, in which nothing is changed, to a `StorageError`."""
