@@ -99,6 +99,7 @@ def test_a_stand_in_passes_signals_on_and_ends_as_the_server_does(folder: Path) 
     assert line is not None
     with subprocess.Popen([*line, "serve", str(folder), "--port", "0"], stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        assert any(said.startswith("Serving on") for said in process.stderr)
+        assert process.stderr.readline() == f"Opening {folder}\n", "before what takes time is loaded"
+        assert process.stderr.readline().startswith("Serving on http://")
         process.terminate()
         assert process.wait(60) == 0

@@ -75,5 +75,9 @@ def command(
     settings = session.configured({**listening.flags(), **given})
     if settings.toolset != "projects":  # its store is made at the first start
         require_folders(settings.kb)
+    session.out.message(
+        f"Opening {', '.join(map(str, settings.kb))}"
+    )  # at once: loading takes a second on a slow machine
+    session.out.terminal.stderr.flush()
     sse = "beside" if listening.sse else "off"
     session.dependencies.serve_http(settings, HttpOptions(sse=sse, anonymous=listening.allow_anonymous))
