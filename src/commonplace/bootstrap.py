@@ -241,7 +241,7 @@ def _checked_folder(folder: Path, settings: Settings) -> Path:
         raise NotFoundError(f"There is no folder {folder.name!r}.", kind="folder", hint="Name one that exists.")
     if settings.commit == "auto" and not in_git(folder):
         raise ConfigError(
-            f"Commits were requested, but {folder.name!r} is not in a Git repository.",
+            f"Commits were requested, but {folder.resolve().name!r} is not in a Git repository.",
             kind="commit",
             hint="Run `git init` there, or omit --commit auto.",
         )

@@ -35,13 +35,18 @@ def folder_key(real: str) -> str:
 
 
 def _default_cache() -> str:
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return os.path.join(base, "commonplace")
+    return os.path.join(_base_folder("XDG_CACHE_HOME", ".cache"), "commonplace")
+
+
+def _base_folder(name: str, default: str) -> str:
+    """A base directory; a relative one is ignored, as the settings do."""
+    given = os.environ.get(name, "")
+    return given if os.path.isabs(given) else os.path.join(os.path.expanduser("~"), default)
 
 
 def _configured() -> dict[str, object]:
     """The raw settings file; empty if it is missing or invalid."""
-    base = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
+    base = _base_folder("XDG_CONFIG_HOME", ".config")
     path = os.environ.get("COMMONPLACE_CONFIG") or os.path.join(base, "commonplace", "config.toml")
     try:
         with open(path, "rb") as file:

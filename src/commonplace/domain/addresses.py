@@ -33,6 +33,10 @@ _INVISIBLE = re.compile(
 """Invisible characters that are not format characters (Cf): fillers, joiners, variation selectors, empty Braille."""
 
 
+_BIDI_CONTROL = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Characters that change the direction in which text is shown, so that a name looks like another one."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Address:
     """A relative path inside one collection, `/`-separated, with its suffix (`notes/idea.md`).
@@ -108,6 +112,21 @@ def parse_document_address(text: str) -> Address:
         return parse_address(f"{stripped}.md")
     address = parse_address(stripped)
     return address if address.is_document else parse_address(f"{stripped}.md")
+
+
+def require_new_name(address: Address) -> None:
+    """Refuse a name that no new file gets; a file that has it already can be read.
+
+    Raises:
+        InvalidInputError: the path contains a bidirectional control character.
+    """
+    if found := _BIDI_CONTROL.search(address.path):
+        raise InvalidInputError(
+            f"Invalid path {_shown(address.path)}: it contains the bidirectional control character "
+            f"U+{ord(found[0]):04X}, with which a name looks like another one.",
+            kind="path",
+            hint="Leave the character out.",
+        )
 
 
 def fold(text: str) -> str:

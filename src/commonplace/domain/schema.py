@@ -6,6 +6,7 @@ A folder without the file is a base of notes. A broken file is a finding, and th
 from __future__ import annotations
 
 import codecs
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -177,8 +178,25 @@ def set_keys(raw: bytes, changes: Mapping[str, Json]) -> bytes:
     text = raw[len(mark) :].decode()
     newline = "\r\n" if "\r\n" in text else "\n"
     whole = text if not text or text.endswith("\n") else text + newline
+    old = _mapping(loaded.value)
     normalised = {key: as_json_types(value) for key, value in changes.items()}
-    return mark + change_keys(whole, _mapping(loaded.value), normalised, newline).encode()
+    wanted = {key: one for key, one in normalised.items() if key in old or one is not None}
+    wanted = {key: one for key, one in wanted.items() if key not in old or not _same(old[key], one)}
+    if not wanted:
+        return raw
+    changed = change_keys(whole, old, wanted, newline)
+    expected = {key: one for key, one in {**old, **wanted}.items() if key not in wanted or one is not None}
+    if not _same(_mapping(load(changed).value), expected):
+        raise InvalidInputError(
+            f"{SCHEMA_FILE} cannot be changed by key: it would not read back the same.",
+            kind="schema",
+            hint="Edit the file by hand.",
+        )
+    return mark + changed.encode()
+
+
+def _same(one: Json, other: Json) -> bool:
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def _finding(problem: YamlProblem) -> Finding:

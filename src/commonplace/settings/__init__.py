@@ -257,8 +257,15 @@ def origins(environment: Environment = os.environ, flags: Flags | None = None) -
 def config_file(environment: Environment = os.environ) -> tuple[Path, bool]:
     """The path of the settings file, which may be missing, and whether the environment names it."""
     named = environment.get(CONFIG_VARIABLE)
-    folder = Path(environment.get("XDG_CONFIG_HOME") or Path(environment.get("HOME") or Path.home()) / ".config")
+    home = Path(environment.get("HOME") or Path.home())
+    folder = _base_folder(environment, "XDG_CONFIG_HOME", home / ".config")
     return (Path(named), True) if named else (folder / "commonplace" / "config.toml", False)
+
+
+def _base_folder(environment: Environment, name: str, default: Path) -> Path:
+    """A base directory; a relative one is not valid and is ignored, as the XDG specification demands."""
+    given = Path(environment.get(name) or default)
+    return given if given.is_absolute() else default
 
 
 def _given(environment: Environment, flags: Flags | None) -> dict[str, _GivenValue]:
@@ -277,9 +284,9 @@ def _given(environment: Environment, flags: Flags | None) -> dict[str, _GivenVal
 def default_settings(environment: Environment = os.environ) -> Settings:
     """Settings without any given values: the XDG base directories and the defaults."""
     home = Path(environment.get("HOME") or Path.home())
-    cache = Path(environment.get("XDG_CACHE_HOME") or home / ".cache")
-    state = Path(environment.get("XDG_STATE_HOME") or home / ".local" / "state")
-    data = Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share")
+    cache = _base_folder(environment, "XDG_CACHE_HOME", home / ".cache")
+    state = _base_folder(environment, "XDG_STATE_HOME", home / ".local" / "state")
+    data = _base_folder(environment, "XDG_DATA_HOME", home / ".local" / "share")
     return Settings(
         cache_dir=cache / "commonplace",
         state_dir=state / "commonplace",

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from commonplace.domain.addresses import Address
+from commonplace.domain.addresses import Address, require_new_name
 from commonplace.domain.changes import Author, FileStat, Trash
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, ReadOnlyError, UnavailableError
 from commonplace.domain.ports import History, Repository, Transaction
@@ -182,9 +182,11 @@ class FolderStore:
         return lambda token: git.plan(token, contents, commit_message(git.repository, message, author))
 
     def _require_served(self, changes: Sequence[FileChange]) -> None:
-        """Reject the write of a document that is ignored, because it would not be found."""
+        """Reject a document that is ignored, and a new file whose name contains bidirectional control characters."""
         for change in changes:
             address = Address(change.shown)
+            if change.before is None:
+                require_new_name(address)
             if change.content is not None and address.is_document and self._rules.hides(address):
                 raise InvalidInputError(
                     f"{address} is ignored by an ignore file, so it would not be found. Nothing was changed.",

@@ -131,5 +131,5 @@ def _unlockable(reason: str) -> StorageError:
     return StorageError(
         f"The writer lock cannot be created: {reason}. Nothing was changed.",
         kind="collection",
-        hint="Check the permissions of the repository's .git folder, or of the cache folder without Git.",
+        hint="Check the permissions of the repository's .git folder, or without Git of the state folder (state_dir).",
     )

@@ -222,6 +222,19 @@ def test_keys_are_created_listed_revoked_and_stored_as_digests(repo: GitRepo) ->
     assert file.stat().st_mode & 0o077 == 0
 
 
+def test_a_key_that_came_and_went_between_two_requests_closes_a_server_without_keys(repo: GitRepo) -> None:
+    with served(repo.path) as server:
+        assert server.ask("GET", f"{API}/pages").status == 200
+        create_key("short")
+        assert commonplace("keys", "revoke", "short").returncode == 0
+        assert server.ask("GET", f"{API}/pages").status == 401
+    with served(repo.path) as server:
+        assert server.ask("GET", f"{API}/pages").status == 200, "no key is there at the start"
+        create_key("short")
+        assert commonplace("keys", "revoke", "short").returncode == 0
+        assert server.ask("GET", f"{API}/pages").status == 401
+
+
 def test_the_servers_own_key_has_the_servers_tier_and_rate(repo: GitRepo) -> None:
     with served(repo.path, "--tier", "read", "--rate-limit", "30", env={"OTTERWIKI_API_KEY": "k"}) as server:
         refused = server.page("PUT", "x", {"content": "x"}, key="k")

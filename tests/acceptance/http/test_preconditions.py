@@ -127,9 +127,12 @@ def test_a_page_that_the_client_has_is_304(site: Site) -> None:
     assert site.ask("GET", f"no-{path}", If_None_Match="*").status == 404
 
 
+REVISION_LIKE = "0123456"
+
+
 def test_a_header_that_is_no_list_of_tags_is_400(site: Site) -> None:
     path, _, _ = site.page()
-    for given in ("", ",", '"unended', '"a" "b"', '*, "a"'):
+    for given in ("", ",", '"unended', '"a" "b"', '*, "a"', "junk", '"a", junk', "W/junk", REVISION_LIKE):
         for header in ("If_Match", "If_None_Match"):
             assert site.ask("GET", path, **{header: given}).status == 400, given
             assert site.ask("DELETE", path, **{header: given}).status == 400, given
@@ -174,8 +177,10 @@ def test_a_put_that_is_sent_again_finds_its_own_text(site: Site) -> None:
         current = first.json["revision"]
     assert site.repo.git("rev-list", "--count", f"{head}..HEAD") == "2"
     unsaid = site.ask("PUT", path, {"content": content})
-    assert unsaid.status == 409
-    assert "exactly these bytes" in unsaid.json["hint"]
+    assert (unsaid.status, unsaid.json["unchanged"], unsaid.json["revision"]) == (200, True, current)
+    assert site.ask("PUT", path, {"content": content}, If_None_Match="*").status == 412
+    other = site.ask("PUT", path, {"content": "# Another text\n"})
+    assert (other.status, other.json["current_revision"]) == (409, current)
     contradicting = {"content": content, "revision": current}
     assert site.ask("PUT", path, contradicting, If_Match=f'"{NONE}"').status == 412
 

@@ -79,7 +79,7 @@ def test_a_submodule_is_read_and_says_that_it_is_not_written(desk: Desk) -> None
     assert [hit["id"] for hit in found] == ["in/page"]
     assert "submodule" in desk.refused("sub")
     assert desk.agent.call("kb_get", entry_id="sub/in/page", kb_name="outer")["entry"]["body"]
-    assert "sub is a Git repository of its own" in desk.refused("outer", "sub/in/page")
+    assert "sub is a submodule" in desk.refused("outer", "sub/in/page")
     assert desk.repos["outer"].git("status", "--porcelain", "--ignore-submodules=untracked") == ""
 
 

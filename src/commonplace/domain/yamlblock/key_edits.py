@@ -1,9 +1,14 @@
-"""Changes single keys of a YAML block: their lines are replaced, every other byte stays."""
+"""Changes single keys of a YAML block: their lines are replaced, every other byte stays.
+
+A mapping in block style is changed key by key as well, at any depth.
+"""
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from commonplace.domain.errors import InvalidInputError
@@ -25,6 +30,21 @@ class _Entry:
     """End of the last line of the value; comments and blank lines after it are not included."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Keys:
+    """The keys of one mapping in block style."""
+
+    entries: list[_Entry]
+    indent: int
+    """Number of blanks before each key."""
+    end: int
+    """Where new keys go."""
+
+
+_Piece = tuple[int, int, str]
+"""Start and end of what is replaced, and what takes its place."""
+
+
 def change_keys(text: str, old: Mapping[str, Json], changes: Mapping[str, Json], newline: str) -> str:
     """Set, add and remove top-level keys of a block.
 
@@ -40,22 +60,14 @@ def change_keys(text: str, old: Mapping[str, Json], changes: Mapping[str, Json],
     root = layout(text) if text.strip() else None
     if root and (root.kind != "mapping" or root.flow):
         _refuse("its keys are not on separate lines")
-    entries = _entries(text, root) if root else []
+    entries = _entries(text, root, len(text)) if root else []
     has_aliases = root is not None and any(place.kind == "alias" for place in root.walk())
-    pieces: list[tuple[int, int, str]] = []
-    added: list[str] = []
     indent = root.start - _line_start(text, root.start) if root else 0
-    for key, value in changes.items():
-        own = [entry for entry in entries if entry.key.text == key]
-        for entry in own:
-            _require_replaceable(text, entry, has_aliases=has_aliases)
-        if value is None:
-            pieces += [(entry.start, entry.end, "") for entry in own]
-        elif not own:
-            added += [line + newline for line in entry_lines(key, value, indent)]
-        else:
-            pieces.append((own[-1].start, own[-1].end, _rewritten(text, own[-1], old.get(key), value, newline)))
-    return _assembled(text, pieces) + "".join(added)
+    block = _Block(text, newline, has_aliases=has_aliases)
+    removed = {key for key, value in changes.items() if value is None}
+    given = {key: value for key, value in changes.items() if value is not None}
+    pieces = block.edits(_Keys(entries, indent, len(text)), old, given, removed)
+    return _assembled(text, pieces)
 
 
 def _refuse(reason: str) -> None:
@@ -66,13 +78,19 @@ def _refuse(reason: str) -> None:
     )
 
 
-def _entries(text: str, root: YamlNode) -> list[_Entry]:
+def _entries(text: str, root: YamlNode, end: int) -> list[_Entry]:
     starts = [_line_start(text, key.start) for key, _ in root.entries]
-    ends = [*starts[1:], len(text)]
+    ends = [*starts[1:], end]
     return [
-        _Entry(key, value, start, _trimmed_end(text, start, end, key.start - start))
+        _Entry(key, value, start, _trimmed_end(text, start, end, _comment_indent(value, key.start - start)))
         for (key, value), start, end in zip(root.entries, starts, ends, strict=True)
     ]
+
+
+def _comment_indent(value: YamlNode, indent: int) -> int:
+    """Up to which indent a comment below a value does not belong to it; behind a value on one line, up to any."""
+    on_one_line = value.kind in {"scalar", "alias"} and value.style not in {"|", ">"}
+    return sys.maxsize if on_one_line else indent
 
 
 def _line_start(text: str, at: int) -> int:
@@ -102,6 +120,58 @@ def _require_replaceable(text: str, entry: _Entry, *, has_aliases: bool) -> None
         _refuse("a key is written with '?'")
     if has_aliases and any(place.anchored for place in (*entry.key.walk(), *entry.value.walk())):
         _refuse("another value refers to the one that would change")
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """A text that is edited."""
+
+    text: str
+    newline: str
+    has_aliases: bool
+
+    def edits(
+        self, keys: _Keys, old: Mapping[str, Json], changes: Mapping[str, Json], removed: AbstractSet[str]
+    ) -> list[_Piece]:
+        """The edits that set and remove keys of one mapping; new keys go behind the others."""
+        pieces: list[_Piece] = []
+        added: list[str] = []
+        for key in [*changes, *removed]:
+            own = [entry for entry in keys.entries if entry.key.text == key]
+            if key in removed:
+                pieces += [(entry.start, entry.end, "") for entry in own if self._is_replaceable(entry)]
+            elif own:
+                pieces += self._changed(own[-1], old.get(key), changes[key])
+            else:
+                added += [line + self.newline for line in entry_lines(key, changes[key], keys.indent)]
+        return [*pieces, (keys.end, keys.end, "".join(added))] if added else pieces
+
+    def _changed(self, entry: _Entry, old: Json, value: Json) -> list[_Piece]:
+        place = entry.value
+        if isinstance(old, Mapping) and isinstance(value, Mapping) and value and _is_block_mapping(place):
+            changes = {key: one for key, one in value.items() if key not in old or not _same(old[key], one)}
+            entries = _entries(self.text, place, entry.end)
+            within = _Keys(entries, entries[0].key.start - entries[0].start, entries[-1].end)
+            return self.edits(within, old, changes, old.keys() - value.keys())
+        self._is_replaceable(entry)
+        return [(entry.start, entry.end, _rewritten(self.text, entry, old, value, self.newline))]
+
+    def _is_replaceable(self, entry: _Entry) -> bool:
+        """True.
+
+        Raises:
+            InvalidInputError: it is not.
+        """
+        _require_replaceable(self.text, entry, has_aliases=self.has_aliases)
+        return True
+
+
+def _is_block_mapping(place: YamlNode) -> bool:
+    return place.kind == "mapping" and not place.flow and bool(place.children)
+
+
+def _same(one: Json, other: Json) -> bool:
+    return _canonical(one) == _canonical(other)
 
 
 def _rewritten(text: str, entry: _Entry, old: Json, value: Json, newline: str) -> str:

@@ -57,6 +57,8 @@ class KeyStore:
         self._path = folder / KEY_FILE
         self._read: tuple[tuple[int, int, int] | None, tuple[AccessKey, ...]] = (None, ())
         self._any = False
+        self._first = self._stamp()
+        """Of the file as it was at first; a file that differs since then has held a key."""
 
     def create(self, name: str, tier: Tier, collections: Sequence[str] | None = None) -> tuple[str, AccessKey]:
         """A new key, which nobody can be told again, and what is known of it.
@@ -112,15 +114,20 @@ class KeyStore:
         Raises:
             ConfigError: the file is damaged.
         """
-        try:
-            status = self._path.stat()
-        except FileNotFoundError:
+        stamp = self._stamp()
+        if stamp is None:
             return ()
-        stamp = status.st_mtime_ns, status.st_size, status.st_ino
         if self._read[0] != stamp:
             self._read = stamp, _keys_in(self._path)
-            self._any = self._any or bool(self._read[1])
+            self._any = self._any or bool(self._read[1]) or stamp != self._first
         return self._read[1]
+
+    def _stamp(self) -> tuple[int, int, int] | None:
+        try:
+            status = self._path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return status.st_mtime_ns, status.st_size, status.st_ino
 
     def ever(self) -> bool:
         """Whether there is a key, or was one since this began."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from commonplace.domain.errors import ConfigError
+from commonplace.domain.addresses import MAX_SHOWN_ADDRESS
+from commonplace.domain.errors import ConfigError, InvalidInputError
 from commonplace.faces.cli.output import Output
 from commonplace.faces.cli.progress import progress_bar
 from commonplace.services.cascade import CASCADE_KEY
@@ -100,6 +102,26 @@ class Session:
     def configured(self, flags: Flags) -> Settings:
         """The settings with further flags of the command line."""
         return load_settings(flags={**self.flags, **flags})
+
+    def relative(self, page: str) -> str:
+        """A page as its folder names it; an absolute path is taken for a file of one of the folders.
+
+        Raises:
+            InvalidInputError: an absolute path outside all of them.
+        """
+        given = Path(os.path.normpath(page))
+        if not given.is_absolute():
+            return page
+        for folder in self.settings.kb:
+            for top, file in ((folder.absolute(), given), (folder.resolve(), given.parent.resolve() / given.name)):
+                if file != top and file.is_relative_to(top):
+                    inside = file.relative_to(top).as_posix()
+                    return f"{top.name}:{inside}" if len(self.settings.kb) > 1 else inside
+        raise InvalidInputError(
+            f"Invalid path {page[:MAX_SHOWN_ADDRESS]!r}: it is absolute, and lies in no folder that is open.",
+            kind="path",
+            hint="Give a path relative to the folder, or name the folder: --kb PATH.",
+        )
 
     @contextmanager
     def opened(self) -> Generator[Collections]:

@@ -16,8 +16,8 @@ from commonplace.faces.rest.endpoint import Endpoint
 
 MAX_SHOWN_INPUT = 60
 MAX_PARAMETERS = 100
-_TAG = re.compile(r'(?P<weak>W/)?(?:"(?P<quoted>[^"]*)"|(?P<bare>[^\s,"*]+))')
-_TAG_LIST = re.compile(r'[\s,]*(?:(?:W/)?(?:"[^"]*"|[^\s,"*]+)[\s]*(?:,[\s,]*|\Z))+')
+_TAG = re.compile(r'(?P<weak>W/)?"(?P<tag>[^"]*)"')
+_TAG_LIST = re.compile(r'[\s,]*(?:(?:W/)?"[^"]*"[\s]*(?:,[\s,]*|\Z))+')
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -68,8 +68,7 @@ def request_body(endpoint: Endpoint, body: bytes) -> BaseModel | None:
 def conditions_of(headers: Headers) -> Conditions:
     """What `If-Match` and `If-None-Match` demand.
 
-    A weak tag never matches in `If-Match`, as it says nothing of the bytes (RFC 9110, section 8.8.3.2). A tag without
-    quotation marks is taken for one with them.
+    A weak tag never matches in `If-Match`, as it says nothing of the bytes (RFC 9110, section 8.8.3.2).
 
     Raises:
         MalformedError: a header holds no list of entity tags.
@@ -91,7 +90,7 @@ def _tags(headers: Headers, name: str, *, weak: bool) -> tuple[str, ...] | None:
             f"Invalid header {name}: expected entity tags or *.", kind="header", hint='Send ETags as they came: "...".'
         )
     found = [match for match in _TAG.finditer(text) if weak or not match["weak"]]
-    tags = (match["quoted"] if match["quoted"] is not None else match["bare"] for match in found)
+    tags = (match["tag"] for match in found)
     return tuple(tag if tag != "*" else '"*"' for tag in tags)  # a tag that is called so is not the asterisk
 
 

@@ -82,7 +82,7 @@ class Journal:
         """Whether there is certainly nothing to repair. Opens no file."""
         try:
             return self._path.stat().st_size == 0
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return True
 
     def read(self) -> JournalRecord:

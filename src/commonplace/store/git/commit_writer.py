@@ -220,10 +220,12 @@ def _refuse_inner_repository(root: Path, path: str) -> None:
     for depth in range(1, len(parts)):
         folder = "/".join(parts[:depth])
         if os.path.lexists(root / folder / ".git"):
+            submodule = os.path.isfile(root / folder / ".git")
+            what = "a submodule" if submodule else "a Git repository of its own"
             raise ReadOnlyError(
-                f"{path} cannot be written: {folder} is a Git repository of its own.",
+                f"{path} cannot be written: {folder} is {what}.",
                 kind="document",
-                hint="Serve that folder by itself.",
+                hint="Serve a clone of its own." if submodule else "Serve that folder by itself.",
                 path=path,
             )
 

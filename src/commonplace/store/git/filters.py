@@ -83,6 +83,7 @@ def _unsupported(path: str, what: str, kind: str) -> GitError:
     return GitError(
         f"{path} {what}, so it cannot be committed here. Nothing was changed.",
         kind=kind,
-        hint="Serve the folder with --commit manual and commit this file with git.",
+        hint="Write it without a commit (--no-commit on the command line, --commit manual of a server) and commit it "
+        "with git.",
         path=path,
     )

@@ -176,3 +176,85 @@ def test_nesting_and_length_have_limits() -> None:
         set_fields(b"", {"k" * 2_000: 1})
     with pytest.raises(InvalidInputError, match="read back"):
         set_fields(b"---\na: 1\n---\n", {"a": "x" * MAX_YAML_CHARS})
+
+
+SCHEMA = b"""---
+types:
+  # of people
+  person:
+    description: "One of us"  # not of them
+    required: [title, name]
+    fields:
+      # how old
+      age: {type: number}
+      born:
+        type: date  # ISO
+  # of ships
+  vessel: {fields: {length: {type: number}}}
+
+  last:
+    required:
+      - title
+      # the name too
+      - name
+    # after the list
+# the end
+other: 1
+---
+"""
+
+
+def declared(**changes: Json) -> Json:
+    """The types, some of them anew."""
+    types = read_frontmatter(SCHEMA).values["types"]
+    assert isinstance(types, dict)
+    return {key: value for key, value in {**types, **changes}.items() if value is not None}
+
+
+PERSON: dict[str, Json] = {
+    "description": "One of us",
+    "required": ["title", "name"],
+    "fields": {"age": {"type": "number"}, "born": {"type": "date"}},
+}
+
+
+@pytest.mark.parametrize(
+    ("types", "lines"),
+    [
+        ({"t2": {"required": ["title"]}}, ["+   t2:\n", "+     required:\n", "+       - title\n"]),
+        (
+            {"person": {**PERSON, "description": "x"}},
+            ['-     description: "One of us"  # not of them\n', '+     description: "x"  # not of them\n'],
+        ),
+        (
+            {"person": {**PERSON, "fields": {"age": {"type": "number"}, "born": {"type": "text"}}}},
+            ["-         type: date  # ISO\n", "+         type: text  # ISO\n"],
+        ),
+        (
+            {"person": {**PERSON, "fields": {"age": {"type": "number"}}}},
+            ["-       born:\n", "-         type: date  # ISO\n"],
+        ),
+        ({"vessel": None}, ["-   vessel: {fields: {length: {type: number}}}\n"]),
+        ({"last": {"required": ["title", "name", "id"]}}, ["+       - id\n"]),
+        ({}, []),
+    ],
+)
+def test_a_mapping_is_changed_key_by_key_at_any_depth(types: dict[str, Json], lines: list[str]) -> None:
+    assert changed(SCHEMA, types=declared(**types)) == lines
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_a_comment_below_a_key_without_a_value_stays(newline: str) -> None:
+    text = newline.join(["---", "types:", "  # none yet", "---", ""])
+    assert set_fields(text.encode(), {"types": {"a": {"b": 1}}}).decode().split(newline) == [
+        "---", "types:", "  a:", "    b: 1", "  # none yet", "---", "",
+    ]  # fmt: skip
+
+
+def test_what_another_mapping_refers_to_or_merges_stays_as_it_is() -> None:
+    text = b"---\ntypes:\n  a: &a\n    x: 1 # one\n  b: *a\n  c:\n    <<: *a\n    y: 2\n---\n"
+    types = read_frontmatter(text).values["types"]
+    assert isinstance(types, dict)
+    assert set_fields(text, {"types": {**types, "d": {}}}) == text[:-4] + b"  d: {}\n---\n"
+    with pytest.raises(InvalidInputError):
+        set_fields(text, {"types": {**types, "a": 5}})

@@ -40,11 +40,11 @@ def command(
     deleted is named by its path.
     """
     with session.opened() as collections:
-        collection, address = addressed(collections, page)
+        collection, address = addressed(collections, session.relative(page))
         old = from_ or collection.store.history.head()
         text = history.diff(collection, address, old, to)
         if not text and collection.store.stat(address) is None and not history.log(collection, address, limit=1):
-            located(collections, page)  # which says what pages there are
+            located(collections, session.relative(page))  # which says what pages there are
         if session.out.as_json:
             session.out.json({"collection": collection.name, "path": address.path, "from": old, "to": to, "diff": text})
             return

@@ -52,9 +52,9 @@ def command(
         if orphans:
             _show_orphans(session, collections)
         elif broken:
-            _show_broken(session, collections, located(collections, page) if page else None)
+            _show_broken(session, collections, located(collections, session.relative(page)) if page else None)
         elif page:
-            _show_links(session, collections, located(collections, page), (not back, not out))
+            _show_links(session, collections, located(collections, session.relative(page)), (not back, not out))
 
 
 def _show_links(session: Session, collections: Collections, found: FoundDocument, wanted: tuple[bool, bool]) -> None:

@@ -49,7 +49,7 @@ def command(
     if diff is not None and page is None:
         raise ConfigError("--diff is about one page.", kind="option", hint="Name it: log PAGE --diff A..B.")
     with session.opened() as collections:
-        collection, address = addressed(collections, page) if page else (collections.members[0], None)
+        collection, address = addressed(collections, session.relative(page)) if page else (collections.members[0], None)
         if address and diff is not None:
             _show_diff(session, collection, address, diff)
             return

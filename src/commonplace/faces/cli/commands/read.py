@@ -53,7 +53,7 @@ def command(
     exclusive(**{"--lines": lines, "--at": at})
     span = _range(lines) if lines is not None else None
     with session.opened() as collections:
-        collection, address, part = _named(collections, page, at)
+        collection, address, part = _named(collections, session.relative(page), at)
         if outline:
             _show_outline(session, collection, reads.document_at(collection, address, at))
         elif part and section is None and span is None:

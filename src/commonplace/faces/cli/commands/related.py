@@ -32,7 +32,7 @@ def command(
     A page that is linked already is marked with `linked`.
     """
     with session.opened() as collections:
-        found = located(collections, page)
+        found = located(collections, session.relative(page))
         near = related(found.collection, found.record.address, limit)
         if session.out.as_json:
             session.out.json({"page": found.record.id, "related": [_json(one) for one in near]})

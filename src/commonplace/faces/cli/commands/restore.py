@@ -62,12 +62,12 @@ def command(
             _list(session, collections)
         return
     with session.opened_for_writing(commit=True) as collections, recording_retained() as kept:
-        collection, reference = collections.members[0], page.removeprefix("./")
+        collection, reference = collections.members[0], session.relative(page).removeprefix("./")
         item, intent = history.trashed(collection, reference, at), WriteRequest(message=message)
         if item is not None and not at and reference in (item.address.path, item.address.id):
             item = _unless_older(collection, item)
         if item is not None:
-            restored = history.bring_back(collection, item, _target(item, to), intent)
+            restored = history.bring_back(collection, item, _target(item, session.relative(to)), intent)
             _show(session, collection, restored, item.revision, [])
             return
         if to:

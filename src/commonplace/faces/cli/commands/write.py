@@ -11,7 +11,7 @@ there where text was deleted, or was replaced and is in no commit: `place` is `c
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Annotated
 
@@ -126,7 +126,8 @@ def command(
     unseen = "keep" if consent.force else "refuse"
     intent = WriteRequest(expected=consent.revision, message=consent.message, unseen=unseen)
     with session.opened_for_writing(commit=not consent.no_commit) as collections:
-        reference = page.removeprefix("./")
+        reference = session.relative(page).removeprefix("./")
+        how = replace(how, rename=how.rename and session.relative(how.rename))
         collection = collections.members[0]
         record = record_of(collection.index, reference)
         if record is None and way == "" and not consent.revision:

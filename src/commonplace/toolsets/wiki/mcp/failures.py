@@ -17,7 +17,8 @@ NO_MEANING = "Semantic search is not set up on this server. Use search_notes ins
 def show_error(error: KnowledgeError) -> str:
     """The error in the contract's words."""
     tell = _OF_KIND.get((error.code, error.kind)) or _OF_CODE.get(error.code, _plain)
-    return "\n".join([tell(error), *_help(error)])
+    told = tell(error)
+    return "\n".join([told, *(line for line in _help(error) if line not in told)])
 
 
 def _not_found(error: KnowledgeError) -> str:

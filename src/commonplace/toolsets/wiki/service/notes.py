@@ -14,7 +14,6 @@ from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import (
     ALREADY_EDITED,
-    ALREADY_WRITTEN,
     AlreadyExistsError,
     ConflictError,
     InvalidInputError,
@@ -124,7 +123,7 @@ class LocalNotes:
                 raise note_lookup.conflict(path, "")
             return self._create(path, raw, message)
         if not revision and conditions.match is None:
-            raise self._revision_required(address, raw, conditions)
+            return self._repeated(address, raw, conditions)
         demand = _Demand(revision, conditions)
         try:
             return self._saved(
@@ -275,13 +274,21 @@ class LocalNotes:
                 refused = error  # somebody wrote since; what was demanded is looked at again
         raise self._reread(address) from refused
 
-    def _revision_required(self, address: Address, raw: bytes, conditions: Conditions) -> ConflictError:
+    def _repeated(self, address: Address, raw: bytes, conditions: Conditions) -> SavedNote:
+        """The answer to a write without a revision of a note that is there: it holds this text already.
+
+        Raises:
+            ConflictError: it holds another text.
+            PreconditionError: a condition is false.
+        """
         state = note_lookup.state_of(self._collection, address)
         conditions.require(state.names)
-        return ConflictError(
+        if state.raw == raw:
+            return SavedNote(address.id, state.revision, unchanged=True)
+        raise ConflictError(
             f"The page {address.id} exists, so a revision is required to write it.",
             kind="page",
-            hint=ALREADY_WRITTEN if state.raw == raw else "Read the page and send the revision that it gives.",
+            hint="Read the page and send the revision that it gives.",
             current_revision=state.revision,
         )
 
