@@ -18,12 +18,12 @@ from pathlib import Path
 from benchmarks.measuring import Row, Work, percentile
 from benchmarks.trees import skewed_prose
 from commonplace.bootstrap import Application
-from commonplace.domain.cascade.json_output import resolved_json
-from commonplace.services.cascade import CASCADE_KEY
-from commonplace.services.cascade.cascade import Cascade
-from commonplace.services.cascade.concept_links import incoming, outgoing
-from commonplace.services.cascade.concept_search import search
 from commonplace.settings import default_settings
+from commonplace.toolsets.cascade.rules.json_output import resolved_json
+from commonplace.toolsets.cascade.service import CASCADE_KEY
+from commonplace.toolsets.cascade.service.cascade import Cascade
+from commonplace.toolsets.cascade.service.concept_links import incoming, outgoing
+from commonplace.toolsets.cascade.service.concept_search import search
 
 PART = "cascade"
 SIZES = (1_000, 10_000)

@@ -11,11 +11,11 @@ from pathlib import Path
 from benchmarks.measuring import Row, Work, median_spent, percentile
 from benchmarks.trees import skewed_prose
 from commonplace.domain.json import JsonObject
-from commonplace.domain.projects.knowledge import new_document, now_text
-from commonplace.services.projects import chapters, instructions, knowledge
-from commonplace.services.projects.project_store import IDENTITY, ProjectStore
-from commonplace.store.remote.activity_log import ActivityLogFile
-from commonplace.store.remote.setup import open_project_store
+from commonplace.toolsets.projects.remote.activity_log import ActivityLogFile
+from commonplace.toolsets.projects.remote.setup import open_project_store
+from commonplace.toolsets.projects.rules.knowledge import new_document, now_text
+from commonplace.toolsets.projects.service import chapters, instructions, knowledge
+from commonplace.toolsets.projects.service.project_store import IDENTITY, ProjectStore
 
 PART = "projects"
 DOCUMENTS = 1000

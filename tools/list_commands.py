@@ -15,9 +15,10 @@ from typing import Any, Literal, Union, cast, get_args, get_origin
 
 from sources import ROOT
 
-from commonplace.faces.cli.app import COMMAND_NAMES, parsed_commands
+from commonplace.faces.cli.app import command_modules, parsed_commands
 from commonplace.faces.cli.options import CommonOptions
 from commonplace.faces.cli.session import CliDependencies
+from commonplace.registration import toolset_commands
 
 PAGE = ROOT / "docs" / "commands.md"
 WORDS = ROOT / "src" / "commonplace" / "completion" / "command_table.py"
@@ -69,7 +70,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def page() -> str:
     """The page as the commands are now."""
-    parts = [HEAD, *(line for name in COMMAND_NAMES for line in _command(name))]
+    parts = [HEAD, *(line for name in command_modules(toolset_commands()) for line in _command(name))]
     return "\n".join([*parts, *_common()])
 
 
@@ -92,7 +93,8 @@ def _nothing(*_: object) -> None:
 def _parsed() -> list[tuple[str, Parameter]]:
     """Every command as the parser knows it; what the commands work with is not needed."""
     lent = cast("Callable[..., Any]", _nothing)
-    return list(parsed_commands(CliDependencies(lent, lent, lent, lent, lent, lent, lent)).items())
+    parts = CliDependencies(*[lent] * 8, toolset_commands=toolset_commands)
+    return list(parsed_commands(parts).items())
 
 
 def _arguments(command: Parameter) -> list[Parameter]:
@@ -126,7 +128,7 @@ def _choices(annotation: object) -> tuple[str, ...]:
 
 def _command(name: str) -> Iterator[str]:
     command = dict(_parsed())[name]
-    module = import_module(f"commonplace.faces.cli.commands.{name}")
+    module = import_module(command_modules(toolset_commands())[name])
     summary, examples, rest = _told(inspect.getdoc(module.command) or "")
     usage = " ".join(["commonplace", name, *map(_usage, _arguments(command))])
     yield f"## {name}\n\n{summary}\n\n```\n{usage} [OPTIONS]\n\n{examples}\n```\n"

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.faces.cli.session import AddedCommand, HttpOptions
+    from commonplace.services.checks import BundleReport
+    from commonplace.services.collections import Collection
     from commonplace.settings import CommitMode, Settings
 
 
@@ -54,6 +56,7 @@ def _run(arguments: Sequence[str]) -> int:
     from commonplace.bootstrap import Application, diagnose, git_command, install_model
     from commonplace.faces.cli.app import run
     from commonplace.faces.cli.session import CliDependencies
+    from commonplace.registration import toolset_commands
 
     parts = CliDependencies(
         open=Application,
@@ -63,10 +66,18 @@ def _run(arguments: Sequence[str]) -> int:
         install_model=install_model,
         git_command=git_command,
         diagnose=diagnose,
+        check_bundle=_check_bundle,
+        toolset_commands=toolset_commands,
         commands=_commands,
         plugin_faults=_plugin_faults,
     )
     return run(arguments, parts)
+
+
+def _check_bundle(folder: Collection) -> BundleReport:
+    from commonplace.registration import bundle_check
+
+    return bundle_check()(folder)
 
 
 def _commands() -> Mapping[str, AddedCommand]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # a server starts through here, and answers before it loads t
     from commonplace.faces.mcp.toolset import Toolset
     from commonplace.faces.rest.endpoint import RestContract
     from commonplace.plugins.loader import Plugins
+    from commonplace.services.checks import BundleReport
     from commonplace.services.collections import Collection, Collections
     from commonplace.services.services import ServiceProvider, Services
     from commonplace.settings import Settings
@@ -68,6 +69,8 @@ class ToolsetRegistration:
     """Its `RestContract`; "" for none."""
     commands: Mapping[str, str] = field(default_factory=dict[str, str])
     """Its commands by name: the module of each."""
+    check_bundle: str = ""
+    """A function from a `Collection` to its `BundleReport`, for the toolset that knows a format of bundles."""
     confined: bool = True
     """Whether it sees nothing but `Services.collections`, so that a key for some of them may use it."""
     detects: Callable[[Settings], bool] = _never
@@ -167,6 +170,14 @@ def load_toolset(name: str, plugins: Callable[[], Plugins]) -> Toolset:
 def rest_contracts() -> list[RestContract]:
     """The REST APIs that toolsets have."""
     return [load(one.rest) for one in registered() if one.rest]
+
+
+def bundle_check() -> Callable[[Collection], BundleReport]:
+    """The function that checks a folder as a bundle."""
+    check: Callable[[Collection], BundleReport] = next(
+        load(one.check_bundle) for one in registered() if one.check_bundle
+    )
+    return check
 
 
 def toolset_commands() -> dict[str, str]:

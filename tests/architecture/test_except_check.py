@@ -55,9 +55,16 @@ def test_a_handler_that_keeps_any_exception_is_named(tmp_path: Path, handler: st
     assert ANY in said
 
 
-@pytest.mark.parametrize("where", [EDGE, "src/commonplace/plugins/one.py"])
+@pytest.mark.parametrize("where", [EDGE, "src/commonplace/plugins/one.py", "src/commonplace/toolsets/kb/mcp/one.py"])
 def test_edges_may_catch_whatever_comes(tmp_path: Path, where: str) -> None:
     assert check(tmp_path, where, "except Exception:\n    pass") == (0, "")
+
+
+def test_a_toolset_may_catch_whatever_comes_in_its_faces_alone(tmp_path: Path) -> None:
+    where = "src/commonplace/toolsets/kb/service/one.py"
+    code, said = check(tmp_path, where, "except Exception:\n    pass")
+    assert code == 1
+    assert said.startswith(f"excepts: {where}:")
 
 
 @pytest.mark.parametrize(

@@ -132,9 +132,10 @@ def fork(listener: str) -> int:
     """Load the product, and fork for whoever asks at this descriptor; the exit code."""
     import_module("commonplace.main")
     app = import_module("commonplace.faces.cli.app")
-    registered = import_module("commonplace.registration").registered()
+    registration = import_module("commonplace.registration")
+    registered, commands = registration.registered(), app.command_modules(registration.toolset_commands()).values()
     toolsets = (where.partition(":")[0] for one in registered for where in (one.mcp, one.rest) if where)
-    for module in (*PARTS, *toolsets, *(f"commonplace.faces.cli.commands.{name}" for name in app.COMMAND_NAMES)):
+    for module in (*PARTS, *toolsets, *commands):
         import_module(module)
     import_module("commonplace.faces.lazy_module").load_lazy_modules()
     return Nursery(socket.socket(fileno=int(listener))).serve()

@@ -17,8 +17,8 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
-from commonplace.services.projects.project_store import IDENTITY
-from commonplace.store.remote.setup import open_project_store
+from commonplace.toolsets.projects.remote.setup import open_project_store
+from commonplace.toolsets.projects.service.project_store import IDENTITY
 from hostile import CANARY
 from support import GitRepo, new_repo
 

@@ -8,13 +8,13 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from commonplace.domain.cascade.concepts import read_concept
-from commonplace.domain.cascade.headings import heading_key, scan_lines
-from commonplace.domain.cascade.json_output import resolved_json
-from commonplace.domain.cascade.markdown_output import frontmatter_text, to_markdown
-from commonplace.domain.cascade.merge import by_precedence, contributor_cutoff, resolve
-from commonplace.domain.cascade.values import Concept, ConceptSection, Contribution, LayerRank, ResolvedConcept
 from commonplace.domain.frontmatter import read_frontmatter
+from commonplace.toolsets.cascade.rules.concepts import read_concept
+from commonplace.toolsets.cascade.rules.headings import heading_key, scan_lines
+from commonplace.toolsets.cascade.rules.json_output import resolved_json
+from commonplace.toolsets.cascade.rules.markdown_output import frontmatter_text, to_markdown
+from commonplace.toolsets.cascade.rules.merge import by_precedence, contributor_cutoff, resolve
+from commonplace.toolsets.cascade.rules.values import Concept, ConceptSection, Contribution, LayerRank, ResolvedConcept
 
 HEADINGS = [
     "# A",

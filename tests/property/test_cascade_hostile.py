@@ -9,14 +9,14 @@ from dataclasses import replace
 import pytest
 
 from commonplace.bootstrap import Application
-from commonplace.domain.cascade.concepts import concept_id, read_concept
-from commonplace.domain.cascade.json_output import resolved_json
-from commonplace.domain.cascade.merge import resolve
-from commonplace.domain.cascade.values import Contribution, LayerRank
 from commonplace.domain.errors import InvalidInputError, NotFoundError
-from commonplace.services.cascade import CASCADE_KEY
-from commonplace.services.cascade.cascade import Cascade
 from commonplace.settings import default_settings
+from commonplace.toolsets.cascade.rules.concepts import concept_id, read_concept
+from commonplace.toolsets.cascade.rules.json_output import resolved_json
+from commonplace.toolsets.cascade.rules.merge import resolve
+from commonplace.toolsets.cascade.rules.values import Contribution, LayerRank
+from commonplace.toolsets.cascade.service import CASCADE_KEY
+from commonplace.toolsets.cascade.service.cascade import Cascade
 from layers import write_cascade
 from support import Amount
 

@@ -39,6 +39,16 @@ class BrokenLink:
     """The target as written."""
 
 
+@dataclass(frozen=True, slots=True)
+class BundleReport:
+    """What of a folder does not conform to the format that it was checked against."""
+
+    files: int
+    """How many were looked at."""
+    problems: tuple[PageProblem, ...]
+    """By path and line."""
+
+
 def check_pages(collections: Collections, collection: Collection) -> list[PageProblem]:
     """All problems in a collection, by path and line."""
     records = list(every_document(collection))

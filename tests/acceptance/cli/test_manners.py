@@ -15,10 +15,12 @@ from pathlib import Path
 import pytest
 
 from commonplace import build
-from commonplace.faces.cli.app import COMMAND_NAMES
+from commonplace.faces.cli.app import command_modules
 from commonplace.faces.cli.failures import EXIT_CODES
+from commonplace.registration import toolset_commands
 from shell import COMMAND, TIMEOUT, Shell
 
+COMMANDS = tuple(command_modules(toolset_commands()))
 STYLE = re.compile(r"\x1b\[")
 
 
@@ -41,13 +43,13 @@ def test_the_help_begins_with_examples_and_lists_commands_and_exit_codes(shell: 
     text = shell.ok("--help").text
     assert text.index("Examples:") < text.index("Options:") < text.index("Commands:")
     listed = re.findall(r"^  ([a-z]+)  ", text[text.index("Commands:") :], re.MULTILINE)
-    assert tuple(listed) == COMMAND_NAMES
+    assert tuple(listed) == COMMANDS
     flat = " ".join(text.split())
     assert all(f"{code} {meaning}" in flat for code, meaning in EXIT_CODES)
     assert shell.ok().text == text
 
 
-@pytest.mark.parametrize("command", COMMAND_NAMES)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_shows_examples_that_are_no_mistakes(shell: Shell, command: str) -> None:
     text = shell.ok(command, "--help").text
     shown = text[text.index("Examples:") : text.index("Options:")]

@@ -14,7 +14,7 @@ from knowledge import create, failure, index, projects, repository, subjects
 from support import GitRepo, eventually
 
 FAULT = """\
-import commonplace.services.projects.todos as todos
+import commonplace.toolsets.projects.service.todos as todos
 
 def fail(*_):
     raise ZeroDivisionError("a secret of the code")

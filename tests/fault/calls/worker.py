@@ -39,10 +39,10 @@ from commonplace.domain.revisions import revision_of
 from commonplace.index import open_index
 from commonplace.plugins import loader
 from commonplace.services import writes
-from commonplace.services.projects import PROJECTS_KEY
 from commonplace.services.services import Services
 from commonplace.settings import load_settings
 from commonplace.store import open_store
+from commonplace.toolsets.projects.service import PROJECTS_KEY
 from fault.calls.shim import FAULTS, Fault, Shim
 from fault.calls.writes import PROJECT, WRITES, Write, prepared, projects
 from indexed import answers

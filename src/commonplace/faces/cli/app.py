@@ -7,7 +7,7 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import wraps
 from importlib import import_module
@@ -23,7 +23,7 @@ from commonplace.faces.cli.failures import EXIT_CODES, FAILED, USAGE, error_json
 from commonplace.faces.cli.output import Output, json_text, terminal
 from commonplace.faces.cli.session import CliDependencies
 
-COMMAND_NAMES = (
+OWN_COMMANDS = (
     "mcp",
     "serve",
     "keys",
@@ -41,13 +41,10 @@ COMMAND_NAMES = (
     "index",
     "status",
     "model",
-    "resolve",
-    "conflicts",
-    "projects",
-    "connect",
-    "completion",
 )
-"""In the order in which the help names them; each is a module of `commands`."""
+"""In the order in which the help names them; each is a module of `commands`. Those of toolsets follow."""
+LAST_COMMANDS = ("connect", "completion")
+"""Named at the end."""
 
 NAME = "commonplace"
 MAX_SUMMARY_CHARS = 63
@@ -69,6 +66,18 @@ one JSON document under --json. Data is on standard output, everything else on s
 """
 
 
+def command_modules(added: Mapping[str, str]) -> dict[str, str]:
+    """The module of every command, in the order in which the help names them.
+
+    Args:
+        added: Those of the toolsets' commands, by name.
+    """
+    own, last = (
+        {name: f"commonplace.faces.cli.commands.{name}" for name in names} for names in (OWN_COMMANDS, LAST_COMMANDS)
+    )
+    return {**own, **added, **last}
+
+
 def run(argv: Sequence[str], parts: CliDependencies) -> int:
     """Run one command line.
 
@@ -80,24 +89,25 @@ def run(argv: Sequence[str], parts: CliDependencies) -> int:
         The exit code, as `failures.EXIT_CODES` lists them.
     """
     # Only the command that is asked for is loaded; help, completion and mistakes need all of them.
-    names = (argv[0],) if argv and argv[0] in COMMAND_NAMES else COMMAND_NAMES
-    app = _app(names, parts)
-    if len(names) > 1:
+    modules = command_modules(parts.toolset_commands())
+    known = bool(argv) and argv[0] in modules
+    app = _app({argv[0]: modules[argv[0]]} if known else modules, parts)
+    if not known:
         _add_plugins(app, parts)
     command = get_command(app)
     read_plainly(command)
     try:
         code = command.main(argv or ["--help"], NAME, standalone_mode=False)
     except typer.TyperException as error:
-        return _misused(argv, error)
+        return _misused(argv, error, argv[0] if known else "")
     return code if isinstance(code, int) else 0
 
 
-def _app(names: Sequence[str], parts: CliDependencies) -> typer.Typer:
+def _app(modules: Mapping[str, str], parts: CliDependencies) -> typer.Typer:
     app = typer.Typer(name=NAME, help=_help(SUMMARY), epilog=_epilog(), rich_markup_mode=None, add_completion=False)
     app.callback()(_main)
-    for name in names:
-        module = import_module(f"commonplace.faces.cli.commands.{name}")
+    for name, where in modules.items():
+        module = import_module(where)
         command = cast("Command", module.command)
         _, _, shape = (module.__doc__ or "").partition("\n\n")
         text = inspect.getdoc(command) or ""
@@ -122,8 +132,9 @@ def _add(app: typer.Typer, name: str, function: Callable[..., object]) -> None:
 def usable_commands(parts: CliDependencies) -> dict[str, Callable[..., object]]:
     """The commands of plugins; one that is no command is left out, and its plugin is told why."""
     usable: dict[str, Callable[..., object]] = {}
+    taken = command_modules(parts.toolset_commands())
     for name, added in parts.commands().items():
-        if name in COMMAND_NAMES:
+        if name in taken:
             added.refuse(f"the command {name} is skipped: there already is one")
             continue
         alone = typer.Typer()
@@ -177,7 +188,7 @@ def _epilog() -> str:
 
 def parsed_commands(parts: CliDependencies) -> dict[str, object]:
     """Every command of the product as the parser knows it, for the documentation and for completion."""
-    return dict(getattr(get_command(_app(COMMAND_NAMES, parts)), "commands"))  # noqa: B009 - it has no type
+    return dict(getattr(get_command(_app(command_modules(parts.toolset_commands()), parts)), "commands"))  # noqa: B009 - it has no type
 
 
 def _said(error: typer.TyperException, hint: str) -> tuple[str, str]:
@@ -190,8 +201,9 @@ def _said(error: typer.TyperException, hint: str) -> tuple[str, str]:
     return f"{message.partition(' (')[0]}. Did you mean {near[0]}?", hint
 
 
-def _misused(argv: Sequence[str], error: typer.TyperException) -> int:
-    command = f"{NAME} {argv[0]}" if argv and argv[0] in COMMAND_NAMES else NAME
+def _misused(argv: Sequence[str], error: typer.TyperException, name: str) -> int:
+    """Say what is wrong with a command line; `name` is its command, "" where it names none."""
+    command = f"{NAME} {name}".rstrip()
     hint = f"See {command} --help."
     out = Output(terminal(sys.stdout, sys.stderr, os.environ, no_color="--no-color" in argv), as_json="--json" in argv)
     message, hint = _said(error, hint)

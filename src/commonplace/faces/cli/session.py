@@ -13,17 +13,14 @@ from commonplace.domain.addresses import MAX_SHOWN_ADDRESS
 from commonplace.domain.errors import ConfigError, InvalidInputError
 from commonplace.faces.cli.output import Output
 from commonplace.faces.cli.progress import progress_bar
-from commonplace.services.cascade import CASCADE_KEY
-from commonplace.services.projects import PROJECTS_KEY
 from commonplace.settings import CommitMode, Flags, Settings, load_settings
 from commonplace.settings.folders import require_folders
 
 if TYPE_CHECKING:  # a server starts through here, and answers before it loads them
     from commonplace.domain.diagnostics import Diagnostic
     from commonplace.domain.ports import Progress
-    from commonplace.services.cascade.cascade import Cascade
+    from commonplace.services.checks import BundleReport
     from commonplace.services.collections import Collection, Collections
-    from commonplace.services.projects.project_store import ProjectStore
     from commonplace.services.services import Services
 
 
@@ -73,6 +70,10 @@ class CliDependencies:
     """What there is to say of the git command."""
     diagnose: Callable[[Path, Settings], Iterable[Diagnostic]]
     """What there is to say of one folder's repository and locks."""
+    check_bundle: Callable[[Collection], BundleReport]
+    """Check a folder as a bundle of concepts."""
+    toolset_commands: Callable[[], Mapping[str, str]] = dict
+    """The commands of toolsets by name: the module of each."""
     commands: Callable[[], Mapping[str, AddedCommand]] = dict
     """Loads the plugins and gives the subcommands that they add, by name."""
     plugin_faults: Callable[[Settings], Sequence[tuple[str, str]]] = lambda _: ()
@@ -126,14 +127,14 @@ class Session:
     @contextmanager
     def opened(self) -> Generator[Collections]:
         """The folders with what changed in them since the last time taken in."""
-        with self._workplace(self.settings) as application:
-            self._sync(application)
+        with self.opened_application(self.settings) as application:
+            self.sync(application)
             yield application.services.collections
 
     @contextmanager
     def opened_as_is(self) -> Generator[Collections]:
         """The folders as they were last indexed."""
-        with self._workplace(self.settings) as application:
+        with self.opened_application(self.settings) as application:
             yield application.services.collections
 
     @contextmanager
@@ -149,53 +150,29 @@ class Session:
                 "Several folders are open, and a page is written in one.", kind="kb", hint="Name it: --kb PATH."
             )
         mode = self.dependencies.commit_mode(folder) if commit else "manual"
-        with self._workplace(replace(self.settings, commit=mode)) as application:
-            self._sync(application)
+        with self.opened_application(replace(self.settings, commit=mode)) as application:
+            self.sync(application)
             yield application.services.collections
-
-    @contextmanager
-    def opened_layers(self, flags: Flags, *, sync: bool) -> Generator[Cascade]:
-        """The layers that the settings and these flags name.
-
-        Args:
-            flags: What the command line says of them.
-            sync: Whether the indexes must know what changed; single concepts are read from their files anyway.
-
-        Raises:
-            ConfigError: they name none, or the manifest is not valid.
-        """
-        with self._workplace(self.configured(flags)) as application:
-            cascade = application.services.of(CASCADE_KEY)
-            if cascade is None:
-                raise ConfigError("No layers are named: give --manifest FILE, or --personal DIR and --shared DIR.")
-            if sync:
-                self._sync(application)
-            yield cascade
 
     @contextmanager
     def opened_bundle(self, folder: str) -> Generator[Collection]:
         """One folder, whatever the settings name; its index is not needed."""
         settings = replace(self.configured({"kb": [folder]}), manifest=None, personal=None, shared=None)
-        with self._workplace(settings) as application:
+        with self.opened_application(settings) as application:
             yield application.services.collections.members[0]
 
     @contextmanager
-    def opened_projects(self, *, adopt: bool = False) -> Generator[ProjectStore]:
-        """The one store of projects, made at the first start.
+    def opened_application(self, settings: Settings, *, creates_folder: bool = False) -> Generator[ApplicationHandle]:
+        """Opens everything under these settings, for a command of a toolset; updates no index.
 
         Args:
-            adopt: Whether it may be made in a folder that holds other files.
+            settings: What to open, and how.
+            creates_folder: Whether a folder that does not exist is created by what is opened.
 
         Raises:
-            ConfigError: the folder is no store.
+            NotFoundError: a folder does not exist.
         """
-        settings = replace(self.settings, toolset="projects", adopt=adopt or self.settings.adopt)
-        with self._workplace(settings) as application:
-            yield application.services.of(PROJECTS_KEY)
-
-    @contextmanager
-    def _workplace(self, settings: Settings) -> Generator[ApplicationHandle]:
-        if settings.toolset != "projects":  # its store is made at the first start
+        if not creates_folder:
             require_folders(settings.kb)
         # Reading needs no commits: asking for them must not refuse a folder without Git.
         application = self.dependencies.open(settings.kb, settings)
@@ -204,6 +181,7 @@ class Session:
         finally:
             application.close()
 
-    def _sync(self, application: ApplicationHandle) -> None:
+    def sync(self, application: ApplicationHandle) -> None:
+        """Bring every index up to date, with a bar that shows how far it is."""
         with progress_bar("Indexing", self.out.terminal) as progress:
             application.sync(progress)

@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.registration import OpenContext, ToolsetRegistration
-from commonplace.services.cascade import CASCADE_KEY
 from commonplace.services.services import ServiceProvider, Services
-from commonplace.settings.layers import layer_folders, layer_specs, names_layers
+from commonplace.toolsets.cascade.layer_settings import layer_folders, layer_specs, names_layers
+from commonplace.toolsets.cascade.service import CASCADE_KEY
 
 if TYPE_CHECKING:
-    from commonplace.domain.cascade.foreign import ForeignGraph
-    from commonplace.domain.cascade.manifest import LayerSpec
-    from commonplace.services.cascade.cascade import Cascade
-    from commonplace.services.cascade.layers import Layer
     from commonplace.services.collections import Collection, Collections
     from commonplace.settings import Settings
+    from commonplace.toolsets.cascade.rules.foreign import ForeignGraph
+    from commonplace.toolsets.cascade.rules.manifest import LayerSpec
+    from commonplace.toolsets.cascade.service.cascade import Cascade
+    from commonplace.toolsets.cascade.service.layers import Layer
 
 log = logging.getLogger(__name__)
 
@@ -42,10 +42,10 @@ def _unless_restricted(cascade: Cascade | None, services: Services) -> Cascade |
 
 
 def _cascade(specs: Sequence[LayerSpec], context: OpenContext) -> Cascade:
-    from commonplace.domain.cascade.values import LayerRank
-    from commonplace.services.cascade.cascade import Cascade
-    from commonplace.services.cascade.foreign_layer import ForeignLayer
-    from commonplace.services.cascade.layers import FolderLayer
+    from commonplace.toolsets.cascade.rules.values import LayerRank
+    from commonplace.toolsets.cascade.service.cascade import Cascade
+    from commonplace.toolsets.cascade.service.foreign_layer import ForeignLayer
+    from commonplace.toolsets.cascade.service.layers import FolderLayer
 
     layers: list[Layer] = []
     late: dict[Path, _LazyLayer] = {}
@@ -64,7 +64,7 @@ def _cascade(specs: Sequence[LayerSpec], context: OpenContext) -> Cascade:
 
 
 def _graph(spec: LayerSpec, context: OpenContext) -> ForeignGraph:
-    from commonplace.store.foreign.graph import StdioGraph
+    from commonplace.toolsets.cascade.foreign.graph import StdioGraph
 
     graph = StdioGraph(spec.command)
     context.closing.callback(graph.close)
@@ -97,11 +97,12 @@ class _LazyLayer:
 
 CASCADE = ToolsetRegistration(
     name="cascade",
-    mcp="commonplace.faces.mcp.toolsets.cascade:CASCADE",
+    mcp="commonplace.toolsets.cascade.mcp:CASCADE",
     commands={
-        "resolve": "commonplace.faces.cli.commands.resolve",
-        "conflicts": "commonplace.faces.cli.commands.conflicts",
+        "resolve": "commonplace.toolsets.cascade.cli.resolve",
+        "conflicts": "commonplace.toolsets.cascade.cli.conflicts",
     },
+    check_bundle="commonplace.toolsets.cascade.service.bundles:check_bundle",
     confined=False,
     takes_stdio=names_layers,
     folders=_folders,

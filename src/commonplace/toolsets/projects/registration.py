@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from commonplace.domain.errors import ConfigError, NotFoundError
 from commonplace.registration import OpenContext, ToolsetRegistration
-from commonplace.services.projects import PROJECTS_KEY
 from commonplace.services.services import ServiceProvider, Services
 from commonplace.settings import CURRENT_FOLDER
+from commonplace.toolsets.projects.service import PROJECTS_KEY
 
 if TYPE_CHECKING:
-    from commonplace.services.projects.project_store import ProjectStore
     from commonplace.settings import Settings
+    from commonplace.toolsets.projects.service.project_store import ProjectStore
 
 NAME = "projects"
 
@@ -41,8 +41,8 @@ class _LazyProjectStore:
         """
         if not services.unrestricted:
             raise NotFoundError("No store of projects is served here.", kind="collection")
-        from commonplace.services.projects.project_store import IDENTITY, ProjectStore
-        from commonplace.store.remote.setup import open_project_store
+        from commonplace.toolsets.projects.remote.setup import open_project_store
+        from commonplace.toolsets.projects.service.project_store import IDENTITY, ProjectStore
 
         with self._opening:
             if self._store is None:
@@ -85,8 +85,8 @@ def _start(services: Services, settings: Settings) -> None:
 
 PROJECTS = ToolsetRegistration(
     name=NAME,
-    mcp="commonplace.faces.mcp.toolsets.projects:PROJECTS",
-    commands={"projects": "commonplace.faces.cli.commands.projects"},
+    mcp="commonplace.toolsets.projects.mcp:PROJECTS",
+    commands={"projects": "commonplace.toolsets.projects.cli.projects"},
     confined=False,
     folders=_folders,
     opens=_opened,

@@ -18,7 +18,6 @@ from commonplace.domain.words.amounts import amount
 from commonplace.faces.cli.failures import FINDINGS
 from commonplace.faces.cli.output import BOLD, FAINT, RED, one_line
 from commonplace.faces.cli.session import Session
-from commonplace.services.cascade.bundles import check_bundle
 from commonplace.services.checks import PageProblem, check_pages
 
 
@@ -44,7 +43,7 @@ def command(
     """
     if okf is not None:
         with session.opened_bundle(okf) as bundle:
-            report = check_bundle(bundle)
+            report = session.dependencies.check_bundle(bundle)
             return _report(session, report.problems, report.files, quiet=quiet)
     with session.opened() as collections:
         problems = [one for collection in collections for one in check_pages(collections, collection)]

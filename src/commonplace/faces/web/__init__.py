@@ -1,1 +1,0 @@
-"""Web pages for people: the face at `/` of the HTTP server."""

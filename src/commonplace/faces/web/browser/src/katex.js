@@ -1,3 +1,0 @@
-import katex from "katex";
-
-globalThis.katex = katex;

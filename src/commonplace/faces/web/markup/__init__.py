@@ -1,1 +1,0 @@
-"""From Markdown to sanitized HTML."""

@@ -1,1 +1,0 @@
-"""The views: one function for each kind of page, from a request to a response."""

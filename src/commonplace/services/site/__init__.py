@@ -1,1 +1,0 @@
-"""What web pages show of a collection: one page, lists, overviews and changes, read-only."""

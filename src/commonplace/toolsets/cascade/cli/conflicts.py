@@ -1,0 +1,59 @@
+"""`commonplace conflicts`: where layers say different things.
+
+As JSON: `{"count", "conflicts": [{"id", "kind", "key", "winner": {"layer", "updated", "value"}, "dissents": [..]}]}`;
+`kind` is `section` or `frontmatter`, and a dissent has the keys of the winner.
+"""
+
+from __future__ import annotations
+
+import json
+
+from commonplace.domain.json import Json
+from commonplace.domain.words.amounts import amount
+from commonplace.faces.cli.options import LayerOptions
+from commonplace.faces.cli.output import BOLD, FAINT, one_line
+from commonplace.faces.cli.session import Session
+from commonplace.toolsets.cascade.cli.open_layers import open_layers
+from commonplace.toolsets.cascade.rules.values import ValueDissent
+from commonplace.toolsets.cascade.service.conflicts import Disagreement, conflicts
+
+MAX_SHOWN_CONFLICTS = 100
+"""Characters of a value on a line."""
+
+
+def command(session: Session, *, layers: LayerOptions) -> None:
+    """List every section and key on which layers differ, the newest dissent first.
+
+    Examples:
+        commonplace conflicts --manifest layers.json
+        commonplace conflicts --manifest layers.json --json | jq .count
+
+    Under each stands first what counts, then what other layers say, with its layer and date.
+    """
+    out = session.out
+    with open_layers(session, layers, sync=True) as cascade:
+        found = conflicts(cascade)
+    if out.as_json:
+        out.json({"count": len(found), "conflicts": [_json(one) for one in found]})
+        return
+    for one in found:
+        what = f"section {one.key!r}" if one.kind == "section" else f"key {one.key!r}"
+        out.line(f"{out.styled(BOLD, one.id)}  {one_line(what)}")
+        for said in (one.winner, *one.dissents):
+            where = out.styled(FAINT, f"{said.layer} ({said.updated or '?'}):")
+            out.line(f"    {where} {_brief(said.value)}")
+    out.message(f"{amount(len(found), 'conflict')}.")
+
+
+def _json(one: Disagreement) -> dict[str, Json]:
+    dissents: list[Json] = [_said(dissent) for dissent in one.dissents]
+    return {"id": one.id, "kind": one.kind, "key": one.key, "winner": _said(one.winner), "dissents": dissents}
+
+
+def _said(said: ValueDissent) -> dict[str, Json]:
+    return {"layer": said.layer, "updated": said.updated, "value": said.value}
+
+
+def _brief(value: Json) -> str:
+    text = one_line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    return text if len(text) <= MAX_SHOWN_CONFLICTS else f"{text[: MAX_SHOWN_CONFLICTS - 1]}…"

@@ -1,0 +1,36 @@
+"""How a command on layers opens them."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from commonplace.domain.errors import ConfigError
+from commonplace.faces.cli.options import LayerOptions
+from commonplace.faces.cli.session import Session
+from commonplace.toolsets.cascade.service import CASCADE_KEY
+
+if TYPE_CHECKING:
+    from commonplace.toolsets.cascade.service.cascade import Cascade
+
+
+@contextmanager
+def open_layers(session: Session, layers: LayerOptions, *, sync: bool) -> Generator[Cascade]:
+    """The layers that the settings and these options name.
+
+    Args:
+        session: The run of the command.
+        layers: What the command line says of them.
+        sync: Whether the indexes must know what changed; single concepts are read from their files anyway.
+
+    Raises:
+        ConfigError: they name none, or the manifest is not valid.
+    """
+    with session.opened_application(session.configured(layers.flags())) as application:
+        cascade = application.services.of(CASCADE_KEY)
+        if cascade is None:
+            raise ConfigError("No layers are named: give --manifest FILE, or --personal DIR and --shared DIR.")
+        if sync:
+            session.sync(application)
+        yield cascade

@@ -1,0 +1,47 @@
+"""`commonplace resolve`: a concept as all its layers together have it.
+
+It is one JSON document, with or without --json: `{"id", "contributors": [{"layer", "level", "updated"}], "frontmatter",
+"frontmatterProvenance", "sections": [{"key", "heading", "content", "sourceLayer", "sourceUpdated"}], "markdown"}`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from commonplace.domain.errors import NotFoundError
+from commonplace.faces.cli.failures import report
+from commonplace.faces.cli.options import LayerOptions
+from commonplace.faces.cli.session import Session
+from commonplace.toolsets.cascade.cli.open_layers import open_layers
+from commonplace.toolsets.cascade.rules.concepts import concept_id
+from commonplace.toolsets.cascade.rules.json_output import resolved_json
+
+ABSENT = 1
+"""Exit code where no layer holds the concept, so that a shell can test it."""
+
+
+def command(
+    session: Session,
+    *,
+    concept: Annotated[str, typer.Option("--concept", metavar="ID", help="Its path without .md.")],
+    layers: LayerOptions,
+) -> int:
+    """Resolve one concept over its layers.
+
+    Examples:
+        commonplace resolve --manifest layers.json --concept systems/auth-service
+        commonplace resolve --personal ~/notes --shared ~/team --concept owner
+
+    What is printed is JSON: each section with the layer that it comes from and what other layers say otherwise. The
+    exit code is 1 when no layer holds the concept.
+    """
+    identifier = concept_id(concept)
+    with open_layers(session, layers, sync=False) as cascade:
+        try:
+            session.out.json(resolved_json(cascade.resolve(identifier)))
+        except NotFoundError as error:
+            report(session.out, error)
+            return ABSENT
+    return 0

@@ -1,0 +1,123 @@
+"""The graph port over a stdio MCP server with the tools `list_nodes` and `get_node`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from commonplace import __version__
+from commonplace.domain.errors import UnavailableError
+from commonplace.domain.json import Json
+from commonplace.toolsets.cascade.foreign.process import ServerProcess
+from commonplace.toolsets.cascade.rules.foreign import Fact, ForeignNode
+
+REQUEST_SECONDS = 5.0
+PROTOCOL = "2025-06-18"
+"""The requested protocol version. Any server that supports `initialize` answers with its own."""
+
+
+class StdioGraph:
+    """A graph whose server is started by the first request and runs until it fails or the graph is closed.
+
+    Not thread-safe: the layer sends one request after the other.
+
+    Args:
+        command: Program and arguments.
+        seconds: Timeout of each request.
+    """
+
+    def __init__(self, command: Sequence[str], seconds: float = REQUEST_SECONDS) -> None:
+        self._command = tuple(command)
+        self._seconds = seconds
+        self._server: ServerProcess | None = None
+
+    def node_ids(self) -> list[str]:
+        """The ids of all nodes, each once. Raises the errors of the port."""
+        answer = _mapping(self._call("list_nodes", {}))
+        ids = answer.get("nodes")
+        if not isinstance(ids, list):
+            raise self._given_up('its answer to list_nodes has no list "nodes"')
+        return list(dict.fromkeys(_text(one) for one in ids if isinstance(one, str)))
+
+    def node(self, identifier: str) -> ForeignNode | None:
+        """One node. Raises the errors of the port."""
+        answer = self._call("get_node", {"id": identifier})
+        if answer is None:
+            return None
+        if not isinstance(answer, dict):
+            raise self._given_up("its answer to get_node is not a node")
+        return _node(answer)
+
+    def close(self) -> None:
+        """Terminate the server if it is running."""
+        server, self._server = self._server, None
+        if server:
+            server.close()
+
+    def _call(self, tool: str, arguments: Mapping[str, Json]) -> Json:
+        try:
+            server = self._server or self._started()
+            result = _mapping(server.request("tools/call", {"name": tool, "arguments": arguments}, self._seconds))
+            return _content(result)
+        except UnavailableError as error:
+            raise self._given_up(str(error)) from error
+
+    def _started(self) -> ServerProcess:
+        self._server = server = ServerProcess(self._command)
+        client: dict[str, Json] = {"name": "commonplace", "version": __version__}
+        hello: dict[str, Json] = {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": client}
+        server.request("initialize", hello, self._seconds)
+        server.notify("notifications/initialized", self._seconds)
+        return server
+
+    def _given_up(self, reason: str) -> UnavailableError:
+        """Terminate a failed server, so that the next request starts a new one."""
+        server, self._server = self._server, None
+        if server:
+            server.close(grace=0.0)
+        return UnavailableError(reason)
+
+
+def _content(result: Mapping[str, Json]) -> Json:
+    """The result of a tool, from its text block.
+
+    Raises:
+        UnavailableError: the result is an error, or not JSON text.
+    """
+    if result.get("isError") is True:
+        raise UnavailableError("it answered with an error")
+    blocks = result.get("content")
+    text = _mapping(blocks[0] if isinstance(blocks, list) and blocks else None).get("text")
+    if not isinstance(text, str):
+        raise UnavailableError("its answer is no JSON text")
+    try:
+        return cast("Json", json.loads(text))
+    except (ValueError, RecursionError):
+        raise UnavailableError("its answer is no JSON text") from None
+
+
+def _node(fields: Mapping[str, Json]) -> ForeignNode:
+    facts = fields.get("facts")
+    see_also = fields.get("see_also")
+    return ForeignNode(
+        title=_text(fields.get("title")),
+        kind=_text(fields.get("kind")),
+        facts=tuple(_fact(one) for one in facts if isinstance(one, dict)) if isinstance(facts, list) else (),
+        see_also=tuple(filter(None, map(_text, see_also))) if isinstance(see_also, list) else (),
+    )
+
+
+def _fact(fields: Mapping[str, Json]) -> Fact:
+    return Fact(_text(fields.get("topic")), _text(fields.get("text")), _text(fields.get("lastTouched")) or None)
+
+
+def _mapping(value: Json) -> Mapping[str, Json]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: Json) -> str:
+    """Text with one kind of line end and without lone surrogates, which JSON allows and UTF-8 does not."""
+    if not isinstance(value, (str, int, float)) or isinstance(value, bool):
+        return ""
+    return str(value).replace("\r\n", "\n").replace("\r", "\n").encode("utf-8", "replace").decode().strip()

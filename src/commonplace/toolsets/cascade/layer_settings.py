@@ -1,0 +1,75 @@
+"""The requested layers, from settings or a manifest."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from commonplace.domain.errors import ConfigError
+
+if TYPE_CHECKING:
+    from commonplace.settings import Settings
+    from commonplace.toolsets.cascade.rules.manifest import LayerSpec
+
+log = logging.getLogger(__name__)
+
+
+def names_layers(settings: Settings) -> bool:
+    """Whether layers are asked for."""
+    return not (settings.manifest is None and settings.personal is None and settings.shared is None)
+
+
+def layer_specs(settings: Settings) -> tuple[LayerSpec, ...] | None:
+    """The requested layers with absolute paths; None if folders are served.
+
+    Raises:
+        ConfigError: the manifest is unreadable or invalid, or one of two folders is missing.
+    """
+    if not names_layers(settings):
+        return None
+    # Imported lazily: most servers have no layers.
+    from commonplace.toolsets.cascade.rules.manifest import parse_manifest, resolved_paths, two_layers  # noqa: PLC0415
+
+    if settings.manifest is not None:
+        specs = parse_manifest(_text_of(settings.manifest), settings.manifest.name)
+        base = settings.manifest.absolute().parent
+    elif settings.personal is not None and settings.shared is not None:
+        specs, base = two_layers(str(settings.personal), str(settings.shared)), Path.cwd()
+    else:
+        raise ConfigError("--personal and --shared need each other: give a folder with each.", kind="manifest")
+    return tuple(resolved_paths(spec, partial(_absolute, base)) for spec in specs)
+
+
+def _text_of(manifest: Path) -> str:
+    try:
+        if not manifest.is_fifo():  # opening a FIFO would wait for a writer
+            return manifest.read_text(encoding="utf-8-sig")
+        reason = "it is not a regular file"
+    except OSError as error:
+        reason = error.strerror
+    except UnicodeDecodeError:
+        reason = "it is not UTF-8"
+    raise ConfigError(f"The manifest {manifest.name!r} cannot be read: {reason}.", kind="manifest")
+
+
+def _absolute(base: Path, path: str) -> str:
+    try:
+        return str(base / Path(path).expanduser())
+    except RuntimeError:
+        raise ConfigError(f"The path {path!r} names the home of an unknown user.", kind="manifest") from None
+
+
+def layer_folders(specs: Sequence[LayerSpec]) -> list[Path]:
+    """The folders of the layers that have one, each once; missing ones are logged."""
+    folders: dict[Path, None] = {}
+    for spec in specs:
+        folder = Path(spec.path)
+        if spec.source == "okf-local" and os.path.isdir(folder):
+            folders[folder.resolve()] = None
+        elif spec.source == "okf-local":
+            log.warning("layer %r is empty: there is no folder %r", spec.name, folder.name)
+    return list(folders)

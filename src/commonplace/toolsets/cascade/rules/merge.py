@@ -1,0 +1,101 @@
+"""The merge of layers: the highest layer wins per section and per frontmatter key; differing values are recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from commonplace.domain.json import Json
+from commonplace.toolsets.cascade.rules.values import (
+    OVERRIDE_FULL,
+    Contribution,
+    Contributor,
+    Dissent,
+    EffectiveSection,
+    LayerRank,
+    ResolvedConcept,
+    ValueDissent,
+    date_sort_key,
+    scalar_as_text,
+)
+
+
+def resolve(identifier: str, contributions: Iterable[Contribution]) -> ResolvedConcept:
+    """Merge the contributions of the layers into the effective concept.
+
+    Args:
+        identifier: Id of the concept.
+        contributions: The concept in each layer that contains it, in any order.
+    """
+    ordered = by_precedence(contributions)
+    counting = ordered[: contributor_cutoff([one.concept.frontmatter for one in ordered])]
+    frontmatter, provenance = merged_values([(one.layer.name, one.concept.frontmatter) for one in counting])
+    return ResolvedConcept(
+        id=identifier,
+        contributors=tuple(
+            Contributor(one.layer.name, one.layer.level, one.concept.updated, one.concept.findings) for one in ordered
+        ),
+        frontmatter=frontmatter,
+        provenance=provenance,
+        sections=_sections(counting),
+        value_conflicts=_value_conflicts(counting),
+    )
+
+
+def by_precedence(contributions: Iterable[Contribution]) -> list[Contribution]:
+    """By level, highest first; then newest first; then in the manifest's order."""
+    return sorted(contributions, key=lambda one: precedence(one.layer, one.concept.updated), reverse=True)
+
+
+def precedence(layer: LayerRank, updated: str | None) -> tuple[int, str, int]:
+    """Sort key of the layers that contain a concept; the greatest takes precedence."""
+    return layer.level, date_sort_key(updated), -layer.order
+
+
+def contributor_cutoff(frontmatters: Sequence[Mapping[str, Json]]) -> int:
+    """Number of contributors that count, from the top: up to the first with `override: full` in its frontmatter."""
+    for place, values in enumerate(frontmatters, 1):
+        if (scalar_as_text(values.get("override")) or "").lower() == OVERRIDE_FULL:
+            return place
+    return len(frontmatters)
+
+
+def merged_values(layers: Iterable[tuple[str, Mapping[str, Json]]]) -> tuple[dict[str, Json], dict[str, str]]:
+    """For each frontmatter key, the value of the first layer that sets it, and that layer's name."""
+    values: dict[str, Json] = {}
+    provenance: dict[str, str] = {}
+    for layer, own in layers:
+        for key, value in own.items():
+            if key not in provenance:
+                values[key], provenance[key] = value, layer
+    return values, provenance
+
+
+def _sections(counting: Sequence[Contribution]) -> tuple[EffectiveSection, ...]:
+    holders: dict[str, list[EffectiveSection]] = {}
+    for one in counting:
+        for section in one.concept.sections:
+            holders.setdefault(section.key, []).append(EffectiveSection(section, one.layer.name))
+    return tuple(EffectiveSection(won.section, won.layer, _dissents(won, lost)) for won, *lost in holders.values())
+
+
+def _dissents(won: EffectiveSection, lost: Sequence[EffectiveSection]) -> tuple[Dissent, ...]:
+    if won.suppressed:
+        return ()
+    return tuple(
+        Dissent(one.layer, one.section.updated, one.section.stated)
+        for one in lost
+        if one.section.stated != won.section.content
+    )
+
+
+def _value_conflicts(counting: Sequence[Contribution]) -> dict[str, tuple[ValueDissent, ...]]:
+    said: dict[str, list[ValueDissent]] = {}
+    for one in counting:
+        for key, value in one.concept.frontmatter.items():
+            said.setdefault(key, []).append(ValueDissent(one.layer.name, one.concept.updated, value))
+    return {key: tuple(all_) for key, all_ in said.items() if any(_differ(one.value, all_[0].value) for one in all_)}
+
+
+def _differ(one: Json, other: Json) -> bool:
+    """Whether two values differ, types included: Python's `1 == True`."""
+    return repr(one) != repr(other)

@@ -1,0 +1,32 @@
+"""Checking a folder as an OKF bundle."""
+
+from __future__ import annotations
+
+from commonplace.domain.documents import Finding, Severity
+from commonplace.domain.errors import NotFoundError, StorageError
+from commonplace.services.checks import BundleReport, PageProblem
+from commonplace.services.collections import Collection
+from commonplace.toolsets.cascade.rules.okf import nonconformities
+
+
+def check_bundle(collection: Collection) -> BundleReport:
+    """Every file of a folder against the rules of OKF v0.2; nothing is changed, and no index is needed."""
+    addresses = sorted(address for address, _ in collection.store.scan())
+    problems: list[PageProblem] = []
+    for address in addresses:
+        try:
+            found = nonconformities(address, collection.store.read(address))
+        except (NotFoundError, StorageError) as error:
+            found = [Finding("unreadable", Severity.ERROR, str(error))]
+        problems += (
+            PageProblem(
+                collection=collection,
+                path=address.path,
+                line=finding.line,
+                rule=finding.rule,
+                severity=finding.severity,
+                message=finding.message,
+            )
+            for finding in found
+        )
+    return BundleReport(len(addresses), tuple(problems))

@@ -1,0 +1,87 @@
+"""Links between concepts: out of the effective text, and in from what each layer stores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from commonplace.domain.documents import Link
+from commonplace.domain.links import link_key
+from commonplace.toolsets.cascade.rules.link_targets import body_links, candidate_ids
+from commonplace.toolsets.cascade.rules.markdown_output import to_body
+from commonplace.toolsets.cascade.rules.values import ResolvedConcept
+from commonplace.toolsets.cascade.service.cascade import Cascade, ConceptOverview
+
+
+@dataclass(frozen=True, slots=True)
+class OutgoingLink:
+    """A link of the effective text."""
+
+    raw: str
+    """The whole link as written."""
+    target: str
+    """As written, without label."""
+    id: str | None
+    """The concept that it leads to."""
+    layers: tuple[str, ...]
+    """That hold it, from the top."""
+
+
+@dataclass(frozen=True, slots=True)
+class IncomingLink:
+    """A link in the stored text of another concept."""
+
+    id: str
+    """The concept that holds it."""
+    layer: str
+    raw: str
+
+
+def outgoing(cascade: Cascade, resolved: ResolvedConcept) -> list[OutgoingLink]:
+    """Links of the effective text, each as written once: Markdown links, then wikilinks."""
+    overview = cascade.overview()
+    found: dict[str, OutgoingLink] = {}
+    for raw, link in body_links(to_body(resolved)):
+        if raw not in found:
+            target, layers = _led_to(overview, link, resolved.id)
+            found[raw] = OutgoingLink(raw, link.raw, target, layers)
+    return list(found.values())
+
+
+def incoming(cascade: Cascade, identifier: str) -> list[IncomingLink]:
+    """Links of other concepts that lead here, one for each concept and layer, by concept."""
+    overview = cascade.overview()
+    row = overview.rows.get(identifier)
+    names = [identifier, *(row.aliases if row else ()), *([row.title] if row and row.title else [])]
+    names += [f"{layer.rank.name}:{name}" for layer in cascade.layers for name in names]
+    keys = sorted({link_key(name) for name in names} - {""})
+    found: dict[tuple[str, str], IncomingLink] = {}
+    for layer in sorted(cascade.layers, key=lambda layer: -layer.rank.level):
+        name = layer.rank.name
+        for one in layer.links(keys):
+            is_new = one.source != identifier and (one.source, name) not in found
+            if is_new and _led_to(overview, one.link, one.source)[0] == identifier:
+                found[one.source, name] = IncomingLink(one.source, name, one.written())
+    return sorted(found.values(), key=lambda one: one.id)
+
+
+def _led_to(overview: ConceptOverview, link: Link, source: str) -> tuple[str | None, tuple[str, ...]]:
+    """The concept that a link leads to, and the layers that hold it: all, or the one that the link names."""
+    target = link.target
+    if link.collection in overview.by_layer:
+        found = _found(overview, target, source, link.collection)
+        return (found, (link.collection,)) if found else (None, ())
+    if link.collection:
+        target = f"{link.collection}:{target}"
+    found = _found(overview, target, source, None) if target else source
+    row = overview.rows.get(found or "")
+    return (row.id, row.layers) if row else (None, ())
+
+
+def _found(overview: ConceptOverview, target: str, source: str, layer: str | None) -> str | None:
+    ids = overview.by_layer[layer] if layer else overview.rows
+    folder = source.rpartition("/")[0]
+    by_path = next((one for one in candidate_ids(target, folder) if one in ids), None)
+    if by_path or target.startswith("/"):
+        return by_path
+    titled = overview.titled(target)
+    return titled if titled in ids else None

@@ -1,0 +1,52 @@
+"""Where layers say different things, over the whole cascade."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from commonplace.domain.errors import NotFoundError
+from commonplace.toolsets.cascade.rules.values import ResolvedConcept, ValueDissent, date_sort_key
+from commonplace.toolsets.cascade.service.cascade import Cascade
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A section or a frontmatter key on which layers differ."""
+
+    id: str
+    kind: str
+    """`section` or `frontmatter`."""
+    key: str
+    winner: ValueDissent
+    """What counts, and who says it; a section's value is its content."""
+    dissents: tuple[ValueDissent, ...]
+    """What others say, from the top."""
+
+    @property
+    def newest(self) -> str:
+        """The date of the newest dissent, "" where none has one."""
+        return max((one.updated or "" for one in self.dissents), key=date_sort_key)
+
+
+def conflicts(cascade: Cascade) -> list[Disagreement]:
+    """Every disagreement, the one with the newest dissent first, then by concept and key."""
+    found: list[Disagreement] = []
+    for identifier in cascade.overview().rows:
+        try:
+            found += _of_concept(cascade.resolve(identifier))
+        except NotFoundError:  # gone since it was listed
+            continue
+    found.sort(key=lambda one: (one.id, one.kind, one.key))
+    return sorted(found, key=lambda one: date_sort_key(one.newest), reverse=True)
+
+
+def _of_concept(resolved: ResolvedConcept) -> Iterator[Disagreement]:
+    for one in resolved.sections:
+        if one.conflicts:
+            winner = ValueDissent(one.layer, one.section.updated, one.section.content)
+            dissents = tuple(ValueDissent(d.layer, d.updated, d.content) for d in one.conflicts)
+            yield Disagreement(resolved.id, "section", one.section.key, winner, dissents)
+    for key, values in resolved.value_conflicts.items():
+        others = tuple(one for one in values[1:] if repr(one.value) != repr(values[0].value))
+        yield Disagreement(resolved.id, "frontmatter", key, values[0], others)

@@ -1,0 +1,162 @@
+"""A layer that is a foreign graph: asked when it is needed, kept for a minute, left out for a while when it fails."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import TypeVar
+
+from commonplace.domain.errors import InvalidInputError, UnavailableError
+from commonplace.toolsets.cascade.rules.concept_terms import ConceptQuery, TermIndex
+from commonplace.toolsets.cascade.rules.concepts import concept_id
+from commonplace.toolsets.cascade.rules.foreign import ForeignGraph, concept_of
+from commonplace.toolsets.cascade.rules.link_targets import body_links
+from commonplace.toolsets.cascade.rules.values import Concept, LayerRank
+from commonplace.toolsets.cascade.service.layers import ConceptSummaries, LayerMatch, StoredLink
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+CACHE_SECONDS = 60.0
+"""Seconds for which a node is taken to be as it was."""
+BACK_OFF_SECONDS = 30.0
+"""Seconds for which a graph that failed is not asked again."""
+DEADLINE_SECONDS = 20.0
+"""Seconds that reading all nodes may take; each request has its own limit below that."""
+
+
+@dataclass(frozen=True, slots=True)
+class _CachedNode:
+    """A node as it was when it was asked for."""
+
+    concept: Concept | None
+    until: float
+
+
+@dataclass(frozen=True, slots=True)
+class _GraphSnapshot:
+    """All nodes of the graph at a time."""
+
+    concepts: Mapping[str, Concept]
+    summaries: ConceptSummaries
+    words: TermIndex
+    until: float
+
+
+class ForeignLayer:
+    """A layer behind a port to a foreign graph.
+
+    Args:
+        rank: Its name and place.
+        graph: The graph.
+        clock: Seconds that only grow.
+    """
+
+    def __init__(self, rank: LayerRank, graph: ForeignGraph, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rank = rank
+        self._graph = graph
+        self._clock = clock
+        self._lock = Lock()
+        self._left_out_until = float("-inf")
+        self._nodes: dict[str, _CachedNode] = {}
+        self._snapshot = _snapshot({}, float("-inf"))
+
+    @property
+    def rank(self) -> LayerRank:
+        """Its name and place."""
+        return self._rank
+
+    def concept(self, identifier: str) -> Concept | None:
+        """The node of that id; None also where the graph does not answer."""
+        with self._lock:
+            kept = self._nodes.get(identifier)
+            if kept is not None and kept.until > self._clock():
+                return kept.concept
+            return self._attempt(lambda: self._node(identifier), None)
+
+    def summaries(self) -> ConceptSummaries:
+        """Of every node."""
+        return self._all().summaries
+
+    def search(self, text: str, limit: int) -> Sequence[LayerMatch]:
+        """Ranked here: a graph cannot search."""
+        snapshot = self._all()
+        return [
+            LayerMatch(identifier, score) for identifier, score in snapshot.words.search(ConceptQuery.of(text), limit)
+        ]
+
+    def links(self, keys: Sequence[str]) -> Iterator[StoredLink]:
+        """All there are: the texts are few, and the caller looks at the targets anyway."""
+        del keys
+        for identifier, concept in sorted(self._all().concepts.items()):
+            for raw, link in body_links("\n\n".join(section.text for section in concept.sections)):
+                yield StoredLink(identifier, link, _NodeText(raw))
+
+    def _all(self) -> _GraphSnapshot:
+        with self._lock:
+            if self._clock() >= self._snapshot.until:
+                self._snapshot = self._attempt(self._read_all, None) or self._cached()
+            return self._snapshot
+
+    def _read_all(self) -> _GraphSnapshot:
+        deadline = self._clock() + DEADLINE_SECONDS
+        concepts: dict[str, Concept] = {}
+        for identifier in self._graph.node_ids():
+            if self._clock() > deadline:
+                raise UnavailableError(f"its nodes were not read within {DEADLINE_SECONDS:g} s")
+            concept = self._node(identifier) if _is_id(identifier) else None
+            if concept is not None:
+                concepts[identifier] = concept
+        return _snapshot(concepts, self._clock() + CACHE_SECONDS)
+
+    def _cached(self) -> _GraphSnapshot:
+        """The nodes that are still kept, while the graph does not answer."""
+        now = self._clock()
+        kept = {id_: one.concept for id_, one in self._nodes.items() if one.concept and one.until > now}
+        return _snapshot(kept, min([self._left_out_until, *(self._nodes[id_].until for id_ in kept)]))
+
+    def _node(self, identifier: str) -> Concept | None:
+        kept = self._nodes.get(identifier)
+        if kept is not None and kept.until > self._clock():
+            return kept.concept
+        self._nodes.pop(identifier, None)
+        node = self._graph.node(identifier)
+        concept = concept_of(identifier, node) if node else None
+        self._nodes[identifier] = _CachedNode(concept, self._clock() + CACHE_SECONDS)
+        return concept
+
+    def _attempt(self, ask: Callable[[], T], otherwise: T) -> T:
+        """Ask the graph, unless it has failed of late; a failure is told once and costs it its place for a while."""
+        if self._clock() < self._left_out_until:
+            return otherwise
+        try:
+            return ask()
+        except UnavailableError as error:
+            self._left_out_until = self._clock() + BACK_OFF_SECONDS
+            log.warning("layer %r is left out for %g s: %s", self._rank.name, BACK_OFF_SECONDS, error)
+            return otherwise
+
+
+def _snapshot(concepts: Mapping[str, Concept], until: float) -> _GraphSnapshot:
+    summaries = {identifier: concept.frontmatter for identifier, concept in concepts.items()}
+    return _GraphSnapshot(concepts, summaries, TermIndex(concepts.values()), until)
+
+
+def _is_id(identifier: str) -> bool:
+    """Whether callers can name the node here."""
+    try:
+        return concept_id(identifier) == identifier
+    except InvalidInputError:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class _NodeText:
+    text: str
+
+    def __call__(self) -> str:
+        return self.text

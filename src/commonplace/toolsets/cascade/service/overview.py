@@ -1,0 +1,129 @@
+"""Every concept of all layers at a glance, kept up to date: a change costs what it concerns, not what there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from commonplace.domain.addresses import fold
+from commonplace.domain.records import aliases_of
+from commonplace.toolsets.cascade.rules.concept_terms import ConceptTerms
+from commonplace.toolsets.cascade.rules.merge import contributor_cutoff, merged_values, precedence
+from commonplace.toolsets.cascade.rules.values import LayerRank, scalar_as_text
+from commonplace.toolsets.cascade.service.layers import ConceptSummaries
+
+
+@dataclass(frozen=True, slots=True)
+class ConceptRow:
+    """A concept in a list: what counts of it over all layers."""
+
+    id: str
+    type: str | None
+    title: str | None
+    layers: tuple[str, ...]
+    """That hold it, from the top."""
+    effective_layers: tuple[str, ...]
+    """Those of them that no `override: full` cuts off."""
+    aliases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ConceptOverview:
+    """Every concept, as all layers together have it."""
+
+    rows: Mapping[str, ConceptRow]
+    """By id, in order."""
+    by_layer: Mapping[str, ConceptSummaries]
+    """What each layer holds, by the layer's name."""
+    named: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    """Ids by title and alias, folded."""
+    names: dict[tuple[str, str], ConceptTerms] = field(
+        default_factory=dict[tuple[str, str], ConceptTerms], compare=False
+    )
+    """By layer and id, of the concepts that searches have come by since this was made."""
+
+    def updated(self, ranks: Sequence[LayerRank], seen: Sequence[ConceptSummaries]) -> ConceptOverview:
+        """This overview where nothing has changed, else one with what has changed worked out anew.
+
+        Args:
+            ranks: Of all layers.
+            seen: What each of them holds now.
+        """
+        by_layer = {rank.name: summaries for rank, summaries in zip(ranks, seen, strict=True)}
+        if all(summaries is self.by_layer.get(name) for name, summaries in by_layer.items()):
+            return self
+        changed = set[str]().union(*(_differing(self.by_layer.get(name, {}), now) for name, now in by_layer.items()))
+        rows, names = dict(self.rows), dict(self.names)
+        named = dict(self.named)
+        for identifier in changed:
+            now = _row(identifier, ranks, seen)
+            _rename(named, rows.get(identifier), now)
+            if now is None:
+                rows.pop(identifier, None)
+            else:
+                rows[identifier] = now
+            for layer in by_layer:
+                names.pop((layer, identifier), None)
+        ordered = rows if changed <= self.rows.keys() else {identifier: rows[identifier] for identifier in sorted(rows)}
+        return ConceptOverview(ordered, by_layer, named, names)
+
+    def names_in(self, layer: str, identifier: str) -> ConceptTerms:
+        """What a layer calls a concept."""
+        key = layer, identifier
+        found = self.names.get(key)
+        if found is None:
+            found = self.names[key] = ConceptTerms.from_frontmatter(
+                identifier, self.by_layer[layer].get(identifier, {})
+            )
+        return found
+
+    def titled(self, name: str) -> str | None:
+        """The one concept of that title or alias; None where there is none, or several."""
+        found = self.named.get(fold(name.strip()), frozenset())
+        return next(iter(found)) if len(found) == 1 else None
+
+
+EMPTY_OVERVIEW = ConceptOverview({}, {})
+"""Before any layer was looked at."""
+
+
+def _differing(before: ConceptSummaries, now: ConceptSummaries) -> Iterator[str]:
+    """Ids of which a layer says something else, or nothing any more."""
+    if before is not now:
+        yield from (identifier for identifier, values in now.items() if before.get(identifier) is not values)
+        yield from before.keys() - now.keys()
+
+
+def _rename(named: dict[str, frozenset[str]], before: ConceptRow | None, now: ConceptRow | None) -> None:
+    """Bring the ids by name up to date for one concept."""
+    names_before, names_now = _names_of(before), _names_of(now)
+    for name, identifier in names_before.items() - names_now.items():
+        left = named.pop(name) - {identifier}
+        if left:
+            named[name] = left
+    for name, identifier in names_now.items() - names_before.items():
+        named[name] = named.get(name, frozenset[str]()) | {identifier}
+
+
+def _names_of(row: ConceptRow | None) -> dict[str, str]:
+    """A concept's id by each of its titles and aliases, folded."""
+    return {fold(name): row.id for name in (row.title, *row.aliases) if name} if row else {}
+
+
+def _row(identifier: str, ranks: Sequence[LayerRank], seen: Sequence[ConceptSummaries]) -> ConceptRow | None:
+    """What counts of a concept; None where no layer holds it."""
+    holders = [(rank, held[identifier]) for rank, held in zip(ranks, seen, strict=True) if identifier in held]
+    if not holders:
+        return None
+    if len(holders) > 1:
+        holders.sort(key=lambda one: precedence(one[0], scalar_as_text(one[1].get("updated"))), reverse=True)
+    counting = holders[: contributor_cutoff([values for _, values in holders])]
+    values = merged_values((rank.name, own) for rank, own in counting)[0] if len(counting) > 1 else counting[0][1]
+    return ConceptRow(
+        id=identifier,
+        type=scalar_as_text(values.get("type")),
+        title=scalar_as_text(values.get("title")),
+        layers=tuple(rank.name for rank, _ in holders),
+        effective_layers=tuple(rank.name for rank, _ in counting),
+        aliases=aliases_of(values),
+    )

@@ -1,0 +1,180 @@
+"""`commonplace projects`: the store of project knowledge from the command line.
+
+As JSON: `list`: `{"projects": [{"project_id", "has_main", "file_count", "updated"}]}`; `show`: `{"project_id", "main",
+"files": [{"filename", "title", "keywords", "updated"}]}`; `status` and `sync`: as the tools `get_storage_status` and
+`sync_storage`; `sync --dry-run`: `{"would_commit": [LINE], "remote_status"}`; `import`: `{"project_id", "imported":
+[NAME]}`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from commonplace.domain.errors import ConfigError
+from commonplace.domain.json import JsonObject
+from commonplace.domain.words.amounts import amount
+from commonplace.faces.cli.options import ADOPT
+from commonplace.faces.cli.output import BOLD, FAINT
+from commonplace.faces.cli.session import Session
+from commonplace.faces.cli.text_input import read_text
+from commonplace.toolsets.projects.service import PROJECTS_KEY, instructions, knowledge, overview
+from commonplace.toolsets.projects.service.project_store import ProjectStore
+
+ProjectsAction = Literal["list", "show", "import", "status", "sync"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectOptions:
+    """Which project, and how."""
+
+    project: Annotated[str, typer.Option("--project", metavar="ID", help="The project; for show and import.")] = ""
+    force: Annotated[bool, typer.Option("--force", help="Replace instructions that are there already.")] = False
+    adopt: Annotated[bool, typer.Option("--adopt", help=ADOPT)] = False
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="With sync: only tell what would be done.")] = False
+
+
+def command(
+    session: Session,
+    action: Annotated[ProjectsAction, typer.Argument(metavar="list|show|import|status|sync")] = "list",
+    files: Annotated[list[str] | None, typer.Argument(metavar="FILE", hidden=True)] = None,
+    *,
+    what: ProjectOptions,
+) -> None:
+    """Look into the store of project knowledge, bring instruction files in, synchronise it.
+
+    Examples:
+        commonplace projects list
+        commonplace projects show --project my-app
+        commonplace projects import CLAUDE.md AGENTS.md --project my-app
+        commonplace projects status
+        commonplace projects sync --dry-run
+
+    The store is --kb, else $KNOWLEDGE_MCP_HOME, else ~/.knowledge-mcp. A folder that holds other files and is no store
+    is refused, unless --adopt makes one there. Several files that are imported become one text, in their order.
+    Imported files stay where they are.
+    """
+    if action in {"show", "import"} and not what.project:
+        raise ConfigError(f"projects {action} needs --project ID.", kind="option", hint="See projects list.")
+    if (action == "import") != bool(files):
+        raise ConfigError("FILEs are given to import, and to nothing else.", kind="option")
+    if what.dry_run and action != "sync":
+        raise ConfigError("--dry-run is for sync alone.", kind="option", hint="See projects --help.")
+    texts = [(Path(file).name, read_text(file, session.out).decode("utf-8-sig", "replace")) for file in files or ()]
+    settings = replace(session.settings, toolset="projects", adopt=what.adopt or session.settings.adopt)
+    with session.opened_application(settings, creates_folder=True) as application:
+        store = application.services.of(PROJECTS_KEY)
+        if action != "sync":  # which fetches by itself
+            store.upstream.wait_started()
+        match action:
+            case "list":
+                _list(session, store)
+            case "show":
+                _show(session, store, what.project)
+            case "import":
+                instructions.import_main(store, what.project, texts, replace=what.force)
+                names = [name for name, _ in texts]
+                told = f"Imported {', '.join(names)} into {what.project}"
+                _tell(session, {"project_id": what.project, "imported": names}, told)
+            case "status":
+                _status(session, store)
+            case "sync":
+                (_plan if what.dry_run else _sync)(session, store)
+
+
+def _list(session: Session, store: ProjectStore) -> None:
+    projects = overview.list_projects(store)
+    if session.out.as_json:
+        rows = [
+            {
+                "project_id": project.id,
+                "has_main": project.main is not None,
+                "file_count": project.documents,
+                "updated": project.updated or None,
+            }
+            for project in projects
+        ]
+        session.out.json({"projects": rows})
+        return
+    for project in projects:
+        marks = f"{project.documents} documents  {project.updated[:10]}"
+        session.out.line(f"{session.out.styled(BOLD, project.id)}  {session.out.styled(FAINT, marks)}")
+
+
+def _show(session: Session, store: ProjectStore, project_id: str) -> None:
+    documents = knowledge.list_documents(store, project_id)
+    main = instructions.get_main(store, project_id)
+    if session.out.as_json:
+        files = [
+            {
+                "filename": one.filename,
+                "title": one.metadata.title,
+                "keywords": list(one.metadata.keywords),
+                "updated": one.metadata.updated or None,
+            }
+            for one in documents
+        ]
+        session.out.json({"project_id": project_id, "main": main.content if main.exists else None, "files": files})
+        return
+    session.out.raw(main.content.encode())
+    for one in documents:
+        session.out.line(f"{session.out.styled(BOLD, one.filename)}  {session.out.styled(FAINT, one.metadata.title)}")
+
+
+def _status(session: Session, store: ProjectStore) -> None:
+    status = store.upstream.status()
+    if session.out.as_json:
+        session.out.json(
+            {
+                "storage_path": store.path,
+                "has_changes": bool(status.uncommitted),
+                "current_branch": status.branch,
+                "last_commit": status.last_commit,
+                "remote_status": status.remote,
+                "uncommitted_files": len(status.uncommitted),
+                "status_details": "\n".join(status.uncommitted),
+                "rescue_branches": list(status.rescued),
+                **({"push_error": status.withheld} if status.withheld else {}),
+            }
+        )
+        return
+    out = session.out
+    out.line(f"{out.styled(BOLD, store.path)}  {out.styled(FAINT, status.branch)}")
+    out.line(out.styled("", f"Last commit: {status.last_commit}"))
+    out.line(status.remote)
+    if status.withheld:
+        out.line(f"Not pushed: {status.withheld}")
+    for line in (*status.uncommitted, *(f"Rescued: {name}" for name in status.rescued)):
+        out.line(out.styled("", line))
+
+
+def _plan(session: Session, store: ProjectStore) -> None:
+    status = store.upstream.status()
+    if session.out.as_json:
+        session.out.json({"would_commit": list(status.uncommitted), "remote_status": status.remote})
+        return
+    session.out.line(f"Would commit {amount(len(status.uncommitted), 'file')}, bring in what the remote has, and push")
+    session.out.line(status.remote)
+    for line in status.uncommitted:
+        session.out.line(session.out.styled("", line))
+
+
+def _sync(session: Session, store: ProjectStore) -> None:
+    done = store.upstream.sync()
+    answer: dict[str, str | int | bool | None] = {
+        "message": done.told,
+        "files_committed": done.files,
+        "pushed": done.pushed,
+        "commit_message": done.message or None,
+    }
+    _tell(session, answer if done.pushed else {**answer, "push_error": done.error}, done.told)
+
+
+def _tell(session: Session, answer: JsonObject, told: str) -> None:
+    if session.out.as_json:
+        session.out.json(answer)
+    else:
+        session.out.line(session.out.styled("", told))

@@ -1,0 +1,154 @@
+"""Around every call of this toolset: the envelope of success, the trace of an error, and a line of the activity log."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from commonplace.domain.errors import KnowledgeError
+from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.ports import Progress
+from commonplace.domain.words.amounts import amount
+from commonplace.faces.mcp.toolset import BoundHandler, Call, input_schema
+from commonplace.toolsets.projects.mcp.failures import bad_argument, explain, in_words, subjects, without_folders
+from commonplace.toolsets.projects.rules.knowledge import now_text
+from commonplace.toolsets.projects.rules.limits import check_text
+from commonplace.toolsets.projects.service import PROJECTS_KEY
+from commonplace.toolsets.projects.service.project_store import ProjectStore
+
+MAX_NAMED = 20
+"""Subsections that a message names."""
+
+log = logging.getLogger("commonplace.projects")
+
+P = TypeVar("P", bound=BaseModel)
+
+
+def bind_method(
+    method: str, params: type[P], run: Callable[[ProjectStore, P, Progress], JsonObject], *, writes: bool = False
+) -> BoundHandler:
+    """Tie a parameter model to the function that answers, with everything that is done around a call.
+
+    Args:
+        method: The tool's name.
+        params: Its arguments.
+        run: Answers.
+        writes: Whether the answer says why the commit is not pushed, where it is not.
+    """
+
+    def called(call: Call, arguments: JsonObject) -> JsonObject:
+        with logged_call(call, method, arguments) as projects:
+            for name, value in arguments.items():
+                _refuse_surrogates(name, name, value)
+            try:
+                parsed = params.model_validate(arguments)
+            except ValidationError as error:
+                raise bad_argument(error) from error
+            answer: JsonObject = {"success": True, **run(projects, parsed, call.progress)}
+            withheld = projects.upstream.withheld() if writes else ""
+            return {**answer, "push_error": withheld} if withheld else answer
+
+    return BoundHandler(lambda: input_schema(params), called)
+
+
+@contextmanager
+def logged_call(call: Call, method: str, arguments: JsonObject) -> Generator[ProjectStore]:
+    """Note how the block ended, in the activity log and, when it failed, on standard error.
+
+    Raises:
+        KnowledgeError: whatever the block raised, with what the envelope of the error shows.
+    """
+    began = time.perf_counter()
+    about = subjects(arguments)
+    projects: ProjectStore | None = None
+    failed: KnowledgeError | None = None
+    unforeseen: Exception | None = None
+    try:
+        projects = call.services.of(PROJECTS_KEY)
+        projects.upstream.wait_started()
+        yield projects
+    except KnowledgeError as error:
+        failed = error
+    except Exception as error:  # noqa: BLE001 - the face is where the unforeseen ends; it is logged below
+        failed = KnowledgeError("An internal error occurred; the server's log has the details")
+        failed.__cause__ = unforeseen = error
+    took = round((time.perf_counter() - began) * 1000, 3)
+    if failed is not None:
+        explain(failed, method, call.trace, about)
+    if projects is not None:
+        projects.activity.record(_line(call, method, took, about, failed))
+    if failed is not None:
+        _report(failed, unforeseen, call.trace, method, took, arguments)
+        raise failed
+
+
+def with_subsections(titles: Sequence[str]) -> str:
+    """What the message of an edit says of the subsections that went with it; "" for none."""
+    if not titles:
+        return ""
+    named = ", ".join(f"'{title}'" for title in titles[:MAX_NAMED])
+    return f", with {amount(len(titles), 'subsection')}: {named}{', …' if len(titles) > MAX_NAMED else ''}"
+
+
+def _line(
+    call: Call, method: str, took: float, about: Mapping[str, Json], failed: KnowledgeError | None
+) -> dict[str, Json]:
+    """One line of the activity log; never content."""
+    main = {name: about[name] for name in ("project_id", "filename", "chapter_title") if name in about}
+    line: dict[str, Json] = {
+        "timestamp": now_text(),
+        "method": method,
+        "success": failed is None,
+        "traceId": call.trace,
+        "duration": took,
+        **main,
+    }
+    if failed is not None:
+        line |= {
+            "error": without_folders(str(failed)),
+            "errorCode": failed.context["code"],
+            "errorContext": dict(about),
+        }
+    return line
+
+
+def _report(
+    error: KnowledgeError, unforeseen: Exception | None, trace: str, method: str, took: float, arguments: JsonObject
+) -> None:
+    given = ", ".join(f"{name}={_redacted(value)}" for name, value in arguments.items())
+    log.log(
+        logging.ERROR if unforeseen else logging.WARNING,
+        "%s failed after %.1f ms: %s: %s (trace %s, parameters %s)",
+        method,
+        took,
+        error.context["code"],
+        error,
+        trace,
+        given,
+        exc_info=unforeseen or (error if log.isEnabledFor(logging.DEBUG) else None),
+    )
+
+
+def _redacted(value: Json) -> str:
+    """The kind and size of an argument, not what it says."""
+    if isinstance(value, (str, list, dict)):
+        return f"<{type(value).__name__} of {len(value)}>"
+    return repr(value)
+
+
+def _refuse_surrogates(argument: str, name: str, value: Json) -> None:
+    if isinstance(value, str):
+        kinds = {"project_id": "project_id", "filename": "filename", "query": "query"}
+        kind = kinds.get(argument, "content" if "content" in name else argument)
+        check_text(in_words(argument), kind, value)
+    elif isinstance(value, dict):
+        for key, one in value.items():
+            _refuse_surrogates(argument, str(key), one)
+    elif isinstance(value, list):
+        for one in value:
+            _refuse_surrogates(argument, name, one)

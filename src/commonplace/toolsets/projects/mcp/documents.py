@@ -1,0 +1,174 @@
+"""The tools of the `projects` toolset for knowledge documents and their chapters."""
+
+from __future__ import annotations
+
+from commonplace.domain.json import Json, JsonObject
+from commonplace.toolsets.projects.mcp import parameters
+from commonplace.toolsets.projects.mcp.call_envelope import with_subsections
+from commonplace.toolsets.projects.rules.chapters import TOP_LEVEL, Chapter, introduction_of, read_chapters
+from commonplace.toolsets.projects.rules.knowledge import Metadata, metadata_of
+from commonplace.toolsets.projects.rules.search.matcher import DocumentMatch
+from commonplace.toolsets.projects.service import chapters, knowledge
+from commonplace.toolsets.projects.service.chapters import ChapterReference, ChapterResult
+from commonplace.toolsets.projects.service.instructions import InsertPosition
+from commonplace.toolsets.projects.service.knowledge import NewDocument
+from commonplace.toolsets.projects.service.project_store import ProjectStore
+
+
+def search_knowledge(projects: ProjectStore, arguments: parameters.SearchKnowledge) -> JsonObject:
+    """Documents by substrings, best first."""
+    answer = knowledge.search_documents(projects, arguments.project_id, arguments.query, arguments.limit)
+    return {
+        "total_documents": answer.total_documents,
+        "total_matches": answer.total_matches,
+        "results": [_show_match(match) for match in answer.matches],
+    }
+
+
+def create_knowledge_file(projects: ProjectStore, arguments: parameters.CreateFile) -> JsonObject:
+    """A new document."""
+    new = NewDocument(
+        filename=arguments.filename,
+        title=arguments.title,
+        introduction=arguments.introduction,
+        keywords=arguments.keywords,
+        chapters=[(chapter.title, chapter.content) for chapter in arguments.chapters],
+    )
+    name = knowledge.create_document(projects, arguments.project_id, new)
+    return {"filepath": f"{knowledge.KNOWLEDGE}/{name}", "message": f"Knowledge file '{name}' created successfully"}
+
+
+def get_knowledge_file(projects: ProjectStore, arguments: parameters.DocumentArguments) -> JsonObject:
+    """A whole document."""
+    document = knowledge.get_document(projects, arguments.project_id, arguments.filename)
+    found = [chapter for chapter in read_chapters(document) if chapter.section.level == TOP_LEVEL]
+    return {
+        "document": {
+            "filename": document.address.name,
+            "metadata": show_metadata(metadata_of(document)),
+            "introduction": introduction_of(document),
+            "chapters": [
+                {"title": chapter.title, "content": chapter.text, "summary": chapter.summary} for chapter in found
+            ],
+            "full_content": document.raw.decode("utf-8", "replace"),
+        }
+    }
+
+
+def delete_knowledge_file(projects: ProjectStore, arguments: parameters.DocumentArguments) -> JsonObject:
+    """One document less."""
+    name = knowledge.delete_document(projects, arguments.project_id, arguments.filename)
+    return {"message": f"Knowledge file '{name}' deleted successfully"}
+
+
+def list_knowledge_files(projects: ProjectStore, arguments: parameters.ProjectArguments) -> JsonObject:
+    """The documents of a project."""
+    return {"files": list_files(projects, arguments.project_id)}
+
+
+def update_chapter(projects: ProjectStore, arguments: parameters.UpdateChapter) -> JsonObject:
+    """Another text for a chapter."""
+    where = arguments.project_id, arguments.filename
+    gone = chapters.update_chapter(
+        projects, where, arguments.chapter_title, arguments.new_content, arguments.new_summary
+    )
+    return {"message": f"Chapter '{arguments.chapter_title.strip()}' updated successfully{with_subsections(gone)}"}
+
+
+def add_chapter(projects: ProjectStore, arguments: parameters.AddChapter) -> JsonObject:
+    """One more chapter."""
+    place = InsertPosition(arguments.position, arguments.reference_chapter or "")
+    chapters.add_chapter(
+        projects, (arguments.project_id, arguments.filename), arguments.chapter_title, arguments.content, place
+    )
+    return {"message": f"Chapter '{arguments.chapter_title.strip()}' added successfully"}
+
+
+def remove_chapter(projects: ProjectStore, arguments: parameters.ChapterArguments) -> JsonObject:
+    """One chapter less."""
+    gone = chapters.remove_chapter(projects, (arguments.project_id, arguments.filename), arguments.chapter_title)
+    return {"message": f"Chapter '{arguments.chapter_title.strip()}' removed successfully{with_subsections(gone)}"}
+
+
+def list_chapters(projects: ProjectStore, arguments: parameters.DocumentArguments) -> JsonObject:
+    """Titles and summaries."""
+    name, found = chapters.list_chapters(projects, arguments.project_id, arguments.filename)
+    return {
+        "project_id": arguments.project_id,
+        "filename": name,
+        "total_chapters": len(found),
+        "chapters": [{"title": chapter.title, "summary": chapter.summary, "index": chapter.index} for chapter in found],
+    }
+
+
+def get_chapter(projects: ProjectStore, arguments: parameters.GetChapter) -> JsonObject:
+    """One chapter."""
+    which = ChapterReference(arguments.chapter_title, arguments.chapter_index)
+    return _show_reading(chapters.get_chapter(projects, arguments.project_id, arguments.filename, which))
+
+
+def get_next_chapter(projects: ProjectStore, arguments: parameters.GetNextChapter) -> JsonObject:
+    """The chapter behind one."""
+    which = ChapterReference(arguments.current_chapter_title, arguments.current_index)
+    return _show_reading(chapters.get_next_chapter(projects, arguments.project_id, arguments.filename, which))
+
+
+def list_files(projects: ProjectStore, project_id: str) -> list[Json]:
+    """The documents of a project as objects."""
+    return [
+        {"filename": listed.filename, **show_metadata(listed.metadata)}
+        for listed in knowledge.list_documents(projects, project_id)
+    ]
+
+
+def show_metadata(metadata: Metadata) -> dict[str, Json]:
+    """Title, keywords and dates."""
+    return {
+        "title": metadata.title,
+        "keywords": list(metadata.keywords),
+        "created": metadata.created or None,
+        "updated": metadata.updated or None,
+    }
+
+
+def _show_reading(reading: ChapterResult) -> JsonObject:
+    chapter: Chapter | None = reading.chapter
+    if chapter is None:
+        return {
+            "title": None,
+            "content": None,
+            "summary": None,
+            "index": None,
+            "total_chapters": reading.total,
+            "has_next": False,
+            "has_previous": reading.total > 0,
+            "message": "No more chapters: this was the last one",
+        }
+    return {
+        "title": chapter.title,
+        "content": chapter.whole,
+        "summary": chapter.summary,
+        "index": chapter.index,
+        "total_chapters": reading.total,
+        "has_next": chapter.index + 1 < reading.total,
+        "has_previous": chapter.index > 0,
+    }
+
+
+def _show_match(match: DocumentMatch) -> JsonObject:
+    return {
+        "file": match.text.filename,
+        "document": match.text.filename,
+        "match_count": match.matching,
+        "metadata": show_metadata(match.text.metadata),
+        "matching_chapters": [
+            {
+                "chapter": part.chapter,
+                "keywords_found": list(part.keywords),
+                "match_context": part.excerpts,
+                "chapter_summary": part.summary,
+            }
+            for part in match.parts
+        ],
+        "chapters": [{"title": part.chapter, "matches": len(part.keywords)} for part in match.parts],
+    }

@@ -1,0 +1,137 @@
+"""Errors as users of this toolset know them: codes, a trace id, and the words of the argument."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Mapping
+
+from pydantic import ValidationError
+
+from commonplace.domain.errors import Code, InvalidInputError, KnowledgeError
+from commonplace.domain.json import Json, JsonObject
+from commonplace.toolsets.projects.rules.knowledge import now_text
+
+SUBJECTS = ("project_id", "filename", "chapter_title", "section_header", "todo_number", "task_number")
+"""Arguments that say what a call is about; short, and never content."""
+MAX_SUBJECT = 260
+"""Characters of a subject that are repeated."""
+
+_BY_KIND = {
+    (Code.INVALID, "project_id"): "INVALID_PROJECT_ID",
+    (Code.INVALID, "filename"): "INVALID_FILENAME",
+    (Code.INVALID, "path"): "INVALID_PATH",
+    (Code.INVALID, "content"): "INVALID_CONTENT",
+    (Code.INVALID, "document"): "INVALID_CONTENT",
+    (Code.INVALID, "text"): "INVALID_CONTENT",
+    (Code.INVALID, "query"): "INVALID_SEARCH_QUERY",
+    (Code.TOO_LARGE, "content"): "INVALID_CONTENT",
+    (Code.NOT_FOUND, "project"): "PROJECT_NOT_FOUND",
+    (Code.NOT_FOUND, "document"): "DOCUMENT_NOT_FOUND",
+    (Code.NOT_FOUND, "chapter"): "CHAPTER_NOT_FOUND",
+    (Code.NOT_FOUND, "section"): "SECTION_NOT_FOUND",
+    (Code.NOT_FOUND, "todo"): "TODO_NOT_FOUND",
+    (Code.NOT_FOUND, "task"): "TASK_NOT_FOUND",
+    (Code.ALREADY_EXISTS, "section"): "SECTION_ALREADY_EXISTS",
+    (Code.GIT, "command"): "GIT_COMMAND_FAILED",
+}
+_BY_CODE = {
+    Code.INVALID: "INVALID_INPUT",
+    Code.TOO_LARGE: "INVALID_INPUT",
+    Code.NOT_FOUND: "NOT_FOUND",
+    Code.ALREADY_EXISTS: "FILE_ALREADY_EXISTS",
+    Code.STORAGE: "FILE_SYSTEM_ERROR",
+    Code.CONFLICT: "FILE_SYSTEM_ERROR",
+    Code.UNAVAILABLE: "FILE_SYSTEM_ERROR",
+    Code.READ_ONLY: "ACCESS_DENIED",
+    Code.FORBIDDEN: "ACCESS_DENIED",
+    Code.UNAUTHENTICATED: "ACCESS_DENIED",
+    Code.GIT: "GIT_ERROR",
+    Code.INTERNAL: "INTERNAL_ERROR",
+}
+_OF_TOOLS = {
+    "delete_project": (
+        "PROJECT_DELETE_FAILED",
+        frozenset({"FILE_SYSTEM_ERROR", "GIT_ERROR", "GIT_COMMAND_FAILED", "INTERNAL_ERROR"}),
+    ),
+    "search_knowledge": ("SEARCH_ERROR", frozenset({"FILE_SYSTEM_ERROR", "INTERNAL_ERROR"})),
+}
+"""Codes that a tool has of its own, and the general ones that they stand for."""
+_KINDS = {
+    "project_id": "project_id",
+    "filename": "filename",
+    "query": "query",
+    "content": "content",
+    "new_content": "content",
+}
+_WORDS = {"id": "ID", "todo": "TODO"}
+_INSIDE = re.compile(r"(?:projects/[^/\s]+/)(?:knowledge/|TODO/\d+/)?|TODO/\d*/?|projects/")
+
+
+def code_of(error: KnowledgeError, method: str) -> str:
+    """The contract's code of an error that a tool ended with."""
+    code = _BY_KIND.get((error.code, error.kind)) or _BY_CODE.get(error.code, "UNKNOWN_ERROR")
+    own, general = _OF_TOOLS.get(method, ("", frozenset[str]()))
+    return own if code in general else code
+
+
+def bad_argument(error: ValidationError) -> InvalidInputError:
+    """The first thing wrong with the arguments, by the argument's name in words."""
+    problem = error.errors(include_url=False)[0]
+    name = str(problem["loc"][0]) if problem["loc"] else ""
+    words = in_words(name)
+    inner = ".".join(str(part) for part in problem["loc"][1:])
+    where = f"{words} ({inner})" if inner else words
+    if problem["type"] == "missing":
+        message = f"{where} is required"
+    else:
+        told = problem["msg"].removeprefix("Input ")
+        message = f"{where} is invalid: it {told[:1].lower()}{told[1:]}; got {type(problem['input']).__name__}"
+    return InvalidInputError(message, kind=_KINDS.get(name, "argument"), hint="Correct the arguments and call again.")
+
+
+def in_words(name: str) -> str:
+    """An argument's name as people say it: `project_id` is `Project ID`."""
+    words = [_WORDS.get(word, word) for word in name.split("_")]
+    text = " ".join(words)
+    return text[:1].upper() + text[1:]
+
+
+def subjects(arguments: Mapping[str, Json]) -> dict[str, Json]:
+    """What a call is about, as far as it says so in the right types."""
+    found: dict[str, Json] = {}
+    for name in SUBJECTS:
+        value = arguments.get(name)
+        if isinstance(value, str):
+            found[name] = value[:MAX_SUBJECT].encode("utf-8", "replace").decode()
+        elif isinstance(value, int) and not isinstance(value, bool):
+            found[name] = value
+    return found
+
+
+def explain(error: KnowledgeError, method: str, trace: str, about: Mapping[str, Json]) -> None:
+    """Put into an error what its envelope shows."""
+    context: dict[str, str | int | list[str]] = {key: v for key, v in about.items() if isinstance(v, (str, int))}
+    nearest = error.context.get("nearest")
+    if isinstance(nearest, list) and nearest:
+        context["available"] = nearest
+    error.context = {"code": code_of(error, method), "traceId": trace, "timestamp": now_text(), **context}
+
+
+def show_error(error: KnowledgeError) -> JsonObject:
+    """The envelope of an error."""
+    context = dict(error.context)
+    code = context.pop("code", None) or code_of(error, "")
+    envelope: dict[str, Json] = {
+        "traceId": context.pop("traceId", None) or secrets.token_hex(16),
+        "timestamp": context.pop("timestamp", None) or now_text(),
+    }
+    known = {name: context[name] for name in (*SUBJECTS, "available") if name in context}
+    if error.hint:
+        known["hint"] = error.hint
+    return {"success": False, "error": without_folders(str(error)), "code": code, "context": {**envelope, **known}}
+
+
+def without_folders(message: str) -> str:
+    """A message without the folders that the store is made of."""
+    return _INSIDE.sub("", message)

@@ -1,0 +1,100 @@
+"""The tools of the `projects` toolset for instructions and for the projects themselves."""
+
+from __future__ import annotations
+
+from commonplace import __version__
+from commonplace.domain.json import JsonObject
+from commonplace.domain.ports import Progress
+from commonplace.toolsets.projects.mcp import parameters
+from commonplace.toolsets.projects.mcp.call_envelope import with_subsections
+from commonplace.toolsets.projects.service import instructions, overview
+from commonplace.toolsets.projects.service.instructions import InsertPosition
+from commonplace.toolsets.projects.service.project_store import ProjectStore
+
+SERVER_NAME = "Knowledge MCP Server"
+DESCRIPTION = "Centralized project knowledge management via Model Context Protocol"
+
+
+def get_project_main(projects: ProjectStore, arguments: parameters.ProjectArguments) -> JsonObject:
+    """The instructions of a project."""
+    main = instructions.get_main(projects, arguments.project_id)
+    return {"content": main.content, "exists": main.exists}
+
+
+def update_project_main(projects: ProjectStore, arguments: parameters.UpdateMain) -> JsonObject:
+    """Replace the instructions."""
+    instructions.update_main(projects, arguments.project_id, arguments.content)
+    return {"message": f"Project '{arguments.project_id}' main content updated successfully"}
+
+
+def update_project_section(projects: ProjectStore, arguments: parameters.UpdateSection) -> JsonObject:
+    """Another text for one section."""
+    gone = instructions.update_section(projects, arguments.project_id, arguments.section_header, arguments.new_content)
+    return {"message": f"Section '{arguments.section_header.strip()}' updated successfully{with_subsections(gone)}"}
+
+
+def add_project_section(projects: ProjectStore, arguments: parameters.AddSection) -> JsonObject:
+    """One more section."""
+    place = InsertPosition(arguments.position, arguments.reference_header or "")
+    instructions.add_section(projects, arguments.project_id, arguments.section_header, arguments.content, place)
+    return {"message": f"Section '{arguments.section_header.strip()}' added successfully"}
+
+
+def remove_project_section(projects: ProjectStore, arguments: parameters.SectionArguments) -> JsonObject:
+    """One section less."""
+    gone = instructions.remove_section(projects, arguments.project_id, arguments.section_header)
+    return {"message": f"Section '{arguments.section_header.strip()}' removed successfully{with_subsections(gone)}"}
+
+
+def delete_project(projects: ProjectStore, arguments: parameters.ProjectArguments) -> JsonObject:
+    """A project with all of its files."""
+    overview.delete_project(projects, arguments.project_id)
+    return {"project_id": arguments.project_id, "message": f"Project '{arguments.project_id}' successfully deleted"}
+
+
+def list_projects(projects: ProjectStore, _: parameters.NoArguments) -> JsonObject:
+    """Every project."""
+    return {
+        "projects": [
+            {
+                "project_id": project.id,
+                "has_main": project.main is not None,
+                "file_count": project.documents,
+                "updated": project.updated or None,
+            }
+            for project in overview.list_projects(projects)
+        ]
+    }
+
+
+def get_server_info(projects: ProjectStore, _: parameters.NoArguments) -> JsonObject:
+    """Who serves, and from where."""
+    return {"name": SERVER_NAME, "version": __version__, "storage_path": projects.path, "description": DESCRIPTION}
+
+
+def get_storage_status(projects: ProjectStore, _: parameters.NoArguments) -> JsonObject:
+    """How the store stands to Git and its remote."""
+    status = projects.upstream.status()
+    return {
+        "storage_path": projects.path,
+        "has_changes": bool(status.uncommitted),
+        "current_branch": status.branch,
+        "last_commit": status.last_commit,
+        "remote_status": status.remote,
+        "uncommitted_files": len(status.uncommitted),
+        "status_details": "\n".join(status.uncommitted),
+        "rescue_branches": list(status.rescued),
+        **({"push_error": status.withheld} if status.withheld else {}),
+    }
+
+
+def sync_storage(projects: ProjectStore, _: parameters.NoArguments, progress: Progress) -> JsonObject:
+    """Commit what was changed by hand, bring in what the remote has, and push."""
+    done = projects.upstream.sync(progress)
+    return {
+        "message": done.told,
+        "files_committed": done.files,
+        "pushed": done.pushed,
+        "commit_message": done.message or None,
+        **({} if done.pushed else {"push_error": done.error}),
+    }

@@ -1,0 +1,329 @@
+"""Synchronizes a store with its remote `origin` in the background: fetch, rebase, push, retry.
+
+Acknowledged commits are never lost. Local commits that the remote lacks are rebased onto it; on a conflict, the
+remote's text wins in the file, and the local commits are preserved on a branch `rescue/<time>`. Commits that the remote
+has dropped (a forced push) are preserved on such a branch and not pushed again. Therefore a push requires that the
+remote's branch is at the commit known here; otherwise it is fetched first.
+"""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from commonplace.domain.errors import KnowledgeError
+from commonplace.domain.ports import Progress
+from commonplace.store.git.refs import remove_ref, set_ref
+from commonplace.store.git.repository import GitRepository, guarded
+from commonplace.store.git_command import GitResult, end_group
+from commonplace.store.remotes import exchange
+from commonplace.store.writer_lock import WAIT_SECONDS
+from commonplace.toolsets.projects.remote.published_branch import (
+    BRANCH,
+    REMOTE,
+    SYNCED,
+    TRACKING,
+    published_branch,
+    reason_not_to_publish,
+)
+from commonplace.toolsets.projects.remote.rebase import local_commits, rebase
+from commonplace.toolsets.projects.remote.worktree import WorkTree
+from commonplace.toolsets.projects.rules.ports import StorageStatus, SyncOutcome
+
+FIRST_ANSWER_SECONDS = 3.0
+"""Seconds that a caller waits for the initial fetch."""
+FLUSH_SECONDS = 5.0
+"""Seconds that the end of the process waits for a push."""
+FETCH_SECONDS = 30.0
+PUSH_SECONDS = 30.0
+SYNC_SECONDS = 10.0
+"""Timeout in seconds of an explicit sync, for other writers and for the network."""
+FETCH_ATTEMPTS = 5
+"""Maximum fetch attempts when another process of the store accesses the remote concurrently."""
+PUSH_ATTEMPTS = 3
+"""Maximum push attempts when another client pushes concurrently."""
+
+STEPS = 3
+"""Number of steps of a sync: commit, integrate, push."""
+
+_RESCUE = "refs/heads/rescue/"
+_FETCHED = "refs/heads/fetched"
+"""Target ref of a fetch, in the temporary repository."""
+
+log = logging.getLogger(__name__)
+
+
+class Origin:
+    """`toolsets.projects.rules.ports.Upstream` of a store in a repository."""
+
+    def __init__(self, tree: WorkTree, programs: Callable[[], dict[str, list[str]]]) -> None:
+        """Create the remote's state; nothing runs before `start`.
+
+        Args:
+            tree: The files.
+            programs: Returns settings for credentials and SSH.
+        """
+        self._tree = tree
+        self._programs = programs
+        self._starting = threading.Lock()
+        self._network = threading.Lock()
+        """Held during every exchange with the remote."""
+        self._branchless = False
+        """Whether the remote had no branch at the last request; guarded by `_network`."""
+        self._wake = threading.Event()
+        self._first = threading.Event()
+        self._began = time.monotonic()
+        self._deadline = float("inf")
+        self._running: subprocess.Popen[bytes] | None = None
+        """The last git process, which must not outlive this process."""
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Start the thread that fetches and pushes. Does nothing if it is running."""
+        with self._starting:
+            if self._thread is None:
+                self._began = time.monotonic()
+                self._thread = threading.Thread(target=self._run, name="origin", daemon=True)
+                self._thread.start()
+
+    def close(self) -> None:
+        """Finish a pending push, within `FLUSH_SECONDS`."""
+        self._deadline = time.monotonic() + FLUSH_SECONDS
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join(FLUSH_SECONDS)
+            if self._thread.is_alive():
+                if self._running:
+                    end_group(self._running)
+                log.warning("the last commits were not pushed in time; the next start pushes them")
+
+    def wait_started(self) -> None:
+        """Start, and wait until the first fetch has ended, at most `FIRST_ANSWER_SECONDS` after the start."""
+        self.start()
+        self._first.wait(max(0.0, self._began + FIRST_ANSWER_SECONDS - time.monotonic()))
+
+    def committed(self) -> None:
+        """Trigger a push."""
+        self._wake.set()
+
+    def status(self) -> StorageStatus:
+        """Local and remote status as of the last fetch. Makes no network call."""
+        repository = self._repository
+        head = repository.head
+        rescued = [name for name in guarded(lambda: list(repository.handle.references)) if name.startswith(_RESCUE)]
+        return StorageStatus(
+            branch=repository.branch.removeprefix("refs/heads/"),
+            last_commit=repository.commit(head).message.partition("\n")[0] if head else "",
+            uncommitted=tuple(self._tree.uncommitted()),
+            remote=self._standing(head),
+            withheld=self.withheld(),
+            rescued=tuple(name.removeprefix("refs/heads/") for name in sorted(rescued)),
+        )
+
+    def withheld(self) -> str:
+        """Why commits stay here because of the branch that is checked out; "" for no such reason."""
+        try:
+            return reason_not_to_publish(self._repository) if self._configured else ""
+        except KnowledgeError as error:  # asked after a write, which stands
+            log.warning("whether commits are pushed cannot be told: %s", error)
+            return ""
+
+    def sync(self, progress: Progress | None = None) -> SyncOutcome:
+        """Commit every manual change, integrate the remote's commits, and push."""
+        told = progress or _nobody
+        until = time.monotonic() + SYNC_SECONDS
+        with self._tree.writer.lock.held(SYNC_SECONDS):
+            self._tree.writer.repair()
+            files, message = self._tree.commit_all()
+        told(1, STEPS)
+        error = self._exchanged(until, lambda: told(2, STEPS)) if self._configured else "No remote configured"
+        told(STEPS, STEPS)
+        return SyncOutcome(files=files, message=message, pushed=not error, error=error)
+
+    def _exchanged(self, until: float, fetched: Callable[[], None]) -> str:
+        """Integrate the remote's commits and push; returns why the remote lacks commits, "" if it has all."""
+        if not self._network.acquire(timeout=_left(until)):
+            return "an earlier request to the remote is still running"
+        try:
+            error = self._brought_in(until)
+            fetched()
+            return error or self._pushed(until)
+        finally:
+            self._network.release()
+
+    @property
+    def _repository(self) -> GitRepository:
+        return self._tree.repository
+
+    @property
+    def _configured(self) -> bool:
+        return REMOTE in self._repository.remotes()
+
+    def _run(self) -> None:
+        """The thread: one fetch, then a push whenever there are new commits, until the end."""
+        self._step(self._brought_in)
+        self._first.set()
+        while True:
+            # Checked before the push: a push that is running at the end may have begun before the last commit.
+            ending = self._deadline < float("inf")
+            self._step(self._pushed)
+            if ending:
+                return
+            self._wake.wait()
+            self._wake.clear()
+
+    def _step(self, act: Callable[[], str]) -> None:
+        try:
+            if self._configured:
+                with self._network:
+                    problem = act()
+                if problem:
+                    log.warning("%s: %s", REMOTE, problem)
+        except (KnowledgeError, OSError) as error:  # the next write, or the next start, retries
+            log.warning("%s: %s", REMOTE, error)
+
+    def _standing(self, head: str) -> str:
+        if not self._configured:
+            return "No remote configured"
+        name, remote = f"{REMOTE}/{BRANCH}", self._repository.tip(TRACKING)
+        if not remote:
+            return f"{name} ({len(local_commits(self._repository, head, []))} ahead, 0 behind)"
+        ahead, behind = guarded(lambda: self._repository.handle.ahead_behind(head, remote)) if head else (0, 0)
+        return f"{name} ({ahead} ahead, {behind} behind)" if ahead or behind else f"{name} (up to date)"
+
+    def _brought_in(self, until: float = float("inf")) -> str:
+        """Fetch and integrate, until a time of the monotonic clock; returns the error, "" for none."""
+        for _ in range(FETCH_ATTEMPTS):
+            if reason_not_to_publish(self._repository):  # `_pushed` tells
+                return ""
+            known = self._known()
+            outcome, remote = self._fetch(min(FETCH_SECONDS, _left(until)))
+            self._branchless = bool(outcome.code) and "couldn't find remote ref" in outcome.errors
+            if outcome.code:
+                return "" if self._branchless else f"fetch failed: {outcome.reason}"
+            try:
+                with self._tree.writer.lock.held(min(WAIT_SECONDS, _left(until))):
+                    # Another process of this store may have pushed since. Then the fetched state is older than the
+                    # known one, and it would seem that the remote had dropped that push.
+                    if self._known() != known:
+                        continue
+                    if reason_not_to_publish(self._repository):
+                        return ""
+                    self._tree.writer.repair()
+                    self._integrate(remote, known)
+            except KnowledgeError as error:
+                return error.advice
+            return ""
+        return "fetch failed: other servers of this store keep exchanging with it"
+
+    def _known(self) -> frozenset[str]:
+        """Commits that the remote is known to have had."""
+        return frozenset({self._repository.tip(SYNCED), self._repository.tip(TRACKING)} - {""})
+
+    def _integrate(self, remote: str, known: frozenset[str]) -> None:
+        """Move branch and files to the remote's commit with the local ones on top. Needs the lock."""
+        repository = self._repository
+        self._tree.commit_all()
+        head = repository.head
+        dropped = any(local_commits(repository, tip, [remote]) for tip in known if repository.holds(head, tip))
+        if dropped or not repository.holds(head, remote):
+            local = local_commits(repository, head, [remote, *known])
+            result = guarded(lambda: rebase(repository, local, remote))
+            rescue = self._rescue(head, result.conflicts) if dropped or result.conflicts else ""
+            try:
+                self._tree.move(result.tip)
+            except KnowledgeError:
+                self._delete(rescue)
+                raise
+        self._note(remote)
+
+    def _rescue(self, head: str, conflicts: tuple[str, ...]) -> str:
+        """Preserve a commit on a new branch; returns the branch."""
+        time_text = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+        number, name = 1, f"{_RESCUE}{time_text}"
+        while self._repository.tip(name):
+            number += 1
+            name = f"{_RESCUE}{time_text}-{number}"
+        set_ref(self._repository.common, name, head)
+        what = f"{len(conflicts)} files conflicted" if conflicts else "the remote dropped commits"
+        log.warning("%s; the local commits are on %s", what, name.removeprefix("refs/heads/"))
+        return name
+
+    def _pushed(self, until: float = float("inf")) -> str:
+        """Push the commits that the remote lacks, until a time of the clock; returns why it failed, "" on success."""
+        self._tree.require_committable()  # during a rebase, HEAD is an intermediate commit
+        for _ in range(PUSH_ATTEMPTS):
+            repository = self._repository
+            if withheld := reason_not_to_publish(repository):
+                return withheld
+            head, synced, tracking = map(repository.tip, (published_branch(repository), SYNCED, TRACKING))
+            if not head or (head == synced == tracking and not self._branchless):
+                return ""
+            expected = "" if self._branchless else synced or tracking
+            # A lease also permits a push that drops commits; this push must only add to the expected commit.
+            if not expected or repository.holds(head, expected):
+                outcome = self._sent(head, expected, min(PUSH_SECONDS, _left(until)))
+                if not outcome.code:
+                    self._branchless = False
+                    self._note(head)
+                    return ""
+                if "[rejected]" not in outcome.output:
+                    return f"push failed: {outcome.reason}"
+            if problem := self._brought_in(until):
+                return problem
+        return "push failed: others keep pushing to it"
+
+    def _fetch(self, seconds: float) -> tuple[GitResult, str]:
+        """Fetch the remote's branch; returns its commit."""
+        repository = self._repository
+        known = [repository.head, repository.tip(SYNCED), repository.tip(TRACKING)]
+        try:
+            with exchange(repository, REMOTE, known, self._started) as own:
+                settings = {**self._programs(), "fetch.fsckObjects": ["true"]}
+                outcome = own.fetch(
+                    f"+refs/heads/{BRANCH}:{_FETCHED}", settings=settings, timeout=self._within(seconds)
+                )
+                return outcome, own.tip(_FETCHED)
+        except KnowledgeError as error:
+            return GitResult(1, "", str(error)), ""
+
+    def _sent(self, head: str, expected: str, seconds: float) -> GitResult:
+        """Push a commit to the remote's branch if that is at the expected commit; "" if it must not exist."""
+        reference = f"refs/heads/{BRANCH}"
+        lease = f"--force-with-lease={reference}:{expected}"
+        try:
+            with exchange(self._repository, REMOTE, [head, expected], self._started) as own:
+                timeout = self._within(seconds)
+                return own.push(f"{head}:{reference}", [lease], settings=self._programs(), timeout=timeout)
+        except KnowledgeError as error:
+            return GitResult(1, "", str(error))
+
+    def _within(self, seconds: float) -> float:
+        """The timeout of a command, limited by the end of the process."""
+        return max(0.1, min(seconds, self._deadline - time.monotonic()))
+
+    def _started(self, process: subprocess.Popen[bytes]) -> None:
+        self._running = process
+
+    def _note(self, commit: str) -> None:
+        """Record the remote's commit."""
+        for name in (SYNCED, TRACKING):
+            set_ref(self._repository.common, name, commit)
+
+    def _delete(self, name: str) -> None:
+        if name and self._repository.tip(name):
+            remove_ref(self._repository.common, name)
+
+
+def _left(until: float) -> float:
+    """Seconds until a time of the monotonic clock; 0 if it has passed."""
+    return max(0.0, min(until - time.monotonic(), threading.TIMEOUT_MAX))
+
+
+def _nobody(done: int, total: int) -> None:
+    """The progress callback if the caller has none."""
+    del done, total

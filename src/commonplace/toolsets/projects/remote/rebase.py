@@ -1,0 +1,126 @@
+"""Rebases local commits onto the remote's, in Git objects alone: without work tree, index or programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import pygit2
+from pygit2.enums import FileMode, MergeFlag, SortMode
+
+from commonplace.store.git.layout.inspection import require_plain_objects
+from commonplace.store.git.repository import GitRepository, guarded
+from commonplace.toolsets.projects.rules.merge import MergeSides, conflict_unit, merge_file
+
+_PLAIN = FileMode.BLOB
+
+
+@dataclass(frozen=True, slots=True)
+class RebaseResult:
+    """The result of a rebase."""
+
+    tip: str
+    """The last commit."""
+    conflicts: tuple[str, ...]
+    """Paths in which the text of the new base won."""
+
+
+def local_commits(repository: GitRepository, head: str, elsewhere: Sequence[str]) -> list[pygit2.Commit]:
+    """Commits reachable from `head` and from none of the others ("" is ignored), parents first."""
+    if not head:
+        return []
+    walker = guarded(lambda: repository.handle.walk(head, SortMode.TOPOLOGICAL | SortMode.REVERSE))
+    for known in filter(None, elsewhere):
+        walker.hide(known)
+    return list(walker)
+
+
+def rebase(repository: GitRepository, commits: Sequence[pygit2.Commit], onto: str) -> RebaseResult:
+    """Recreate the commits on top of another one, with their messages and people.
+
+    On a conflict, the new base's text stays in the file and the rest of the commit is applied. Commits whose changes
+    exist already are dropped.
+    """
+    require_plain_objects(repository.objects)  # libgit2 writes into that folder
+    tip = repository.commit(onto)
+    conflicts: list[str] = []
+    for commit in commits:
+        tree, met = guarded(lambda tip=tip, commit=commit: _merged(repository.handle, tip, commit))
+        conflicts += met
+        if tree == tip.tree_id:
+            continue
+        made = repository.handle.create_commit(None, commit.author, commit.committer, commit.message, tree, [tip.id])
+        tip = repository.commit(str(made))
+    return RebaseResult(str(tip.id), tuple(conflicts))
+
+
+def _merged(handle: pygit2.Repository, tip: pygit2.Commit, commit: pygit2.Commit) -> tuple[pygit2.Oid, list[str]]:
+    """The tree of a commit applied to `tip`, and the paths in which `tip` won."""
+    base = commit.parents[0].tree_id if commit.parents else handle.TreeBuilder().write()
+    index = handle.merge_trees(base, tip.tree_id, commit.tree_id, flags=MergeFlag(0))
+    lost: list[str] = []
+    for sides in list(index.conflicts or ()):
+        path = next(str(side.path) for side in sides if side is not None)
+        merged = _reconciled(handle, path, *sides)
+        if index.conflicts is not None:
+            del index.conflicts[path]
+        if kept := merged or sides[1]:
+            index.add(kept)
+        if merged is None:
+            lost.append(path)
+    for prefix in {conflict_unit(path) for path in lost} - {""}:
+        _restore(index, tip.tree, prefix)
+    return index.write_tree(handle), lost
+
+
+def _reconciled(
+    handle: pygit2.Repository,
+    path: str,
+    base: pygit2.IndexEntry | None,
+    ours: pygit2.IndexEntry | None,
+    theirs: pygit2.IndexEntry | None,
+) -> pygit2.IndexEntry | None:
+    """The entry with both sides' changes; None on a real conflict."""
+    if ours is None or theirs is None:
+        return None
+    before = _content(handle, base.id) if base else b""
+    sides = MergeSides(before, _content(handle, ours.id), _content(handle, theirs.id))
+    text = merge_file(path, sides, lambda versions: _merge_lines(handle, versions))
+    return None if text is None else pygit2.IndexEntry(path, handle.create_blob(text), ours.mode)
+
+
+def _merge_lines(handle: pygit2.Repository, sides: MergeSides) -> bytes | None:
+    """A three-way line merge by Git's own rules; None on conflict."""
+    base, ours, theirs = (_tree_of_one(handle, content) for content in (sides.base, sides.ours, sides.theirs))
+    index = handle.merge_trees(base, ours, theirs, flags=MergeFlag(0))
+    return None if index.conflicts is not None else _content(handle, index["file"].id)
+
+
+def _content(handle: pygit2.Repository, blob: pygit2.Oid) -> bytes:
+    return handle.odb.read(blob)[1]
+
+
+def _tree_of_one(handle: pygit2.Repository, content: bytes) -> pygit2.Oid:
+    builder = handle.TreeBuilder()
+    builder.insert("file", handle.create_blob(content), _PLAIN)
+    return builder.write()
+
+
+def _restore(index: pygit2.Index, tree: pygit2.Tree, prefix: str) -> None:
+    """Restore everything below a prefix from a tree."""
+    entries = cast("list[pygit2.IndexEntry]", list(index))
+    for path in [str(entry.path) for entry in entries if str(entry.path).startswith(prefix)]:
+        index.remove(path)
+    for path, blob in _files(tree, ""):
+        if path.startswith(prefix):
+            index.add(pygit2.IndexEntry(path, blob.id, FileMode(blob.filemode)))
+
+
+def _files(tree: pygit2.Tree, above: str) -> Iterator[tuple[str, pygit2.Object]]:
+    for entry in tree:
+        path = f"{above}{entry.name}"
+        if isinstance(entry, pygit2.Tree):
+            yield from _files(entry, f"{path}/")
+        else:
+            yield path, entry

@@ -1,0 +1,224 @@
+"""Opens the project store; creates it at the first start and repairs it at every start."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import tempfile
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pygit2
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.changes import Author
+from commonplace.domain.errors import ConfigError, GitError, StorageError
+from commonplace.domain.ports import Store
+from commonplace.store.discovery import open_store, retention_of
+from commonplace.store.disk.folder import Folder
+from commonplace.store.disk.journal import Journal
+from commonplace.store.git.commit_writer import GitWriter
+from commonplace.store.git.layout import gitdir_files
+from commonplace.store.git.layout.discovery import find_repository
+from commonplace.store.git.repository import GitRepository, guarded
+from commonplace.store.publisher import own_programs
+from commonplace.store.transaction_writer import TransactionWriter
+from commonplace.store.writer_lock import WAIT_SECONDS, WriterLock, lock_file
+from commonplace.toolsets.projects.remote.activity_log import ActivityLogFile
+from commonplace.toolsets.projects.remote.origin import Origin
+from commonplace.toolsets.projects.remote.published_branch import mark_published_branch
+from commonplace.toolsets.projects.remote.store_check import require_store
+from commonplace.toolsets.projects.remote.subfolders import Subfolders
+from commonplace.toolsets.projects.remote.worktree import WorkTree
+from commonplace.toolsets.projects.rules.registry import (
+    ACTIVITY_FILE,
+    IGNORE_FILE,
+    INDEX_FILE,
+    PROJECTS_KEY,
+    Registry,
+)
+
+IGNORED = f"""\
+{ACTIVITY_FILE}
+
+# Operating systems
+.DS_Store
+Thumbs.db
+desktop.ini
+
+# Editors
+.idea/
+.vscode/
+*.swp
+*.swo
+*~
+"""
+_MAKING = ".commonplace-making-"
+"""Prefix of the temporary folder in which a repository is created."""
+_FIRST_MESSAGE = "Initialize knowledge storage"
+_ADOPTED_MESSAGE = "Adopt as knowledge storage"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedProjectStore:
+    """A store with its remote, folders and activity log."""
+
+    path: Path
+    store: Store
+    folders: Subfolders
+    origin: Origin
+    activity: ActivityLogFile
+
+
+def open_project_store(path: Path, state_dir: Path, who: Author, *, adopt: bool = False) -> OpenedProjectStore:
+    """Open the store at a path; create it if there is none.
+
+    Args:
+        path: The folder.
+        state_dir: As for `open_store`.
+        who: Author of the commits that no caller requested.
+        adopt: Whether to turn another folder into a store.
+
+    Raises:
+        ConfigError: the path is inside a repository's own files, or is a folder that is not a store.
+        StorageError: the store cannot be created.
+        UnavailableError: another process has been creating the store for too long.
+        GitError: its repository is damaged.
+    """
+    _refuse_inside(path)
+    adopted = require_store(path, who, adopt=adopt)
+    made = _made(path)
+    root = path.resolve()
+    store, repository = _opened(root, state_dir)
+    for repair in store.recover():
+        log.warning("%s: %s", store.name, repair)
+    git = GitWriter(repository)
+    gitdir = repository.gitdir
+    writer = TransactionWriter(
+        root, WriterLock(gitdir / "commonplace.lock"), Journal(gitdir / "commonplace.journal"), git
+    )
+    tree = WorkTree(Folder(root), git, writer, retention_of(Folder(root), repository, state_dir), who)
+    if not store.read_only_reason:
+        _begin(store, who, root, tree if made else None)
+        if adopted:
+            _mark(store, who, root)
+        mark_published_branch(repository, current=adopted)
+        _exclude(repository)
+    origin = Origin(tree, lambda: own_programs(repository))
+    return OpenedProjectStore(root, store, Subfolders(root), origin, ActivityLogFile(root / ACTIVITY_FILE))
+
+
+def _refuse_inside(path: Path) -> None:
+    nearest = next((place for place in (path, *path.parents) if os.path.isdir(place)), None)
+    # A folder that may not be entered is not searched; creating the store reports the error.
+    found = find_repository(nearest.resolve()) if nearest and os.access(nearest, os.X_OK) else None
+    if found is not None and found.work_tree is None:
+        raise ConfigError(
+            f"{path.name} lies inside a Git repository's own files, so no store can be created there.",
+            hint="Give the folder of the store, not its .git.",
+        )
+
+
+def _opened(root: Path, state_dir: Path) -> tuple[Store, GitRepository]:
+    """The store and its own repository, never one above it."""
+    found = find_repository(root)
+    if found is None or found.work_tree != root:
+        raise _no_repository("The store's .git is no longer a Git repository.")
+    try:
+        return open_store(root, commit="auto", state_dir=state_dir), GitRepository(found.gitdir, root)
+    except ConfigError as error:
+        cause = error.__cause__
+        told = str(cause) if isinstance(cause, GitError) else "The store's .git is no longer a Git repository."
+        raise _no_repository(told) from error
+
+
+def _no_repository(message: str) -> GitError:
+    return GitError(
+        message,
+        kind="repository",
+        hint="Repair it, or move .git away: a new repository is created at the next start, and the files stay.",
+    )
+
+
+def _made(path: Path) -> bool:
+    """Create a repository at the path if there is none. Returns whether it was created."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        if (path / ".git" / "HEAD").exists():
+            return False
+        folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            deadline = time.monotonic() + WAIT_SECONDS
+            lock_file(folder, deadline, WAIT_SECONDS)  # several servers may start for the first time at once
+            if (path / ".git").exists():
+                return False
+            _make(path)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        raise StorageError(
+            f"The folder of the projects cannot be created: {error.strerror}.",
+            kind="collection",
+            hint="Check its permissions, or name another folder.",
+        ) from error
+    return True
+
+
+def _make(path: Path) -> None:
+    """Create a repository in a temporary folder and rename it, so that a killed process leaves no partial one."""
+    for left in path.glob(f"{_MAKING}*"):
+        _remove(left)
+    making = Path(tempfile.mkdtemp(prefix=_MAKING, dir=path))
+    guarded(lambda: pygit2.init_repository(str(making), initial_head="main"))
+    (making / ".git").rename(path / ".git")
+    making.rmdir()
+
+
+def _remove(left: Path) -> None:
+    """Remove the temporary folder of a killed start, if it contains nothing but a repository."""
+    with suppress(OSError):
+        if not left.is_symlink() and left.is_dir() and {one.name for one in left.iterdir()} <= {".git"}:
+            shutil.rmtree(left)
+
+
+def _begin(store: Store, who: Author, root: Path, tree: WorkTree | None) -> None:
+    """Create the first commit, with existing projects if the folder had no repository."""
+    if store.history.available:
+        return
+    ignore, index = Address(IGNORE_FILE), Address(INDEX_FILE)
+    with store.transaction(_FIRST_MESSAGE, who) as transaction:
+        if not transaction.exists(ignore):
+            transaction.put(ignore, IGNORED.encode())
+        if not transaction.exists(index) and not store.history.available:
+            transaction.put(index, _found_projects(root).content)
+    if tree is not None:
+        with tree.writer.lock.held(WAIT_SECONDS):
+            tree.commit_all()
+
+
+def _mark(store: Store, who: Author, root: Path) -> None:
+    """Commit `index.json` to an adopted folder, so that the next start recognizes it as a store."""
+    index = Address(INDEX_FILE)
+    with store.transaction(_ADOPTED_MESSAGE, who) as transaction:
+        if not transaction.exists(index):
+            transaction.put(index, _found_projects(root).content)
+
+
+def _found_projects(root: Path) -> Registry:
+    """The projects of a store without an `index.json`: each folder that is there, by its name."""
+    return Registry({name: name for name in Subfolders(root).subfolders(PROJECTS_KEY)}, {})
+
+
+def _exclude(repository: GitRepository) -> None:
+    """Exclude the log from Git in a store whose own `.gitignore` does not."""
+    if guarded(lambda: repository.handle.path_is_ignored(ACTIVITY_FILE)):
+        return
+    try:
+        gitdir_files.append(repository.common, "info/exclude", f"/{ACTIVITY_FILE}\n".encode(), create=True)
+    except OSError as error:
+        log.warning("the activity log could not be excluded from Git: %s", error.strerror)

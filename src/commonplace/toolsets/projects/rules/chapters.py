@@ -1,0 +1,275 @@
+"""Chapters of a knowledge document (headings of levels 2 to 4): parsing, and edits of one chapter.
+
+An edit changes the bytes of its chapter and the `updated` line only. Text that would hide later chapters (such as an
+unclosed code fence) is rejected.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.document_reader import read_document
+from commonplace.domain.documents import Document, Section
+from commonplace.domain.edits import remove_section, replace_section
+from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, NotFoundError
+from commonplace.domain.words.amounts import amount
+from commonplace.toolsets.projects.rules.headings import EditedDocument, has_title, heading_line, title_of
+
+Position: TypeAlias = Literal["before", "after", "end"]
+
+TOP_LEVEL, LAST_LEVEL = 2, 4
+"""Levels of chapter headings, first and last."""
+MAX_SUMMARY_SHOWN = 100
+
+_BLANK = b" \t\r\n"
+_PARAGRAPHS = re.compile(r"\n[ \t]*\n")
+_NO_PARAGRAPH = re.compile(r"[ ]{0,3}(?:#{1,6}(?:\s|$)|```|~~~|<!--|\||(?:[-*_][ \t]*){3,}$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """One chapter. Its text ends at the next heading of level 2 to 4."""
+
+    section: Section
+    end: int
+    """End of the text, as a byte offset in the document."""
+    title: str
+    index: int
+    """From 0, in document order."""
+    text: str
+    """Text without the heading, and without blank lines at its ends."""
+    whole: str
+    """Text with the heading line."""
+    summary: str
+    """The first paragraph on one line, at most 100 characters; "" without one."""
+
+
+def read_chapters(document: Document) -> list[Chapter]:
+    """All chapters in order."""
+    sections = [section for section in document.sections if TOP_LEVEL <= section.level <= LAST_LEVEL]
+    source = _source(document)
+    ends = [*(section.start for section in sections), len(source)][1:]
+    found: list[Chapter] = []
+    for index, (section, end) in enumerate(zip(sections, ends, strict=True)):
+        text = _text(source[section.content : end])
+        whole = _text(source[section.start : end])
+        found.append(Chapter(section, end, title_of(document, section), index, text, whole, first_paragraph(text)))
+    return found
+
+
+def introduction_of(document: Document) -> str:
+    """The text before the first chapter, without an initial heading of level 1."""
+    source = _source(document)
+    first = next((s for s in document.sections if TOP_LEVEL <= s.level <= LAST_LEVEL), None)
+    start, end = document.body_start, first.start if first else len(source)
+    title = next((s for s in document.sections if s.level == 1), None)
+    if title and title.start < end and not source[start : title.start].strip():
+        start = title.content
+    return _text(source[start:end])
+
+
+def first_paragraph(text: str) -> str:
+    """The first paragraph of a text on one line, at most 100 characters; "" without one."""
+    for block in _PARAGRAPHS.split(text.strip("\n")):
+        if block.strip() and not _NO_PARAGRAPH.match(block):
+            line = " ".join(block.split())
+            return line if len(line) <= MAX_SUMMARY_SHOWN else f"{line[: MAX_SUMMARY_SHOWN - 3].rstrip()}..."
+    return ""
+
+
+def find_chapter(document: Document, title: str, what: str = "Chapter") -> Chapter:
+    """The first chapter with this title; case-sensitive.
+
+    Raises:
+        NotFoundError: kind "chapter".
+    """
+    chapters = read_chapters(document)
+    wanted = title.strip()
+    for chapter in chapters:
+        if chapter.title == wanted:
+            return chapter
+    for chapter in chapters:
+        if has_title(document, chapter.section, wanted):
+            return chapter
+    raise NotFoundError(
+        f"{what} '{wanted}' not found",
+        kind="chapter",
+        hint="Titles are case-sensitive; see list_chapters.",
+        nearest=[chapter.title for chapter in chapters[:20]],
+    )
+
+
+def chapter_at(document: Document, index: int) -> Chapter:
+    """The chapter with this index.
+
+    Raises:
+        NotFoundError: kind "chapter".
+    """
+    chapters = read_chapters(document)
+    if 0 <= index < len(chapters):
+        return chapters[index]
+    raise NotFoundError(
+        f"Chapter index {index} is out of range: the document has {amount(len(chapters), 'chapter')}, counted from 0",
+        kind="chapter",
+        hint="See list_chapters.",
+    )
+
+
+def replace_chapter(document: Document, title: str, text: str, summary: str = "") -> EditedDocument:
+    """The document with a new text in a chapter.
+
+    Replaced is the text that a reader of the chapter was shown: up to the next chapter. Chapters below this one are
+    replaced only if the new text contains chapters below its level.
+
+    Args:
+        document: The document.
+        title: Title of the chapter.
+        text: The new text, with or without the heading line.
+        summary: The new first paragraph, unless the text begins with it.
+
+    Raises:
+        NotFoundError: kind "chapter".
+        InvalidInputError: kind "content": the text would hide a chapter.
+    """
+    chapter = find_chapter(document, title)
+    lines = _without_heading(chapter, text)
+    if summary and " ".join(_PARAGRAPHS.split(lines.strip())[0].split()) != summary:
+        lines = f"{summary}\n\n{lines.strip(chr(10))}"
+    section, end = chapter.section, chapter.end
+    if _has_chapters_below(section.level, lines):
+        end = max(end, section.tree_end)
+    changed = replace_section(document, section._replace(tree_end=end), lines)
+    behind = [s for s in document.sections if s.start >= end]
+    return EditedDocument(_checked(document, changed, behind), _chapters_between(document, chapter.end, end))
+
+
+def add_chapter(document: Document, title: str, text: str, position: Position = "end", reference: str = "") -> bytes:
+    """The document with a new chapter, at the end or beside another one of the same level.
+
+    Raises:
+        AlreadyExistsError: kind "chapter": the title is taken.
+        NotFoundError: kind "chapter": the reference does not exist.
+        InvalidInputError: kind "content": the text, or an unclosed fence before it, would hide a chapter.
+    """
+    if any(has_title(document, chapter.section, title.strip()) for chapter in read_chapters(document)):
+        raise AlreadyExistsError(
+            f"Chapter '{title.strip()}' already exists",
+            kind="chapter",
+            hint="Change it with update_chapter, or choose another title.",
+        )
+    if position == "end":
+        level, at = TOP_LEVEL, len(document.raw)
+    else:
+        beside = find_chapter(document, reference, "Reference chapter").section
+        level, at = beside.level, beside.start if position == "before" else beside.tree_end
+    changed = inserted(document, at, f"{heading_line(level, title)}\n\n{_trimmed(text)}")
+    behind = [section for section in document.sections if section.start >= at and section.level]
+    return _checked(document, changed, behind, added=1)
+
+
+def remove_chapter(document: Document, title: str) -> EditedDocument:
+    """The document without the first chapter of this title and its subchapters.
+
+    Raises:
+        NotFoundError: kind "chapter".
+    """
+    chapter = find_chapter(document, title)
+    gone = _chapters_between(document, chapter.end, chapter.section.tree_end)
+    return EditedDocument(remove_section(document, chapter.section), gone)
+
+
+def new_body(title_and_text: Sequence[tuple[str, str]], introduction: str) -> str:
+    """The body of a new document.
+
+    Raises:
+        InvalidInputError: kind "content": one chapter's text would hide the next.
+    """
+    blocks = [introduction.strip("\n")] if introduction.strip() else []
+    blocks += [f"{heading_line(TOP_LEVEL, title)}\n\n{_trimmed(text)}" for title, text in title_and_text]
+    return "\n\n".join(blocks) + "\n" if blocks else ""
+
+
+def inserted(document: Document, at: int, text: str) -> bytes:
+    """The document with lines inserted at a line start or at the end, with blank lines around them.
+
+    Raises:
+        InvalidInputError: the document is not UTF-8.
+    """
+    require_text(document)
+    newline = document.newline.encode()
+    before, after = document.raw[:at], document.raw[at:]
+    block = text.replace("\r\n", "\n").strip("\n").encode().replace(b"\n", newline)
+    lead = b""
+    if before.rstrip(_BLANK) and len(before.rstrip(_BLANK)) > document.body_start:
+        gap = before[len(before.rstrip(b"\r\n")) :].count(b"\n")
+        lead = newline * max(0, 2 - gap)
+    elif document.frontmatter.present and not before[document.body_start :].endswith(b"\n"):
+        lead = newline if before.endswith(b"\n") else newline * 2
+    return before + lead + block + (newline * 2 if after else newline) + after
+
+
+def require_text(document: Document) -> None:
+    """Check that a document is UTF-8 and may be changed.
+
+    Raises:
+        InvalidInputError: kind "content".
+    """
+    if not document.decodable:
+        raise InvalidInputError(
+            "The document is not UTF-8 and is never changed", kind="content", hint="Convert the file to UTF-8 first."
+        )
+
+
+def _checked(document: Document, changed: bytes, behind: Sequence[Section], added: int = 0) -> bytes:
+    """The new bytes, if the sections after the change and the added one are still parsed.
+
+    Raises:
+        InvalidInputError: kind "content".
+    """
+    again = read_document(document.address, changed)
+    kept = [title_of(document, section) for section in behind]
+    now = [title_of(again, section) for section in again.sections if section.level]
+    before = sum(1 for section in document.sections if section.level) - len(behind)
+    if now[len(now) - len(kept) :] != kept or (added and len(now) < before + added + len(kept)):
+        raise InvalidInputError(
+            "The content would hide a chapter: a code fence, HTML block or comment is not closed",
+            kind="content",
+            hint="Close it, in the content or at the end of the document.",
+        )
+    return changed
+
+
+def _has_chapters_below(level: int, text: str) -> bool:
+    """Whether a text contains chapters below a level."""
+    document = read_document(Address("text.md"), b"\n" + text.encode())  # so that no line of it can begin a frontmatter
+    return any(level < section.level <= LAST_LEVEL for section in document.sections)
+
+
+def _chapters_between(document: Document, start: int, end: int) -> tuple[str, ...]:
+    """Titles of the chapters that begin in a byte range of the document."""
+    return tuple(chapter.title for chapter in read_chapters(document) if start <= chapter.section.start < end)
+
+
+def _without_heading(chapter: Chapter, text: str) -> str:
+    """The text without a first line that repeats the chapter's heading, regardless of spacing."""
+    lines = _trimmed(text)
+    first, _, rest = lines.partition("\n")
+    marked = re.match(r"#{2,4}[ \t]+(.+)", first)
+    return rest if marked and marked[1].strip() in {chapter.title, chapter.section.heading} else lines
+
+
+def _source(document: Document) -> bytes:
+    """The bytes that the document's offsets refer to."""
+    return document.raw if document.decodable else document.text.encode()
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace").replace("\r\n", "\n").strip("\n")
+
+
+def _trimmed(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n").strip("\n")

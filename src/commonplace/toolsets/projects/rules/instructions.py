@@ -1,0 +1,118 @@
+"""Sections of a project's instructions (`main.md`), named by their header line such as `## Testing`."""
+
+from __future__ import annotations
+
+from commonplace.domain.documents import Document, Section
+from commonplace.domain.edits import remove_section as without_section
+from commonplace.domain.edits import replace_section
+from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, NotFoundError
+from commonplace.toolsets.projects.rules.chapters import Position, inserted, require_text
+from commonplace.toolsets.projects.rules.headings import (
+    EditedDocument,
+    has_title,
+    heading_line,
+    split_header,
+    titles_between,
+)
+from commonplace.toolsets.projects.rules.limits import check_title
+
+MAX_LEVEL = 6
+
+
+def check_header(header: str) -> tuple[int, str]:
+    """Level and title of a header.
+
+    Raises:
+        InvalidInputError: kind "title".
+    """
+    level, title = split_header(header)
+    return level, check_title("Section header", title)
+
+
+def update_section(document: Document, header: str, text: str) -> EditedDocument:
+    """New text under a header, up to the next header of the same or a higher level.
+
+    Raises:
+        NotFoundError: kind "section".
+    """
+    section = find_instruction_section(document, header)
+    return EditedDocument(replace_section(document, section, _without_header(header, text)), _below(document, section))
+
+
+def add_section(document: Document, header: str, text: str, position: Position = "end", reference: str = "") -> bytes:
+    """A new section at the end or beside another.
+
+    Raises:
+        AlreadyExistsError: kind "section": the section exists.
+        NotFoundError: kind "section": the reference does not exist.
+    """
+    level, title = check_header(header)
+    if _find(document, header) is not None:
+        raise AlreadyExistsError(
+            f"Section '{header.strip()}' already exists", kind="section", hint="Use update_project_section."
+        )
+    if position == "end":
+        at = len(document.raw)
+    else:
+        beside = find_instruction_section(document, reference, "Reference section")
+        at = beside.start if position == "before" else beside.tree_end
+    body = _without_header(header, text)
+    line = heading_line(level, title)
+    return inserted(document, at, f"{line}\n\n{body}" if body.strip() else line)
+
+
+def remove_section(document: Document, header: str) -> EditedDocument:
+    """The instructions without a section and its subsections.
+
+    Raises:
+        NotFoundError: kind "section".
+    """
+    require_text(document)
+    section = find_instruction_section(document, header)
+    return EditedDocument(without_section(document, section), _below(document, section))
+
+
+def find_instruction_section(document: Document, header: str, what: str = "Section") -> Section:
+    """The first section with this header.
+
+    Raises:
+        NotFoundError: kind "section".
+        InvalidInputError: kind "title": the header is invalid.
+    """
+    check_header(header)
+    found = _find(document, header)
+    if found is None:
+        raise NotFoundError(
+            f"{what} '{header.strip()}' not found",
+            kind="section",
+            hint="Headers are case-sensitive; read the instructions with get_project_main.",
+        )
+    return found
+
+
+def check_reference(position: Position, reference: str, name: str) -> None:
+    """Check that a position "before" or "after" has a reference.
+
+    Raises:
+        InvalidInputError: kind "position".
+    """
+    if position != "end" and not reference.strip():
+        raise InvalidInputError(
+            f"{name} is required when position is '{position}'", kind="position", hint="Name it, or use position 'end'."
+        )
+
+
+def _below(document: Document, section: Section) -> tuple[str, ...]:
+    return titles_between(document, section.content, section.tree_end)
+
+
+def _find(document: Document, header: str) -> Section | None:
+    level, title = split_header(header)
+    same = [section for section in document.sections if section.level == level]
+    return next((section for section in same if has_title(document, section, title)), None)
+
+
+def _without_header(header: str, text: str) -> str:
+    lines = text.replace("\r\n", "\n").strip("\n")
+    first, _, rest = lines.partition("\n")
+    return rest.strip("\n") if first.strip() and split_header(first) == split_header(header) and "#" in first else lines

@@ -1,0 +1,156 @@
+"""A project's instructions (`main.md`): read, replace, and change by section."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from commonplace.domain.addresses import Address, parse_address
+from commonplace.domain.document_reader import read_document
+from commonplace.domain.documents import Document
+from commonplace.domain.errors import AlreadyExistsError, NotFoundError
+from commonplace.domain.ports import Transaction
+from commonplace.toolsets.projects.rules import instructions, limits
+from commonplace.toolsets.projects.rules.chapters import Position
+from commonplace.toolsets.projects.rules.headings import EditedDocument, split_header
+from commonplace.toolsets.projects.service.project_store import ProjectStore
+
+INSTRUCTIONS_FILE = "main.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Instructions:
+    """A project's instructions; if there are none, `exists` is false and the text empty."""
+
+    content: str
+    exists: bool
+
+
+@dataclass(frozen=True, slots=True)
+class InsertPosition:
+    """The position at which a section or chapter is inserted."""
+
+    position: Position = "end"
+    reference: str = ""
+    """The section or chapter before or after which to insert."""
+
+
+AT_END = InsertPosition()
+
+
+def get_main(projects: ProjectStore, project_id: str) -> Instructions:
+    """The instructions of a project; empty for an unknown project."""
+    limits.check_project_id(project_id)
+    try:
+        raw = projects.store.read(parse_address(f"{projects.folder(project_id)}/{INSTRUCTIONS_FILE}"))
+    except NotFoundError:
+        return Instructions("", exists=False)
+    return Instructions(raw.decode("utf-8", "replace"), exists=True)
+
+
+def update_main(projects: ProjectStore, project_id: str, content: str) -> None:
+    """Replace the instructions; creates the project if needed."""
+    limits.check_project_id(project_id)
+    limits.check_main(content)
+
+    def act(transaction: Transaction) -> None:
+        folder = projects.folder_for_writing(transaction, project_id, create=True)
+        transaction.put(parse_address(f"{folder}/{INSTRUCTIONS_FILE}"), content.encode(), keep=True)
+
+    projects.write(project_id, f"Updated {INSTRUCTIONS_FILE}", act)
+
+
+def import_main(projects: ProjectStore, project_id: str, texts: Sequence[tuple[str, str]], *, replace: bool) -> None:
+    """Import existing instruction files, concatenated in order.
+
+    Args:
+        projects: The store of projects.
+        project_id: The project's id; it is created if needed.
+        texts: Name and text of each file.
+        replace: Whether to replace existing instructions.
+
+    Raises:
+        AlreadyExistsError: kind "document": instructions exist, and `replace` is false.
+    """
+    limits.check_project_id(project_id)
+    content = "\n\n".join(text.replace("\r\n", "\n").strip("\n") for _, text in texts) + "\n"
+    limits.check_main(content)
+
+    def act(transaction: Transaction) -> None:
+        folder = projects.folder_for_writing(transaction, project_id, create=True)
+        address = parse_address(f"{folder}/{INSTRUCTIONS_FILE}")
+        if not replace and transaction.exists(address) and transaction.read(address).strip():
+            raise AlreadyExistsError(
+                f"Project '{project_id}' already has instructions",
+                kind="document",
+                hint="Pass --force to replace them; a commit or, for 30 days, the trash keeps the old ones.",
+            )
+        transaction.put(address, content.encode(), keep=True)
+
+    projects.write(project_id, f"Imported {', '.join(name for name, _ in texts)} as {INSTRUCTIONS_FILE}", act)
+
+
+def update_section(projects: ProjectStore, project_id: str, header: str, content: str) -> tuple[str, ...]:
+    """Replace a section's text; returns the titles of its subsections, which are replaced with it.
+
+    Raises:
+        NotFoundError: kind "project" or "section".
+    """
+    limits.check_section(content)
+    return _change(
+        projects, project_id, "Updated", header, lambda document: instructions.update_section(document, header, content)
+    )
+
+
+def add_section(
+    projects: ProjectStore, project_id: str, header: str, content: str, place: InsertPosition = AT_END
+) -> None:
+    """Add a section.
+
+    Raises:
+        NotFoundError: kind "project", or "section" for an unknown reference.
+        AlreadyExistsError: kind "section".
+    """
+    limits.check_section(content)
+    instructions.check_reference(place.position, place.reference, "Reference header")
+    _change(
+        projects,
+        project_id,
+        "Added",
+        header,
+        lambda document: EditedDocument(
+            instructions.add_section(document, header, content, place.position, place.reference)
+        ),
+    )
+
+
+def remove_section(projects: ProjectStore, project_id: str, header: str) -> tuple[str, ...]:
+    """Remove a section with its subsections; returns their titles.
+
+    Raises:
+        NotFoundError: kind "project" or "section".
+    """
+    return _change(
+        projects, project_id, "Removed", header, lambda document: instructions.remove_section(document, header)
+    )
+
+
+def _change(
+    projects: ProjectStore, project_id: str, verb: str, header: str, edit: Callable[[Document], EditedDocument]
+) -> tuple[str, ...]:
+    limits.check_project_id(project_id)
+    instructions.check_header(header)
+
+    def act(transaction: Transaction) -> tuple[str, ...]:
+        address = parse_address(f"{projects.folder_for_writing(transaction, project_id)}/{INSTRUCTIONS_FILE}")
+        edited = edit(_read(transaction, address))
+        transaction.put(address, edited.raw, keep=True)
+        return edited.gone
+
+    return projects.write(project_id, f"{verb} section '{split_header(header)[1]}' in {INSTRUCTIONS_FILE}", act)
+
+
+def _read(transaction: Transaction, address: Address) -> Document:
+    """The current instructions; empty if the project has none."""
+    raw = transaction.read(address) if transaction.exists(address) else b""
+    return read_document(address, raw)

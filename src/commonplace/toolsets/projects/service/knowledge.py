@@ -1,0 +1,164 @@
+"""Knowledge documents: created, read, searched, listed and deleted whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from commonplace.domain.addresses import Address, parse_address
+from commonplace.domain.document_reader import read_document
+from commonplace.domain.documents import Document
+from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, NotFoundError
+from commonplace.domain.ports import Transaction
+from commonplace.toolsets.projects.rules import limits
+from commonplace.toolsets.projects.rules.file_names import DOCUMENT_SUFFIX, file_slug
+from commonplace.toolsets.projects.rules.knowledge import Metadata, metadata_of, new_document, now_text
+from commonplace.toolsets.projects.rules.search.matcher import Matches, find_documents
+from commonplace.toolsets.projects.service.project_store import ProjectStore
+
+KNOWLEDGE = "knowledge"
+DEFAULT_SEARCH_LIMIT, MAX_SEARCH_LIMIT = 20, 100
+"""Results of a search."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewDocument:
+    """A document to create."""
+
+    filename: str
+    title: str
+    introduction: str
+    keywords: Sequence[str]
+    chapters: Sequence[tuple[str, str]]
+    """Title and text of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedDocument:
+    """A document of a project's list."""
+
+    filename: str
+    metadata: Metadata
+
+
+def create_document(projects: ProjectStore, project_id: str, new: NewDocument) -> str:
+    """Write a new document, in a new project where there is none; its stored name.
+
+    Raises:
+        InvalidInputError, TooLargeError: an argument is over its limit.
+        AlreadyExistsError: kind "document": one of this name, or of one that is stored alike.
+    """
+    limits.check_project_id(project_id)
+    name = file_slug(limits.check_filename(new.filename))
+    chapters = [_checked_chapter(title, text) for title, text in new.chapters]
+    limits.check_chapter_count(len(chapters))
+    raw = new_document(
+        limits.check_title("Title", new.title),
+        limits.check_keywords(new.keywords),
+        limits.check_introduction(new.introduction),
+        chapters,
+        now_text(),
+    )
+
+    def act(transaction: Transaction) -> None:
+        folder = projects.folder_for_writing(transaction, project_id, create=True)
+        address = parse_address(f"{folder}/{KNOWLEDGE}/{name}")
+        if transaction.exists(address):
+            raise AlreadyExistsError(
+                f"File '{name}' already exists",
+                kind="document",
+                hint="Choose another filename, or change its chapters.",
+            )
+        transaction.put(address, raw)
+
+    projects.write(project_id, f"Created {name}", act)
+    return name
+
+
+def get_document(projects: ProjectStore, project_id: str, filename: str) -> Document:
+    """A document by its stored name or the name that it was created with.
+
+    Raises:
+        NotFoundError: kind "project" or "document".
+    """
+    limits.check_project_id(project_id)
+    limits.check_filename(filename)
+    address = locate(projects.folder(project_id), filename, lambda one: projects.store.stat(one) is not None)
+    try:
+        return read_document(address, projects.store.read(address))
+    except NotFoundError as error:
+        raise _unknown(filename) from error
+
+
+def delete_document(projects: ProjectStore, project_id: str, filename: str) -> str:
+    """Take a document away; its stored name.
+
+    Raises:
+        NotFoundError: kind "project" or "document".
+    """
+    name = get_document(projects, project_id, filename).address.name
+
+    def act(transaction: Transaction) -> None:
+        transaction.remove(locate(projects.folder_for_writing(transaction, project_id), name, transaction.exists))
+
+    projects.write(project_id, f"Deleted {name}", act)
+    return name
+
+
+def search_documents(projects: ProjectStore, project_id: str, query: str, limit: int = DEFAULT_SEARCH_LIMIT) -> Matches:
+    """The documents of a project in which any word of the query occurs, best first.
+
+    Raises:
+        InvalidInputError: kind "query".
+        NotFoundError: kind "project".
+    """
+    limits.check_project_id(project_id)
+    words = limits.check_query(query)
+    folder = f"{projects.folder(project_id)}/{KNOWLEDGE}"
+    texts = projects.search_texts.texts(folder, projects.folders.documents(folder), projects.store.read)
+    return find_documents(texts, words, limit)
+
+
+def list_documents(projects: ProjectStore, project_id: str) -> list[ListedDocument]:
+    """The documents of a project by name.
+
+    Raises:
+        NotFoundError: kind "project".
+    """
+    folder = f"{projects.folder(project_id)}/{KNOWLEDGE}"
+    texts = projects.search_texts.texts(folder, projects.folders.documents(folder), projects.store.read)
+    return sorted((ListedDocument(text.filename, text.metadata) for text in texts.all), key=lambda one: one.filename)
+
+
+def locate(folder: str, filename: str, exists: Callable[[Address], bool]) -> Address:
+    """The address of a document that is there.
+
+    Args:
+        folder: The project's.
+        filename: The stored name, with or without `.md`, or the one that it was created with.
+        exists: Whether there is such a file.
+
+    Raises:
+        NotFoundError: kind "document".
+    """
+    for name in (filename, f"{filename}{DOCUMENT_SUFFIX}", file_slug(filename)):
+        try:
+            address = parse_address(f"{folder}/{KNOWLEDGE}/{name}")
+        except InvalidInputError:
+            continue
+        if address.is_document and exists(address):
+            return address
+    raise _unknown(filename)
+
+
+def metadata(document: Document) -> Metadata:
+    """What a document says of itself."""
+    return metadata_of(document)
+
+
+def _checked_chapter(title: str, text: str) -> tuple[str, str]:
+    return limits.check_title("Chapter title", title), limits.check_chapter(text)
+
+
+def _unknown(filename: str) -> NotFoundError:
+    return NotFoundError(f"Document '{filename}' not found", kind="document", hint="See list_knowledge_files.")

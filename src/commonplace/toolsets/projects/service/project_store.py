@@ -1,0 +1,199 @@
+"""The store of all projects: maps ids to folders, and writes each change as one commit."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import TypeVar
+
+from commonplace.domain.addresses import Address, parse_address
+from commonplace.domain.changes import Author
+from commonplace.domain.document_reader import read_document
+from commonplace.domain.documents import Document
+from commonplace.domain.errors import ConflictError, InvalidInputError, KnowledgeError, NotFoundError
+from commonplace.domain.ports import Store, Transaction
+from commonplace.toolsets.projects.rules.file_names import folder_slug
+from commonplace.toolsets.projects.rules.limits import check_project_id
+from commonplace.toolsets.projects.rules.ports import ActivityLog, ProjectFolders, Upstream
+from commonplace.toolsets.projects.rules.registry import (
+    EMPTY_REGISTRY,
+    INDEX_FILE,
+    PROJECTS_KEY,
+    Registry,
+    read_registry,
+)
+from commonplace.toolsets.projects.service.search_text_cache import SearchTextCache
+
+IDENTITY = Author("Knowledge MCP Server", "knowledge-mcp@localhost", commits=True)
+MAX_WRITE_ATTEMPTS = 3
+"""Attempts that are repeated if a file is changed by hand during the write; one more attempt follows."""
+MAX_VERSIONS = 50
+"""Number of versions of `index.json` that are searched for an intact one."""
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+_INDEX = Address(INDEX_FILE)
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectStore:
+    """The open store of all projects."""
+
+    path: str
+    """Its location, as shown to the user."""
+    store: Store
+    folders: ProjectFolders
+    upstream: Upstream
+    activity: ActivityLog
+    search_texts: SearchTextCache = field(default_factory=SearchTextCache)
+
+    def write(self, project_id: str, operation: str, act: Callable[[Transaction], T]) -> T:
+        """Run a function on a transaction that becomes one commit; returns its result once the commit is durable.
+
+        Raises:
+            KnowledgeError: the error of the function or the store; nothing was changed.
+        """
+        message = f"Update knowledge for {project_id}: {operation}"
+        for attempt in range(MAX_WRITE_ATTEMPTS):
+            try:
+                return self._write(message, act)
+            except ConflictError:
+                log.info("a file was changed by hand during a write (attempt %d)", attempt + 1)
+        return self._write(message, act)
+
+    def registry(self) -> Registry:
+        """The current projects; rebuilds and commits a damaged or missing `index.json`."""
+        found = self._read(self.store.read)
+        if found is not None:
+            return found
+        rebuilt = self._rebuilt()
+        if rebuilt == EMPTY_REGISTRY or self.store.read_only_reason:
+            return rebuilt
+        try:
+            return self.write("all projects", f"Rebuilt {INDEX_FILE}", self._repair)
+        except KnowledgeError as error:  # the existing projects can still be read
+            log.warning("%s is damaged and cannot be rebuilt now: %s", INDEX_FILE, error)
+            return rebuilt
+
+    def folder(self, project_id: str) -> str:
+        """Returns the folder of a project.
+
+        Raises:
+            InvalidInputError: kind "project_id": not a valid id; kind "path": its folder's name is not allowed.
+            NotFoundError: kind "project".
+        """
+        registry = self.registry()
+        folder = registry.folders.get(check_project_id(project_id))
+        if folder is None:
+            raise unknown_project(project_id, registry)
+        return _path(project_id, folder)
+
+    def folder_for_writing(self, transaction: Transaction, project_id: str, *, create: bool = False) -> str:
+        """Returns a project's folder inside a transaction; `create` creates the project if needed.
+
+        Raises:
+            NotFoundError: kind "project".
+            InvalidInputError: kind "path": its folder's name is not allowed.
+        """
+        registry = self._repair(transaction)
+        folder = registry.folders.get(check_project_id(project_id))
+        if folder is None and create:
+            used = set(registry.folders.values())
+            folder = folder_slug(project_id, lambda name: name in used or self.folders.exists(f"{PROJECTS_KEY}/{name}"))
+            transaction.put(_INDEX, registry.with_project(project_id, folder).content, keep=True)
+        if folder is None:
+            raise unknown_project(project_id, registry)
+        return _path(project_id, folder)
+
+    def remove(self, transaction: Transaction, project_id: str) -> None:
+        """Remove a project with all its files.
+
+        Raises:
+            NotFoundError: kind "project".
+        """
+        registry = self._repair(transaction)
+        folder = registry.folders.get(check_project_id(project_id))
+        if folder is None:
+            raise unknown_project(project_id, registry)
+        for path in self.folders.files(_path(project_id, folder)):
+            transaction.remove(Address(path))
+        transaction.put(_INDEX, registry.without(project_id).content, keep=True)
+
+    def _write(self, message: str, act: Callable[[Transaction], T]) -> T:
+        with self.store.transaction(message, IDENTITY) as transaction:
+            result = act(transaction)
+        self.upstream.committed()
+        return result
+
+    def _repair(self, transaction: Transaction) -> Registry:
+        """The projects inside a transaction, which rebuilds a damaged `index.json`."""
+        found = self._read(transaction.read)
+        if found is None:
+            found = self._rebuilt()
+            if found != EMPTY_REGISTRY:
+                log.warning("%s was damaged or missing; it is rebuilt with %d projects", INDEX_FILE, len(found.folders))
+                transaction.put(_INDEX, found.content, keep=True)
+        return found
+
+    def _read(self, read: Callable[[Address], bytes]) -> Registry | None:
+        try:
+            return read_registry(read(_INDEX))
+        except NotFoundError:
+            return None
+
+    def _rebuilt(self) -> Registry:
+        """The projects of the existing folders, with the ids of the last intact `index.json`."""
+        last = self._last_whole()
+        there = self.folders.subfolders(PROJECTS_KEY)
+        known = {project_id: folder for project_id, folder in last.folders.items() if folder in there}
+        unknown = {folder: folder for folder in there if folder not in known.values() and folder not in known}
+        return Registry({**known, **unknown}, last.others)
+
+    def _last_whole(self) -> Registry:
+        history = self.store.history
+        for commit in history.log(_INDEX, limit=MAX_VERSIONS) if history.available else ():
+            try:
+                found = read_registry(history.read(_INDEX, commit.id))
+            except NotFoundError:
+                continue
+            if found is not None:
+                return found
+        return EMPTY_REGISTRY
+
+
+def read_document_text(read: Callable[[Address], bytes], path: str) -> Document:
+    """Returns the document at a path.
+
+    Raises:
+        NotFoundError: no such file.
+    """
+    address = parse_address(path)
+    return read_document(address, read(address))
+
+
+def _path(project_id: str, folder: str) -> str:
+    """The path of a project's folder; checked because `index.json` may have been edited by hand."""
+    path = f"{PROJECTS_KEY}/{folder}"
+    try:
+        parse_address(path)
+    except InvalidInputError as error:
+        raise InvalidInputError(
+            f"The folder that {INDEX_FILE} gives project '{project_id}' cannot be served",
+            kind="path",
+            hint=f"Rename the folder, and put its new name into {INDEX_FILE}.",
+        ) from error
+    return path
+
+
+def unknown_project(project_id: str, registry: Registry) -> NotFoundError:
+    """The error for an unknown project, with the most similar id."""
+    folded = {known.casefold(): known for known in registry.folders}
+    near = get_close_matches(project_id.casefold(), folded, 1)
+    return NotFoundError(
+        f"Project '{project_id}' not found",
+        kind="project",
+        hint=(f"Did you mean '{folded[near[0]]}'? " if near else "") + "See list_projects; ids are case-sensitive.",
+        nearest=[folded[one] for one in near],
+    )

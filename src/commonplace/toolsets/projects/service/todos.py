@@ -1,0 +1,174 @@
+"""To-do lists of a project and their tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from commonplace.domain.addresses import Address, parse_address
+from commonplace.domain.errors import NotFoundError
+from commonplace.domain.ports import Transaction
+from commonplace.toolsets.projects.rules import limits
+from commonplace.toolsets.projects.rules import todos as rules
+from commonplace.toolsets.projects.rules.knowledge import now_text
+from commonplace.toolsets.projects.rules.todos import Task, TodoInfo
+from commonplace.toolsets.projects.service.project_store import ProjectStore
+
+TODO = "TODO"
+
+
+@dataclass(frozen=True, slots=True)
+class Todo:
+    """A list with its tasks in order."""
+
+    number: int
+    about: TodoInfo
+    tasks: tuple[Task, ...]
+
+    @property
+    def done(self) -> int:
+        """Number of completed tasks."""
+        return sum(task.completed for task in self.tasks)
+
+    @property
+    def completed(self) -> bool:
+        """Whether all tasks are completed and there is at least one."""
+        return bool(self.tasks) and self.done == len(self.tasks)
+
+
+def create_todo(projects: ProjectStore, project_id: str, description: str, tasks: Sequence[tuple[str, str]]) -> int:
+    """Create a list, and the project if it does not exist; returns the list's number."""
+    limits.check_project_id(project_id)
+    limits.check_description(description)
+    checked = [_checked(title, content) for title, content in tasks]
+
+    def act(transaction: Transaction) -> int:
+        folder = projects.folder_for_writing(transaction, project_id, create=True)
+        number = max(_numbers(projects, folder), default=0) + 1
+        now = now_text()
+        transaction.put(
+            parse_address(f"{folder}/{TODO}/{number}/{rules.LIST_FILE}"), rules.list_bytes(description, now)
+        )
+        for at, (title, content) in enumerate(checked, 1):
+            file = f"{folder}/{TODO}/{number}/{rules.task_file(at, title)}"
+            transaction.put(parse_address(file), rules.task_bytes(title, content, now))
+        return number
+
+    return projects.write(project_id, f"Created TODO '{' '.join(description.split())[:80]}'", act)
+
+
+def list_todos(projects: ProjectStore, project_id: str) -> list[Todo]:
+    """All lists of a project by number; empty for an unknown project.
+
+    Raises:
+        InvalidInputError: kind "project_id": not a valid id.
+    """
+    try:
+        folder = projects.folder(project_id)
+    except NotFoundError:
+        return []
+    return [_read(projects, folder, number, projects.store.read) for number in _numbers(projects, folder)]
+
+
+def get_todo(projects: ProjectStore, project_id: str, number: int) -> Todo:
+    """Returns one list.
+
+    Raises:
+        NotFoundError: kind "project" or "todo".
+    """
+    folder = projects.folder(project_id)
+    _require(projects, folder, number)
+    return _read(projects, folder, number, projects.store.read)
+
+
+def add_task(projects: ProjectStore, project_id: str, number: int, title: str, content: str) -> int:
+    """Add a task; returns its number."""
+    heading, text = _checked(title, content)
+
+    def act(transaction: Transaction) -> int:
+        folder = _folder(projects, transaction, project_id, number)
+        at = max((rules.task_number(address.name) for address in _files(projects, folder)), default=0) + 1
+        transaction.put(
+            parse_address(f"{folder}/{rules.task_file(at, heading)}"), rules.task_bytes(heading, text, now_text())
+        )
+        return at
+
+    return _write(projects, project_id, f"Added task '{heading}' to TODO #{number}", act)
+
+
+def complete_task(projects: ProjectStore, project_id: str, number: int, task: int) -> None:
+    """Mark a task as completed; a completed task does not change.
+
+    Raises:
+        NotFoundError: kind "project", "todo" or "task".
+    """
+
+    def act(transaction: Transaction) -> None:
+        address = _task(projects, _folder(projects, transaction, project_id, number), task)
+        transaction.put(address, rules.completed_bytes(address, transaction.read(address), now_text()), keep=True)
+
+    _write(projects, project_id, f"Completed task #{task} in TODO #{number}", act)
+
+
+def remove_task(projects: ProjectStore, project_id: str, number: int, task: int) -> None:
+    """Remove a task; the others keep their numbers. Raises as `complete_task`."""
+
+    def act(transaction: Transaction) -> None:
+        transaction.remove(_task(projects, _folder(projects, transaction, project_id, number), task))
+
+    _write(projects, project_id, f"Removed task #{task} from TODO #{number}", act)
+
+
+def delete_todo(projects: ProjectStore, project_id: str, number: int) -> None:
+    """Take a list away with its tasks. Raises as `get` does."""
+
+    def act(transaction: Transaction) -> None:
+        for path in projects.folders.files(_folder(projects, transaction, project_id, number)):
+            transaction.remove(Address(path))
+
+    _write(projects, project_id, f"Deleted TODO #{number}", act)
+
+
+def _write(projects: ProjectStore, project_id: str, operation: str, act: Callable[[Transaction], int | None]) -> int:
+    limits.check_project_id(project_id)
+    return projects.write(project_id, operation, act) or 0
+
+
+def _folder(projects: ProjectStore, transaction: Transaction, project_id: str, number: int) -> str:
+    folder = projects.folder_for_writing(transaction, project_id)
+    _require(projects, folder, number)
+    return f"{folder}/{TODO}/{number}"
+
+
+def _require(projects: ProjectStore, folder: str, number: int) -> None:
+    if number not in _numbers(projects, folder):
+        raise NotFoundError(f"TODO #{number} not found", kind="todo", hint="See list_todos.")
+
+
+def _numbers(projects: ProjectStore, folder: str) -> list[int]:
+    names = projects.folders.subfolders(f"{folder}/{TODO}")
+    return sorted(int(name) for name in names if name.isascii() and name.isdigit() and str(int(name)) == name)
+
+
+def _files(projects: ProjectStore, folder: str) -> list[Address]:
+    return [address for address, _ in projects.store.files(folder) if rules.task_number(address.name)]
+
+
+def _task(projects: ProjectStore, folder: str, number: int) -> Address:
+    for address in sorted(_files(projects, folder)):
+        if rules.task_number(address.name) == number:
+            return address
+    raise NotFoundError(f"Task #{number} not found", kind="task", hint="See get_todo_tasks.")
+
+
+def _read(projects: ProjectStore, folder: str, number: int, read: Callable[[Address], bytes]) -> Todo:
+    tasks = [rules.read_task(address, read(address)) for address in _files(projects, f"{folder}/{TODO}/{number}")]
+    try:
+        about = rules.read_list(read(parse_address(f"{folder}/{TODO}/{number}/{rules.LIST_FILE}")))
+    except NotFoundError:
+        about = TodoInfo("", "")
+    return Todo(number, about, tuple(sorted(tasks, key=lambda task: (task.number, task.address))))
+
+
+def _checked(title: str, content: str) -> tuple[str, str]:
+    return limits.check_title("Task title", title), limits.check_task(content)

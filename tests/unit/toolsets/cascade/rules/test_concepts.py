@@ -1,0 +1,101 @@
+"""What a document's sections, keys and attributes are, and which ids arguments mean."""
+
+from __future__ import annotations
+
+import pytest
+
+from commonplace.domain.addresses import Address
+from commonplace.toolsets.cascade.rules.concepts import concept_id, id_at, read_concept
+from commonplace.toolsets.cascade.rules.link_targets import candidate_ids
+from commonplace.toolsets.cascade.rules.values import date_sort_key
+
+
+def keys(body: str) -> list[str]:
+    return [section.key for section in read_concept("a", body.encode()).sections]
+
+
+@pytest.mark.parametrize(
+    ("heading", "key"),
+    [
+        ("# Owner", "owner"),
+        ("###### Big   Words\tHere", "big words here"),
+        ("## Owner {#Own}", "own"),
+        ("## Owner {#own updated=2026-01-02}", "own"),
+        ("## Owner {updated=2026-01-02}", "owner"),
+        ("## Owner ##", "owner"),
+        ("## Owner {#own} ##", "own"),
+        ("## On call {#on call updated=x}", "on call"),
+        ("## C#", "c#"),
+        ("##", ""),
+        ("   # Three blanks", "three blanks"),
+        ("## ÄÖ 漢字", "äö 漢字"),
+    ],
+)
+def test_a_heading_has_its_key(heading: str, key: str) -> None:
+    assert keys(f"{heading}\ntext\n") == [key]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "    # code",
+        "#tag",
+        "####### seven",
+        "```\n# in a fence\n```",
+        "~~~\n```\n# in\n~~~",
+        "- ```\n  # in a list\n  ```",
+    ],
+)
+def test_what_is_no_heading_begins_no_section(text: str) -> None:
+    assert keys(f"# One\n{text}\n") == ["one"]
+
+
+def test_a_fence_of_a_list_item_ends_with_the_item() -> None:
+    assert keys("# One\n- ```\n  x\n# Two\n") == ["one", "two"]
+
+
+def test_a_key_that_occurs_again_gets_the_first_free_number() -> None:
+    assert keys("pre\n# A\n# A\n# A-2\n# A\n#\n#\n") == ["", "a", "a-2", "a-2-2", "a-3", "-2", "-3"]
+
+
+def test_attributes_are_read_with_and_without_quotes() -> None:
+    [one, two] = read_concept(
+        "a", b"---\nupdated: 2026-01-01\n---\n# A {#a updated=\"2026-02-02\" override='None'}\n# B\n"
+    ).sections
+    assert (one.updated, one.override) == ("2026-02-02", "none")
+    assert (two.updated, two.override) == ("2026-01-01", None)
+
+
+def test_line_ends_and_a_byte_order_mark_change_nothing() -> None:
+    plain = read_concept("a", b"---\na: [1,\n  2]\n---\npre\n\n# A\nx\ny\n")
+    assert read_concept("a", b"\xef\xbb\xbf---\r\na: [1,\r\n  2]\r\n---\r\npre\r\n\r\n# A\r\nx\r\ny\r\n") == plain
+
+
+def test_bytes_that_are_no_text_are_a_finding() -> None:
+    concept = read_concept("a", b"# A\n\xff\n")
+    assert [finding.rule for finding in concept.findings] == ["not_utf8"]
+    assert concept.sections[0].content == "\ufffd"
+
+
+def test_a_heading_of_five_megabytes_is_read_in_linear_time() -> None:
+    assert len(keys("# " + " " * 2_500_000 + "x" + "{ " * 1_000_000)) == 1
+
+
+def test_ids_are_normal_paths_without_suffix() -> None:
+    assert concept_id(" a\\b/../c.md?x#y ") == "a/c"
+    assert id_at(Address("a/b.md")) == "a/b"
+    assert [id_at(Address(path)) for path in ("index.md", "a/log.md", "a.markdown")] == [None, None, None]
+
+
+def test_a_target_is_looked_for_from_the_root_then_from_the_folder() -> None:
+    assert candidate_ids("x.md", "a/b") == ["x", "a/b/x"]
+    assert candidate_ids("../x", "a/b") == ["a/x"]
+    assert candidate_ids("/x", "a/b") == ["x"]
+    assert candidate_ids("../../../x", "a/b") == []
+    assert candidate_ids("", "a") == []
+
+
+def test_dates_are_compared_as_moments_and_every_date_is_newer_than_none() -> None:
+    ordered = [None, "soon", "2025-12-31", "2026-01-01", "2026-01-01T12:00:00Z", "2026-02"]
+    backwards = list(reversed(ordered))
+    assert sorted(backwards, key=date_sort_key) == ordered
