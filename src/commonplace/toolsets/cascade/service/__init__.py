@@ -1,4 +1,4 @@
-"""The cascade: layers of concepts resolved at read time into one effective graph; nothing is copied."""
+"""The cascade: layers of concepts, resolved at read time into one effective graph; nothing is copied."""
 
 from __future__ import annotations
 
@@ -10,4 +10,4 @@ if TYPE_CHECKING:
     from commonplace.toolsets.cascade.service.cascade import Cascade
 
 CASCADE_KEY: ServiceKey[Cascade | None] = ServiceKey("cascade")
-"""The layers that the settings name; None where they name none."""
+"""The layers that the settings name; None if they name none."""

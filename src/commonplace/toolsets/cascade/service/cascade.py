@@ -1,4 +1,4 @@
-"""All layers together: one concept resolved, one layer's own, and an overview of what there is."""
+"""All layers together: resolve a concept, read one layer's version, and list all concepts."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from commonplace.toolsets.cascade.service.layers import Layer
 from commonplace.toolsets.cascade.service.overview import EMPTY_OVERVIEW, ConceptOverview, ConceptRow
 
 MAX_NEAREST_CONCEPTS = 3
-"""How many near ids an error names."""
+"""Maximum number of similar ids that an error names."""
 MAX_COMPARED_CONCEPTS = 20_000
-"""How many ids are compared to find them."""
+"""Maximum number of ids compared to find similar ones."""
 
 
 class Cascade:
@@ -32,10 +32,10 @@ class Cascade:
         self._overview = EMPTY_OVERVIEW
 
     def resolve(self, identifier: str) -> ResolvedConcept:
-        """The concept as it counts.
+        """Returns the effective concept.
 
         Raises:
-            NotFoundError: kind "concept": no layer holds it; context holds `nearest`.
+            NotFoundError: kind "concept": no layer contains it; context has `nearest`.
         """
         held = ((layer.rank, layer.concept(identifier)) for layer in self.layers)
         contributions = [Contribution(rank, concept) for rank, concept in held if concept is not None]
@@ -44,7 +44,7 @@ class Cascade:
         return resolve(identifier, contributions)
 
     def effective(self, row: ConceptRow) -> Iterator[ConceptSection]:
-        """The sections of a concept that count, without what others say; a layer is read when it is come to."""
+        """The effective sections of a concept, without dissents; each layer is read when the iteration reaches it."""
         taken: set[str] = set()
         for name in row.effective_layers:
             concept = self.layer(name).concept(row.id)
@@ -54,10 +54,10 @@ class Cascade:
                     yield section
 
     def raw(self, identifier: str, name: str) -> Concept:
-        """The concept as one layer has it.
+        """Returns one layer's version of the concept.
 
         Raises:
-            NotFoundError: kind "layer": no such layer; kind "concept": it does not hold the concept.
+            NotFoundError: kind "layer": no such layer; kind "concept": the layer does not contain the concept.
         """
         concept = self.layer(name).concept(identifier)
         if concept is not None:
@@ -72,7 +72,7 @@ class Cascade:
         )
 
     def layer(self, name: str) -> Layer:
-        """The layer of that name.
+        """Returns the layer with a name.
 
         Raises:
             NotFoundError: kind "layer".
@@ -88,7 +88,7 @@ class Cascade:
         )
 
     def overview(self) -> ConceptOverview:
-        """What there is now; where a layer has changed, what that concerns is worked out anew."""
+        """The current overview; changes of a layer update only the concepts concerned."""
         seen = tuple(layer.summaries() for layer in self.layers)
         with self._lock:
             self._overview = self._overview.updated([layer.rank for layer in self.layers], seen)

@@ -1,4 +1,4 @@
-"""Links between concepts: out of the effective text, and in from what each layer stores."""
+"""Links between concepts: outgoing from the effective text, incoming from each layer's stored text."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class OutgoingLink:
     target: str
     """As written, without label."""
     id: str | None
-    """The concept that it leads to."""
+    """The target concept."""
     layers: tuple[str, ...]
-    """That hold it, from the top."""
+    """The layers that contain the target, from the top."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +31,13 @@ class IncomingLink:
     """A link in the stored text of another concept."""
 
     id: str
-    """The concept that holds it."""
+    """The concept that contains the link."""
     layer: str
     raw: str
 
 
 def outgoing(cascade: Cascade, resolved: ResolvedConcept) -> list[OutgoingLink]:
-    """Links of the effective text, each as written once: Markdown links, then wikilinks."""
+    """Links of the effective text, each distinct one once: Markdown links, then wikilinks."""
     overview = cascade.overview()
     found: dict[str, OutgoingLink] = {}
     for raw, link in body_links(to_body(resolved)):
@@ -48,7 +48,7 @@ def outgoing(cascade: Cascade, resolved: ResolvedConcept) -> list[OutgoingLink]:
 
 
 def incoming(cascade: Cascade, identifier: str) -> list[IncomingLink]:
-    """Links of other concepts that lead here, one for each concept and layer, by concept."""
+    """Links of other concepts to this one, one for each concept and layer, by concept."""
     overview = cascade.overview()
     row = overview.rows.get(identifier)
     names = [identifier, *(row.aliases if row else ()), *([row.title] if row and row.title else [])]
@@ -65,7 +65,7 @@ def incoming(cascade: Cascade, identifier: str) -> list[IncomingLink]:
 
 
 def _led_to(overview: ConceptOverview, link: Link, source: str) -> tuple[str | None, tuple[str, ...]]:
-    """The concept that a link leads to, and the layers that hold it: all, or the one that the link names."""
+    """The target concept of a link, and the layers that contain it: all, or the one that the link names."""
     target = link.target
     if link.collection in overview.by_layer:
         found = _found(overview, target, source, link.collection)

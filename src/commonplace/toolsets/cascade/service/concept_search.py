@@ -1,4 +1,4 @@
-"""Searching all layers: every layer's text counts, and each concept is one entry."""
+"""Search over all layers: each layer's text is searched, and each concept is one result."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from commonplace.toolsets.cascade.rules.concept_terms import ConceptQuery, best_
 from commonplace.toolsets.cascade.service.cascade import Cascade, ConceptOverview, ConceptRow
 
 LAYER_CANDIDATES = 30
-"""How many concepts of a layer are looked at for their names, at the least."""
+"""Minimum number of a layer's concepts whose names are compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConceptHit:
-    """A concept that answers a search."""
+    """A concept that matches a search."""
 
     row: ConceptRow
     score: float
@@ -33,12 +33,12 @@ class _BestLayer:
 
 
 def search(cascade: Cascade, query: str, limit: int) -> list[ConceptHit]:
-    """The concepts that answer best, by score, then id.
+    """The best matching concepts, by score, then id.
 
     Args:
-        cascade: Where to search.
+        cascade: The cascade to search.
         query: As typed.
-        limit: At most so many.
+        limit: Maximum number of results.
 
     Raises:
         InvalidInputError: kind "query": the query is blank.
@@ -64,11 +64,11 @@ def search(cascade: Cascade, query: str, limit: int) -> list[ConceptHit]:
 def _best(
     cascade: Cascade, overview: ConceptOverview, query: str, asked: ConceptQuery, limit: int
 ) -> dict[str, _BestLayer]:
-    """For each concept that answers, where it scores best.
+    """The layer and score at which each matching concept scores best.
 
-    What a word is worth grows with the number of documents it is rare among, so the scores of a layer of three
-    concepts are brought to the scale of the largest one before they are compared. Names then count more than text:
-    the title and id most, aliases next, description and tags last.
+    A word's weight grows with the number of documents in the layer, so the scores of a small layer are scaled to those
+    of the largest one before they are compared. Names then weigh more than text: the title and id most, aliases next,
+    description and tags least.
     """
     largest = max(map(len, overview.by_layer.values()), default=0)
     best: dict[str, _BestLayer] = {}
@@ -86,7 +86,7 @@ def _best(
 
 
 def _exactly_named(overview: ConceptOverview, query: str) -> Iterator[str]:
-    """Concepts whose id, title or alias is the query; others may have so many of its words that these rank too low."""
+    """Concepts whose id, title or alias equals the query; many others may contain its words and outrank them."""
     name = query.strip()
     if name in overview.rows:
         yield name
@@ -94,7 +94,7 @@ def _exactly_named(overview: ConceptOverview, query: str) -> Iterator[str]:
 
 
 def _snippet(cascade: Cascade, row: ConceptRow, layer: str, asked: ConceptQuery) -> str | None:
-    """From the effective text when that answers, else from the layer's that does; None for a concept that is gone."""
+    """From the effective text if it matches, else from the text of the best layer; None for a deleted concept."""
     best = best_snippet(cascade.effective(row), asked)
     if best is not None:
         return best

@@ -1,4 +1,4 @@
-"""Where layers say different things, over the whole cascade."""
+"""Differences between layers, over the whole cascade."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ class Disagreement:
     """`section` or `frontmatter`."""
     key: str
     winner: ValueDissent
-    """What counts, and who says it; a section's value is its content."""
+    """The effective value and its layer; a section's value is its content."""
     dissents: tuple[ValueDissent, ...]
-    """What others say, from the top."""
+    """The other values, from the top layer."""
 
     @property
     def newest(self) -> str:
-        """The date of the newest dissent, "" where none has one."""
+        """The date of the newest dissent, "" if none has a date."""
         return max((one.updated or "" for one in self.dissents), key=date_sort_key)
 
 
 def conflicts(cascade: Cascade) -> list[Disagreement]:
-    """Every disagreement, the one with the newest dissent first, then by concept and key."""
+    """Every disagreement, newest dissent first, then by concept and key."""
     found: list[Disagreement] = []
     for identifier in cascade.overview().rows:
         try:
             found += _of_concept(cascade.resolve(identifier))
-        except NotFoundError:  # gone since it was listed
+        except NotFoundError:  # deleted since it was listed
             continue
     found.sort(key=lambda one: (one.id, one.kind, one.key))
     return sorted(found, key=lambda one: date_sort_key(one.newest), reverse=True)

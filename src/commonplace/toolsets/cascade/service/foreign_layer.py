@@ -1,4 +1,4 @@
-"""A layer that is a foreign graph: asked when it is needed, kept for a minute, left out for a while when it fails."""
+"""A layer backed by a foreign graph: read on demand, cached for a minute, skipped for a while after a failure."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 CACHE_SECONDS = 60.0
-"""Seconds for which a node is taken to be as it was."""
+"""Seconds for which a cached node is valid."""
 BACK_OFF_SECONDS = 30.0
-"""Seconds for which a graph that failed is not asked again."""
+"""Seconds for which a graph is not queried after a failure."""
 DEADLINE_SECONDS = 20.0
-"""Seconds that reading all nodes may take; each request has its own limit below that."""
+"""Timeout in seconds for reading all nodes; each request has a shorter timeout of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class _CachedNode:
-    """A node as it was when it was asked for."""
+    """A node in the cache, None for a node that does not exist."""
 
     concept: Concept | None
     until: float
@@ -39,7 +39,7 @@ class _CachedNode:
 
 @dataclass(frozen=True, slots=True)
 class _GraphSnapshot:
-    """All nodes of the graph at a time."""
+    """All nodes of the graph at one time."""
 
     concepts: Mapping[str, Concept]
     summaries: ConceptSummaries
@@ -48,12 +48,12 @@ class _GraphSnapshot:
 
 
 class ForeignLayer:
-    """A layer behind a port to a foreign graph.
+    """A layer behind the port of a foreign graph.
 
     Args:
-        rank: Its name and place.
+        rank: Its name and level.
         graph: The graph.
-        clock: Seconds that only grow.
+        clock: A monotonic clock in seconds.
     """
 
     def __init__(self, rank: LayerRank, graph: ForeignGraph, clock: Callable[[], float] = time.monotonic) -> None:
@@ -67,11 +67,11 @@ class ForeignLayer:
 
     @property
     def rank(self) -> LayerRank:
-        """Its name and place."""
+        """Its name and level."""
         return self._rank
 
     def concept(self, identifier: str) -> Concept | None:
-        """The node of that id; None also where the graph does not answer."""
+        """The node with an id; None also if the graph does not answer."""
         with self._lock:
             kept = self._nodes.get(identifier)
             if kept is not None and kept.until > self._clock():
@@ -79,18 +79,18 @@ class ForeignLayer:
             return self._attempt(lambda: self._node(identifier), None)
 
     def summaries(self) -> ConceptSummaries:
-        """Of every node."""
+        """The frontmatter of every node."""
         return self._all().summaries
 
     def search(self, text: str, limit: int) -> Sequence[LayerMatch]:
-        """Ranked here: a graph cannot search."""
+        """Ranked locally, because a graph has no search."""
         snapshot = self._all()
         return [
             LayerMatch(identifier, score) for identifier, score in snapshot.words.search(ConceptQuery.of(text), limit)
         ]
 
     def links(self, keys: Sequence[str]) -> Iterator[StoredLink]:
-        """All there are: the texts are few, and the caller looks at the targets anyway."""
+        """The links of all nodes, unfiltered: the texts are few, and the caller checks the targets."""
         del keys
         for identifier, concept in sorted(self._all().concepts.items()):
             for raw, link in body_links("\n\n".join(section.text for section in concept.sections)):
@@ -114,7 +114,7 @@ class ForeignLayer:
         return _snapshot(concepts, self._clock() + CACHE_SECONDS)
 
     def _cached(self) -> _GraphSnapshot:
-        """The nodes that are still kept, while the graph does not answer."""
+        """The nodes still in the cache, while the graph does not answer."""
         now = self._clock()
         kept = {id_: one.concept for id_, one in self._nodes.items() if one.concept and one.until > now}
         return _snapshot(kept, min([self._left_out_until, *(self._nodes[id_].until for id_ in kept)]))
@@ -130,7 +130,7 @@ class ForeignLayer:
         return concept
 
     def _attempt(self, ask: Callable[[], T], otherwise: T) -> T:
-        """Ask the graph, unless it has failed of late; a failure is told once and costs it its place for a while."""
+        """Query the graph unless it failed recently; a failure is logged once and disables the layer for a while."""
         if self._clock() < self._left_out_until:
             return otherwise
         try:
@@ -147,7 +147,7 @@ def _snapshot(concepts: Mapping[str, Concept], until: float) -> _GraphSnapshot:
 
 
 def _is_id(identifier: str) -> bool:
-    """Whether callers can name the node here."""
+    """Whether the node's id is a valid concept id here."""
     try:
         return concept_id(identifier) == identifier
     except InvalidInputError:

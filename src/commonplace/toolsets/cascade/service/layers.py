@@ -1,4 +1,4 @@
-"""What the cascade needs of a layer, and a layer that is a folder."""
+"""The interface of the cascade's layers, and the layer backed by a folder."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from commonplace.toolsets.cascade.rules.values import Concept, LayerRank
 log = logging.getLogger(__name__)
 
 ConceptSummaries = Mapping[str, Mapping[str, Json]]
-"""Frontmatter by concept id; the same object as long as nothing changes."""
+"""Frontmatter by concept id; the same object while nothing changes."""
 
 _NOTHING: ConceptSummaries = {}
 
 MAX_CACHED_CONCEPTS = 1000
 MAX_CACHED_CONCEPT_BYTES = 32_000
-"""How many read concepts a layer keeps, and how large a file of one may be."""
+"""Maximum number of cached concepts of a layer, and maximum bytes of a cached concept's file."""
 SETTLED_NS = 100_000_000
-"""A file changed less than this ago may change again without its times showing it."""
+"""Nanoseconds after a file's last change within which another change may not alter its timestamps."""
 MAX_CHANGED = 200
-"""Changed documents that are looked up one by one; of more, all are listed."""
+"""Maximum number of changed documents that are looked up one by one; with more, all are listed."""
 CACHE_SLACK = 200
-"""How many documents that are no concepts a search makes room for."""
+"""Maximum number of documents without concepts by which a search's limit is raised."""
 
 
 @dataclass(frozen=True, slots=True)
 class LayerMatch:
-    """A concept of one layer that answers a search."""
+    """A concept of one layer that matches a search."""
 
     id: str
     score: float
@@ -52,37 +52,37 @@ class StoredLink:
     """A link in a layer's stored text."""
 
     source: str
-    """The concept that holds it."""
+    """The concept that contains the link."""
     link: Link
     written: Callable[[], str]
-    """Gives the whole link as written."""
+    """Returns the whole link as written."""
 
 
 @dataclass(frozen=True, slots=True)
 class _CatalogueState:
-    """What the catalogue of a layer said at one generation."""
+    """A layer's catalogue at one generation."""
 
     generation: int
     revisions: Mapping[str, Revision]
-    """Of every document, by path."""
+    """Revision of every document, by path."""
     summaries: ConceptSummaries
 
     @property
     def others(self) -> int:
-        """Documents that are no concepts."""
+        """Number of documents that are not concepts."""
         return len(self.revisions) - len(self.summaries)
 
 
 class Layer(Protocol):
-    """One level of the cascade. A layer that cannot answer now answers as if it were empty."""
+    """One level of the cascade. A layer that is unavailable answers as if it were empty."""
 
     @property
     def rank(self) -> LayerRank:
-        """Its name and place."""
+        """Its name and level."""
         ...
 
     def concept(self, identifier: str) -> Concept | None:
-        """What it says of a concept, None when nothing."""
+        """Returns the layer's version of a concept; None if it has none."""
         ...
 
     def summaries(self) -> ConceptSummaries:
@@ -90,20 +90,20 @@ class Layer(Protocol):
         ...
 
     def search(self, text: str, limit: int) -> Sequence[LayerMatch]:
-        """The concepts that answer best, best first."""
+        """The best matching concepts, best first."""
         ...
 
     def links(self, keys: Sequence[str]) -> Iterator[StoredLink]:
-        """Links whose target ends in one of these names (as `domain.links.link_key` gives them), by source."""
+        """Links whose target ends in one of these names (as returned by `domain.links.link_key`), by source."""
         ...
 
 
 class FolderLayer:
-    """A layer that is a collection: found by its index, read from its files.
+    """A layer backed by a collection: found through its index, read from its files.
 
     Args:
-        rank: Its name and place.
-        opened: Gives the collection; None while there is no folder.
+        rank: Its name and level.
+        opened: Returns the collection; None while the folder does not exist.
     """
 
     def __init__(self, rank: LayerRank, opened: Callable[[], Collection | None]) -> None:
@@ -115,11 +115,11 @@ class FolderLayer:
 
     @property
     def rank(self) -> LayerRank:
-        """Its name and place."""
+        """Its name and level."""
         return self._rank
 
     def concept(self, identifier: str) -> Concept | None:
-        """Read from the file as it is now; one that cannot be read is empty and says so."""
+        """Read from the current file; an unreadable concept is empty and has a finding."""
         collection = self._opened()
         if collection is None or id_at(concept_address(identifier)) is None:
             return None
@@ -145,7 +145,7 @@ class FolderLayer:
                 del self._kept[next(iter(self._kept))]
 
     def summaries(self) -> ConceptSummaries:
-        """From the catalogue; what has changed there is read anew."""
+        """Read from the catalogue; changed documents are read again."""
         collection = self._opened()
         if collection is None:
             return _NOTHING
@@ -156,7 +156,7 @@ class FolderLayer:
             return self._catalogued.summaries
 
     def search(self, text: str, limit: int) -> Sequence[LayerMatch]:
-        """From the full text."""
+        """Found through the full-text index."""
         collection = self._opened()
         if collection is None or not self.summaries():
             return ()
@@ -165,7 +165,7 @@ class FolderLayer:
         return [LayerMatch(identifier, score) for identifier, score in found if identifier is not None][:limit]
 
     def links(self, keys: Sequence[str]) -> Iterator[StoredLink]:
-        """From the catalogue."""
+        """Found through the catalogue."""
         collection = self._opened()
         if collection is None:
             return
@@ -176,7 +176,7 @@ class FolderLayer:
 
 
 def _catalogued(collection: Collection, generation: int, before: _CatalogueState) -> _CatalogueState:
-    """What the catalogue says now; a document that has changed meanwhile is looked at again the next time."""
+    """The catalogue's current state; a document that changes meanwhile is checked again the next time."""
     revisions = {address.path: revision for address, revision in collection.index.revisions().items()}
     known = before.revisions
     differing = [path for path, revision in revisions.items() if known.get(path) != revision]
@@ -197,13 +197,13 @@ def _catalogued(collection: Collection, generation: int, before: _CatalogueState
 
 
 def is_settled(stat: FileStat) -> bool:
-    """Whether a file's times would tell a further change."""
+    """Whether a further change would alter the file's timestamps."""
     return time.time_ns() - max(stat.mtime_ns, stat.ctime_ns) > SETTLED_NS
 
 
 @dataclass(frozen=True, slots=True)
 class _LinkBytes:
-    """A link's bytes, cut out of the file when they are asked for."""
+    """A link's bytes, read from the file on demand."""
 
     collection: Collection
     source: str

@@ -1,4 +1,4 @@
-"""Every concept of all layers at a glance, kept up to date: a change costs what it concerns, not what there is."""
+"""An overview of every concept of all layers; an update costs as much as the changed concepts."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ from commonplace.toolsets.cascade.service.layers import ConceptSummaries
 
 @dataclass(frozen=True, slots=True)
 class ConceptRow:
-    """A concept in a list: what counts of it over all layers."""
+    """A concept in a list, with its effective values over all layers."""
 
     id: str
     type: str | None
     title: str | None
     layers: tuple[str, ...]
-    """That hold it, from the top."""
+    """The layers that contain it, from the top."""
     effective_layers: tuple[str, ...]
-    """Those of them that no `override: full` cuts off."""
+    """Those of them that no `override: full` excludes."""
     aliases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ConceptOverview:
-    """Every concept, as all layers together have it."""
+    """Every concept, resolved over all layers."""
 
     rows: Mapping[str, ConceptRow]
     """By id, in order."""
     by_layer: Mapping[str, ConceptSummaries]
-    """What each layer holds, by the layer's name."""
+    """Each layer's concepts, by the layer's name."""
     named: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     """Ids by title and alias, folded."""
     names: dict[tuple[str, str], ConceptTerms] = field(
         default_factory=dict[tuple[str, str], ConceptTerms], compare=False
     )
-    """By layer and id, of the concepts that searches have come by since this was made."""
+    """Terms by layer and id, of the concepts that searches have compared so far."""
 
     def updated(self, ranks: Sequence[LayerRank], seen: Sequence[ConceptSummaries]) -> ConceptOverview:
-        """This overview where nothing has changed, else one with what has changed worked out anew.
+        """Returns this overview if nothing has changed, else one with the changed concepts resolved again.
 
         Args:
-            ranks: Of all layers.
-            seen: What each of them holds now.
+            ranks: The rank of each layer.
+            seen: The current summaries of each layer.
         """
         by_layer = {rank.name: summaries for rank, summaries in zip(ranks, seen, strict=True)}
         if all(summaries is self.by_layer.get(name) for name, summaries in by_layer.items()):
@@ -68,7 +68,7 @@ class ConceptOverview:
         return ConceptOverview(ordered, by_layer, named, names)
 
     def names_in(self, layer: str, identifier: str) -> ConceptTerms:
-        """What a layer calls a concept."""
+        """The terms by which a layer names a concept."""
         key = layer, identifier
         found = self.names.get(key)
         if found is None:
@@ -78,24 +78,24 @@ class ConceptOverview:
         return found
 
     def titled(self, name: str) -> str | None:
-        """The one concept of that title or alias; None where there is none, or several."""
+        """The only concept with a title or alias; None if there is none, or several."""
         found = self.named.get(fold(name.strip()), frozenset())
         return next(iter(found)) if len(found) == 1 else None
 
 
 EMPTY_OVERVIEW = ConceptOverview({}, {})
-"""Before any layer was looked at."""
+"""The overview before any layer was read."""
 
 
 def _differing(before: ConceptSummaries, now: ConceptSummaries) -> Iterator[str]:
-    """Ids of which a layer says something else, or nothing any more."""
+    """Ids whose values in a layer changed or were removed."""
     if before is not now:
         yield from (identifier for identifier, values in now.items() if before.get(identifier) is not values)
         yield from before.keys() - now.keys()
 
 
 def _rename(named: dict[str, frozenset[str]], before: ConceptRow | None, now: ConceptRow | None) -> None:
-    """Bring the ids by name up to date for one concept."""
+    """Update the ids by name for one concept."""
     names_before, names_now = _names_of(before), _names_of(now)
     for name, identifier in names_before.items() - names_now.items():
         left = named.pop(name) - {identifier}
@@ -111,7 +111,7 @@ def _names_of(row: ConceptRow | None) -> dict[str, str]:
 
 
 def _row(identifier: str, ranks: Sequence[LayerRank], seen: Sequence[ConceptSummaries]) -> ConceptRow | None:
-    """What counts of a concept; None where no layer holds it."""
+    """The effective values of a concept; None if no layer contains it."""
     holders = [(rank, held[identifier]) for rank, held in zip(ranks, seen, strict=True) if identifier in held]
     if not holders:
         return None
