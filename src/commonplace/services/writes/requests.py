@@ -57,6 +57,6 @@ class WriteReceipt:
     retained: RetainedCopy | None = None
     """Location of the old bytes, if they had to be retained."""
     answer_by: Deadline = field(default=PASSED, compare=False)
-    """Until when the acknowledgement may wait for what is to be said beside it."""
+    """Deadline until which the acknowledgement may wait for additional information."""
     unchanged: bool = False
-    """Whether the document held these very bytes before, as after a write that was sent twice."""
+    """Whether the document already had exactly these bytes, as after a repeated write."""

@@ -1,4 +1,4 @@
-"""Checking a folder as an OKF bundle."""
+"""Checks of a folder as an OKF bundle."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from commonplace.toolsets.cascade.rules.okf import nonconformities
 
 
 def check_bundle(collection: Collection) -> BundleReport:
-    """Every file of a folder against the rules of OKF v0.2; nothing is changed, and no index is needed."""
+    """Check every file of a folder against the rules of OKF v0.2. Read-only; needs no index."""
     addresses = sorted(address for address, _ in collection.store.scan())
     problems: list[PageProblem] = []
     for address in addresses:

@@ -1,4 +1,4 @@
-"""Knowledge documents: created, read, searched, listed and deleted whole."""
+"""Knowledge documents: create, read, search, list and delete."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from commonplace.toolsets.projects.service.project_store import ProjectStore
 
 KNOWLEDGE = "knowledge"
 DEFAULT_SEARCH_LIMIT, MAX_SEARCH_LIMIT = 20, 100
-"""Results of a search."""
+"""Default and maximum number of results."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,18 +35,18 @@ class NewDocument:
 
 @dataclass(frozen=True, slots=True)
 class ListedDocument:
-    """A document of a project's list."""
+    """An entry in a project's list of documents."""
 
     filename: str
     metadata: Metadata
 
 
 def create_document(projects: ProjectStore, project_id: str, new: NewDocument) -> str:
-    """Write a new document, in a new project where there is none; its stored name.
+    """Create a document, and the project if it does not exist; returns the stored name.
 
     Raises:
-        InvalidInputError, TooLargeError: an argument is over its limit.
-        AlreadyExistsError: kind "document": one of this name, or of one that is stored alike.
+        InvalidInputError, TooLargeError: an argument exceeds its limit.
+        AlreadyExistsError: kind "document": a document with the same stored name exists.
     """
     limits.check_project_id(project_id)
     name = file_slug(limits.check_filename(new.filename))
@@ -76,7 +76,7 @@ def create_document(projects: ProjectStore, project_id: str, new: NewDocument) -
 
 
 def get_document(projects: ProjectStore, project_id: str, filename: str) -> Document:
-    """A document by its stored name or the name that it was created with.
+    """Returns a document by its stored name or the name that it was created with.
 
     Raises:
         NotFoundError: kind "project" or "document".
@@ -91,7 +91,7 @@ def get_document(projects: ProjectStore, project_id: str, filename: str) -> Docu
 
 
 def delete_document(projects: ProjectStore, project_id: str, filename: str) -> str:
-    """Take a document away; its stored name.
+    """Remove a document; returns its stored name.
 
     Raises:
         NotFoundError: kind "project" or "document".
@@ -106,7 +106,7 @@ def delete_document(projects: ProjectStore, project_id: str, filename: str) -> s
 
 
 def search_documents(projects: ProjectStore, project_id: str, query: str, limit: int = DEFAULT_SEARCH_LIMIT) -> Matches:
-    """The documents of a project in which any word of the query occurs, best first.
+    """The documents of a project that contain any word of the query, best first.
 
     Raises:
         InvalidInputError: kind "query".
@@ -131,12 +131,12 @@ def list_documents(projects: ProjectStore, project_id: str) -> list[ListedDocume
 
 
 def locate(folder: str, filename: str, exists: Callable[[Address], bool]) -> Address:
-    """The address of a document that is there.
+    """Returns the address of an existing document.
 
     Args:
-        folder: The project's.
+        folder: The project's folder.
         filename: The stored name, with or without `.md`, or the one that it was created with.
-        exists: Whether there is such a file.
+        exists: Whether a file exists.
 
     Raises:
         NotFoundError: kind "document".
@@ -152,7 +152,7 @@ def locate(folder: str, filename: str, exists: Callable[[Address], bool]) -> Add
 
 
 def metadata(document: Document) -> Metadata:
-    """What a document says of itself."""
+    """A document's metadata."""
     return metadata_of(document)
 
 

@@ -120,7 +120,7 @@ def remove_task(projects: ProjectStore, project_id: str, number: int, task: int)
 
 
 def delete_todo(projects: ProjectStore, project_id: str, number: int) -> None:
-    """Take a list away with its tasks. Raises as `get` does."""
+    """Remove a list with its tasks. Raises as `get_todo`."""
 
     def act(transaction: Transaction) -> None:
         for path in projects.folders.files(_folder(projects, transaction, project_id, number)):
