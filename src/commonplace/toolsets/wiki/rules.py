@@ -1,7 +1,7 @@
-"""What can be asked of a wiki and what comes back: values, and three ports with a local and a remote adapter each.
+"""The operations of a wiki and their results: values, and three ports with a local and a remote adapter each.
 
-A `Wiki` is the same whether its notes lie in a folder here (`service.local`) or on a server that speaks the REST API
-(`remote.wiki`). Every operation raises errors of `domain.errors`; `kind` says what they are about: "page", "revision",
+A `Wiki` behaves the same whether its notes are in a local folder (`service.local`) or on a server with the REST API
+(`remote.wiki`). Every operation raises errors of `domain.errors`; `kind` names their subject: "page", "revision",
 "attachment", "semantic", ...
 """
 
@@ -18,7 +18,7 @@ from commonplace.domain.revisions import UNCONDITIONAL, Conditions
 from commonplace.domain.similarity import SearchMode
 
 MAX_SEARCH = 100
-"""Most hits of one search."""
+"""Maximum number of hits of a search."""
 MAX_ATTACHMENT_BYTES = 10 * 1024 * 1024
 
 
@@ -28,17 +28,17 @@ class NoteSummary:
 
     path: str
     category: str
-    """The frontmatter's, "" without one."""
+    """The frontmatter's category, "" without one."""
     tags: tuple[str, ...]
     last_updated: str
-    """`YYYY-MM-DD`: the frontmatter's, else the day of the last commit (without Git, of the file)."""
+    """`YYYY-MM-DD`: the frontmatter's date, else the day of the last commit (without Git, of the file)."""
     words: int
-    """White-space-separated runs of the body."""
+    """Number of words in the body, separated by white space."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoteList:
-    """A page of notes."""
+    """One page of a list of notes."""
 
     notes: tuple[NoteSummary, ...]
     total: int
@@ -46,13 +46,13 @@ class NoteList:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteFilter:
-    """Which notes a list is to show; every given part must hold."""
+    """Filter of a list of notes; all given parts must match."""
 
     prefix: str = ""
-    """Of the path, as written."""
+    """Prefix of the path, case-sensitive."""
     category: str = ""
     tag: str = ""
-    """Category and tag are compared whole and without regard to case."""
+    """Category and tag are compared as a whole and case-insensitively."""
     updated_since: str = ""
     """ISO 8601; the day is included."""
     limit: int | None = None
@@ -69,39 +69,39 @@ class NoteCommit:
     """ISO 8601, UTC."""
     message: str
     pages: tuple[str, ...] = ()
-    """Paths of the notes it touched, where the caller asked for them."""
+    """Paths of the notes that it changed, if the caller requested them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """A note, now or as it was."""
+    """A note, current or at a revision."""
 
     path: str
     content: str
-    """The whole Markdown, frontmatter included."""
+    """The whole Markdown text, including frontmatter."""
     frontmatter: JsonObject
     links_to: tuple[str, ...]
-    """Paths, in order of first occurrence; notes that are not there yet as they are written."""
+    """Paths, in order of first occurrence; missing notes as written in the link."""
     linked_from: tuple[str, ...]
     """Paths, sorted."""
     revision: str
-    """40 hex digits: the last commit that touched the note; the blob of bytes that no commit holds."""
+    """40 hex digits: the last commit that changed the note, or the blob id of uncommitted bytes."""
     last_commit: NoteCommit | None
 
 
 @dataclass(frozen=True, slots=True)
 class NoteHit:
-    """A note that answers a search."""
+    """A note that matches a search."""
 
     path: str
     snippet: str
     score: float
-    """0 to 1, higher is better; comparable within one answer only."""
+    """0 to 1, higher is better; comparable only within one answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoteHits:
-    """Notes that answer a search, best first."""
+    """Notes that match a search, best first."""
 
     hits: tuple[NoteHit, ...]
     total: int
@@ -109,7 +109,7 @@ class NoteHits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteChunk:
-    """A piece of a note that is near in meaning to a question."""
+    """A chunk of a note that is semantically close to a query."""
 
     path: str
     snippet: str
@@ -134,7 +134,7 @@ class NoteLinks:
 
 @dataclass(frozen=True, slots=True)
 class NoteGraph:
-    """All notes and all links between two of them."""
+    """All notes and all links between them."""
 
     nodes: tuple[str, ...]
     edges: tuple[tuple[str, str], ...]
@@ -143,18 +143,18 @@ class NoteGraph:
 
 @dataclass(frozen=True, slots=True)
 class SavedNote:
-    """What a write left."""
+    """The result of a write."""
 
     path: str
     revision: str
     created: bool = False
     unchanged: bool = False
-    """Whether the note held this very text before, as after a write that was sent twice."""
+    """Whether the note already had this text, as after a repeated write."""
 
 
 @dataclass(frozen=True, slots=True)
 class RenamedNote:
-    """What a rename left."""
+    """The result of a rename."""
 
     old_path: str
     new_path: str
@@ -169,10 +169,10 @@ class NoteAttachment:
 
     filename: str
     size: int
-    """Bytes."""
+    """In bytes."""
     mime_type: str
     last_modified: str
-    """ISO 8601, UTC; "" where it is not known."""
+    """ISO 8601, UTC; "" if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ class AttachmentContent:
 
 
 class Notes(Protocol):
-    """Reading and writing notes. A path means the note of just this name, else the one that differs in case only."""
+    """Access to notes. A path is the note of exactly this name, else the one that differs in case only."""
 
     def list(self, wanted: NoteFilter) -> NoteList:
         """Notes, newest first, then by path.
@@ -195,22 +195,22 @@ class Notes(Protocol):
         ...
 
     def read(self, path: str, revision: str = "") -> Note:
-        """A note, now or at a revision.
+        """Returns a note, current or at a revision.
 
         Raises:
-            NotFoundError: kind "page" (context holds `nearest`) or "revision".
+            NotFoundError: kind "page" (context has `nearest`) or "revision".
         """
         ...
 
     def write(
         self, path: str, content: str, *, revision: str = "", message: str, conditions: Conditions = UNCONDITIONAL
     ) -> SavedNote:
-        """Create a note, or replace the one at this revision, or that `conditions.match` names.
+        """Create a note, or replace the one at this revision or at the one that `conditions.match` names.
 
-        Writing the text that is there already succeeds at whatever `revision`.
+        Writing the current text again succeeds with any `revision`.
 
         Raises:
-            ConflictError: the note is there and `revision` is not the current one or "", or it is gone.
+            ConflictError: the note exists and `revision` is neither the current one nor "", or the note was deleted.
             PreconditionError: a condition is false.
         """
         ...
@@ -224,20 +224,20 @@ class Notes(Protocol):
         message: str,
         conditions: Conditions = UNCONDITIONAL,
     ) -> SavedNote:
-        """Replace the one occurrence of the first text by the second.
+        """Replace the only occurrence of the first text with the second.
 
         Raises:
             NotFoundError, ConflictError, PreconditionError: as for `write`.
-            InvalidInputError: absent, ambiguous or identical.
+            InvalidInputError: the text is absent, ambiguous or identical to its replacement.
         """
         ...
 
     def delete(self, path: str, *, revision: str = "", message: str, conditions: Conditions = UNCONDITIONAL) -> str:
-        """Delete a note; its path as it was. Raises as `edit` does."""
+        """Delete a note; returns its stored path. Raises as `edit`."""
         ...
 
     def rename(self, path: str, new_path: str, *, message: str, conditions: Conditions = UNCONDITIONAL) -> RenamedNote:
-        """Move a note with its attachments and rewrite the links that lead to them, in one commit.
+        """Move a note with its attachments and rewrite the links to them, in one commit.
 
         Raises:
             AlreadyExistsError: the new path is taken.
@@ -246,12 +246,12 @@ class Notes(Protocol):
         ...
 
     def history(self, path: str, limit: int) -> tuple[str, list[NoteCommit]]:
-        """The note's path and the commits that touched it, newest first."""
+        """Returns the note's path and the commits that changed it, newest first."""
         ...
 
 
 class NoteQueries(Protocol):
-    """Finding notes by words, meaning, links and time."""
+    """Search by words, meaning, links and time."""
 
     def search(self, query: str, limit: int, mode: SearchMode = "keyword") -> NoteHits:
         """Notes by words, meaning or both, best first.
@@ -263,15 +263,15 @@ class NoteQueries(Protocol):
         ...
 
     def semantic_search(self, query: str, n: int, per_page: int) -> tuple[NoteChunk, ...]:
-        """Pieces of notes by meaning, nearest first.
+        """Chunks of notes by meaning, nearest first.
 
         Raises:
-            UnavailableError: kind "semantic": it is not set up.
+            UnavailableError: kind "semantic": semantic search is not configured.
         """
         ...
 
     def links(self, path: str) -> NoteLinks:
-        """What a note links to and what links to it."""
+        """The note's outgoing and incoming links."""
         ...
 
     def graph(self) -> NoteGraph:
@@ -283,21 +283,21 @@ class NoteQueries(Protocol):
         ...
 
     def changes(self, limit: int) -> list[NoteCommit]:
-        """The latest commits with the notes that they touched, newest first."""
+        """The latest commits with the notes that they changed, newest first."""
         ...
 
 
 class NoteAttachments(Protocol):
-    """Files in a note's folder."""
+    """Attachments: files in a note's folder."""
 
     def list(self, path: str) -> tuple[str, list[NoteAttachment]]:
-        """The note's path and its attachments by name."""
+        """Returns the note's path and its attachments by name."""
         ...
 
     def upload(
         self, path: str, filename: str, content: bytes, *, message: str, conditions: Conditions = UNCONDITIONAL
     ) -> tuple[str, NoteAttachment]:
-        """Add a file; never overwrites. The note's path and the attachment.
+        """Add an attachment; never overwrites. Returns the note's path and the attachment.
 
         Raises:
             AlreadyExistsError: kind "attachment".
@@ -307,7 +307,7 @@ class NoteAttachments(Protocol):
         ...
 
     def download(self, path: str, filename: str) -> AttachmentContent:
-        """A file.
+        """Returns an attachment.
 
         Raises:
             NotFoundError: kind "attachment".
@@ -317,7 +317,7 @@ class NoteAttachments(Protocol):
     def delete(
         self, path: str, filename: str, *, message: str, conditions: Conditions = UNCONDITIONAL
     ) -> tuple[str, str]:
-        """Delete a file; the note's path and the file's name.
+        """Delete an attachment; returns the note's path and the file's name.
 
         Raises:
             NotFoundError: kind "attachment".
@@ -328,7 +328,7 @@ class NoteAttachments(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Wiki:
-    """Everything that can be done with one wiki."""
+    """The operations of one wiki."""
 
     notes: Notes
     queries: NoteQueries
@@ -341,7 +341,7 @@ def name_of(path: str) -> str:
 
 
 def as_text(value: Json) -> str:
-    """A frontmatter value of any type as one line; "" for null and what is empty."""
+    """A frontmatter value of any type as one line; "" for null and empty values."""
     if value is None:
         return ""
     if isinstance(value, str):
