@@ -1,4 +1,4 @@
-"""Attachments of notes in a folder here: files beside a note, in the folder of its name."""
+"""Attachments of notes in a local folder: files in the folder with the note's name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notes as they were last read: what parsing and the history say of the same bytes at the same commit."""
+"""A cache of recently read notes, valid for the same bytes at the same commit."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from commonplace.toolsets.wiki.service.note_lookup import NoteState
 
 MAX_NOTES = 1024
 MAX_BYTES = 4_000_000
-"""Bytes of all cached notes together; parsed, a note takes about four times its bytes."""
+"""Maximum bytes of all cached notes; a parsed note takes about four times its bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class CachedNote:
-    """A note and what it was made from."""
+    """A note with the data that it was made from."""
 
     head: str
-    """The commit that was current, "" without Git."""
+    """The current commit at that time, "" without Git."""
     state: NoteState
     document: Document
     note: Note
@@ -40,7 +40,7 @@ class NoteCache:
         self._bytes = 0
 
     def get(self, address: Address, head: str, raw: bytes) -> CachedNote | None:
-        """The cached note, or None if its commit or its bytes are others."""
+        """The cached note, or None if its commit or its bytes differ."""
         with self._lock:
             found = self._notes.get(address)
             if found is None or found.head != head or found.state.raw != raw:

@@ -1,4 +1,4 @@
-"""Finding notes of a folder here: `toolsets.wiki.rules.NoteQueries` over a collection."""
+"""Queries of notes in a local folder: `toolsets.wiki.rules.NoteQueries` over a collection."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from commonplace.toolsets.wiki.service import note_links, note_lookup
 
 SNIPPET_CHARS = 200
 MAX_LINK_LOOKUPS = 30
-"""Notes whose links are looked up one by one; for more, all links are gone through."""
+"""Maximum number of notes whose links are looked up one by one; with more, all links are read."""
 
 
 class LocalNoteQueries:
-    """The notes of one collection, found."""
+    """Queries of one collection's notes."""
 
     def __init__(self, collection: Collection) -> None:
         self._collection = collection
@@ -41,7 +41,7 @@ class LocalNoteQueries:
         return NoteHits(tuple(hits), result.total)
 
     def semantic_search(self, query: str, n: int, per_page: int) -> tuple[NoteChunk, ...]:
-        """Pieces of notes by meaning, nearest first."""
+        """Chunks of notes by meaning, nearest first."""
         _asked(query)
         try:
             found = searches.nearest_chunks(self._collection, query, n, per_page)
@@ -52,7 +52,7 @@ class LocalNoteQueries:
         return tuple(chunk for chunk in map(self._chunk, found) if chunk)
 
     def _chunk(self, passage: ChunkHit) -> NoteChunk | None:
-        """A piece of a note with its text; None for a note that is gone since."""
+        """A chunk of a note with its text; None for a note that was deleted meanwhile."""
         try:
             document = self._collection.index.document(Address(passage.path))
         except NotFoundError:
@@ -73,13 +73,13 @@ class LocalNoteQueries:
         )
 
     def links(self, path: str) -> NoteLinks:
-        """What a note links to and what links to it."""
+        """The note's outgoing and incoming links."""
         address = note_lookup.require_note(self._collection, path)
         links_to = note_links.outgoing(address, self._collection.index.links_from(address))
         return NoteLinks(address.id, links_to, note_links.incoming(self._collection, address))
 
     def graph(self) -> NoteGraph:
-        """All links between two notes."""
+        """All links between notes."""
         nodes = tuple(record.address.id for record in every_document(self._collection, ListQuery()))
         edges = [
             (source.id, target.id)
@@ -98,7 +98,7 @@ class LocalNoteQueries:
         return {target for targets in found for target in targets}
 
     def changes(self, limit: int) -> list[NoteCommit]:
-        """The latest commits with the notes that they touched."""
+        """The latest commits with the notes that they changed."""
         commits = self._collection.store.history.log(None, limit=limit)
         return [
             note_lookup.note_commit(commit, tuple(one.id for one in commit.addresses if one.is_document))
@@ -123,6 +123,6 @@ def _asked(query: str) -> str:
 
 
 def _between_0_and_1(score: float) -> float:
-    """A score of any size; the order stays."""
+    """Map a score of any size to a range of 0 to 1; the order does not change."""
     positive = max(score, 0.0)
     return round(positive / (1.0 + positive), 4)

@@ -1,4 +1,4 @@
-"""Notes in a folder here: `toolsets.wiki.rules.Notes` over a collection."""
+"""Notes in a local folder: `toolsets.wiki.rules.Notes` over a collection."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ from commonplace.toolsets.wiki.service import note_links, note_lookup
 from commonplace.toolsets.wiki.service.note_cache import CachedNote, NoteCache
 
 MAX_LOOKED_THROUGH = 1_000
-"""Commits of a note among which a short revision is looked up."""
+"""Maximum number of a note's commits that are searched for a short revision."""
 
 
 @dataclass(frozen=True, slots=True)
 class WikiOptions:
-    """How this wiki writes."""
+    """Options of a wiki's writes."""
 
     author: Author | None = None
-    """Who commits name; None for the configured identity."""
+    """Author of commits; None for the configured identity."""
     retain_case: bool = True
     """Whether a new page keeps the case of its name; otherwise its file's name is lower case."""
 
@@ -60,10 +60,10 @@ DEFAULT_OPTIONS = WikiOptions()
 
 @dataclass(frozen=True, slots=True)
 class _Demand:
-    """What must be so for a write to be made."""
+    """The preconditions of a write."""
 
     revision: str
-    """The one that the writer saw, or ""."""
+    """The revision that the writer saw, or ""."""
     conditions: Conditions
 
     @property
@@ -77,7 +77,7 @@ class _Demand:
         return replace(usual, expected=blob if has_seen else "", pinned=blob)
 
     def may_be_repeated(self, state: note_lookup.NoteState) -> bool:
-        """Whether a refused write can be one that was made already: all that it names is what was before it."""
+        """Whether a rejected write may have been made before: everything that it names is the state before it."""
         names_revision = any(name.startswith(self.revision.lower()) for name in state.names) if self.revision else False
         names_tag = self.conditions.match is not None and self.conditions.is_matched(state.names)
         return self.conditions.none_match is None and not names_revision and not names_tag
@@ -103,7 +103,7 @@ class LocalNotes:
         return NoteList(tuple(map(_summary, page.records)), page.total)
 
     def read(self, path: str, revision: str = "") -> Note:
-        """A note, now or at a revision."""
+        """A note, current or at a revision."""
         if revision:
             return self._at(path, revision)
         address = note_lookup.require_note(self._collection, path)
@@ -144,7 +144,7 @@ class LocalNotes:
         message: str,
         conditions: Conditions = UNCONDITIONAL,
     ) -> SavedNote:
-        """Replace the one occurrence of the first text by the second."""
+        """Replace the only occurrence of the first text with the second."""
         address = note_lookup.require_note(self._collection, path)
         old, new = change
         demand = _Demand(revision, conditions)
@@ -163,7 +163,7 @@ class LocalNotes:
             raise
 
     def delete(self, path: str, *, revision: str = "", message: str, conditions: Conditions = UNCONDITIONAL) -> str:
-        """Delete a note; its path as it was."""
+        """Delete a note; returns its stored path."""
         address = note_lookup.require_note(self._collection, path)
         self._written(
             address,
@@ -174,7 +174,7 @@ class LocalNotes:
         return address.id
 
     def rename(self, path: str, new_path: str, *, message: str, conditions: Conditions = UNCONDITIONAL) -> RenamedNote:
-        """Move a note with its attachments and rewrite the links that lead to them, in one commit."""
+        """Move a note with its attachments and rewrite the links to them, in one commit."""
         address = note_lookup.require_note(self._collection, path)
         new_address = self._new_address(new_path)
 
@@ -189,7 +189,7 @@ class LocalNotes:
         )
 
     def history(self, path: str, limit: int) -> tuple[str, list[NoteCommit]]:
-        """The note's path and the commits that touched it, newest first."""
+        """Returns the note's path and the commits that changed it, newest first."""
         address = note_lookup.find_note(self._collection, path)
         commits = self._collection.store.history.log(address or note_lookup.page_address(path), limit=limit)
         if address is None and not commits:
@@ -218,7 +218,7 @@ class LocalNotes:
         return replace(note, links_to=links_to, linked_from=note_links.incoming(self._collection, address))
 
     def _cached(self, address: Address) -> CachedNote:
-        """The note as it is now, without its links."""
+        """The current note, without its links."""
         head = self._collection.store.history.head()
         with suppress(NotFoundError):
             cached = self._cache.get(address, head, self._collection.store.read(address))
@@ -271,7 +271,7 @@ class LocalNotes:
             try:
                 return write(demand.intent(self._intent(message), state.blob))
             except ConflictError as error:
-                refused = error  # somebody wrote since; what was demanded is looked at again
+                refused = error  # another writer was faster; the conditions are checked again
         raise self._reread(address) from refused
 
     def _repeated(self, address: Address, raw: bytes, conditions: Conditions) -> SavedNote:
