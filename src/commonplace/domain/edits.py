@@ -19,6 +19,8 @@ from commonplace.domain.markdown.link_rewrites import LinkMove, moved_target, wr
 _BLANK = b" \t\r\n"
 _MAX_LEVEL = 6
 _LINE_END = re.compile(rb"\r?\n|\r")
+_ROWS = (re.compile(rb"[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]"), re.compile(rb"[ \t]*\|"))
+"""How the lines of lists and tables begin, whose items stand without blank lines between them."""
 
 
 def replace_section(
@@ -115,6 +117,40 @@ def append(document: Document, text: str) -> bytes:
     if not content:
         raise InvalidInputError("There is no text to append.", kind="text")
     return _inserted(document, len(document.raw), content)
+
+
+def insert_text(document: Document, at: int, text: str) -> bytes:
+    """Insert a block of text at the beginning of a line or at the end, with blank lines round it where there are none.
+
+    A list item or table row is set below the item or row before it without a blank line.
+
+    Raises:
+        InvalidInputError: the document is not UTF-8, or the text empty or no Unicode.
+    """
+    _require_text(document)
+    content = _trimmed(text)
+    if not content:
+        raise InvalidInputError("There is no text to insert.", kind="text", hint="Give the text.")
+    raw = document.raw
+    lines = raw[document.body_start : at].rstrip(_BLANK).splitlines()
+    if lines and any(row.match(lines[-1]) and row.match(utf8(content)) for row in _ROWS):
+        end = len(raw[:at].rstrip(_BLANK))
+        found = _LINE_END.match(raw, end)
+        behind = raw[end:]
+        if found is None:  # the last line of the document has no line end
+            return raw + document.newline.encode() + _adapted(document, content)
+        return raw[: found.end()] + _adapted(document, content) + found.group() + behind[len(found.group()) :]
+    return _inserted(document, at, content)
+
+
+def replace_range(document: Document, start: int, end: int, text: str) -> bytes:
+    """Replace the text of a byte range; the blank lines at the range's ends stay.
+
+    Raises:
+        InvalidInputError: the document is not UTF-8, or the text no Unicode.
+    """
+    _require_text(document)
+    return _replaced(document, start, end, text)
 
 
 def replace_once(document: Document, old: str, new: str) -> bytes:

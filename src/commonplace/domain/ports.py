@@ -106,6 +106,10 @@ class History(Protocol):
         """Unified diff of one document between two commits; `new` "" means the current file."""
         ...
 
+    def commit_diff(self, address: Address, commit: str) -> str:
+        """Unified diff of what a commit did to one document, against the commit's first parent."""
+        ...
+
     def touched(self, addresses: Collection[Address] | None = None) -> dict[Address, tuple[Commit, Commit]]:
         """First and last commit of each of these documents (None: all) that has commits. Cached by HEAD."""
         ...

@@ -49,18 +49,21 @@ class EvidenceSection:
     score: float
 
 
-def gather(collections: Sequence[Collection], query: SearchQuery, mode: SearchMode) -> list[EvidenceSection]:
+def gather(
+    collections: Sequence[Collection], query: SearchQuery, mode: SearchMode, *, offset: int = 0
+) -> list[EvidenceSection]:
     """The sections that answer, best first, each with its whole text.
 
     Args:
         collections: The collections to search.
         query: The query; its offset and limit are ignored.
         mode: By words, similarity or both.
+        offset: Number of the best documents to skip.
 
     Raises:
         InvalidInputError, UnavailableError: as `searches.search`.
     """
-    asked = replace(query, offset=0, limit=MAX_EVIDENCE_DOCUMENTS, sections=MAX_EVIDENCE_SECTIONS, snippet=0)
+    asked = replace(query, offset=offset, limit=MAX_EVIDENCE_DOCUMENTS, sections=MAX_EVIDENCE_SECTIONS, snippet=0)
     hits = search(collections, asked, mode).hits
     best = max((found.hit.score for found in hits), default=0.0) or 1.0
     found = [evidence for hit in hits for evidence in _sections(hit, hit.hit.score / best)]

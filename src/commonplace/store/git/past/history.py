@@ -20,6 +20,7 @@ from commonplace.store.git.past.revision_walk import (
     commit_value,
     commits_touching,
     document_address,
+    parents_of,
     touched_between,
 )
 from commonplace.store.git.past.tree_diff import TreeDiff
@@ -47,6 +48,11 @@ class NoHistory:
     def diff(self, address: Address, old: str, new: str = "") -> str:
         """Raises NotFoundError: there are no versions."""
         del old, new
+        raise _without_history(address)
+
+    def commit_diff(self, address: Address, commit: str) -> str:
+        """Raises NotFoundError: there is no commit."""
+        del commit
         raise _without_history(address)
 
     def touched(self, addresses: Collection[Address] | None = None) -> dict[Address, tuple[Commit, Commit]]:
@@ -132,6 +138,18 @@ class GitHistory:
         before = self._version(address, old)
         after = self._version(address, new) if new else self._current_as_stored(address)
         patch = guarded(lambda: pygit2.Patch.create_from(before, after, address.path, address.path))
+        return patch.data.decode("utf-8", "replace")
+
+    def commit_diff(self, address: Address, commit: str) -> str:
+        """Unified diff of what a commit did to one document, against the commit's first parent."""
+        found = self._object(address, _checked(commit))
+        if not isinstance(found, pygit2.Commit):
+            raise _no_such_revision(address, commit)
+        parents = parents_of(found)
+        before = self._content_at(parents[0], address) if parents else None
+        patch = guarded(
+            lambda: pygit2.Patch.create_from(before, self._content_at(found, address), address.path, address.path)
+        )
         return patch.data.decode("utf-8", "replace")
 
     def touched(self, addresses: Collection[Address] | None = None) -> dict[Address, tuple[Commit, Commit]]:

@@ -1,0 +1,185 @@
+"""The tool `changes` of the toolset `notes`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from itertools import islice
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
+from commonplace.domain.query import Filter, ListQuery
+from commonplace.domain.revisions import is_revision
+from commonplace.faces.mcp.toolset import Call, ToolResult
+from commonplace.faces.retained import day
+from commonplace.services.collections import Collection
+from commonplace.toolsets.notes.mcp.parameters import Changes
+from commonplace.toolsets.notes.mcp.text_output import BoundedAnswer, line_of
+from commonplace.toolsets.notes.rules.moments import parse_moment
+from commonplace.toolsets.notes.service.page_history import (
+    ChangeFilter,
+    PageCommit,
+    commits,
+    deleted_pages,
+)
+from commonplace.toolsets.notes.service.page_lookup import find_page, folder_prefix, page_path
+
+MAX_SHOWN_COMMITS = 200
+"""Commits of one answer."""
+MAX_DELETED = 50
+"""Deleted pages of one answer."""
+MAX_PAGES_NAMED = 8
+"""Pages of a commit that are named."""
+
+
+def changes(call: Call, arguments: Changes) -> ToolResult:
+    """What changed, newest first."""
+    answer = BoundedAnswer(arguments.max_tokens)
+    chosen, wanted = _wanted(call, arguments)
+    if arguments.deleted:
+        lines = [line for one in chosen for line in _deleted_lines(call, one, wanted)]
+        return _shown(answer, lines or ["No deleted pages."], 0)
+    skipped = _cursor(arguments.cursor)
+    lines: list[str] = []
+    for collection in chosen:
+        if not collection.store.history.available:
+            lines += _without_history(collection, wanted)
+            continue
+        if not skipped:
+            lines += _uncommitted(collection, wanted)
+        found = list(islice(commits(collection, wanted, call.go_on), skipped, skipped + MAX_SHOWN_COMMITS))
+        for one in found:
+            lines.append(_commit_line(one, paged=wanted.address is not None))
+            if arguments.diff:
+                lines += _diffs(collection, one)
+    return _shown(answer, lines or ["No changes."], skipped, by_commit=not arguments.diff)
+
+
+def _wanted(call: Call, arguments: Changes) -> tuple[Sequence[Collection], ChangeFilter]:
+    collections = call.services.collections
+    chosen, prefix = folder_prefix(collections, arguments.folder)
+    address: Address | None = None
+    if arguments.page:
+        try:
+            page = find_page(collections, arguments.page)
+            chosen, address = (page.collection,), page.record.address
+        except NotFoundError:
+            gone = _gone(call, arguments.page)
+            if gone is None:
+                raise
+            chosen, address = (gone[0],), gone[1]
+    since, after = _since(arguments.since)
+    return chosen, ChangeFilter(address=address, prefix=prefix, since=since, after=after, by=arguments.by)
+
+
+def _gone(call: Call, reference: str) -> tuple[Collection, Address] | None:
+    """A page that is not there and that commits know."""
+    try:
+        path = page_path(call.services.collections, reference)
+    except KnowledgeError:
+        return None
+    known = path.collection.store.history.log(path.address, limit=1)
+    return (path.collection, path.address) if known else None
+
+
+def _since(text: str) -> tuple[datetime | None, str]:
+    if not text:
+        return None, ""
+    moment = parse_moment(text)
+    if moment is not None:
+        return moment, ""
+    if is_revision(text):
+        return None, text
+    raise InvalidInputError(
+        f"Invalid argument since: {text[:60]!r} is neither a date nor a commit.",
+        kind="argument",
+        hint="Give a date such as 2026-03-01, 'yesterday', '7 days', or 7 or more digits of a commit.",
+    )
+
+
+def _cursor(text: str) -> int:
+    if text and not (text.isascii() and text.isdigit() and len(text) < 9):  # noqa: PLR2004
+        raise InvalidInputError(f"Invalid cursor {text[:40]!r}.", kind="argument", hint="Give that of the last answer.")
+    return int(text or 0)
+
+
+def _shown(answer: BoundedAnswer, lines: Sequence[str], skipped: int, *, by_commit: bool = False) -> str:
+    answer.reserve("More: cursor='999999999', or a larger max_tokens.")
+    added = answer.add_all(lines)
+    if added == len(lines):
+        return answer.text()
+    if not added:
+        answer.release()
+        answer.add_shortened(lines[0])
+    following = f"cursor='{skipped + max(added, 1)}', or " if by_commit else ""
+    answer.release()
+    return answer.text(f"More: {following}a larger max_tokens.")
+
+
+def _commit_line(one: PageCommit, *, paged: bool) -> str:
+    when = datetime.fromtimestamp(one.commit.when, UTC)
+    subject = line_of(one.commit.message.partition("\n")[0], 100)
+    people = ", ".join([one.commit.author.name, *(f"with {name}" for name in one.credits)])
+    names = [address.path for address in one.pages[:MAX_PAGES_NAMED]]
+    more = f" and {len(one.pages) - len(names)} more" if len(one.pages) > len(names) else ""
+    touched = "" if paged or not names else f": {', '.join(names)}{more}"
+    return f"{one.commit.id[:10]} {when:%Y-%m-%d %H:%M} {people}: {subject}{touched}"
+
+
+def _diffs(collection: Collection, one: PageCommit) -> Iterator[str]:
+    history = collection.store.history
+    for address in one.pages[:MAX_PAGES_NAMED]:
+        try:
+            text = history.commit_diff(address, one.commit.id)
+        except KnowledgeError as error:
+            text = str(error)
+        lines = [line for line in text.splitlines() if not line.startswith(("diff --git", "index ", "--- ", "+++ "))]
+        yield f"  {address.path}"
+        yield from (f"  {line}" for line in lines)
+
+
+def _uncommitted(collection: Collection, wanted: ChangeFilter) -> list[str]:
+    if wanted.by:
+        return []
+    known = collection.index.revisions(Filter(prefix=wanted.prefix))
+    if wanted.address:
+        known = {address: revision for address, revision in known.items() if address == wanted.address}
+    found = sorted(address.path for address in collection.store.history.uncommitted(known))
+    if not found:
+        return []
+    more = f" and {len(found) - MAX_PAGES_NAMED} more" if len(found) > MAX_PAGES_NAMED else ""
+    return [f"Not committed: {', '.join(found[:MAX_PAGES_NAMED])}{more}"]
+
+
+def _without_history(collection: Collection, wanted: ChangeFilter) -> list[str]:
+    """Without Git there are the dates of the files alone."""
+    since = f"{wanted.since:%Y-%m-%d}" if wanted.since else ""
+    among = (wanted.address,) if wanted.address else None
+    query = ListQuery(
+        filter=Filter(prefix=wanted.prefix, updated_from=since, among=among),
+        sort="updated",
+        descending=True,
+        limit=MAX_SHOWN_COMMITS,
+    )
+    records = collection.index.list(query).records
+    head = f"{collection.name} has no Git history; by the dates of its files:"
+    return [head, *(f"{one.updated[:16].replace('T', ' ')} {one.address.path}" for one in records)]
+
+
+def _deleted_lines(call: Call, collection: Collection, wanted: ChangeFilter) -> list[str]:
+    """Deleted pages with the call and the command that bring each back."""
+    lines: list[str] = []
+    for one in deleted_pages(collection, wanted, MAX_DELETED, call.go_on):
+        path, commit = one.address.path, one.last_in[:12]
+        lines.append(
+            f"{path} deleted {day(one.deleted_in.when)} by {one.deleted_in.author.name} in {one.deleted_in.id[:10]};"
+            f" last in {commit}: commonplace restore {path} --at {commit}"
+        )
+    trash = collection.store.trash
+    lines += (
+        f"{item.address.path} {item.loss} {day(item.when)}, in the trash until {day(item.until)}:"
+        f" commonplace restore {item.address.path} --at {item.revision[:12]}"
+        for item in (trash.items() if trash else ())
+        if item.address.path.startswith(wanted.prefix) and wanted.address in {None, item.address}
+    )
+    return lines

@@ -1,0 +1,171 @@
+"""The tools `overview` and `links` of the toolset `notes`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from commonplace.domain.errors import InvalidInputError
+from commonplace.faces.mcp.toolset import Call, ToolResult
+from commonplace.services import links as links_service
+from commonplace.services.links import DEFAULT_RELATION, LinkedDocument
+from commonplace.toolsets.notes.mcp.parameters import Links, Overview
+from commonplace.toolsets.notes.mcp.text_output import BoundedAnswer, line_of, next_call
+from commonplace.toolsets.notes.service.link_graph import (
+    link_graph,
+    resolved_titles,
+    unlinked_mentions,
+    wanted_pages,
+)
+from commonplace.toolsets.notes.service.overview import FolderOverview, folder_overview
+from commonplace.toolsets.notes.service.page_lookup import FoundPage, find_page, folder_prefix, shown_path
+
+MAX_SENTENCE = 140
+"""Characters of the sentence round a link."""
+
+
+def overview(call: Call, arguments: Overview) -> ToolResult:
+    """What is here."""
+    collections = call.services.collections
+    chosen, prefix = folder_prefix(collections, arguments.folder)
+    answer = BoundedAnswer(arguments.max_tokens)
+    share = max(1, len(chosen))
+    for number, collection in enumerate(chosen, 1):
+        found = folder_overview(collections, collection, prefix)
+        if prefix and not found.pages:
+            continue
+        room = answer.room // (share - number + 1)
+        for line in _overview_lines(found, prefix, room, named=len(collections.members) > 1):
+            if not answer.add(line):
+                break
+    if not answer.text().partition("(")[0].strip():
+        answer.add(f"No pages below {prefix!r}." if prefix else "No pages yet. " + next_call("write", page="index.md"))
+    return answer.text()
+
+
+def _overview_lines(found: FolderOverview, prefix: str, room: int, *, named: bool) -> Iterator[str]:
+    """The lines of one folder's overview, the more important first; long lists are cut to a part of the room."""
+    counts = found.counts
+    whole = "" if prefix else f", {counts.sections} sections, {counts.links} links"
+    name = f"{found.name}:{prefix}" if named else prefix or found.name
+    yield f"{name}: {found.pages} pages{whole}" + (f" (read-only: {found.read_only})" if found.read_only else "")
+    if found.purpose_page:
+        yield f"About ({found.purpose_page}): {line_of(found.purpose, max(80, room // 6))}"
+    part = max(60, room // 7)
+    for label, values in (
+        ("Folders", found.folders if len(found.folders) > 1 else ()),
+        ("Types", found.types),
+        ("Tags", found.tags),
+        ("Fields", found.fields),
+        ("Most linked", found.hubs),
+    ):
+        line = _counted(label, values, part)
+        if line:
+            yield line
+    changed = [f"{one.address.path} ({one.updated[:10]})" for one in found.recent]
+    if changed:
+        yield f"Changed lately: {_listed(changed, part)}"
+    written = "; ".join(part for part in (f"files {found.naming}" if found.naming else "", found.linking) if part)
+    if written:
+        yield f"Written as: {written}"
+    if found.findings:
+        yield f"To mend: {', '.join(f'{rule} {count}' for rule, count in found.findings)}"
+
+
+def _counted(label: str, values: Sequence[tuple[str, int]], room: int) -> str:
+    shown = [f"{name} {count}" for name, count in values]
+    return f"{label}: {_listed(shown, room)}" if shown else ""
+
+
+def _listed(items: Sequence[str], room: int) -> str:
+    """As many items as fit, and how many more there are."""
+    kept: list[str] = []
+    for item in items:
+        if kept and sum(len(one) + 2 for one in kept) + len(item) > room:
+            break
+        kept.append(item)
+    more = len(items) - len(kept)
+    return ", ".join(kept) + (f" and {more} more" if more else "")
+
+
+def links(call: Call, arguments: Links) -> ToolResult:
+    """Links of a page, or the wanted pages of the whole base."""
+    answer = BoundedAnswer(arguments.max_tokens)
+    collections = call.services.collections
+    if not arguments.page:
+        if arguments.to or arguments.kind not in {"all", "wanted"}:
+            raise InvalidInputError("links needs a page for this.", kind="argument", hint="Give page.")
+        lines = [
+            f"{one.target} <- {', '.join(source.path for source in one.sources[:5])}"
+            for collection in collections
+            for one in wanted_pages(collections, collection)
+        ]
+        answer.add(f"Wanted pages (linked to, not there): {len(lines)}")
+        return _closed(answer, lines)
+    page = find_page(collections, arguments.page)
+    if arguments.to:
+        return _path(call, page, find_page(collections, arguments.to), answer)
+    if arguments.depth > 1:
+        return _neighbours(call, page, arguments.depth, answer)
+    answer.add(f"{shown_path(collections, page.collection, page.record.address)}: links")
+    return _closed(answer, _link_lines(call, page, arguments.kind))
+
+
+def _closed(answer: BoundedAnswer, lines: Sequence[str]) -> str:
+    answer.reserve("999999 of 999999 shown; a larger max_tokens shows more.")
+    added = answer.add_all(lines)
+    left = len(lines) - added
+    return answer.text(f"{added} of {len(lines)} shown; a larger max_tokens shows more." if left else "")
+
+
+def _link_lines(call: Call, page: FoundPage, kind: str) -> list[str]:
+    collections, collection, address = call.services.collections, page.collection, page.record.address
+    lines: list[str] = []
+    if kind in {"all", "out"}:
+        out = links_service.outgoing(collections, collection, address)
+        lines += [_line(call, "->", one) for one in links_service.distinct(out)]
+    if kind in {"all", "in"}:
+        back = links_service.incoming(collections, collection, address)
+        lines += [_line(call, "<-", one) for one in links_service.distinct(back)]
+    if kind in {"all", "wanted"}:
+        lines += [f"?? {one.target} (not there)" for one in wanted_pages(collections, collection, address)]
+    if kind in {"all", "mentions"}:
+        lines += [
+            f"~ {shown_path(collections, collection, one.record.address)} names it without a link:"
+            f" {line_of(one.snippet, MAX_SENTENCE)}"
+            for one in unlinked_mentions(collection, page.record)
+        ]
+    return lines or ["none"]
+
+
+def _line(call: Call, arrow: str, one: LinkedDocument) -> str:
+    if one.found is None:
+        return ""
+    path = shown_path(call.services.collections, one.found.collection, one.found.record.address)
+    relation = "" if one.relation == DEFAULT_RELATION else f" ({one.relation})"
+    said = one.resolved.link.note or one.resolved.sentence
+    return f"{arrow} {path}{relation}" + (f": {line_of(said, MAX_SENTENCE)}" if said else "")
+
+
+def _path(call: Call, start: FoundPage, end: FoundPage, answer: BoundedAnswer) -> str:
+    collections = call.services.collections
+    if start.collection.name != end.collection.name:
+        raise InvalidInputError("The two pages lie in different folders.", kind="argument", hint="Give two of one.")
+    steps = link_graph(start.collection).path(start.record.address, end.record.address)
+    if not steps:
+        answer.add("No links lead from one page to the other.")
+    for step in steps:
+        arrow = "" if step is steps[0] else "-> " if step.forward else "<- "
+        answer.add(f"{arrow}{shown_path(collections, start.collection, step.address)}")
+    return answer.text("Cut: a larger max_tokens shows all of it." if answer.cut else "")
+
+
+def _neighbours(call: Call, page: FoundPage, depth: int, answer: BoundedAnswer) -> str:
+    found = link_graph(page.collection).neighbours(page.record.address, depth)
+    titles = resolved_titles(page.collection, [address for address, _ in found])
+    answer.add(f"{len(found)} pages within {depth} links of {page.record.address.path}")
+    lines = [
+        f"{far} {shown_path(call.services.collections, page.collection, address)} ({line_of(titles[address], 60)})"
+        for address, far in found
+        if address in titles
+    ]
+    return _closed(answer, lines)

@@ -1,0 +1,143 @@
+"""The parameters of each tool of `notes`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field, JsonValue
+
+from commonplace.faces.mcp.toolset import Parameters
+from commonplace.toolsets.notes.rules.page_edits import ChangeKind
+
+MIN_TOKENS = 50
+"""The least budget in which an answer can say anything."""
+MAX_CHANGES = 100
+"""Changes of one `edit`."""
+MAX_STEPS = 100
+"""Steps of one `transaction`."""
+MAX_PAGES = 50
+"""Pages of one `read`."""
+
+Page = Annotated[str, Field(min_length=1, max_length=2000)]
+Budget = Annotated[int, Field(ge=MIN_TOKENS)]
+Text = Annotated[str, Field(max_length=20_000_000)]
+
+
+class Overview(Parameters):
+    """`overview`."""
+
+    folder: str = ""
+    max_tokens: Budget = 600
+
+
+class Search(Parameters):
+    """`search`."""
+
+    query: Annotated[str, Field(min_length=1)]
+    folder: str = ""
+    tag: str = ""
+    type: str = ""
+    fields: Annotated[dict[str, str], Field(description='Front matter, {"status": "open"}')] = Field(
+        default_factory=dict[str, str]
+    )
+    since: Annotated[str, Field(description="Changed since: date, 'yesterday', '7 days'")] = ""
+    until: str = ""
+    max_tokens: Budget = 1000
+    cursor: str = ""
+
+
+class Read(Parameters):
+    """`read`."""
+
+    page: Annotated[
+        Page | list[Page], Field(description="Path, title, alias, [[link#Heading]], page#^block or a hit; or several")
+    ]
+    section: Annotated[str, Field(description="Heading, 'Outer > Inner', #anchor or ^block")] = ""
+    lines: Annotated[str, Field(description="'10-40'")] = ""
+    query: Annotated[str, Field(description="Only the sections that answer this")] = ""
+    max_tokens: Budget = 2000
+
+
+class Links(Parameters):
+    """`links`."""
+
+    page: Annotated[str, Field(description="None: wanted pages of the whole base")] = ""
+    kind: Literal["all", "out", "in", "wanted", "mentions"] = "all"
+    depth: Annotated[int, Field(ge=1, le=5, description="Over 1: the neighbours within so many links")] = 1
+    to: Annotated[str, Field(description="The shortest path to this page")] = ""
+    max_tokens: Budget = 1000
+
+
+class Changes(Parameters):
+    """`changes`."""
+
+    page: str = ""
+    folder: str = ""
+    since: Annotated[str, Field(description="Date, 'yesterday', '7 days' or commit")] = ""
+    by: Annotated[str, Field(description="Part of a person's, agent's or program's name")] = ""
+    diff: bool = False
+    deleted: Annotated[bool, Field(description="Deleted pages and how to get them back")] = False
+    max_tokens: Budget = 1000
+    cursor: str = ""
+
+
+class WriteArguments(Parameters):
+    """What every tool that writes takes."""
+
+    message: Annotated[str, Field(max_length=10_000, description="Of the commit")] = ""
+    request_id: Annotated[str, Field(max_length=200, description="A call repeated with it is made once")] = ""
+
+
+class Write(WriteArguments):
+    """`write`."""
+
+    page: Annotated[Page, Field(description="Path, such as 'notes/idea.md'")]
+    text: Annotated[Text, Field(description="All of it, front matter included")]
+    revision: str = ""
+
+
+class Change(Parameters):
+    """One change of an `edit`."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, title=None)
+
+    do: ChangeKind
+    section: str = ""
+    text: Text = ""
+    old: str = ""
+    block: str = ""
+    fields: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
+    task: str = ""
+    done: bool = True
+
+
+class Edit(WriteArguments):
+    """`edit`."""
+
+    page: Page
+    changes: Annotated[list[Change], Field(min_length=1, max_length=MAX_CHANGES)]
+    revision: str = ""
+
+
+class Move(WriteArguments):
+    """`move`."""
+
+    page: Annotated[Page, Field(description="A page, or a folder ('notes/')")]
+    to: Annotated[Page, Field(description="New path")]
+    dry_run: bool = False
+
+
+class Delete(WriteArguments):
+    """`delete`."""
+
+    page: Page
+    revision: str = ""
+
+
+class Transaction(WriteArguments):
+    """`transaction`."""
+
+    steps: Annotated[
+        list[dict[str, JsonValue]],
+        Field(min_length=1, max_length=MAX_STEPS, description='Each {"do": "edit", ...its arguments}'),
+    ]

@@ -1,0 +1,328 @@
+"""The tools `search` and `read` of the toolset `notes`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from commonplace.domain.document_reader import find_fragment
+from commonplace.domain.documents import Document, Section
+from commonplace.domain.errors import InvalidInputError, NotFoundError
+from commonplace.domain.excerpts import excerpt, query_words
+from commonplace.domain.query import Filter, Record, SearchQuery
+from commonplace.domain.revisions import revision_of
+from commonplace.faces.mcp.toolset import Call, ToolResult
+from commonplace.services.collections import Collection
+from commonplace.services.evidence import MAX_EVIDENCE_DOCUMENTS, EvidenceSection, gather
+from commonplace.toolsets.notes.mcp.parameters import MAX_PAGES, MIN_TOKENS, Read, Search
+from commonplace.toolsets.notes.mcp.text_output import BoundedAnswer, line_of, next_call, tokens_of
+from commonplace.toolsets.notes.rules.moments import parse_moment, require_moment
+from commonplace.toolsets.notes.rules.page_edits import section_of
+from commonplace.toolsets.notes.service.page_lookup import FoundPage, find_page, folder_prefix, shown_path
+
+MAX_SECTION_SHARE = 0.4
+"""The part of a search's budget that one section may take."""
+MIN_SECTION_CHARS = 300
+"""Characters of a section's text below which it is left out rather than cut."""
+SHORT_REVISION = 12
+"""Digits of a revision that are shown; 7 are enough to pass one."""
+MAX_OUTLINE_SHARE = 0.5
+"""The part of a read's budget that an outline may take."""
+_CURSOR = re.compile(r"(\d{1,6})\.(\d{1,4})")
+_LINES = re.compile(r"\s*(\d{1,9})\s*(?:-\s*(\d{1,9})?\s*)?")
+
+
+def search(call: Call, arguments: Search) -> ToolResult:
+    """The sections that answer, best first, within a budget."""
+    collections = call.services.collections
+    chosen, prefix = folder_prefix(collections, arguments.folder)
+    query = SearchQuery(text=arguments.query, filter=_filter(arguments, prefix))
+    window, skipped = _cursor(arguments.cursor)
+    found = _without_repeats(gather(chosen, query, "hybrid", offset=window))
+    answer = BoundedAnswer(arguments.max_tokens)
+    answer.reserve(next_call("search", query="", cursor="999999.9999"))
+    words = query_words(arguments.query)
+    most = max(MIN_SECTION_CHARS, int(MAX_SECTION_SHARE * answer.room))
+    shown = skipped
+    for one in found[skipped:]:
+        head = _hit_line(call, one, shown + 1 + window)
+        room = answer.room - len(head) - 1
+        text = excerpt(one.text, words, min(most, room))
+        if room < min(len(one.text), MIN_SECTION_CHARS) and shown > skipped:
+            break
+        if not answer.add(head) or (text and not answer.add(text)):
+            break
+        shown += 1
+    if not found and not window:
+        return _nothing(arguments, chosen)
+    more = _more(window, shown, len(found), {one.record.address for one in found})
+    return answer.text(f"More: cursor={more!r}" if more else "")
+
+
+def _without_repeats(found: Sequence[EvidenceSection]) -> list[EvidenceSection]:
+    """The sections with each text once: one that holds a better one of its page takes that one's place."""
+    kept: list[EvidenceSection] = []
+    for one in found:
+        same = [at for at, other in enumerate(kept) if other.record.address == one.record.address]
+        if any(one.anchor in kept[at].anchors for at in same if kept[at].collection is one.collection):
+            continue
+        inner = [at for at in same if kept[at].collection is one.collection and kept[at].anchor in one.anchors]
+        if not inner:
+            kept.append(one)
+            continue
+        kept[inner[0]] = one
+        for at in reversed(inner[1:]):
+            del kept[at]
+    return kept
+
+
+def _nothing(arguments: Search, chosen: Sequence[Collection]) -> str:
+    answer = BoundedAnswer(arguments.max_tokens)
+    answer.add_shortened(f"Nothing found for {line_of(arguments.query, 80)!r}.")
+    narrowed = arguments.model_dump(exclude_unset=True).keys() - {"query", "max_tokens"}
+    if narrowed:
+        answer.add(f"It was narrowed by {', '.join(sorted(narrowed))}. {next_call('search', query=arguments.query)}")
+    near = [name for collection in chosen for name in collection.index.nearest(arguments.query)]
+    if near:
+        answer.add(f"Nearest pages: {', '.join(near[:3])}")
+    return answer.text()
+
+
+def _more(window: int, shown: int, found: int, pages: set[object]) -> str:
+    """Where the rest begins: documents passed over, and sections of the next ones."""
+    if shown < found:
+        return f"{window}.{shown}"
+    return f"{window + MAX_EVIDENCE_DOCUMENTS}.0" if len(pages) >= MAX_EVIDENCE_DOCUMENTS else ""
+
+
+def _hit_line(call: Call, one: EvidenceSection, number: int) -> str:
+    path = shown_path(call.services.collections, one.collection, one.record.address)
+    anchor = f"#{one.anchor}" if one.anchor else ""
+    headings = " > ".join(one.path)
+    title = headings if headings.startswith(one.record.title) else " > ".join([one.record.title, *one.path])
+    return f"[{number}] {path}{anchor} ({line_of(title, 120)})"
+
+
+def _filter(arguments: Search, prefix: str) -> Filter:
+    since = require_moment("since", arguments.since) if arguments.since else None
+    until = parse_moment(arguments.until, end=True) if arguments.until else None
+    if arguments.until and until is None:
+        require_moment("until", arguments.until)
+    return Filter(
+        prefix=prefix,
+        types=(arguments.type,) if arguments.type else (),
+        tags=(arguments.tag.lstrip("#"),) if arguments.tag else (),
+        fields=tuple(arguments.fields.items()),
+        updated_from=f"{since:%Y-%m-%d}" if since else "",
+        updated_to=f"{until:%Y-%m-%d}" if until else "",
+    )
+
+
+def _cursor(text: str) -> tuple[int, int]:
+    found = _CURSOR.fullmatch(text) if text else None
+    if text and found is None:
+        raise InvalidInputError(
+            f"Invalid cursor {text[:40]!r}.", kind="argument", hint="Give the one of the last answer, or none."
+        )
+    return (int(found[1]), int(found[2])) if found else (0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What is shown of a page."""
+
+    start: int
+    end: int
+    name: str
+    """A heading path, a block or "" for the whole page."""
+
+
+def read(call: Call, arguments: Read) -> ToolResult:
+    """One page or several, whole or in part, within one budget."""
+    pages = [arguments.page] if isinstance(arguments.page, str) else list(dict.fromkeys(arguments.page))
+    if not 1 <= len(pages) <= MAX_PAGES:
+        raise InvalidInputError(f"page is a list of {len(pages)}.", kind="argument", hint=f"Give 1 to {MAX_PAGES}.")
+    if len(pages) == 1:
+        answer = BoundedAnswer(arguments.max_tokens)
+        _read_one(call, find_page(call.services.collections, pages[0]), arguments, answer)
+        return answer.text()
+    answer = BoundedAnswer(arguments.max_tokens)
+    for number, reference in enumerate(pages):
+        share = (answer.room // 4) // (len(pages) - number)
+        if share < MIN_TOKENS:
+            answer.add_shortened(f"No room for {len(pages) - number} more: {', '.join(pages[number:])}")
+            break
+        part = BoundedAnswer(share)
+        try:
+            _read_one(call, find_page(call.services.collections, reference), arguments, part)
+        except NotFoundError as error:
+            nearest = error.context.get("nearest")
+            near = f" Nearest: {', '.join(nearest)}." if isinstance(nearest, list) and nearest else ""
+            part.add_shortened(f"{error}{near}")
+        answer.add(part.text().rpartition("\n(")[0])
+    return answer.text()
+
+
+def _read_one(call: Call, page: FoundPage, arguments: Read, answer: BoundedAnswer) -> None:
+    document = page.collection.index.document(page.record.address)
+    name = arguments.section or page.fragment
+    if arguments.query:
+        _show_answering(call, page, document, arguments.query, answer)
+    elif arguments.lines:
+        _show_lines(call, page, document, arguments.lines, answer)
+    elif name:
+        _show_part(call, page, document, _part(document, name), answer)
+    else:
+        _show_part(call, page, document, _Part(0, len(_source(document)), ""), answer)
+
+
+def _part(document: Document, name: str) -> _Part:
+    if name.startswith("^"):
+        start, end, _ = find_fragment(document, name)
+        return _Part(start, end, name)
+    try:
+        section = section_of(document, name)
+    except NotFoundError:
+        if "#" not in name.lstrip("#"):
+            raise
+        start, end, found = find_fragment(document, name)
+        return _Part(start, end, " > ".join(found.path) if found else name)
+    return _Part(section.start, section.tree_end if section.level else section.end, " > ".join(section.path) or name)
+
+
+def _show_part(call: Call, page: FoundPage, document: Document, part: _Part, answer: BoundedAnswer) -> None:
+    source = _source(document)
+    text = source[part.start : part.end].decode("utf-8", "replace").removeprefix("\ufeff")
+    head = _head(call, page, document, part.name)
+    if len(head) + 1 + len(text) <= answer.room:
+        answer.add(head)
+        answer.add(text.rstrip("\r\n"))
+        _remember(call, page, document, part.start, part.end)
+        return
+    first = source.count(b"\n", 0, part.start) + 1
+    answer.add_shortened(f"{head} {tokens_of(text)} tokens, more than fit. Outline with lines and tokens:")
+    path = shown_path(call.services.collections, page.collection, page.record.address)
+    answer.reserve(f"Lines 999999-999999. {next_call('read', page=path, lines='999999-999999')}")
+    inner = [one for one in document.sections if one.level and part.start <= one.start < part.end]
+    _add_outline(document, inner, answer)
+    last = _add_text(text, first, answer)
+    shown = f"Lines {first}-{last} shown. " if last >= first else ""
+    if last >= first:
+        _remember(call, page, document, part.start, _line_end(source, last))
+    following = next_call("read", page=path, lines=f"{max(last + 1, first)}-")
+    answer.release()
+    answer.add_shortened(f"{shown}{following}")
+
+
+def _add_outline(document: Document, sections: Sequence[Section], answer: BoundedAnswer) -> None:
+    """The headings, as deep as half of the room allows, each with its lines and the tokens below it."""
+    source = _source(document)
+    room = int(MAX_OUTLINE_SHARE * answer.room)
+    lines: list[str] = []
+    for depth in sorted({one.level for one in sections}):
+        deeper = [_outline_line(source, one) for one in sections if one.level <= depth]
+        if len(lines) > 1 and sum(len(line) + 1 for line in deeper) > room:
+            break
+        lines = deeper
+    used = 0
+    for number, line in enumerate(lines):
+        used += len(line) + 1
+        if used > room:
+            answer.add(f"… and {len(lines) - number} more headings")
+            break
+        answer.add(line)
+
+
+def _outline_line(source: bytes, section: Section) -> str:
+    first = source.count(b"\n", 0, section.start) + 1
+    last = max(first, source.count(b"\n", 0, section.tree_end))
+    size = tokens_of(source[section.start : section.tree_end].decode("utf-8", "replace"))
+    return f"{'  ' * (section.level - 1)}- {line_of(section.heading, 90)} {first}-{last} ({size})"
+
+
+def _add_text(text: str, first: int, answer: BoundedAnswer) -> int:
+    """As many whole lines as fit; the number of the last one."""
+    kept: list[str] = []
+    room = answer.room
+    for line in text.split("\n"):
+        if len(line) + 1 > room:
+            break
+        kept.append(line)
+        room -= len(line) + 1
+    if kept and answer.add("\n".join(kept)):
+        return first + len(kept) - 1
+    return first - 1
+
+
+def _show_lines(call: Call, page: FoundPage, document: Document, lines: str, answer: BoundedAnswer) -> None:
+    found = _LINES.fullmatch(lines)
+    every = _source(document).decode("utf-8", "replace").removeprefix("\ufeff").split("\n")
+    count = len(every) - (not every[-1])
+    first = int(found[1]) if found else 0
+    last = min(int(found[2] or count), count) if found and "-" in lines else first
+    if not 1 <= first <= last:
+        raise InvalidInputError(
+            f"Invalid argument lines: {lines[:40]!r} of {count} lines.",
+            kind="argument",
+            hint="Give a range such as '10-40', counted from 1.",
+        )
+    answer.add(_head(call, page, document, f"lines {first}-{last} of {count}"))
+    path = shown_path(call.services.collections, page.collection, page.record.address)
+    answer.reserve(next_call("read", page=path, lines="999999-999999"))
+    reached = _add_text("\n".join(every[first - 1 : last]), first, answer)
+    answer.release()
+    source = _source(document)
+    if reached >= first:
+        _remember(call, page, document, _line_end(source, first - 1), _line_end(source, reached))
+    if reached < last:
+        answer.add_shortened(next_call("read", page=path, lines=f"{reached + 1}-{last}"))
+
+
+def _show_answering(call: Call, page: FoundPage, document: Document, question: str, answer: BoundedAnswer) -> None:
+    """The page's sections that answer a question, best first."""
+    address = page.record.address
+    query = SearchQuery(text=question, filter=Filter(among=(address,)))
+    best = [one for one in gather([page.collection], query, "hybrid") if one.record.address == address]
+    answer.add(_head(call, page, document, ""))
+    words = query_words(question)
+    for one in best:
+        line = f"## {' > '.join(one.path) or '(beginning)'}"
+        text = excerpt(one.text, words, answer.room - len(line) - 1)
+        if not text or not answer.add(line) or not answer.add(text):
+            break
+    if not best:
+        path = shown_path(call.services.collections, page.collection, address)
+        answer.add_shortened(f"No section answers. {next_call('read', page=path)}")
+
+
+def _head(call: Call, page: FoundPage, document: Document, part: str) -> str:
+    record: Record = page.record
+    path = shown_path(call.services.collections, page.collection, record.address)
+    revision = revision_of(document.raw)[:SHORT_REVISION]
+    changed = f" changed {record.updated[:10]}" if record.updated else ""
+    return f"{path} rev {revision}{changed}" + (f" [{part}]" if part else "")
+
+
+def _remember(call: Call, page: FoundPage, document: Document, start: int, end: int) -> None:
+    """Note in the session which part of the page it was shown."""
+    if call.session is None:
+        return
+    revision, name = revision_of(document.raw), page.record.address.path
+    span = start, end, len(_source(document))
+    call.session.show_part(page.collection.name, name, revision, document.raw, span)
+
+
+def _source(document: Document) -> bytes:
+    return document.raw if document.decodable else document.text.encode()
+
+
+def _line_end(source: bytes, line: int) -> int:
+    """The offset at which a line ends, its line end included; 0 for line 0."""
+    at = 0
+    for _ in range(line):
+        found = source.find(b"\n", at)
+        if found < 0:
+            return len(source)
+        at = found + 1
+    return at

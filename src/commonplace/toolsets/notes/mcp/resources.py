@@ -1,0 +1,116 @@
+"""The resources of the toolset `notes`: pages by path, and the latest changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from urllib.parse import quote, unquote
+
+from commonplace.domain.addresses import parse_address
+from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
+from commonplace.domain.query import ListQuery
+from commonplace.domain.revisions import revision_of
+from commonplace.faces.mcp.toolset import Call, Resource, ResourceContents, ResourceSource
+from commonplace.services import listing
+from commonplace.services.collections import FoundDocument
+from commonplace.toolsets.notes.mcp.changes import changes
+from commonplace.toolsets.notes.mcp.parameters import Changes
+
+SCHEME = "notes"
+
+
+def list_resources(call: Call, offset: int, limit: int) -> tuple[Sequence[Resource], bool]:
+    """The changes of each folder, then every page."""
+    collections = call.services.collections.members
+    first = [
+        Resource(
+            uri=f"{SCHEME}://{_part(one.name)}/changes",
+            name="changes",
+            title=f"Changes of {one.name}",
+            mime_type="text/plain",
+        )
+        for one in collections
+    ]
+    shown = first[offset : offset + limit]
+    query = ListQuery(sort="path", offset=max(0, offset - len(first)), limit=limit - len(shown) + 1)
+    found = listing.list_documents(collections, query)
+    shown += [_resource(one) for one in islice(found.found, limit - len(shown))]
+    return shown, offset + len(shown) < len(first) + found.total
+
+
+def read_resource(call: Call, uri: str) -> ResourceContents:
+    """What a URI holds.
+
+    Raises:
+        NotFoundError: kind "resource": there is no such resource.
+    """
+    match _parts(uri):
+        case [name, "changes"]:
+            call.services.collections.get(name)
+            folder = f"{name}:" if len(call.services.collections.members) > 1 else ""
+            return ResourceContents(str(changes(call, Changes(folder=folder))), "text/plain")
+        case [name, "pages", *parts] if parts:
+            return _page(call, name, "/".join(parts))
+        case _:
+            raise NotFoundError(f"There is no resource {uri[:200]!r}.", kind="resource")
+
+
+def source_of(call: Call, uri: str) -> ResourceSource | None:
+    """What a URI's resource is made of."""
+    try:
+        match _parts(uri):
+            case [name, "changes"]:
+                return ResourceSource(call.services.collections.get(name).name)
+            case [name, "pages", *parts] if parts:
+                return ResourceSource(call.services.collections.get(name).name, parse_address("/".join(parts)))
+            case _:
+                return None
+    except KnowledgeError:
+        return None
+
+
+def complete_path(call: Call, typed: str, others: Mapping[str, str]) -> Sequence[str]:
+    """Paths of pages that hold what is typed, those that begin with it first."""
+    wanted = typed.casefold()
+    chosen = call.services.collections.select(others.get("folder"))
+    paths = {address.path for collection in chosen for address in collection.index.revisions()}
+    found = [path for path in paths if wanted in path.casefold()]
+    return sorted(found, key=lambda path: (not path.casefold().startswith(wanted), path))
+
+
+def _page(call: Call, name: str, path: str) -> ResourceContents:
+    try:
+        address = parse_address(path)
+    except InvalidInputError as error:
+        raise NotFoundError(str(error), kind="resource") from error
+    collection = call.services.collections.get(name)
+    if not address.is_document or collection.index.record(address) is None:
+        raise NotFoundError(f"There is no page {path[:200]!r}.", kind="resource")
+    raw = collection.store.read(address)
+    if call.session is not None:
+        call.session.show(collection.name, address.path, revision_of(raw), raw)
+    try:
+        return ResourceContents(raw.decode())
+    except UnicodeDecodeError:
+        return ResourceContents(raw)
+
+
+def _resource(found: FoundDocument) -> Resource:
+    record = found.record
+    return Resource(
+        uri=f"{SCHEME}://{_part(found.collection.name)}/pages/{quote(record.address.path, safe='')}",
+        name=record.address.path,
+        title=record.title,
+        description=record.description,
+        size=record.size,
+        last_modified=record.updated,
+    )
+
+
+def _parts(uri: str) -> list[str]:
+    scheme, separator, rest = uri.partition("://")
+    return [unquote(part) for part in rest.split("/")] if scheme == SCHEME and separator else []
+
+
+def _part(text: str) -> str:
+    return quote(text, safe="")

@@ -1,0 +1,282 @@
+"""The tools of the toolset `notes` that write: write, edit, move, delete, and several of these as one step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from difflib import SequenceMatcher
+from functools import partial
+from typing import TypeVar
+
+from pydantic import BaseModel, JsonValue, ValidationError
+
+from commonplace.domain.addresses import Address, parse_address, parse_document_address
+from commonplace.domain.document_reader import read_document
+from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
+from commonplace.faces.mcp.toolset import Call, ToolResult, bad_arguments
+from commonplace.services import links
+from commonplace.services.collections import Collection
+from commonplace.services.related_documents import NearDuplicates
+from commonplace.services.writes import WriteRequest
+from commonplace.services.writes.moves import plan_moves
+from commonplace.toolsets.notes.mcp.parameters import Change, Delete, Edit, Move, Transaction, Write, WriteArguments
+from commonplace.toolsets.notes.mcp.text_output import tokens_of
+from commonplace.toolsets.notes.rules.page_edits import PageChange, numbered
+from commonplace.toolsets.notes.service.page_lookup import find_page, has_folder, page_path, shown_path
+from commonplace.toolsets.notes.service.repeats import RepeatedWrites, WriteAnswer
+from commonplace.toolsets.notes.service.steps import (
+    DeleteStep,
+    EditStep,
+    MoveStep,
+    Step,
+    StepResult,
+    WriteStep,
+    run_steps,
+)
+
+MAX_LINKING = 5
+"""Pages linking to a deleted or moved one that an answer names."""
+_REPEATS = RepeatedWrites()
+"""Of this process."""
+
+M = TypeVar("M", bound=BaseModel)
+Made = tuple[Collection, Step]
+
+
+def write(call: Call, arguments: Write) -> ToolResult:
+    """Create a page, or replace all of one that was seen."""
+    return _once(call, "write", arguments, lambda: [_write_step(call, arguments)])
+
+
+def edit(call: Call, arguments: Edit) -> ToolResult:
+    """Several named changes of one page."""
+    return _once(call, "edit", arguments, lambda: [_edit_step(call, arguments)])
+
+
+def move(call: Call, arguments: Move) -> ToolResult:
+    """A page or a folder under a new path."""
+    if arguments.dry_run:
+        return _previewed(call, arguments)
+    return _once(call, "move", arguments, lambda: [_move_step(call, arguments)])
+
+
+def delete(call: Call, arguments: Delete) -> ToolResult:
+    """A page that was seen goes."""
+    return _once(call, "delete", arguments, lambda: [_delete_step(call, arguments)])
+
+
+def transaction(call: Call, arguments: Transaction) -> ToolResult:
+    """Several writes as one step."""
+
+    def steps() -> list[Made]:
+        made: list[Made] = []
+        for number, values in enumerate(arguments.steps, 1):
+            try:
+                made.append(_step(call, values, arguments.request_id))
+            except KnowledgeError as error:
+                raise numbered(error, f"Step {number} of {len(arguments.steps)}") from error
+        return made
+
+    return _once(call, "transaction", arguments, steps)
+
+
+def _once(call: Call, tool: str, arguments: WriteArguments, steps: Callable[[], list[Made]]) -> str:
+    """Run the steps, unless the same call was answered before."""
+    given = arguments.model_dump(mode="json", exclude_unset=True)
+    known = _REPEATS.find(call.client, tool, given, arguments.request_id)
+    if known is not None:
+        return known.text
+    made = steps()
+    collection = made[0][0]
+    if any(one.name != collection.name for one, _ in made):
+        raise InvalidInputError(
+            "The steps are about pages of several folders.", kind="argument", hint="One transaction is of one folder."
+        )
+    before = _linking(call, made)
+    request = WriteRequest(message=arguments.message, session=call.session, unseen="refuse")
+    receipt = run_steps(collection, [step for _, step in made], request)
+    lines = [_told(call, collection, one) for one in receipt.results]
+    lines += before
+    lines += _warnings(collection, receipt.results)
+    if receipt.commit:
+        lines.append(f"commit {receipt.commit[:12]}")
+    text = "\n".join(lines)
+    text = f"{text}\n({tokens_of(text) + 4} tokens)"
+    left = {one.address: one.revision for one in receipt.results}
+    _REPEATS.add(call.client, tool, given, arguments.request_id, WriteAnswer(text, collection, left))
+    return text
+
+
+def _write_step(call: Call, arguments: Write) -> Made:
+    path = page_path(call.services.collections, arguments.page)
+    if has_folder(path.collection, path.address.path):
+        raise InvalidInputError(f"{path.address.path!r} is a folder.", kind="path", hint="Give the path of a page.")
+    return path.collection, WriteStep(path.address, arguments.text, arguments.revision)
+
+
+def _edit_step(call: Call, arguments: Edit, request_id: str = "") -> Made:
+    page = find_page(call.services.collections, arguments.page)
+    changes = tuple(_change(one, page.fragment) for one in arguments.changes)
+    again = bool(arguments.request_id or request_id)
+    return page.collection, EditStep(page.record.address, changes, arguments.revision, again)
+
+
+def _change(one: Change, fragment: str) -> PageChange:
+    needed = {"replace": one.old, "block": one.block or fragment.startswith("^"), "task": one.task}.get(one.do, True)
+    if not needed:
+        name = {"replace": "old", "block": "block", "task": "task"}[one.do]
+        raise InvalidInputError(
+            f"A change {one.do!r} needs {name!r}.", kind="argument", hint=f"Give {name} beside do={one.do!r}."
+        )
+    return PageChange(
+        kind=one.do,
+        section=one.section or ("" if fragment.startswith("^") else fragment.replace("#", " > ")),
+        text=one.text,
+        old=one.old,
+        block=one.block or fragment,
+        fields=one.fields,
+        task=one.task,
+        done=one.done,
+    )
+
+
+def _move_step(call: Call, arguments: Move) -> tuple[Collection, MoveStep]:
+    collections = call.services.collections
+    try:
+        page = find_page(collections, arguments.page)
+    except NotFoundError as error:
+        folder = error.context.get("folder")
+        if not folder:
+            raise
+        return _folder_step(call, str(folder), arguments)
+    new = page_path(collections, arguments.to)
+    if arguments.to.endswith("/"):
+        new = page_path(collections, f"{arguments.to}{page.record.address.name}")
+    if new.collection.name != page.collection.name and len(collections.members) > 1 and ":" in arguments.to:
+        raise InvalidInputError(
+            "A page moves within its folder only.", kind="path", hint="Write it there, delete here."
+        )
+    old, target = page.record.address, parse_document_address(new.address.path)
+    return page.collection, MoveStep(old.id, target.id, ((old, target),))
+
+
+def _folder_step(call: Call, folder: str, arguments: Move) -> tuple[Collection, MoveStep]:
+    """Every file below the folder, moved to the same place below the new one."""
+    collection = next(one for one in call.services.collections if has_folder(one, folder))
+    target = arguments.to.strip("/").removeprefix(f"{collection.name}:")
+    if f"{target}/".startswith(f"{folder}/"):
+        raise InvalidInputError(f"{target!r} lies in {folder!r} itself.", kind="path", hint="Give another folder.")
+    pending, moves = [folder], list[tuple[Address, Address]]()
+    while pending:
+        here = pending.pop()
+        pending += collection.store.folders(here)
+        for address, _ in collection.store.files(here):
+            moves.append((address, parse_address(f"{target}{address.path[len(folder) :]}")))
+    pages = sorted(moves, key=lambda one: (not one[0].is_document, one[0].path))
+    return collection, MoveStep(f"{folder}/", f"{target}/", tuple(pages))
+
+
+def _delete_step(call: Call, arguments: Delete) -> Made:
+    page = find_page(call.services.collections, arguments.page)
+    return page.collection, DeleteStep(page.record.address, arguments.revision)
+
+
+def _step(call: Call, values: dict[str, JsonValue], request_id: str) -> Made:
+    given = {key: value for key, value in values.items() if key != "do"}
+    match values.get("do"):
+        case "write":
+            return _write_step(call, _valid(Write, given))
+        case "edit":
+            return _edit_step(call, _valid(Edit, given), request_id)
+        case "move":
+            return _move_step(call, _valid(Move, given))
+        case "delete":
+            return _delete_step(call, _valid(Delete, given))
+        case other:
+            raise InvalidInputError(
+                f"Invalid do {other!r}: expected one of write, edit, move, delete.",
+                kind="argument",
+                hint='Give steps such as {"do": "edit", "page": "a.md", "changes": [...]}.',
+            )
+
+
+def _valid(model: type[M], values: dict[str, JsonValue]) -> M:
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise bad_arguments(error) from error
+
+
+def _previewed(call: Call, arguments: Move) -> str:
+    collection, step = _move_step(call, arguments)
+    with collection.store.transaction("") as transaction:  # for what it sees; nothing is put
+        plan = plan_moves(collection, transaction, dict(step.moves))
+    moved = [f"{old.path} -> {new.path}" for old, new in step.moves]
+    relinked = sorted(address.path for address in plan.contents.keys() - plan.came)
+    lines = [f"Would move {len(moved)} files: {_few(moved)}"]
+    lines.append(f"Links would follow in {len(relinked)} other pages" + (f": {_few(relinked)}" if relinked else "."))
+    text = "\n".join([*lines, "Nothing was changed."])
+    return f"{text}\n({tokens_of(text) + 4} tokens)"
+
+
+def _told(call: Call, collection: Collection, one: StepResult) -> str:
+    path = shown_path(call.services.collections, collection, one.address)
+    revision = f"rev {one.revision[:12]}"
+    match one.step:
+        case WriteStep() if one.before is None:
+            return f"Created {path} {revision}"
+        case DeleteStep():
+            return f"Deleted {path}"
+        case MoveStep(old=old, new=new, moves=moves):
+            shown = f"Moved {old} -> {new} ({len(moves)} files)" if old.endswith("/") else f"Moved to {path} {revision}"
+            linked = f"; links follow in {_few([page.path for page in one.relinked])}" if one.relinked else ""
+            return f"{shown}{linked}"
+        case _ if one.unchanged:
+            return f"Unchanged {path} {revision}: it already was so"
+        case _:
+            verb = "Replaced" if isinstance(one.step, WriteStep) else "Edited"
+            return f"{verb} {path} {revision} ({_line_counts(one.before or b'', one.after or b'')})"
+
+
+def _line_counts(before: bytes, after: bytes) -> str:
+    """How many lines were added and removed, and which lines these are now."""
+    old, new = before.splitlines(), after.splitlines()
+    start = next((at for at, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+    tail = 0
+    while tail < min(len(old), len(new)) - start and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    a, b = old[start : len(old) - tail], new[start : len(new) - tail]
+    same = 0
+    if len(a) * len(b) <= 250_000:  # noqa: PLR2004 - above, the whole range counts as changed
+        same = sum(block.size for block in SequenceMatcher(None, a, b, autojunk=False).get_matching_blocks())
+    first, last = start + 1, max(start + 1, start + len(b))
+    return f"+{len(b) - same} -{len(a) - same} lines, at {first}-{last}" if b else f"-{len(a)} lines at {first}"
+
+
+def _linking(call: Call, made: Sequence[Made]) -> list[str]:
+    """What will lead nowhere once pages are deleted."""
+    lines: list[str] = []
+    for collection, step in made:
+        if isinstance(step, DeleteStep):
+            found = links.distinct(links.incoming(call.services.collections, collection, step.address))
+            names = sorted({one.found.record.address.path for one in found if one.found} - {step.address.path})
+            if names:
+                lines.append(f"Links to {step.address.path} now lead nowhere in {_few(names)}")
+    return lines
+
+
+def _warnings(collection: Collection, results: Sequence[StepResult]) -> list[str]:
+    """Pages that say nearly the same as new ones."""
+    near = NearDuplicates(collection)
+    lines: list[str] = []
+    for one in results:
+        if isinstance(one.step, WriteStep) and one.before is None and one.after is not None:
+            look = partial(near.of, one.address.id, read_document(one.address, one.after))
+            same = look()
+            if same and same != one.address.id:
+                lines.append(f"{same!r} says nearly the same: edit that one instead, or link the two.")
+    return lines
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MAX_LINKING} more" if len(names) > MAX_LINKING else ""
+    return f"{', '.join(names[:MAX_LINKING])}{more}"

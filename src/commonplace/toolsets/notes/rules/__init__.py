@@ -1,0 +1,1 @@
+"""Rules of the toolset `notes` that need nothing but values."""

@@ -1,0 +1,64 @@
+"""Moments as people and agents write them: a date, "yesterday", "3 days ago"."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from commonplace.domain.errors import InvalidInputError
+
+_AGO = re.compile(r"(?:last\s+)?(\d{1,4})\s*(h|hours?|d|days?|w|weeks?|months?|years?)(?:\s+ago)?")
+_DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
+_NAMED = {"today": 0, "yesterday": 1, "last week": 7, "a week ago": 7, "week": 7, "last month": 30, "month": 30}
+
+
+def parse_moment(text: str, now: datetime | None = None, *, end: bool = False) -> datetime | None:
+    """The moment that a text names, in UTC; None if it names none.
+
+    Args:
+        text: `2026-03-01`, an ISO 8601 time with or without a zone (UTC without one), `today`, `yesterday`,
+            `last week`, `7 days`, `3 hours ago`.
+        now: The present; None for the clock.
+        end: Whether a day stands for its end instead of its beginning.
+    """
+    now = now or datetime.now(UTC)
+    wanted = " ".join(text.strip().lower().split())
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    if wanted in _NAMED:
+        return _day(midnight - timedelta(days=_NAMED[wanted]), end=end)
+    ago = _AGO.fullmatch(wanted)
+    if ago:
+        amount, unit = int(ago[1]), ago[2][0]
+        span = timedelta(hours=amount) if unit == "h" else timedelta(days=amount * _DAYS[unit])
+        return now - span if unit == "h" else _day(midnight - span, end=end)
+    try:
+        found = datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+    given = found if found.tzinfo else found.replace(tzinfo=UTC)
+    is_day = len(text.strip()) <= len("2026-03-01")
+    try:
+        moment = given.astimezone(UTC)
+    except OverflowError:
+        return None
+    return _day(moment, end=end) if is_day else moment
+
+
+def require_moment(name: str, text: str) -> datetime:
+    """The moment that an argument names.
+
+    Raises:
+        InvalidInputError: it names none.
+    """
+    found = parse_moment(text)
+    if found is None:
+        raise InvalidInputError(
+            f"Invalid argument {name}: {text[:60]!r} is no date.",
+            kind="argument",
+            hint="Give a date such as 2026-03-01, 'yesterday' or '7 days'.",
+        )
+    return found
+
+
+def _day(moment: datetime, *, end: bool) -> datetime:
+    return moment + timedelta(days=1, seconds=-1) if end else moment

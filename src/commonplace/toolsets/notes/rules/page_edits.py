@@ -1,0 +1,192 @@
+"""Named changes of one page: each replaces the bytes that it names, and no others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from typing import Literal, TypeAlias, get_args
+
+from commonplace.domain import edits
+from commonplace.domain.document_reader import find_fragment, find_section, read_document
+from commonplace.domain.documents import Document, Section
+from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
+from commonplace.domain.frontmatter import set_fields
+from commonplace.domain.json import Json
+from commonplace.domain.markdown.structure import scan
+
+ChangeKind: TypeAlias = Literal["section", "append", "insert", "replace", "fields", "block", "task"]
+CHANGE_KINDS: tuple[ChangeKind, ...] = get_args(ChangeKind)
+MAX_NEAREST_TASKS = 3
+"""Tasks that an error names."""
+_TASK = re.compile(rb"(?m)^[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[([ xX])\][ \t]+(.*?)[ \t]*\r?$")
+_NO_FIELDS: Mapping[str, Json] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageChange:
+    """One named change; which values count depends on `kind`."""
+
+    kind: ChangeKind
+    section: str = ""
+    """Heading, path of headings (`Setup > Linux`) or anchor. For `section`, `append` and `insert` the section meant,
+    for `replace` the section in which `old` stands; "" for the whole page."""
+    text: str = ""
+    old: str = ""
+    """For `replace`: the text that occurs once."""
+    block: str = ""
+    """For `block`: its id, with or without `^`."""
+    fields: Mapping[str, Json] = field(default_factory=lambda: _NO_FIELDS)
+    """For `fields`: new values by key; None removes a key."""
+    task: str = ""
+    """For `task`: the text of a task, or a part of it that no other task has."""
+    done: bool = True
+    """For `task`: whether it is ticked."""
+
+
+def apply_changes(document: Document, changes: Sequence[PageChange]) -> bytes:
+    """Return the page's bytes after all changes, each applied to the result of those before it.
+
+    Raises:
+        KnowledgeError: a change cannot be made; the message names its number and kind.
+    """
+    for number, change in enumerate(changes, 1):
+        try:
+            raw = _CHANGES[change.kind](document, change)
+        except KnowledgeError as error:
+            raise numbered(error, f"Change {number} of {len(changes)} ({change.kind})") from error
+        document = read_document(document.address, raw)
+    return document.raw
+
+
+def numbered(error: KnowledgeError, what: str) -> KnowledgeError:
+    """The same error with a message that begins with the step that failed."""
+    same = type(error)(f"{what}: {error}", kind=error.kind, hint=error.hint, **error.context)
+    if hasattr(error, "changes"):
+        same.changes = error.changes  # type: ignore[attr-defined]
+    return same
+
+
+def is_appended(document: Document, change: PageChange) -> bool:
+    """Whether the text of an `append` is already the end of its section, as after a call that is sent twice."""
+    start, end = _own_range(document, change)
+    wanted = _lines(change.text)
+    have = _lines(document.raw[start:end].decode("utf-8", "replace"))
+    return bool(wanted) and have[-len(wanted) :] == wanted
+
+
+def section_of(document: Document, name: str) -> Section:
+    """The section that a heading, a path of headings or an anchor means.
+
+    Raises:
+        NotFoundError, InvalidInputError: kind "section"; context holds `nearest`.
+    """
+    return find_section(document, [part.strip() for part in name.split(" > ")])
+
+
+def _section(document: Document, change: PageChange) -> bytes:
+    if not change.section:
+        return edits.replace_body(document, change.text)
+    return edits.replace_section(document, section_of(document, change.section), change.text)
+
+
+def _append(document: Document, change: PageChange) -> bytes:
+    return edits.insert_text(document, _own_range(document, change)[1], change.text)
+
+
+def _insert(document: Document, change: PageChange) -> bytes:
+    if not change.section:
+        return edits.insert_text(document, len(document.raw), change.text)
+    section = section_of(document, change.section)
+    return edits.insert_text(document, section.tree_end if section.level else section.end, change.text)
+
+
+def _replace(document: Document, change: PageChange) -> bytes:
+    if not change.section:
+        return edits.replace_once(document, change.old, change.text)
+    section = section_of(document, change.section)
+    start, end = section.start, section.tree_end if section.level else section.end
+    part = document.raw[start:end]
+    within = replace(document, raw=part, text=part.decode("utf-8", "replace"))
+    return document.raw[:start] + edits.replace_once(within, change.old, change.text) + document.raw[end:]
+
+
+def _fields(document: Document, change: PageChange) -> bytes:
+    if not change.fields:
+        raise InvalidInputError(
+            "There are no fields to set.", kind="frontmatter", hint="Give fields, null removes one."
+        )
+    return set_fields(document, change.fields)
+
+
+def _block(document: Document, change: PageChange) -> bytes:
+    mark = f"^{change.block.lstrip('#').lstrip('^')}"
+    if mark == "^":
+        raise InvalidInputError("There is no block id.", kind="block", hint='Give block, such as "^summary".')
+    start, end, _ = find_fragment(document, mark)
+    old = document.raw[start:end].decode("utf-8", "replace").rstrip()
+    text = change.text.rstrip()
+    if mark not in text.split():
+        separator = "\n" if old.splitlines()[-1].strip() == mark else " "
+        text = f"{text}{separator}{mark}"
+    return edits.replace_range(document, start, end, text)
+
+
+def _task(document: Document, change: PageChange) -> bytes:
+    tasks = _tasks(document)
+    wanted = " ".join(change.task.split())
+    found = [one for one in tasks if one[1] == wanted] or [one for one in tasks if wanted and wanted in one[1]]
+    if len(found) != 1:
+        names = [text for _, text in found or tasks]
+        near = names[:MAX_NEAREST_TASKS] if found else get_close_matches(wanted, names, MAX_NEAREST_TASKS, 0.4)
+        problem = f"{len(found)} tasks hold" if found else "No task holds"
+        raise NotFoundError(
+            f"{problem} the text {wanted[:80]!r}.",
+            kind="task",
+            hint="Give the whole text of one task.",
+            nearest=near,
+        )
+    at = found[0][0]
+    ticked = document.raw[at : at + 1] != b" "
+    return (
+        document.raw if ticked == change.done else document.raw[:at] + b" x"[change.done :][:1] + document.raw[at + 1 :]
+    )
+
+
+def _tasks(document: Document) -> list[tuple[int, str]]:
+    """Where the mark of each task stands, and the task's text; tasks in code and HTML are none."""
+    if not document.decodable:
+        raise InvalidInputError("The page is not UTF-8 and is never changed.", kind="document")
+    base = document.body_start
+    marks = set(
+        scan(document.raw[base:].decode()).opaque
+    )  # the parser names the mark of each task, and code as a whole
+    return [
+        (one.start(1), " ".join(one[2].decode().split()))
+        for one in _TASK.finditer(document.raw, base)
+        if (one.start(1) - 1 - base, one.end(1) + 1 - base) in marks
+    ]
+
+
+def _own_range(document: Document, change: PageChange) -> tuple[int, int]:
+    """Where the text begins and ends below which something is appended: a section's own, else the whole page's."""
+    if not change.section:
+        return document.body_start, len(document.raw)
+    section = section_of(document, change.section)
+    return section.content, section.end
+
+
+def _lines(text: str) -> list[str]:
+    return [line.rstrip() for line in text.strip().splitlines()]
+
+
+_CHANGES: Mapping[ChangeKind, Callable[[Document, PageChange], bytes]] = {
+    "section": _section,
+    "append": _append,
+    "insert": _insert,
+    "replace": _replace,
+    "fields": _fields,
+    "block": _block,
+    "task": _task,
+}

@@ -1,0 +1,1 @@
+"""What the tools of `notes` do, on the services of the core."""

@@ -1,0 +1,134 @@
+"""Pages round a page by their links: neighbours to a depth, the shortest path, pages that name it without a link."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.markdown.paths import without_suffix
+from commonplace.domain.query import Filter, Record, SearchQuery
+from commonplace.services.collections import Collection, Collections
+from commonplace.services.links import broken
+from commonplace.services.searches import search
+
+MAX_MENTIONS = 20
+"""Pages that are looked for which name a page without a link."""
+MIN_MENTION_LETTERS = 3
+"""Letters of a title below which nothing is looked for: too many texts hold it."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphStep:
+    """One page of a path, and how it is reached from the one before it."""
+
+    address: Address
+    forward: bool
+    """Whether the page before links to this one; else this one links to that."""
+
+
+@dataclass(frozen=True, slots=True)
+class WantedPage:
+    """A page that is linked to and does not exist."""
+
+    target: str
+    sources: tuple[Address, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A page that names another one without a link to it."""
+
+    record: Record
+    snippet: str
+
+
+class LinkGraph:
+    """The resolved links between the pages of one collection, as of now."""
+
+    def __init__(self, pairs: Iterable[tuple[Address, Address]]) -> None:
+        self._out: dict[Address, list[Address]] = {}
+        self._back: dict[Address, list[Address]] = {}
+        for source, target in pairs:
+            if source != target:
+                self._out.setdefault(source, []).append(target)
+                self._back.setdefault(target, []).append(source)
+
+    def hubs(self, limit: int) -> list[tuple[Address, int]]:
+        """The pages that most others link to, with how many do, most first."""
+        counts = Counter({address: len(sources) for address, sources in self._back.items()})
+        return sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:limit]
+
+    def neighbours(self, address: Address, depth: int) -> list[tuple[Address, int]]:
+        """The pages within so many links in either direction, with their distance, nearest first, then by path."""
+        distance = {address: 0}
+        frontier = [address]
+        for step in range(1, depth + 1):
+            frontier = sorted({two for one in frontier for two in self._beside(one)} - distance.keys())
+            distance |= dict.fromkeys(frontier, step)
+        return sorted(((one, far) for one, far in distance.items() if far), key=lambda one: (one[1], one[0]))
+
+    def path(self, start: Address, end: Address) -> list[GraphStep]:
+        """The shortest path between two pages over links in either direction; empty if there is none."""
+        came: dict[Address, Address] = {start: start}
+        frontier = [start]
+        while frontier and end not in came:
+            following: list[Address] = []
+            for one in frontier:
+                for two in self._beside(one):
+                    if two not in came:
+                        came[two] = one
+                        following.append(two)
+            frontier = sorted(following)
+        if end not in came:
+            return []
+        way = [end]
+        while way[-1] != start:
+            way.append(came[way[-1]])
+        way.reverse()
+        steps = [GraphStep(start, forward=True)]
+        return steps + [GraphStep(two, two in self._out.get(one, ())) for one, two in pairwise(way)]
+
+    def _beside(self, address: Address) -> list[Address]:
+        return sorted({*self._out.get(address, ()), *self._back.get(address, ())})
+
+
+def link_graph(collection: Collection) -> LinkGraph:
+    """The link graph of a collection."""
+    return LinkGraph(collection.index.links())
+
+
+def wanted_pages(collections: Collections, collection: Collection, address: Address | None = None) -> list[WantedPage]:
+    """Pages that are linked to and do not exist, the most wanted first; of one page's links, or of all."""
+    found: dict[str, list[Address]] = {}
+    for link in broken(collections, collection, address):
+        found.setdefault(without_suffix(link.link.target) or link.link.raw, []).append(link.source)
+    wanted = [WantedPage(target, tuple(dict.fromkeys(sources))) for target, sources in found.items()]
+    return sorted(wanted, key=lambda one: (-len(one.sources), one.target))
+
+
+def unlinked_mentions(collection: Collection, record: Record) -> list[Mention]:
+    """Other pages whose text has the page's title or an alias, and that do not link to it; best first."""
+    linking = {link.source for link in collection.index.links_to(record.address, sentences=False)}
+    without = (record.address, *sorted(linking))
+    found: dict[Address, Mention] = {}
+    for name in _names(record):
+        query = SearchQuery(text=f'"{name}"', filter=Filter(without=without), limit=MAX_MENTIONS, prefix=False)
+        for one in search([collection], query).hits:
+            hit = one.hit
+            snippet = hit.sections[0].snippet if hit.sections else ""
+            found.setdefault(hit.record.address, Mention(hit.record, snippet))
+    return list(found.values())[:MAX_MENTIONS]
+
+
+def _names(record: Record) -> Sequence[str]:
+    names = (" ".join(name.replace('"', " ").split()) for name in (record.title, *record.aliases))
+    return [name for name in dict.fromkeys(names) if sum(map(str.isalnum, name)) >= MIN_MENTION_LETTERS]
+
+
+def resolved_titles(collection: Collection, addresses: Iterable[Address]) -> Mapping[Address, str]:
+    """The titles of pages, as the index knows them."""
+    records = {address: collection.index.record(address) for address in addresses}
+    return {address: record.title for address, record in records.items() if record}

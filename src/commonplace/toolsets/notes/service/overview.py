@@ -1,0 +1,150 @@
+"""What is in a folder of pages, for who has never seen it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.documents import Link, LinkKind
+from commonplace.domain.query import Counts, Filter, ListQuery, Record
+from commonplace.domain.snippets import strip_markdown
+from commonplace.services.collections import Collection, Collections
+from commonplace.services.links import broken
+from commonplace.services.listing import every_document
+from commonplace.toolsets.notes.service.link_graph import link_graph
+
+PURPOSE_FILES = ("README.md", "index.md", "AGENTS.md", "readme.md", "Home.md", "home.md", "00-index.md", "welcome.md")
+"""The pages at the root that say what a folder is for, in the order in which they are looked for."""
+MAX_PURPOSE_CHARS = 400
+SAMPLED_PAGES = 40
+"""Pages whose links and names are looked at to tell how pages are written here."""
+
+
+@dataclass(frozen=True, slots=True)
+class FolderOverview:
+    """What one folder holds; each list the most important first."""
+
+    name: str
+    counts: Counts
+    pages: int
+    """Below the folder that was asked for."""
+    purpose: str
+    purpose_page: str
+    folders: Sequence[tuple[str, int]]
+    tags: Sequence[tuple[str, int]]
+    types: Sequence[tuple[str, int]]
+    fields: Sequence[tuple[str, int]]
+    hubs: Sequence[tuple[str, int]]
+    recent: Sequence[Record]
+    naming: str
+    linking: str
+    findings: Sequence[tuple[str, int]]
+    """Kinds of what `check` finds, with how often."""
+    read_only: str
+
+
+def folder_overview(collections: Collections, collection: Collection, prefix: str) -> FolderOverview:
+    """What a collection, or the part of it below a path prefix, holds."""
+    records = list(every_document(collection, ListQuery(filter=Filter(prefix=prefix))))
+    within = {record.address for record in records}
+    graph = link_graph(collection)
+    purpose, page = _purpose(collection, prefix)
+    recent = sorted(records, key=lambda one: (one.updated, one.address.path), reverse=True)
+    kinds = Counter(one.type for one in records if one.type)
+    tags = Counter(tag for one in records for tag in set(one.tags))
+    fields = Counter(key for one in records for key in one.frontmatter)
+    return FolderOverview(
+        name=collection.name,
+        counts=collection.index.counts(),
+        pages=len(records),
+        purpose=purpose,
+        purpose_page=page,
+        folders=_folders(records, prefix),
+        tags=_common(tags),
+        types=_common(kinds),
+        fields=_common(fields),
+        hubs=[(one.path, count) for one, count in graph.hubs(200) if one in within],
+        recent=recent[:20],
+        naming=_naming(records),
+        linking=_linking(collection, recent[:SAMPLED_PAGES]),
+        findings=_findings(collections, collection, records),
+        read_only=collection.store.read_only_reason,
+    )
+
+
+def _common(counts: Counter[str]) -> list[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:60]
+
+
+def _folders(records: Sequence[Record], prefix: str) -> list[tuple[str, int]]:
+    """The folders directly below the prefix, with how many pages lie in each; those beside them count under "./"."""
+    counts: Counter[str] = Counter()
+    for record in records:
+        first, separator, _ = record.address.path[len(prefix) :].partition("/")
+        counts[f"{prefix}{first}/" if separator else f"{prefix}./"] += 1
+    return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+
+
+def _purpose(collection: Collection, prefix: str) -> tuple[str, str]:
+    """The first paragraph of the page that says what the folder is for, and the page's path."""
+    for name in PURPOSE_FILES:
+        record = collection.index.record(Address(prefix + name))
+        if record is None:
+            continue
+        if record.description:
+            return record.description[:MAX_PURPOSE_CHARS], record.address.path
+        document = collection.index.document(record.address)
+        for section in document.sections:
+            source = document.raw if document.decodable else document.text.encode()
+            text = source[section.content : section.end].decode("utf-8", "replace")
+            plain = next((one for part in text.split("\n\n") if (one := strip_markdown(part).strip())), "")
+            if plain:
+                return " ".join(plain.split())[:MAX_PURPOSE_CHARS], record.address.path
+        return "", record.address.path
+    return "", ""
+
+
+def _naming(records: Sequence[Record]) -> str:
+    """How most files are named."""
+    styles: Counter[str] = Counter()
+    for record in records:
+        stem = record.address.stem
+        if stem[:4].isdigit() and stem[4:5] == "-":
+            styles["by date (2026-01-31)"] += 1
+        elif " " in stem:
+            styles["with blanks (Green tea.md)"] += 1
+        elif stem == stem.lower() and "_" in stem:
+            styles["snake_case"] += 1
+        elif stem == stem.lower():
+            styles["kebab-case" if "-" in stem else "lower case"] += 1
+        else:
+            styles["Capitals"] += 1
+    return ", ".join(name for name, count in styles.most_common(2) if count * 5 >= len(records))
+
+
+def _linking(collection: Collection, records: Sequence[Record]) -> str:
+    """How most links are written."""
+    styles: Counter[str] = Counter()
+    for record in records:
+        for one in collection.index.links_from(record.address):
+            styles[_style(one.link)] += 1
+    total = sum(styles.values())
+    return ", ".join(name for name, count in styles.most_common(2) if name and count * 4 >= total)
+
+
+def _style(link: Link) -> str:
+    if link.kind in {LinkKind.WIKI, LinkKind.EMBED}:
+        return "[[folder/page]]" if "/" in link.target else "[[page]]"
+    if link.kind is LinkKind.MARKDOWN:
+        return "[text](path.md)"
+    return "links in front matter" if link.kind is LinkKind.FRONTMATTER else ""
+
+
+def _findings(collections: Collections, collection: Collection, records: Sequence[Record]) -> list[tuple[str, int]]:
+    within = {record.address for record in records}
+    counts: Counter[str] = Counter(finding.rule for record in records for finding in record.findings)
+    counts["broken_link"] = sum(link.source in within for link in broken(collections, collection))
+    counts["orphan"] = sum(record.address in within for record in collection.index.orphans())
+    return [(rule, count) for rule, count in counts.most_common() if count]

@@ -1,0 +1,120 @@
+"""What changed, by whom and when; and what was deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.changes import Commit
+from commonplace.domain.errors import NotFoundError
+from commonplace.services.collections import Collection
+
+BATCH_COMMITS = 50
+"""Commits that are read at a time."""
+MAX_COMMITS = 5_000
+"""Commits that are looked at for one answer."""
+CREDITS = ("co-authored-by:", "assisted-by:", "generated-by:")
+"""Lines of a message that name an agent or a program, lower case."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeFilter:
+    """Which commits are meant; each given part must hold."""
+
+    address: Address | None = None
+    prefix: str = ""
+    since: datetime | None = None
+    after: str = ""
+    """A commit (7 or more digits): only those after it."""
+    by: str = ""
+    """Part of the name or address of the author, or of an agent or program that the message credits."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageCommit:
+    """A commit with the pages that it touched."""
+
+    commit: Commit
+    pages: tuple[Address, ...]
+    credits: tuple[str, ...]
+    """Agents and programs that its message names."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedPage:
+    """A page that is gone, and the last commit that has it."""
+
+    address: Address
+    deleted_in: Commit
+    last_in: str
+
+
+def commits(collection: Collection, wanted: ChangeFilter, go_on: Callable[[], None]) -> Iterator[PageCommit]:
+    """The commits that a filter keeps, newest first; `go_on` is called now and then and may end the walk."""
+    history = collection.store.history
+    seen = 0
+    while history.available and seen < MAX_COMMITS:
+        go_on()
+        batch = history.log(wanted.address, limit=BATCH_COMMITS, offset=seen)
+        for commit in batch:
+            if wanted.after and commit.id.startswith(wanted.after.lower()):
+                return
+            if wanted.since and commit.when < wanted.since.timestamp():
+                return
+            kept = _kept(commit, wanted)
+            if kept is not None:
+                yield kept
+        seen += len(batch)
+        if len(batch) < BATCH_COMMITS:
+            return
+
+
+def deleted_pages(
+    collection: Collection, wanted: ChangeFilter, limit: int, go_on: Callable[[], None]
+) -> list[DeletedPage]:
+    """Pages that commits deleted and that are not there now, the latest first."""
+    found: dict[Address, DeletedPage] = {}
+    there = collection.index.revisions()
+    met: set[Address] = set()
+    for one in commits(collection, wanted, go_on):
+        for address in one.pages:
+            if address in there or address in met:
+                continue
+            met.add(address)
+            last = _last_with(collection, address)
+            if last:
+                found[address] = DeletedPage(address, one.commit, last)
+        if len(found) >= limit:
+            break
+    return list(found.values())[:limit]
+
+
+def credited(message: str) -> tuple[str, ...]:
+    """The agents and programs that a commit's message credits."""
+    lines = (line.strip() for line in message.splitlines())
+    found = (line.partition(":")[2].partition("<")[0].strip() for line in lines if line.lower().startswith(CREDITS))
+    return tuple(dict.fromkeys(name for name in found if name))
+
+
+def _kept(commit: Commit, wanted: ChangeFilter) -> PageCommit | None:
+    pages = (wanted.address,) if wanted.address else commit.addresses
+    pages = tuple(one for one in pages if one.path.startswith(wanted.prefix))
+    names = credited(commit.message)
+    people = f"{commit.author.name} <{commit.author.email}> {' '.join(names)}".casefold()
+    if (wanted.prefix and not pages) or wanted.by.casefold() not in people:
+        return None
+    return PageCommit(commit, pages, names)
+
+
+def _last_with(collection: Collection, address: Address) -> str:
+    history = collection.store.history
+    for commit in islice(history.log(address, limit=5), 5):
+        try:
+            history.read(address, commit.id)
+        except NotFoundError:
+            continue
+        return commit.id
+    return ""

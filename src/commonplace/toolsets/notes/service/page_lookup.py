@@ -1,0 +1,139 @@
+"""From what a caller writes to the page that is meant: a path, title, alias, link, or the handle of a hit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from commonplace.domain.addresses import Address, parse_document_address
+from commonplace.domain.errors import InvalidInputError, NotFoundError
+from commonplace.domain.query import Filter, ListQuery, Record
+from commonplace.services.collections import Collection, Collections, record_of, record_of_new_file
+
+MAX_NEAREST_PAGES = 3
+"""Pages that an error suggests."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPage:
+    """A page, and the part of it that the reference names."""
+
+    collection: Collection
+    record: Record
+    fragment: str = ""
+    """`Heading`, an anchor or `^block`; "" for the whole page."""
+
+
+@dataclass(frozen=True, slots=True)
+class PagePath:
+    """Where a page is, or is to be."""
+
+    collection: Collection
+    address: Address
+
+
+def find_page(collections: Collections, reference: str) -> FoundPage:
+    """The page that a reference means.
+
+    Args:
+        collections: The open folders.
+        reference: A path with or without suffix, id, title, alias, `[[link]]`, each with `#Heading` or `#^block` or
+            without; `NAME:` before it names the folder where several are served.
+
+    Raises:
+        NotFoundError: kind "document"; context holds `nearest`, and `folder` if the reference is a folder's path.
+    """
+    text = _unwrapped(reference)
+    chosen, rest = _chosen(collections, text)
+    for name, fragment in _splits(rest):
+        for collection in chosen:
+            record = _record(collection, name) if name else None
+            if record is not None:
+                return FoundPage(collection, record, fragment)
+    raise _unknown(chosen, rest)
+
+
+def page_path(collections: Collections, reference: str) -> PagePath:
+    """Where a page of this path is, or is to be written; `.md` is added to a path without it.
+
+    Raises:
+        InvalidInputError: it is no path of a page.
+        NotFoundError: no folder is served.
+    """
+    chosen, rest = _chosen(collections, _unwrapped(reference))
+    if not chosen:
+        raise NotFoundError("No folder is served.", kind="collection")
+    return PagePath(chosen[0], parse_document_address(rest))
+
+
+def folder_prefix(collections: Collections, folder: str) -> tuple[Sequence[Collection], str]:
+    """The collections and the path prefix (`notes/`, or "") that a folder argument means."""
+    chosen, rest = _chosen(collections, folder.strip())
+    path = rest.strip("/")
+    return chosen, f"{path}/" if path and path != "." else ""
+
+
+def shown_path(collections: Collections, collection: Collection, address: Address) -> str:
+    """The path by which a page is named to callers: with its folder's name where several are served."""
+    return address.path if len(collections.members) == 1 else f"{collection.name}:{address.path}"
+
+
+def has_folder(collection: Collection, path: str) -> bool:
+    """Whether pages lie below a folder's path."""
+    prefix = f"{path.strip('/')}/"
+    return bool(collection.index.list(ListQuery(filter=Filter(prefix=prefix), limit=1)).total)
+
+
+def _unwrapped(reference: str) -> str:
+    text = reference.strip()
+    if text.startswith(("[[", "![[")) and text.endswith("]]"):
+        text = text[text.index("[[") + 2 : -2].partition("|")[0].strip()
+    return text
+
+
+def _chosen(collections: Collections, text: str) -> tuple[Sequence[Collection], str]:
+    name, separator, rest = text.partition(":")
+    if separator:
+        for collection in collections:
+            if collection.name == name:
+                return (collection,), rest.strip()
+    return collections.members, text
+
+
+def _splits(text: str) -> list[tuple[str, str]]:
+    """Each way to part a reference into name and fragment: file names may hold `#`."""
+    found = [(text, "")]
+    at = text.rfind("#")
+    while at > 0:
+        found.append((text[:at].strip(), text[at + 1 :].strip()))
+        at = text.rfind("#", 0, at)
+    return found
+
+
+def _record(collection: Collection, name: str) -> Record | None:
+    record = record_of(collection.index, name) or collection.index.find(name)
+    if record is not None:
+        return record
+    with suppress(InvalidInputError):
+        return record_of_new_file(collection, parse_document_address(name))
+    return None
+
+
+def _unknown(chosen: Sequence[Collection], text: str) -> NotFoundError:
+    name = text.partition("#")[0].strip() or text
+    if any(has_folder(collection, name) for collection in chosen if name.strip("/")):
+        return NotFoundError(
+            f"{name.strip('/')!r} is a folder, not a page.", kind="document", reference=name, folder=name.strip("/")
+        )
+    nearest: list[str] = []
+    for collection in chosen:
+        for one in collection.index.nearest(name):
+            record = record_of(collection.index, one)
+            nearest.append(record.address.path if record else one)
+    return NotFoundError(
+        f"There is no page {text[:120]!r}.",
+        kind="document",
+        reference=text,
+        nearest=nearest[:MAX_NEAREST_PAGES],
+    )

@@ -1,0 +1,271 @@
+"""One or several writes of pages as one step: one transaction, and where writes are committed one commit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from commonplace.domain import edits
+from commonplace.domain.addresses import Address
+from commonplace.domain.changes import RetainedCopy
+from commonplace.domain.document_reader import read_document
+from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, KnowledgeError, TooLargeError
+from commonplace.domain.ports import Transaction
+from commonplace.domain.revisions import revision_of
+from commonplace.services.collections import Collection
+from commonplace.services.writes.documents import MAX_DOCUMENT_BYTES, existing, require_free, take_in
+from commonplace.services.writes.moves import MovePlan, plan_moves
+from commonplace.services.writes.overwrites import has_seen, note_write, takes_away, unseen_conflict
+from commonplace.services.writes.requests import WriteRequest
+from commonplace.toolsets.notes.rules.page_edits import PageChange, apply_changes, is_appended, numbered
+
+
+@dataclass(frozen=True, slots=True)
+class WriteStep:
+    """A page's whole text."""
+
+    address: Address
+    text: str
+    revision: str = ""
+    """The revision that the writer saw, or "" to go by what its session was shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class EditStep:
+    """Named changes of a page."""
+
+    address: Address
+    changes: tuple[PageChange, ...]
+    revision: str = ""
+    again: bool = False
+    """Whether a text that is already at its place is appended once more."""
+
+
+@dataclass(frozen=True, slots=True)
+class MoveStep:
+    """A page or a whole folder under a new path; links follow."""
+
+    old: str
+    new: str
+    moves: tuple[tuple[Address, Address], ...]
+    """Every file that moves, and where to."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteStep:
+    """A page that goes."""
+
+    address: Address
+    revision: str = ""
+
+
+Step: TypeAlias = WriteStep | EditStep | MoveStep | DeleteStep
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """What one step did."""
+
+    step: Step
+    address: Address
+    """Of the page, after the step."""
+    before: bytes | None
+    """None for a new page."""
+    after: bytes | None
+    """None for a page that was deleted."""
+    relinked: tuple[Address, ...] = ()
+    """Pages whose links a move rewrote, by path."""
+
+    @property
+    def revision(self) -> str:
+        """Of the page after the step; "" when it was deleted."""
+        return "" if self.after is None else revision_of(self.after)
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether the page already was as the step makes it."""
+        return self.before == self.after
+
+
+@dataclass(frozen=True, slots=True)
+class StepsReceipt:
+    """What the steps left."""
+
+    results: tuple[StepResult, ...]
+    commit: str
+    """The commit's id, "" when nothing was committed."""
+    retained: dict[Address, RetainedCopy] = field(default_factory=dict[Address, RetainedCopy])
+
+
+def run_steps(collection: Collection, steps: Sequence[Step], request: WriteRequest) -> StepsReceipt:
+    """Make all the steps, or none of them.
+
+    A whole replacement or a deletion of a page needs its revision, passed or shown to the session.
+
+    Raises:
+        KnowledgeError: a step cannot be made; the message names its number if there are several. Nothing was changed.
+    """
+    results: list[StepResult] = []
+    message = request.message or default_message(steps)
+    with collection.store.transaction(message, request.author) as transaction:
+        run = _Run(collection, transaction, request)
+        for number, step in enumerate(steps, 1):
+            try:
+                results.append(run.make(step))
+            except KnowledgeError as error:
+                if len(steps) == 1:
+                    raise
+                raise numbered(error, f"Step {number} of {len(steps)}") from error
+    run.note()
+    receipt = transaction.receipt
+    take_in(collection, run.touched)
+    return StepsReceipt(tuple(results), receipt.commit, receipt.retained)
+
+
+def default_message(steps: Sequence[Step]) -> str:
+    """The message of a commit whose writer gives none."""
+    if len(steps) != 1:
+        return f"Change: {len(steps)} steps"
+    match steps[0]:
+        case WriteStep(address=address):
+            return f"Write: {address.id}"
+        case EditStep(address=address):
+            return f"Update: {address.id}"
+        case DeleteStep(address=address):
+            return f"Delete: {address.id}"
+        case MoveStep(old=old, new=new):
+            return f"Rename: {old} -> {new}"
+
+
+class _Run:
+    """The steps of one transaction, in order."""
+
+    def __init__(self, collection: Collection, transaction: Transaction, request: WriteRequest) -> None:
+        self._collection = collection
+        self._transaction = transaction
+        self._request = request
+        self._known: dict[Address, bytes | None] = {}
+        """What the writer knows of each page afterwards; None for one that is gone."""
+        self._written: set[Address] = set()
+
+    def make(self, step: Step) -> StepResult:
+        match step:
+            case WriteStep():
+                return self._write(step)
+            case EditStep():
+                return self._edit(step)
+            case MoveStep():
+                return self._move(step)
+            case DeleteStep():
+                return self._delete(step)
+
+    @property
+    def touched(self) -> list[Address]:
+        return sorted(self._written)
+
+    def note(self) -> None:
+        for address, raw in self._known.items():
+            note_write(self._collection, address, raw, self._request, seen=True)
+
+    def _write(self, step: WriteStep) -> StepResult:
+        address, transaction = step.address, self._transaction
+        if not transaction.exists(address):
+            content = step.text.encode()
+            self._check_new(address, content)
+            self._put(address, content, seen=True)
+            return StepResult(step, address, None, content)
+        raw = transaction.read(address)
+        document = read_document(address, raw)
+        content = _replaced(document.raw, step.text)
+        if content == raw:
+            self._known[address] = raw
+            return StepResult(step, address, raw, raw)
+        if not self._seen(address, raw, step.revision):
+            raise unseen_conflict(self._collection, address, raw, self._of(step.revision))
+        self._put(address, content, seen=True)
+        return StepResult(step, address, raw, content)
+
+    def _edit(self, step: EditStep) -> StepResult:
+        address = step.address
+        raw = existing(self._collection, self._transaction, address)
+        seen = self._seen(address, raw, step.revision)
+        document = read_document(address, raw)
+        changes = step.changes
+        if not step.again:
+            changes = tuple(one for one in changes if not (one.kind == "append" and is_appended(document, one)))
+        content = apply_changes(document, changes)
+        if content != raw:
+            self._put(address, content, seen=seen, keep=not seen and takes_away(raw, content))
+        return StepResult(step, address, raw, content)
+
+    def _move(self, step: MoveStep) -> StepResult:
+        early = sorted({old for old, _ in step.moves} & self._written)
+        if early:
+            raise InvalidInputError(
+                f"An earlier step writes {early[0]}, which this one moves.",
+                kind="path",
+                hint="Move first, then write or edit under the new path.",
+            )
+        plan: MovePlan = plan_moves(self._collection, self._transaction, dict(step.moves), self._written)
+        known = {one: self._seen(one, self._transaction.read(one), "") for one in plan.contents if one not in plan.came}
+        seen = {new: self._seen(old, self._transaction.read(old), "") for old, new in plan.moves.items()}
+        before = {new: self._transaction.read(old) for old, new in plan.moves.items()}
+        for old in plan.moves:
+            self._transaction.remove(old, keep=False)
+            self._known[old] = None
+        for place, content in plan.contents.items():
+            self._transaction.put(place, content)
+            if known.get(place) or seen.get(place):
+                self._known[place] = content
+        self._written |= {*plan.moves, *plan.contents}
+        first = step.moves[0][1]
+        relinked = tuple(sorted(plan.contents.keys() - plan.came))
+        return StepResult(step, first, before[first], plan.contents[first], relinked)
+
+    def _delete(self, step: DeleteStep) -> StepResult:
+        address = step.address
+        raw = existing(self._collection, self._transaction, address)
+        if not self._seen(address, raw, step.revision):
+            raise unseen_conflict(self._collection, address, raw, self._of(step.revision))
+        self._transaction.remove(address)
+        self._known[address] = None
+        self._written.add(address)
+        return StepResult(step, address, raw, None)
+
+    def _seen(self, address: Address, raw: bytes, revision: str) -> bool:
+        if address in self._known and self._known[address] == raw:
+            return True
+        return has_seen(self._collection, address, raw, self._of(revision))
+
+    def _of(self, revision: str) -> WriteRequest:
+        return replace(self._request, expected=revision, unseen="refuse")
+
+    def _put(self, address: Address, content: bytes, *, seen: bool, keep: bool = False) -> None:
+        if len(content) > MAX_DOCUMENT_BYTES:
+            raise TooLargeError(
+                f"The page is {len(content):,} bytes; the limit is {MAX_DOCUMENT_BYTES:,}.",
+                kind="document",
+                hint="Split it into several pages.",
+            )
+        self._transaction.put(address, content, keep=keep)
+        self._written.add(address)
+        if seen:
+            self._known[address] = content
+
+    def _check_new(self, address: Address, content: bytes) -> None:
+        try:
+            require_free(self._collection, self._transaction, address, content)
+        except AlreadyExistsError as error:
+            raise AlreadyExistsError(
+                f"{error} Its path differs from {address.path!r} in case or Unicode form alone.",
+                kind="document",
+                hint=error.hint,
+                **error.context,
+            ) from error
+
+
+def _replaced(raw: bytes, text: str) -> bytes:
+    """The page's bytes with another text; the text's own bytes if they are the same already."""
+    document = read_document(Address("page.md"), raw)
+    return raw if text.encode() == raw else edits.replace_text(document, text)
