@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self, cast
@@ -33,7 +33,7 @@ class StdioServer:
         """
         began = time.perf_counter()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "commonplace", "mcp", *map(str, arguments)],
+            [sys.executable, "-m", "commonplace", "mcp", *_kb(arguments), *map(str, arguments)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -102,3 +102,8 @@ class StdioServer:
     @property
     def _stdout(self) -> IO[bytes]:
         return cast("IO[bytes]", self.process.stdout)
+
+
+def _kb(arguments: Sequence[str | Path]) -> list[str]:
+    """The toolset that is measured unless another one is named."""
+    return [] if "--toolset" in arguments else ["--toolset", "kb"]

@@ -109,7 +109,9 @@ def _index(folder: Path) -> None:
 
 async def _question(folder: Path) -> None:
     """Open a session with a server of our own and ask."""
-    server = StdioServerParameters(command=str(COMMAND), args=["mcp", str(folder)], env=dict(os.environ))
+    server = StdioServerParameters(
+        command=str(COMMAND), args=["mcp", str(folder), "--toolset", "kb"], env=dict(os.environ)
+    )
     async with Client(server, read_timeout_seconds=TIMEOUT) as client:
         base = await _base(client)
         print(f"\n{base.name}: {base.entries:,} pages, served over MCP {client.protocol_version}.")

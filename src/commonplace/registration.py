@@ -29,12 +29,13 @@ if TYPE_CHECKING:  # a server starts through here, and answers before it loads t
 TOOLSETS = {
     "cascade": "commonplace.toolsets.cascade.registration:CASCADE",
     "kb": "commonplace.toolsets.kb.registration:KB",
+    "notes": "commonplace.toolsets.notes.registration:NOTES",
     "pages": "commonplace.toolsets.pages.registration:PAGES",
     "projects": "commonplace.toolsets.projects.registration:PROJECTS",
     "wiki": "commonplace.toolsets.wiki.registration:WIKI",
 }
 """Where the registration of each toolset stands."""
-DEFAULT_TOOLSET = "kb"
+DEFAULT_TOOLSET = "notes"
 """What is served where neither the settings nor the folder ask for another."""
 
 

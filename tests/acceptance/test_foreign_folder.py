@@ -33,7 +33,7 @@ def folder(corpora: Corpora, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def reader(folder: Path) -> Iterator[Agent]:
     """On a folder that the command line has indexed: how long a busy machine takes for that is not what is tested."""
     subprocess.run([sys.executable, "-m", "commonplace", "index", "--kb", folder], check=True, capture_output=True)
-    with agent("mcp", folder, "--tier", "write", "--commit", "auto") as connected:
+    with agent("mcp", "--toolset", "kb", folder, "--tier", "write", "--commit", "auto") as connected:
         yield connected
 
 
@@ -86,6 +86,6 @@ def test_a_change_made_elsewhere_is_found_without_a_restart(reader: Agent, folde
 
 def test_a_second_start_finds_everything_as_it_was(folder: Path, reader: Agent) -> None:
     total = reader.call("kb_stats")["total_entries"]
-    with agent("mcp", folder) as second:
+    with agent("mcp", "--toolset", "kb", folder) as second:
         assert second.call("kb_stats")["total_entries"] == total
     assert subprocess.run(["git", "-C", folder, "fsck"], check=True, capture_output=True).returncode == 0

@@ -44,7 +44,7 @@ def base(tmp_path: Path) -> Path:
 
 def test_a_plugin_adds_a_tool_a_type_a_validator_and_a_hook(scratch: Path, base: Path, tmp_path: Path) -> None:
     log = tmp_path / "log"
-    with agent("mcp", base, "--tier", "write", env={"PYTHONPATH": str(scratch)}, log=log) as writer:
+    with agent("mcp", "--toolset", "kb", base, "--tier", "write", env={"PYTHONPATH": str(scratch)}, log=log) as writer:
         assert "tide_gauges" in writer.tools()
         _create_gauges(writer)
         assert writer.call("tide_gauges", words="gauge")["gauges"] == ["north-gauge", "south-gauge"]
@@ -64,7 +64,7 @@ def test_a_plugin_adds_a_tool_a_type_a_validator_and_a_hook(scratch: Path, base:
 
 
 def test_a_plugin_of_every_tier_is_in_the_lowest_and_widens_none(scratch: Path, base: Path) -> None:
-    with agent("mcp", base, env={"PYTHONPATH": str(scratch)}) as reader:
+    with agent("mcp", "--toolset", "kb", base, env={"PYTHONPATH": str(scratch)}) as reader:
         assert "tide_gauges" in reader.tools()
         assert "kb_create" not in reader.tools()
         assert reader.protocol_error("kb_create", kb_name="harbour").error.code == -32602
@@ -72,7 +72,7 @@ def test_a_plugin_of_every_tier_is_in_the_lowest_and_widens_none(scratch: Path, 
 
 def test_a_preset_of_a_plugin_begins_a_schema_and_its_validator_judges_what_is_there(scratch: Path, base: Path) -> None:
     (base / "gauge.md").write_text("---\ntype: tide_gauge\ntitle: Odd\nrange: 40\n---\nplace: quay\n")
-    with agent("mcp", base, "--tier", "admin", env={"PYTHONPATH": str(scratch)}) as admin:
+    with agent("mcp", "--toolset", "kb", base, "--tier", "admin", env={"PYTHONPATH": str(scratch)}) as admin:
         assert admin.call("kb_manage", action="discover")["presets"] == ["harbour"]
         given = {"action": "set_schema", "kb_name": "harbour"}
         assert admin.refusal("kb_manage", **given, schema={"preset": "none"})["error_code"] == "VALIDATION_FAILED"
@@ -120,7 +120,9 @@ def test_a_plugin_asks_the_client_and_offers_prompts_and_resources(scratch: Path
         assert asked.message == "How high is the water?"
         return ElicitResult(action="accept", content={"metres": 2.5})
 
-    with agent("mcp", base, env={"PYTHONPATH": str(scratch)}, mode=mode, elicitation_callback=answer) as reader:
+    with agent(
+        "mcp", "--toolset", "kb", base, env={"PYTHONPATH": str(scratch)}, mode=mode, elicitation_callback=answer
+    ) as reader:
         client = reader.client
         assert reader.text("read_gauge") == "Noted: 2.5 m"
         assert reader.run(client.read_resource, "tides://level").contents[0].text == "2.5 m"
@@ -134,9 +136,9 @@ def test_a_plugin_asks_the_client_and_offers_prompts_and_resources(scratch: Path
 
 
 def test_a_client_that_cannot_be_asked_is_told_so(scratch: Path, base: Path) -> None:
-    with agent("mcp", base, env={"PYTHONPATH": str(scratch)}, mode="legacy") as reader:
+    with agent("mcp", "--toolset", "kb", base, env={"PYTHONPATH": str(scratch)}, mode="legacy") as reader:
         assert "elicitation" in reader.refusal("read_gauge")["error"]
-    with agent("mcp", base, env={"PYTHONPATH": str(scratch)}) as reader:
+    with agent("mcp", "--toolset", "kb", base, env={"PYTHONPATH": str(scratch)}) as reader:
         assert reader.protocol_error("read_gauge").error.code == -32021
 
 
@@ -153,7 +155,7 @@ def test_who_follows_a_resource_is_told_of_its_change(scratch: Path, base: Path)
             told.append(message.params.uri)
 
     more = {"elicitation_callback": answer, "message_handler": hear}
-    with agent("mcp", base, env={"PYTHONPATH": str(scratch)}, mode="legacy", **more) as reader:
+    with agent("mcp", "--toolset", "kb", base, env={"PYTHONPATH": str(scratch)}, mode="legacy", **more) as reader:
         reader.text("read_gauge")
         assert told == []
         reader.run(reader.client.subscribe_resource, "tides://level")

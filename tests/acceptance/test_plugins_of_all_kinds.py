@@ -76,7 +76,7 @@ def assert_core_answers(client: Agent) -> None:
 def test_with_thirteen_malformed_plugins_the_core_tools_answer_and_doctor_names_each(tmp_path: Path) -> None:
     environment = {"PYTHONPATH": str(site_with(tmp_path / "site", **MALFORMED))}
     base, log = base_in(tmp_path), tmp_path / "log"
-    with agent("mcp", base, "--tier", "admin", env=environment, log=log) as client:
+    with agent("mcp", "--toolset", "kb", base, "--tier", "admin", env=environment, log=log) as client:
         assert_core_answers(client)
     assert "Traceback" not in log.read_text()
     found = plugin_findings(base, environment)
@@ -95,7 +95,7 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Agent,
         add_plugin(folder / "site", name, source, "pyrite.plugins")
     environment = {"PYTHONPATH": str(folder / "site")}
     base = base_in(folder)
-    with agent("mcp", base, "--tier", "admin", env=environment) as client:
+    with agent("mcp", "--toolset", "kb", base, "--tier", "admin", env=environment) as client:
         yield client, base, environment
 
 
@@ -153,7 +153,7 @@ def test_a_plugin_that_sleeps_holds_up_one_call_for_seconds_and_doctor_names_it(
     module.write_text(f"def wait(entry, context):\n    open({str(gate)!r}).read()\n\n\n{module.read_text()}")
     environment = {"PYTHONPATH": str(site)}
     base, log = base_in(tmp_path), tmp_path / "log"
-    with agent("mcp", base, "--tier", "admin", env=environment, log=log) as client:
+    with agent("mcp", "--toolset", "kb", base, "--tier", "admin", env=environment, log=log) as client:
         assert_core_answers(client)
         eventually(lambda: "sleepy: before_save: a call did not return within 5 s" in log.read_text())
     assert log.read_text().count("sleepy: before_save") == 1, "it is said once"

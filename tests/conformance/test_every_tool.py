@@ -36,7 +36,7 @@ SKILL = {
     "tools/tidy-up/scripts/run.sh": "echo ok\n",
     "tools/tidy-up/templates/picture.bin": b"\x00\xff\x01",
 }
-TOOLS = {"kb": 24, "wiki": 16, "pages": 2, "cascade": 4, "projects": 29}
+TOOLS = {"kb": 24, "notes": 10, "wiki": 16, "pages": 2, "cascade": 4, "projects": 29}
 
 pytestmark = [needs_npm, pytest.mark.timeout(600)]
 
@@ -71,7 +71,8 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     space = write_space(folder / "space").root
     manifest = ROOT / "examples" / "cascade" / "layers.json"
     arguments: dict[str, list[str | Path]] = {
-        "kb": [base.path, "--tier", "admin"],
+        "kb": [base.path, "--toolset", "kb", "--tier", "admin"],
+        "notes": [base.path, "--tier", "admin"],
         "wiki": [wiki, "--toolset", "wiki"],
         "pages": [space],
         "cascade": ["--manifest", manifest],

@@ -23,7 +23,7 @@ EXAMPLE = ROOT / "examples" / "kb"
 
 @pytest.fixture(scope="module")
 def reader() -> Iterator[Agent]:
-    with agent("mcp", EXAMPLE) as connected:
+    with agent("mcp", "--toolset", "kb", EXAMPLE) as connected:
         yield connected
 
 

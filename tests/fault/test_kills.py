@@ -24,11 +24,11 @@ def test_no_acknowledged_write_is_lost_by_a_kill(git_repo: MakeRepo, amount: Amo
     chance = random.Random(20260101)
     acknowledged: list[tuple[str, str]] = []
     for round_number in range(amount(20, 300)):
-        with wire("mcp", repo.path, "--tier", "write", "--commit", "auto") as server:
+        with wire("mcp", "--toolset", "kb", repo.path, "--tier", "write", "--commit", "auto") as server:
             server.initialize()
             assert server.call("kb_list") is not None
             acknowledged += _write_until_killed(server, round_number, chance)
-    with wire("mcp", repo.path, "--tier", "write", "--commit", "auto") as server:
+    with wire("mcp", "--toolset", "kb", repo.path, "--tier", "write", "--commit", "auto") as server:
         server.initialize()
         stats = server.call("kb_stats")
     assert len(acknowledged) > amount(20, 300), "too few writes were acknowledged to show anything"

@@ -49,7 +49,7 @@ def test_four_processes_lose_no_acknowledged_write(git_repo: MakeRepo) -> None:
 def _write(repo: GitRepo, number: int) -> Outcome:
     outcome = Outcome()
     chance = Random(number)
-    with wire("mcp", repo.path, "--tier", "write", "--commit", "auto") as server:
+    with wire("mcp", "--toolset", "kb", repo.path, "--tier", "write", "--commit", "auto") as server:
         server.initialize()
         for step in range(EDITS):
             result = _edit(server, number, step, chance)
@@ -86,7 +86,7 @@ def _edit(server: Wire, number: int, step: int, chance: Random) -> dict[str, Any
 def _assert_all_searchable(folder: Path, acknowledged: list[tuple[str, str]]) -> None:
     """A new process finds every page that was created, by the words in it."""
     created = [path for path, _ in acknowledged if path.startswith("notes/")]
-    with wire("mcp", folder) as server:
+    with wire("mcp", "--toolset", "kb", folder) as server:
         server.initialize()
         for path in created:
             word = "unmistakable" + path.removeprefix("notes/new-").removesuffix(".md").replace("-", "x")

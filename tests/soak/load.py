@@ -338,5 +338,5 @@ class Writer(Actor):
 
 def passing_client(folder: Path) -> None:
     """One more process on the folder, which answers one question and is killed or ends."""
-    with suppress(MCPError), agent("mcp", folder, "--no-embed") as client:
+    with suppress(MCPError), agent("mcp", "--toolset", "kb", folder, "--no-embed") as client:
         assert client.call("kb_search", query="module")["total"] > 0

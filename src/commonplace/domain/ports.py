@@ -103,11 +103,7 @@ class History(Protocol):
         ...
 
     def diff(self, address: Address, old: str, new: str = "") -> str:
-        """Unified diff of one document between two commits; `new` "" means the current file."""
-        ...
-
-    def commit_diff(self, address: Address, commit: str) -> str:
-        """Unified diff of what a commit did to one document, against the commit's first parent."""
+        """Unified diff of one document between two commits: `old` "" is the first parent, `new` "" the current file."""
         ...
 
     def touched(self, addresses: Collection[Address] | None = None) -> dict[Address, tuple[Commit, Commit]]:

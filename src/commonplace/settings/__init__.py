@@ -97,7 +97,8 @@ class Settings:
     personal: Annotated[Path | None, Doc("Folder of the upper of two layers; needs `shared`.")] = None
     shared: Annotated[Path | None, Doc("Folder of the lower of two layers; needs `personal`.")] = None
     toolset: Annotated[
-        str | None, Doc("Toolset of an MCP server.", default="`pages` for a synced space, else `kb`")
+        str | None,
+        Doc("Toolset of an MCP server.", default="`kb` with a kb.yaml, `pages` for a synced space, else `notes`"),
     ] = None
     tier: Annotated[Tier | None, Doc("What callers of a server may do; by default that of the toolset.")] = None
     commit: Annotated[

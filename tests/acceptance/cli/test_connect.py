@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tomllib
 from pathlib import Path
 
 import anyio
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp_types import TextContent
 
 from shell import Shell
 
@@ -79,6 +81,6 @@ def test_a_file_that_cannot_be_changed_is_said_to_be_so_and_left_alone(tmp_path:
 async def _found(command: str, args: list[str]) -> list[str]:
     parameters = StdioServerParameters(command=command, args=args)
     async with Client(stdio_client(parameters)) as client:
-        answer = await client.call_tool("kb_search", {"query": "green tea"})
-    assert answer.structured_content is not None
-    return [hit["id"] for hit in answer.structured_content["results"]]
+        answer = await client.call_tool("search", {"query": "green tea"})
+    assert isinstance(answer.content[0], TextContent)
+    return re.findall(r"(?m)^\[\d+\] (\S+?)\.md", answer.content[0].text)

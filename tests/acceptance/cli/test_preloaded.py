@@ -52,7 +52,7 @@ def test_an_environment_that_may_matter_while_loading_needs_a_new_process(folder
 
 def told(folder: Path, mode: Mode, log: Path, *, fresh: bool) -> list[Any]:
     """What a server tells its client, its exit code left aside."""
-    with agent("mcp", folder, "--tier", "write", mode=mode, log=log, fresh=fresh) as client:
+    with agent("mcp", "--toolset", "kb", folder, "--tier", "write", mode=mode, log=log, fresh=fresh) as client:
         tools = {name: tool.model_dump() for name, tool in client.tools().items()}
         found = client.call("kb_search", query="tea")["results"]
         wrong = client.refusal("kb_get", entry_id="nowhere")
@@ -70,7 +70,7 @@ def test_a_forked_server_tells_its_client_what_one_in_a_new_process_tells(
 @pytest.mark.parametrize("fresh", [False, True])
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 0), (signal.SIGKILL, -9)])
 def test_a_server_ends_at_a_signal_forked_or_not(folder: Path, number: signal.Signals, code: int, fresh: bool) -> None:
-    with wire("mcp", folder, fresh=fresh) as server:
+    with wire("mcp", "--toolset", "kb", folder, fresh=fresh) as server:
         server.initialize()
         assert server.process.poll() is None
         server.process.send_signal(number)

@@ -55,7 +55,7 @@ def code(tmp_path: Path, cache_dir: Path) -> Code:
 
 
 def with_kb_and_commits(root: Path) -> set[str]:
-    with agent("mcp", root, "--tier", "write", "--commit", "auto") as client:
+    with agent("mcp", "--toolset", "kb", root, "--tier", "write", "--commit", "auto") as client:
         client.call("kb_create", kb_name="code", entry_type="note", title="One", body="x")
         client.call("kb_get", entry_id="docs/Home", kb_name="code")
         client.call("kb_update", entry_id="docs/Home", body="Anew.", kb_name="code")
@@ -63,7 +63,7 @@ def with_kb_and_commits(root: Path) -> set[str]:
 
 
 def with_kb_commit(root: Path) -> set[str]:
-    with agent("mcp", root, "--tier", "admin") as client:
+    with agent("mcp", "--toolset", "kb", root, "--tier", "admin") as client:
         client.call("kb_create", kb_name="code", entry_type="note", title="One", body="x")
         done = client.call("kb_commit", kb="code", message="All that changed")
         assert done["files"] == ["notes/one.md"]
@@ -78,7 +78,7 @@ def with_kb_commit(root: Path) -> set[str]:
 
 def with_kb_in_a_folder(root: Path) -> set[str]:
     (root / "docs/beside.env").write_text("TOKEN=x\n")
-    with agent("mcp", root / "docs", "--tier", "admin") as client:
+    with agent("mcp", "--toolset", "kb", root / "docs", "--tier", "admin") as client:
         client.call("kb_create", kb_name="docs", entry_type="note", title="One", body="x")
         type_def = {"description": "A ship"}
         client.call("kb_manage", action="add_type", kb_name="docs", type_name="vessel", type_def=type_def)

@@ -50,7 +50,7 @@ def test_an_hour_of_mixed_load_grows_nothing_and_loses_nothing(
         _embed(folder)
         with (
             served(folder.repo.path, "--tier", "write") as server,
-            wire("mcp", folder.repo.path, "--tier", "write", "--commit", "auto") as piped,
+            wire("mcp", "--toolset", "kb", folder.repo.path, "--tier", "write", "--commit", "auto") as piped,
         ):
             piped.initialize()
             assert piped.call("kb_list") is not None

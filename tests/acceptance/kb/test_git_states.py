@@ -57,7 +57,9 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     repos["lfs"].commit("Point", **{"in/page.md": POINTER, ".gitattributes": "in/*.md filter=lfs\n"})
     repos["lfs"].git("config", "filter.lfs.clean", "cat")
     repos["sparse"].git("sparse-checkout", "set", "in")
-    with agent("mcp", *(repo.path for repo in repos.values()), "--tier", "admin", "--commit", "auto") as client:
+    with agent(
+        "mcp", "--toolset", "kb", *(repo.path for repo in repos.values()), "--tier", "admin", "--commit", "auto"
+    ) as client:
         yield Desk(client, repos)
 
 
@@ -192,7 +194,7 @@ def test_a_sweep_finds_what_no_watcher_tells(tmp_path: Path) -> None:
     folder = tmp_path / "notes"
     folder.mkdir()
     (folder / "a.md").write_text("# A\n\nthe heron\n")
-    with agent("mcp", folder, env={"COMMONPLACE_SWEEP": "1"}) as client:
+    with agent("mcp", "--toolset", "kb", folder, env={"COMMONPLACE_SWEEP": "1"}) as client:
         assert client.call("kb_search", query="heron")["count"] == 1
         rewritten(folder / "a.md", b"# A\n\nthe egret\n")
         eventually(lambda: client.call("kb_search", query="egret")["count"] == 1)
@@ -202,7 +204,7 @@ def test_a_sweep_finds_what_no_watcher_tells(tmp_path: Path) -> None:
 def test_commits_name_the_program_that_asked_as_it_is_set(tmp_path: Path, credit: str) -> None:
     repo = new_repo(tmp_path / "notes", {"a.md": PAGE.format("herons")})
     program = Implementation(name="some-agent", title="Some <Agent>", version="2")
-    served = ("mcp", repo.path, "--tier", "write", "--commit", "auto")
+    served = ("mcp", repo.path, "--toolset", "kb", "--tier", "write", "--commit", "auto")
     with agent(*served, env={"COMMONPLACE_COMMIT_CLIENT": credit}, client_info=program) as client:
         client.call("kb_get", entry_id="a", kb_name="notes")
         client.call("kb_update", entry_id="a", kb_name="notes", body="New.\n")

@@ -22,7 +22,7 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
     folder: Path = tmp_path_factory.mktemp("odd")
     for name, text in FILES.items():
         (folder / name).write_text(text)
-    with agent("mcp", folder, "--tier", "admin", "--no-embed") as connected:
+    with agent("mcp", "--toolset", "kb", folder, "--tier", "admin", "--no-embed") as connected:
         yield connected
 
 

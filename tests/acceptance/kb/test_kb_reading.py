@@ -24,7 +24,7 @@ RESTORE = "runbooks/restore-database"
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
     folder = tmp_path_factory.mktemp("kb") / "harbour"
     shutil.copytree(ROOT / "examples" / "kb", folder)
-    with agent("mcp", folder) as connected:
+    with agent("mcp", "--toolset", "kb", folder) as connected:
         yield connected
 
 
@@ -345,7 +345,7 @@ def test_resources_are_listed_and_read_under_both_schemes(reader: Agent) -> None
 def test_the_list_of_a_large_base_says_where_it_ends(tmp_path: Path) -> None:
     for number in range(400):
         (tmp_path / f"n{number:03}.md").write_text(f"---\ntitle: {number:03} {'long ' * 500}\n---\n")
-    with agent("mcp", tmp_path) as client:
+    with agent("mcp", "--toolset", "kb", tmp_path) as client:
         (content,) = client.run(client.client.read_resource, f"pyrite://kbs/{tmp_path.name}/entries").contents
         shown = json.loads(content.text)
         begun = len(shown["entries"])
@@ -359,7 +359,7 @@ def test_the_list_of_a_large_base_says_where_it_ends(tmp_path: Path) -> None:
 def test_both_eras_are_served(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# A\n\nalpha\n")
     for mode in ("auto", "legacy"):
-        with agent("mcp", tmp_path, mode=mode) as client:
+        with agent("mcp", "--toolset", "kb", tmp_path, mode=mode) as client:
             assert client.call("kb_search", query="alpha")["total"] == 1
 
 
@@ -373,7 +373,7 @@ def test_a_settings_file_names_several_bases_and_one_that_cannot_be_written_says
     for number in range(3):
         (long / f"long-{number}.md").write_text(f"# Long {number}\n\n" + "word " * 4_000)
     (tmp_path / "settings.toml").write_text(f'kb = ["{bare}", "{long}"]\ntier = "write"\ncommit = "manual"\n')
-    with agent("mcp", env={"COMMONPLACE_CONFIG": str(tmp_path / "settings.toml")}) as client:
+    with agent("mcp", "--toolset", "kb", env={"COMMONPLACE_CONFIG": str(tmp_path / "settings.toml")}) as client:
         listed = {row["name"]: row["read_only"] for row in client.call("kb_list")["knowledge_bases"]}
         assert listed == {"bare": True, "long": False}
         refused = client.refusal("kb_create", kb_name="bare", entry_type="note", title="New")

@@ -34,7 +34,7 @@ def bases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture(scope="module")
 def writer(bases: dict[str, Path]) -> Iterator[Agent]:
-    with agent("mcp", *bases.values(), "--tier", "write") as connected:
+    with agent("mcp", "--toolset", "kb", *bases.values(), "--tier", "write") as connected:
         yield connected
 
 

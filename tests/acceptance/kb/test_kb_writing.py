@@ -48,7 +48,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
     repos = {name: new_repo(folder / name, {"a.md": "# A\n"}) for name in ("plain", "pushed", "hostile")}
     repos["part"] = new_repo(folder / "big", {"part/a.md": "# A\n", "src/code.py": "1\n"})
     served = [*bases, *(repos[name].path for name in ("plain", "pushed", "hostile")), repos["part"].path / "part"]
-    with agent("mcp", *served, "--tier", "admin") as connected:
+    with agent("mcp", "--toolset", "kb", *served, "--tier", "admin") as connected:
         yield Shop(connected, bases, repos)
 
 
@@ -77,7 +77,7 @@ def committing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Agent
     repos = {name: new_repo(folder / name, {"a.md": "# A\n"}) for name in ("each", "sound")}
     repos["part"] = new_repo(folder / "big", {"part/a.md": "# A\n", "src/code.py": "1\n"})
     served = [repos["each"].path, repos["sound"].path, repos["part"].path / "part"]
-    with agent("mcp", *served, "--tier", "write", "--commit", "auto") as connected:
+    with agent("mcp", "--toolset", "kb", *served, "--tier", "write", "--commit", "auto") as connected:
         yield connected, repos
 
 

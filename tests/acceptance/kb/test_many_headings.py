@@ -35,7 +35,7 @@ def base(tmp_path: Path) -> Path:
 
 
 def test_a_page_of_very_many_headings_is_created_updated_found_listed_and_checked(base: Path) -> None:
-    with agent("mcp", base, "--tier", "write") as writer:
+    with agent("mcp", "--toolset", "kb", base, "--tier", "write") as writer:
         given = {"kb_name": "base", "entry_type": "note", "title": "Large", "body": page("kangaroo")}
         revision = writer.call("kb_create", **given)["revision"]
         assert writer.call("kb_search", query="kangaroo")["results"][0]["id"] == "large"
@@ -63,7 +63,7 @@ def test_such_a_page_is_written_over_rest_and_by_the_command(base: Path, cache_d
 
 
 def test_a_process_whose_client_goes_away_in_mid_write_ends_with_the_page_whole(base: Path) -> None:
-    with wire("mcp", base, "--tier", "write") as server:
+    with wire("mcp", "--toolset", "kb", base, "--tier", "write") as server:
         server.initialize()
         server.call("kb_list")
         given = {"kb_name": "base", "entry_type": "note", "title": "Large", "body": page("kangaroo")}
@@ -82,7 +82,7 @@ def test_a_process_whose_client_goes_away_does_not_wait_for_a_plugin(base: Path,
     tool = f"{{'description': '', 'handler': lambda args: open({str(gate)!r}).read()}}"
     tools = f"    def get_mcp_tools(self, tier):\n        return {{'sleep': {tool}}} if tier == {tier!r} else {{}}\n"
     add_plugin(tmp_path / "site", "sleepy", f"class Plugin:\n    name = 'sleepy'\n\n{tools}")
-    with wire("mcp", base, "--tier", "write", env={"PYTHONPATH": str(tmp_path / "site")}) as server:
+    with wire("mcp", "--toolset", "kb", base, "--tier", "write", env={"PYTHONPATH": str(tmp_path / "site")}) as server:
         server.initialize()
         server.ask("tools/call", {"name": "sleep", "arguments": {}})
         assert server.call("kb_list")

@@ -28,7 +28,7 @@ def harbour(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def reader(harbour: Path) -> Iterator[Agent]:
-    with agent("mcp", harbour) as connected:
+    with agent("mcp", "--toolset", "kb", harbour) as connected:
         yield connected
 
 

@@ -58,14 +58,14 @@ def found(server: Wire, text: str, mode: str, limit: int = 100) -> int:
 def test_a_kill_while_embedding_loses_one_batch_at_the_most(folder: Path, server: EmbeddingServer) -> None:
     for number in range(PAGES):
         (folder / f"{number}.md").write_text(f"# Page {number}\n\nWord{number} and others.\n")
-    with wire("mcp", folder, env=server.environment) as killed:
+    with wire("mcp", "--toolset", "kb", folder, env=server.environment) as killed:
         killed.initialize()
         assert found(killed, "Word7", "keyword") > 0
         eventually(lambda: len(server.texts) > 2 * BATCH, 60)
         killed.process.kill()
         killed.process.wait()
     asked = len(server.texts)
-    with wire("mcp", folder, env=server.environment) as again:
+    with wire("mcp", "--toolset", "kb", folder, env=server.environment) as again:
         again.initialize()
         eventually(lambda: set(server.texts) >= {f"Page {n}\nWord{n} and others." for n in range(PAGES)}, 60)
     assert asked < PAGES + 2, "it was killed too late to show anything"
@@ -75,7 +75,7 @@ def test_a_kill_while_embedding_loses_one_batch_at_the_most(folder: Path, server
 def test_an_endpoint_that_is_down_leaves_words_and_is_named(folder: Path, server: EmbeddingServer) -> None:
     environment = {**server.environment, "COMMONPLACE_EMBEDDING_URL": "http://127.0.0.1:9/v1"}
     shell = Shell(folder, environment)
-    with wire("mcp", folder, env=environment) as running:
+    with wire("mcp", "--toolset", "kb", folder, env=environment) as running:
         running.initialize()
         assert found(running, "kettle", "hybrid") == 1
         refused = running.call("kb_search", query="kettle", mode="semantic")

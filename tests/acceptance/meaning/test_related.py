@@ -24,7 +24,7 @@ def harbour(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def writer(harbour: Path) -> Iterator[Agent]:
-    with agent("mcp", harbour, "--tier", "write") as connected:
+    with agent("mcp", "--toolset", "kb", harbour, "--tier", "write") as connected:
         yield connected
 
 

@@ -30,7 +30,9 @@ def harbour(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def reader(harbour: Path) -> Iterator[Agent]:
-    with agent("mcp", harbour, "--tier", "write", env={"COMMONPLACE_MODEL_DIR": str(MODELS)}) as connected:
+    with agent(
+        "mcp", "--toolset", "kb", harbour, "--tier", "write", env={"COMMONPLACE_MODEL_DIR": str(MODELS)}
+    ) as connected:
         eventually(lambda: embedded(connected) >= 37, 60)
         yield connected
 
@@ -93,7 +95,7 @@ def test_a_written_page_is_found_by_words_at_once_and_by_meaning_soon(reader: Ag
 
 
 def test_without_a_model_hybrid_is_by_words_and_semantic_says_what_to_install(harbour: Path) -> None:
-    with agent("mcp", harbour) as client:
+    with agent("mcp", "--toolset", "kb", harbour) as client:
         by_words = client.call("kb_search", query="restore database", mode="keyword")
         assert client.call("kb_search", query="restore database") == by_words
         refused = client.refusal("kb_search", query="restore database", mode="semantic")
@@ -107,7 +109,7 @@ def test_no_start_no_search_and_no_write_waits_for_a_model_that_does_not_answer(
     (tmp_path / "kb" / "a.md").write_text("# Tea\n\nA kettle.\n")
     with embedding_server() as server:
         server.blocked = True
-        with agent("mcp", tmp_path / "kb", "--tier", "write", env=server.environment) as client:
+        with agent("mcp", "--toolset", "kb", tmp_path / "kb", "--tier", "write", env=server.environment) as client:
             assert search(client, "kettle") == ["a"]
             eventually(lambda: bool(server.texts))
             client.call("kb_create", kb_name="kb", entry_type="note", title="Zwieback", body="Dry biscuits.")
@@ -123,7 +125,10 @@ def test_no_start_no_search_and_no_write_waits_for_a_model_that_does_not_answer(
 def test_no_embed_embeds_nothing(tmp_path: Path) -> None:
     (tmp_path / "kb").mkdir()
     (tmp_path / "kb" / "a.md").write_text("# Tea\n\nA kettle.\n")
-    with embedding_server() as server, agent("mcp", tmp_path / "kb", "--no-embed", env=server.environment) as client:
+    with (
+        embedding_server() as server,
+        agent("mcp", "--toolset", "kb", tmp_path / "kb", "--no-embed", env=server.environment) as client,
+    ):
         assert search(client, "kettle") == ["a"]
         refused = client.refusal("kb_search", query="kettle", mode="semantic")
         assert refused["error_code"] == "MODEL_MISSING"

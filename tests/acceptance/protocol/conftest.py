@@ -26,7 +26,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         for era in ERAS:
             gate, env = _gate(tmp_path_factory, plugins)
             log = tmp_path_factory.mktemp("log") / "stderr"
-            arguments = ("mcp", repo.path, "--tier", "admin", "--log-level", "info")
+            arguments = ("mcp", repo.path, "--toolset", "kb", "--tier", "admin", "--log-level", "info")
             way = found["stdio", era] = Way("stdio", era, gate, log)
             more = {"mode": era, "env": env, "log": log, "message_handler": way.hear}
             agents["stdio", era] = stack.enter_context(agent(*arguments, **more))

@@ -17,7 +17,7 @@ def first(method: str, **params: object) -> bytes:
 def test_a_call_may_come_before_anything_else(tmp_path: Path, cache_dir: Path) -> None:
     assert cache_dir.is_dir()
     (tmp_path / "note.md").write_text("# Note\n")
-    with wire("mcp", tmp_path, fresh=True) as server:
+    with wire("mcp", "--toolset", "kb", tmp_path, fresh=True) as server:
         server.send(first("tools/call", name="kb_get", arguments={"entry_id": "note"}))
         answer = server.answer(1)
         assert answer is not None
@@ -27,7 +27,7 @@ def test_a_call_may_come_before_anything_else(tmp_path: Path, cache_dir: Path) -
 def test_who_follows_before_anything_else_is_told_of_a_change_at_once(tmp_path: Path, cache_dir: Path) -> None:
     assert cache_dir.is_dir()
     (tmp_path / "note.md").write_text("# Note\n")
-    with wire("mcp", tmp_path, fresh=True) as server:
+    with wire("mcp", "--toolset", "kb", tmp_path, fresh=True) as server:
         wanted = {"resourceSubscriptions": [f"pyrite://kbs/{tmp_path.name}/entries/note"]}
         server.send(first("subscriptions/listen", notifications=wanted))
         acknowledged = server.receive()

@@ -101,13 +101,15 @@ def test_waiting_for_the_first_index_is_told_and_can_be_cancelled(era: Mode, tmp
     folder.mkdir()
     (folder / "a.md").write_text("# A\n\nalpha\n")
     arguments = {"env": {"XDG_CACHE_HOME": str(cache)}, "mode": era}
-    with agent("mcp", folder, **arguments) as client:
+    with agent("mcp", folder, "--toolset", "kb", **arguments) as client:
         assert client.call("kb_stats")["total_entries"] == 1
     for number in range(80):
         (folder / f"n{number}.md").write_text(f"# N{number}\n")
     with ExitStack() as stack:
         with busy(cache):
-            client = stack.enter_context(agent("mcp", folder, "--log-level", "info", log=log, **arguments))
+            client = stack.enter_context(
+                agent("mcp", folder, "--toolset", "kb", "--log-level", "info", log=log, **arguments)
+            )
             told = Told()
             left = start(client, "kb_stats")
             waiting = start(client, "kb_search", told, query="alpha")

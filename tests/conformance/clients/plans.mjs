@@ -31,6 +31,25 @@ async function kb({ call, run, base }) {
   await call("kb_delete", { entry_id, kb_name, revision });
 }
 
+async function notes({ text, run }) {
+  const folder = run.replace(/ /g, "-");
+  const at = (path) => `base:${folder}/${path}`;
+  const several = (await text("overview", {})).includes("base:");
+  const page = (path) => (several ? at(path) : `${folder}/${path}`);
+  await text("write", { page: page("tea.md"), text: "# Tea\n\n## Log\n\n- first\n" });
+  await text("edit", { page: page("tea.md"), changes: [{ do: "append", section: "Log", text: `- second ${run}` }] });
+  const steps = [{ do: "write", page: page("pot.md"), text: "See [[tea]].\n" }];
+  await text("transaction", { steps });
+  const found = await text("search", { query: `second ${run}`, max_tokens: 400 });
+  expect(found.includes("tea.md"), "the hit");
+  expect((await text("read", { page: page("tea.md") })).includes(`- second ${run}`), "the text");
+  await text("links", { page: page("pot.md") });
+  await text("changes", {});
+  await text("move", { page: page("tea.md"), to: page("green.md") });
+  expect((await text("read", { page: page("pot.md") })).includes("green"), "the link that followed");
+  await text("delete", { page: page("pot.md") });
+}
+
 async function wiki({ call, text, run }) {
   const path = `Walks/${run}`;
   await call("write_note", { path, content: `# ${run}\n\nAlpha [[Hub]].\n` });
@@ -101,4 +120,4 @@ export function expect(truth, what) {
   if (!truth) throw new Error(`not so: ${what}`);
 }
 
-export const PLANS = { kb, wiki, pages, cascade, projects };
+export const PLANS = { kb, notes, wiki, pages, cascade, projects };

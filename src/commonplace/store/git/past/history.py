@@ -50,11 +50,6 @@ class NoHistory:
         del old, new
         raise _without_history(address)
 
-    def commit_diff(self, address: Address, commit: str) -> str:
-        """Raises NotFoundError: there is no commit."""
-        del commit
-        raise _without_history(address)
-
     def touched(self, addresses: Collection[Address] | None = None) -> dict[Address, tuple[Commit, Commit]]:
         """An empty dict."""
         del addresses
@@ -134,22 +129,13 @@ class GitHistory:
         return content
 
     def diff(self, address: Address, old: str, new: str = "") -> str:
-        """Unified diff of one document between two revisions; it counts as empty if it did not exist."""
-        before = self._version(address, old)
+        """Unified diff of one document between two revisions; where it did not exist it counts as empty.
+
+        Without an `old` it is what the commit `new` did to the document, against its first parent.
+        """
+        before = self._version(address, old) if old else self._before(address, new)
         after = self._version(address, new) if new else self._current_as_stored(address)
         patch = guarded(lambda: pygit2.Patch.create_from(before, after, address.path, address.path))
-        return patch.data.decode("utf-8", "replace")
-
-    def commit_diff(self, address: Address, commit: str) -> str:
-        """Unified diff of what a commit did to one document, against the commit's first parent."""
-        found = self._object(address, _checked(commit))
-        if not isinstance(found, pygit2.Commit):
-            raise _no_such_revision(address, commit)
-        parents = parents_of(found)
-        before = self._content_at(parents[0], address) if parents else None
-        patch = guarded(
-            lambda: pygit2.Patch.create_from(before, self._content_at(found, address), address.path, address.path)
-        )
         return patch.data.decode("utf-8", "replace")
 
     def touched(self, addresses: Collection[Address] | None = None) -> dict[Address, tuple[Commit, Commit]]:
@@ -191,6 +177,12 @@ class GitHistory:
             if isinstance(self._object(address, _checked(revision)), pygit2.Commit):
                 return None
             raise
+
+    def _before(self, address: Address, commit: str) -> bytes | None:
+        """The document as the first parent of a commit has it; None without either."""
+        found = self._object(address, _checked(commit))
+        parents = parents_of(found) if isinstance(found, pygit2.Commit) else []
+        return self._content_at(parents[0], address) if parents else None
 
     def _object(self, address: Address, revision: str) -> pygit2.Commit | pygit2.Blob:
         """The commit of the current branch, or the blob, with a validated revision."""

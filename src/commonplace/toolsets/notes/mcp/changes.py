@@ -130,7 +130,7 @@ def _diffs(collection: Collection, one: PageCommit) -> Iterator[str]:
     history = collection.store.history
     for address in one.pages[:MAX_PAGES_NAMED]:
         try:
-            text = history.commit_diff(address, one.commit.id)
+            text = history.diff(address, "", one.commit.id)
         except KnowledgeError as error:
             text = str(error)
         lines = [line for line in text.splitlines() if not line.startswith(("diff --git", "index ", "--- ", "+++ "))]

@@ -46,7 +46,7 @@ def _overview_lines(found: FolderOverview, prefix: str, room: int, *, named: boo
     """The lines of one folder's overview, the more important first; long lists are cut to a part of the room."""
     counts = found.counts
     whole = "" if prefix else f", {counts.sections} sections, {counts.links} links"
-    name = f"{found.name}:{prefix}" if named else prefix or found.name
+    name = (f"{found.name}:{prefix}" if named else prefix) if prefix else found.name
     yield f"{name}: {found.pages} pages{whole}" + (f" (read-only: {found.read_only})" if found.read_only else "")
     if found.purpose_page:
         yield f"About ({found.purpose_page}): {line_of(found.purpose, max(80, room // 6))}"

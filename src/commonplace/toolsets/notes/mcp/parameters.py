@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, JsonValue
 
 from commonplace.faces.mcp.toolset import Parameters
-from commonplace.toolsets.notes.rules.page_edits import ChangeKind
+from commonplace.toolsets.notes.rules.change_kinds import ChangeKind
 
 MIN_TOKENS = 50
 """The least budget in which an answer can say anything."""

@@ -175,6 +175,7 @@ def _read_one(call: Call, page: FoundPage, arguments: Read, answer: BoundedAnswe
         _show_part(call, page, document, _part(document, name), answer)
     else:
         _show_part(call, page, document, _Part(0, len(_source(document)), ""), answer)
+    _remember_revision(call, page, document)
 
 
 def _part(document: Document, name: str) -> _Part:
@@ -311,6 +312,16 @@ def _remember(call: Call, page: FoundPage, document: Document, start: int, end: 
     revision, name = revision_of(document.raw), page.record.address.path
     span = start, end, len(_source(document))
     call.session.show_part(page.collection.name, name, revision, document.raw, span)
+
+
+def _remember_revision(call: Call, page: FoundPage, document: Document) -> None:
+    """Note that the answer names the revision of a page whose text the session may not have been shown whole."""
+    if call.session is None:
+        return
+    revision, scope, name = revision_of(document.raw), page.collection.name, page.record.address.path
+    known = call.session.seen(scope, name)
+    if known is None or known.revision != revision:
+        call.session.receive_unseen(scope, name, revision)
 
 
 def _source(document: Document) -> bytes:

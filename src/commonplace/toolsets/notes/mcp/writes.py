@@ -22,7 +22,7 @@ from commonplace.toolsets.notes.mcp.parameters import Change, Delete, Edit, Move
 from commonplace.toolsets.notes.mcp.text_output import tokens_of
 from commonplace.toolsets.notes.rules.page_edits import PageChange, numbered
 from commonplace.toolsets.notes.service.page_lookup import find_page, has_folder, page_path, shown_path
-from commonplace.toolsets.notes.service.repeats import RepeatedWrites, WriteAnswer
+from commonplace.toolsets.notes.service.repeats import RepeatedWrites, WriteAnswer, WriteCall
 from commonplace.toolsets.notes.service.steps import (
     DeleteStep,
     EditStep,
@@ -81,29 +81,33 @@ def transaction(call: Call, arguments: Transaction) -> ToolResult:
 
 def _once(call: Call, tool: str, arguments: WriteArguments, steps: Callable[[], list[Made]]) -> str:
     """Run the steps, unless the same call was answered before."""
-    given = arguments.model_dump(mode="json", exclude_unset=True)
-    known = _REPEATS.find(call.client, tool, given, arguments.request_id)
-    if known is not None:
-        return known.text
-    made = steps()
+    told = WriteCall(
+        bases=tuple(one.store.identity for one in call.services.collections),
+        client=call.client,
+        tool=tool,
+        arguments=arguments.model_dump(mode="json", exclude_unset=True),
+        request_id=arguments.request_id,
+    )
+    return _REPEATS.once(told, lambda: _made(call, arguments.message, steps()))
+
+
+def _made(call: Call, message: str, made: Sequence[Made]) -> WriteAnswer:
+    """Run the steps; what they did, one line each."""
     collection = made[0][0]
     if any(one.name != collection.name for one, _ in made):
         raise InvalidInputError(
             "The steps are about pages of several folders.", kind="argument", hint="One transaction is of one folder."
         )
-    before = _linking(call, made)
-    request = WriteRequest(message=arguments.message, session=call.session, unseen="refuse")
+    linking = _linking(call, made)
+    request = WriteRequest(message=message, session=call.session, unseen="refuse")
     receipt = run_steps(collection, [step for _, step in made], request)
     lines = [_told(call, collection, one) for one in receipt.results]
-    lines += before
-    lines += _warnings(collection, receipt.results)
+    lines += [*linking, *_warnings(collection, receipt.results)]
     if receipt.commit:
         lines.append(f"commit {receipt.commit[:12]}")
     text = "\n".join(lines)
-    text = f"{text}\n({tokens_of(text) + 4} tokens)"
     left = {one.address: one.revision for one in receipt.results}
-    _REPEATS.add(call.client, tool, given, arguments.request_id, WriteAnswer(text, collection, left))
-    return text
+    return WriteAnswer(f"{text}\n({tokens_of(text) + 4} tokens)", collection, left)
 
 
 def _write_step(call: Call, arguments: Write) -> Made:

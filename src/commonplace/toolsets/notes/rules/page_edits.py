@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import Literal, TypeAlias, get_args
 
 from commonplace.domain import edits
 from commonplace.domain.document_reader import find_fragment, find_section, read_document
@@ -15,9 +14,8 @@ from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoun
 from commonplace.domain.frontmatter import set_fields
 from commonplace.domain.json import Json
 from commonplace.domain.markdown.structure import scan
+from commonplace.toolsets.notes.rules.change_kinds import ChangeKind
 
-ChangeKind: TypeAlias = Literal["section", "append", "insert", "replace", "fields", "block", "task"]
-CHANGE_KINDS: tuple[ChangeKind, ...] = get_args(ChangeKind)
 MAX_NEAREST_TASKS = 3
 """Tasks that an error names."""
 _TASK = re.compile(rb"(?m)^[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[([ xX])\][ \t]+(.*?)[ \t]*\r?$")

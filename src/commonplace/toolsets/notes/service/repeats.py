@@ -18,8 +18,31 @@ from commonplace.services.collections import Collection
 
 MAX_REPEATS = 512
 """Answers that are kept; the oldest are forgotten."""
+TURNS = 32
+"""Locks by which equal calls wait for each other."""
 REPEAT_SECONDS = 900.0
 """Seconds for which an answer is kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteCall:
+    """A call that writes, as far as two calls are compared."""
+
+    bases: tuple[str, ...]
+    """The identities of the folders that the caller sees."""
+    client: str
+    tool: str
+    arguments: Mapping[str, Json]
+    request_id: str
+    """"" where the caller gave none."""
+
+    @property
+    def key(self) -> str:
+        """The same for calls that are the same, and no other: hex digits."""
+        told: Json = self.request_id or dict(self.arguments)
+        kind = "id" if self.request_id else "text"
+        text = json.dumps([list(self.bases), self.client, self.tool, kind, told], sort_keys=True)
+        return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +66,24 @@ class RepeatedWrites:
         self._clock = clock
         self._known: OrderedDict[str, tuple[float, WriteAnswer]] = OrderedDict()
         self._lock = Lock()
+        self._turns = tuple(Lock() for _ in range(TURNS))
 
-    def find(self, client: str, tool: str, arguments: Mapping[str, Json], request_id: str) -> WriteAnswer | None:
-        """The answer of the same call: by its request id, else by its text while its pages are as it left them."""
-        known = self._get(_key(client, tool, arguments, request_id))
-        return known if known is not None and (request_id or known.stands()) else None
+    def once(self, call: WriteCall, write: Callable[[], WriteAnswer]) -> str:
+        """The answer of the same call, found by its request id, else by its text while its pages are as it left them.
 
-    def add(self, client: str, tool: str, arguments: Mapping[str, Json], request_id: str, answer: WriteAnswer) -> None:
-        """Keep the answer of a call."""
+        If there is none, `write` makes it. Two equal calls at once are made one after the other.
+        """
+        key = call.key
+        with self._turns[int(key[:2], 16) % len(self._turns)]:
+            known = self._get(key)
+            if known is None or not (call.request_id or known.stands()):
+                known = write()
+                self._add(key, known)
+            return known.text
+
+    def _add(self, key: str, answer: WriteAnswer) -> None:
         with self._lock:
-            self._known[_key(client, tool, arguments, request_id)] = self._clock(), answer
+            self._known[key] = self._clock(), answer
             while len(self._known) > MAX_REPEATS:
                 self._known.popitem(last=False)
 
@@ -60,12 +91,6 @@ class RepeatedWrites:
         with self._lock:
             known = self._known.get(key)
         return known[1] if known is not None and self._clock() - known[0] <= REPEAT_SECONDS else None
-
-
-def _key(client: str, tool: str, arguments: Mapping[str, Json], request_id: str) -> str:
-    told: Json = request_id or dict(arguments)
-    kind = "id" if request_id else "text"
-    return sha256(json.dumps([client, tool, kind, told], sort_keys=True).encode()).hexdigest()
 
 
 def _revision(collection: Collection, address: Address) -> str:

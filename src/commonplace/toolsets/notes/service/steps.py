@@ -16,7 +16,7 @@ from commonplace.domain.revisions import revision_of
 from commonplace.services.collections import Collection
 from commonplace.services.writes.documents import MAX_DOCUMENT_BYTES, existing, require_free, take_in
 from commonplace.services.writes.moves import MovePlan, plan_moves
-from commonplace.services.writes.overwrites import has_seen, note_write, takes_away, unseen_conflict
+from commonplace.services.writes.overwrites import Evidence, evidence_of, note_write, takes_away, unseen_conflict
 from commonplace.services.writes.requests import WriteRequest
 from commonplace.toolsets.notes.rules.page_edits import PageChange, apply_changes, is_appended, numbered
 
@@ -145,8 +145,8 @@ class _Run:
         self._collection = collection
         self._transaction = transaction
         self._request = request
-        self._known: dict[Address, bytes | None] = {}
-        """What the writer knows of each page afterwards; None for one that is gone."""
+        self._known: dict[Address, tuple[bytes | None, Evidence]] = {}
+        """Each page afterwards, None for one that is gone, and how the writer knows it."""
         self._written: set[Address] = set()
 
     def make(self, step: Step) -> StepResult:
@@ -165,38 +165,37 @@ class _Run:
         return sorted(self._written)
 
     def note(self) -> None:
-        for address, raw in self._known.items():
-            note_write(self._collection, address, raw, self._request, seen=True)
+        for address, (raw, evidence) in self._known.items():
+            note_write(self._collection, address, raw, self._request, evidence)
 
     def _write(self, step: WriteStep) -> StepResult:
         address, transaction = step.address, self._transaction
         if not transaction.exists(address):
             content = step.text.encode()
             self._check_new(address, content)
-            self._put(address, content, seen=True)
+            self._put(address, content, Evidence.SHOWN)
             return StepResult(step, address, None, content)
         raw = transaction.read(address)
         document = read_document(address, raw)
         content = _replaced(document.raw, step.text)
         if content == raw:
-            self._known[address] = raw
+            self._known[address] = raw, Evidence.PASSED  # the text is the writer's own
             return StepResult(step, address, raw, raw)
-        if not self._seen(address, raw, step.revision):
-            raise unseen_conflict(self._collection, address, raw, self._of(step.revision))
-        self._put(address, content, seen=True)
+        evidence = self._require_evidence(address, raw, step.revision)
+        self._put(address, content, evidence, raw)
         return StepResult(step, address, raw, content)
 
     def _edit(self, step: EditStep) -> StepResult:
         address = step.address
         raw = existing(self._collection, self._transaction, address)
-        seen = self._seen(address, raw, step.revision)
+        evidence = self._evidence(address, raw, step.revision)
         document = read_document(address, raw)
         changes = step.changes
         if not step.again:
             changes = tuple(one for one in changes if not (one.kind == "append" and is_appended(document, one)))
         content = apply_changes(document, changes)
         if content != raw:
-            self._put(address, content, seen=seen, keep=not seen and takes_away(raw, content))
+            self._put(address, content, evidence, raw)
         return StepResult(step, address, raw, content)
 
     def _move(self, step: MoveStep) -> StepResult:
@@ -208,16 +207,15 @@ class _Run:
                 hint="Move first, then write or edit under the new path.",
             )
         plan: MovePlan = plan_moves(self._collection, self._transaction, dict(step.moves), self._written)
-        known = {one: self._seen(one, self._transaction.read(one), "") for one in plan.contents if one not in plan.came}
-        seen = {new: self._seen(old, self._transaction.read(old), "") for old, new in plan.moves.items()}
+        was = {one: one for one in plan.contents if one not in plan.came} | {new: old for old, new in step.moves}
+        known = {one: self._evidence(old, self._transaction.read(old), "") for one, old in was.items()}
         before = {new: self._transaction.read(old) for old, new in plan.moves.items()}
         for old in plan.moves:
             self._transaction.remove(old, keep=False)
-            self._known[old] = None
+            self._known[old] = None, Evidence.SHOWN
         for place, content in plan.contents.items():
             self._transaction.put(place, content)
-            if known.get(place) or seen.get(place):
-                self._known[place] = content
+            self._known[place] = content, known[place]
         self._written |= {*plan.moves, *plan.contents}
         first = step.moves[0][1]
         relinked = tuple(sorted(plan.contents.keys() - plan.came))
@@ -226,32 +224,38 @@ class _Run:
     def _delete(self, step: DeleteStep) -> StepResult:
         address = step.address
         raw = existing(self._collection, self._transaction, address)
-        if not self._seen(address, raw, step.revision):
-            raise unseen_conflict(self._collection, address, raw, self._of(step.revision))
+        self._require_evidence(address, raw, step.revision)
         self._transaction.remove(address)
-        self._known[address] = None
+        self._known[address] = None, Evidence.SHOWN
         self._written.add(address)
         return StepResult(step, address, raw, None)
 
-    def _seen(self, address: Address, raw: bytes, revision: str) -> bool:
-        if address in self._known and self._known[address] == raw:
-            return True
-        return has_seen(self._collection, address, raw, self._of(revision))
+    def _evidence(self, address: Address, raw: bytes, revision: str) -> Evidence:
+        known = self._known.get(address)
+        if known is not None and known[0] == raw:
+            return known[1]
+        return evidence_of(self._collection, address, raw, self._of(revision))
+
+    def _require_evidence(self, address: Address, raw: bytes, revision: str) -> Evidence:
+        evidence = self._evidence(address, raw, revision)
+        if evidence is Evidence.UNSEEN:
+            raise unseen_conflict(self._collection, address, raw, self._of(revision))
+        return evidence
 
     def _of(self, revision: str) -> WriteRequest:
         return replace(self._request, expected=revision, unseen="refuse")
 
-    def _put(self, address: Address, content: bytes, *, seen: bool, keep: bool = False) -> None:
+    def _put(self, address: Address, content: bytes, evidence: Evidence, before: bytes | None = None) -> None:
         if len(content) > MAX_DOCUMENT_BYTES:
             raise TooLargeError(
                 f"The page is {len(content):,} bytes; the limit is {MAX_DOCUMENT_BYTES:,}.",
                 kind="document",
                 hint="Split it into several pages.",
             )
-        self._transaction.put(address, content, keep=keep)
+        unseen = before is not None and evidence is not Evidence.SHOWN
+        self._transaction.put(address, content, keep=unseen and takes_away(before or b"", content))
         self._written.add(address)
-        if seen:
-            self._known[address] = content
+        self._known[address] = content, evidence
 
     def _check_new(self, address: Address, content: bytes) -> None:
         try:

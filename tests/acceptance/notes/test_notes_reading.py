@@ -1,0 +1,223 @@
+"""The reading tools of `notes` over the real process: what is found, within which budget, and what errors say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent import Agent, RefusedError, agent
+from support import GitRepo, new_repo
+
+PAGES: dict[str, str | bytes] = {
+    "README.md": "# My notes\n\nAbout tea and pots.\n\n- [[Green tea]]\n",
+    "drinks/green.md": (
+        "---\ntitle: Green tea\naliases: [sencha]\ntags: [tea]\nstatus: open\n---\n# Green tea\n\nIntro.\n\n"
+        "## Brewing\n\nWater of 80 degrees.\n\n## Log\n\n- first cup\n\nA block. ^sum\n"
+    ),
+    "drinks/oolong.md": "# Oolong\n\nSee [green](green.md#brewing), [[nowhere]] and [[#Oolong]].\n",
+    "pots.md": "# Pots\n\nGreen tea likes a kyusu pot.\n",
+    "C# notes.md": "# C# notes\n\nA name with a hash.\n",
+    "long.md": "# Long\n\n" + "".join(f"## Part {n}\n\n{f'word{n} ' * 150}\n\n" for n in range(40)),
+}
+
+
+@pytest.fixture(scope="module")
+def repo(tmp_path_factory: pytest.TempPathFactory) -> GitRepo:
+    made = new_repo(tmp_path_factory.mktemp("notes") / "tea", PAGES)
+    made.write("gone.md", "# Gone\n")
+    made.git("add", "gone.md")
+    made.git("commit", "--quiet", "-m", "Add gone\n\nCo-Authored-By: Helper <helper@example.org>")
+    made.git("rm", "--quiet", "gone.md")
+    made.git("commit", "--quiet", "-m", "Remove gone")
+    return made
+
+
+@pytest.fixture(scope="module")
+def reader(repo: GitRepo) -> Iterator[Agent]:
+    with agent("mcp", repo.path, "--no-embed") as connected:
+        yield connected
+
+
+def refused(client: Agent, tool: str, **arguments: object) -> str:
+    with pytest.raises(RefusedError) as caught:
+        client.text(tool, **arguments)
+    return caught.value.text
+
+
+def contents(client: Agent, uri: str) -> str:
+    (found,) = client.run(client.client.read_resource, uri).contents
+    return found.text
+
+
+def test_a_plain_folder_is_served_as_notes(reader: Agent) -> None:
+    assert list(reader.tools()) == ["overview", "search", "read", "links", "changes"]
+
+
+def test_the_overview_orients_in_few_tokens(reader: Agent) -> None:
+    shown = reader.text("overview")
+    assert len(shown) <= 4 * 600
+    for part in ("6 pages", "About (README.md): About tea and pots.", "drinks/ 2", "Tags: tea 1", "broken_link 1"):
+        assert part in shown
+    assert "Most linked: drinks/green.md 2" in shown
+
+
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        ("drinks/green.md", "# Green tea\n\nIntro."),
+        ("drinks/green", "status: open"),
+        ("Green tea", "status: open"),
+        ("sencha", "status: open"),
+        ("[[Green tea|the tea]]", "status: open"),
+        ("[[Green tea#Brewing]]", "## Brewing\n\nWater of 80 degrees.\n("),
+        ("drinks/green.md#brewing", "## Brewing\n\nWater of 80 degrees.\n("),
+        ("Green tea#^sum", "A block. ^sum\n("),
+        ("C# notes", "A name with a hash."),
+        ("tea:pots.md", "kyusu"),
+    ],
+)
+def test_a_page_is_found_by_each_of_its_names(reader: Agent, page: str, text: str) -> None:
+    shown = reader.text("read", page=page)
+    assert text in shown
+    assert re.match(r"\S.*\.md rev [0-9a-f]{12} changed \d{4}-\d\d-\d\d", shown)
+
+
+def test_a_hit_is_read_by_its_handle(reader: Agent) -> None:
+    hits = reader.text("search", query="how hot is the water for green tea")
+    handle = re.findall(r"^\[\d+\] (\S+) \(", hits, re.MULTILINE)[0]
+    assert handle.startswith("drinks/green.md#")
+    assert "Water of 80 degrees." in reader.text("read", page=handle)
+
+
+@pytest.mark.parametrize("tokens", [50, 51, 80, 200, 1_000, 1_000_000])
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("overview", {}),
+        ("search", {"query": "word7 word8 tea"}),
+        ("search", {"query": "nothing of this is here xyzzy", "tag": "tea"}),
+        ("read", {"page": "long"}),
+        ("read", {"page": "long", "lines": "3-"}),
+        ("read", {"page": "long", "query": "word9"}),
+        ("read", {"page": ["long", "pots", "Green tea", "nix"]}),
+        ("links", {"page": "Green tea"}),
+        ("links", {}),
+        ("changes", {"diff": True}),
+        ("changes", {"deleted": True}),
+    ],
+)
+def test_an_answer_never_passes_its_budget_and_says_its_size(
+    reader: Agent, tool: str, arguments: dict[str, object], tokens: int
+) -> None:
+    shown = reader.text(tool, **arguments, max_tokens=tokens)
+    assert len(shown) <= 4 * tokens
+    said = re.search(r"\((\d+) tokens\)\Z", shown)
+    assert said
+    assert abs(int(said[1]) - len(shown) / 4) <= 4
+
+
+def test_a_budget_of_nothing_is_refused(reader: Agent) -> None:
+    assert "greater than or equal to 50; got 1" in refused(reader, "search", query="tea", max_tokens=1)
+
+
+def test_the_cursor_leads_through_all_hits_once(reader: Agent) -> None:
+    met: list[str] = []
+    cursor = ""
+    for _ in range(60):
+        shown = reader.text("search", query="word7 word8 word9 tea", max_tokens=400, cursor=cursor)
+        met += re.findall(r"^\[\d+\] (.*) \(", shown, re.MULTILINE)
+        found = re.search(r"More: cursor='([^']+)'", shown)
+        if not found:
+            break
+        cursor = found[1]
+    assert len(met) == len(set(met))
+    assert {"drinks/green.md#green-tea", "long.md#part-7", "long.md#part-8", "long.md#part-9"} <= set(met)
+    assert "Invalid cursor" in refused(reader, "search", query="tea", cursor="x")
+
+
+def test_filters_narrow_a_search(reader: Agent) -> None:
+    assert "pots.md" not in reader.text("search", query="green tea", folder="drinks/")
+    assert "oolong" not in reader.text("search", query="green", tag="tea")
+    assert "green.md" in reader.text("search", query="tea", fields={"status": "open"})
+    assert "Nothing found" in reader.text("search", query="tea", fields={"status": "done"})
+    assert "Nothing found" in reader.text("search", query="tea", until="2001-01-01")
+    assert "no date" in refused(reader, "search", query="tea", since="soon")
+
+
+def test_a_long_page_is_an_outline_and_goes_on_where_it_says(reader: Agent) -> None:
+    shown = reader.text("read", page="long", max_tokens=1_500)
+    assert "  - Part 3 15-18 (" in shown
+    found = re.search(r'Lines 1-(\d+) shown\. Next: read \{"page": "long.md", "lines": "(\d+)-"\}', shown)
+    assert found
+    assert int(found[2]) == int(found[1]) + 1
+    assert "word3" in reader.text("read", page="long", section="Part 3")
+    assert "word39" in reader.text("read", page="long", lines="157-")
+    assert "word9 " in reader.text("read", page="long", query="word9", max_tokens=400)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"page": "grene tea"}, 'Nearest: drinks/green.md. Next: read {"page": "drinks/green.md"}'),
+        ({"page": "drinks"}, 'Next: overview {"folder": "drinks"}'),
+        ({"page": "Green tea", "section": "Brewin"}, 'Next: read {"page": "Green tea", "section": "Brewing"}'),
+        ({"page": "pots", "lines": "9-2"}, "Give a range such as '10-40'"),
+        ({"page": []}, "Give 1 to 50"),
+        ({"page": "elsewhere:green.md#brewing"}, "There is no page 'elsewhere:green.md#brewing'"),
+        ({"page": "../../etc/passwd"}, "There is no page"),
+    ],
+)
+def test_an_error_names_the_next_call(reader: Agent, arguments: dict[str, object], said: str) -> None:
+    assert said in refused(reader, "read", **arguments)
+
+
+def test_links_out_in_wanted_and_mentions(reader: Agent) -> None:
+    shown = reader.text("links", page="Green tea")
+    assert "<- README.md: Green tea" in shown
+    assert "<- drinks/oolong.md" in shown
+    assert "~ pots.md names it without a link: Green tea likes a kyusu pot." in shown
+    assert "?? nowhere (not there)" in reader.text("links", page="Oolong")
+    assert "nowhere <- drinks/oolong.md" in reader.text("links")
+
+
+def test_the_shortest_path_and_the_neighbours(reader: Agent) -> None:
+    assert reader.text("links", page="README", to="oolong").startswith(
+        "README.md\n-> drinks/green.md\n<- drinks/oolong.md\n"
+    )
+    assert "2 drinks/oolong.md (Oolong)" in reader.text("links", page="README", depth=2)
+    assert "No links lead" in reader.text("links", page="README", to="pots")
+
+
+def test_changes_say_who_did_what_and_what_was_deleted(reader: Agent, repo: GitRepo) -> None:
+    shown = reader.text("changes")
+    assert re.search(r"^[0-9a-f]{10} \d{4}-\d\d-\d\d \d\d:\d\d .*with Helper: Add gone: gone\.md$", shown, re.MULTILINE)
+    assert "Add gone" in reader.text("changes", by="helper")
+    assert "Remove gone" not in reader.text("changes", by="helper")
+    assert "+# Gone" in reader.text("changes", page="gone", diff=True)
+    assert "No changes." in reader.text("changes", since=repo.git("rev-parse", "HEAD"))
+    deleted = reader.text("changes", deleted=True)
+    added = repo.git("rev-parse", "HEAD~1")[:12]
+    assert f"commonplace restore gone.md --at {added}" in deleted
+
+
+def test_two_folders_are_told_apart_by_name(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "same.md").write_text(f"# Same\n\nOf {name}.\n")
+    with agent("mcp", tmp_path / "one", tmp_path / "two", "--tier", "write", "--no-embed") as client:
+        assert "one:same.md" in client.text("search", query="same")
+        assert "Of two." in client.text("read", page="two:same.md")
+        client.text("write", page="two:new", text="# New\n")
+        assert "two: 2 pages" in client.text("overview")
+        assert (tmp_path / "two" / "new.md").read_text() == "# New\n"
+        steps = [{"do": "write", "page": f"{name}:both.md", "text": "x\n"} for name in ("one", "two")]
+        assert "of one folder" in refused(client, "transaction", steps=steps)
+
+
+def test_resources_are_pages_and_changes(reader: Agent, repo: GitRepo) -> None:
+    name = repo.path.name
+    assert "kyusu" in contents(reader, f"notes://{name}/pages/pots.md")
+    assert "Remove gone" in contents(reader, f"notes://{name}/changes")

@@ -1,0 +1,226 @@
+"""The writing tools of `notes` over the real process: what they change, refuse, keep, and do not do twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from agent import Agent, RefusedError, agent
+from support import GitRepo, new_repo
+
+GREEN = (
+    "---\ntitle: Green tea # as printed\nstatus: open\n---\n# Green tea\n\n## Brewing\n\nWater of 80 degrees.\n\n"
+    "## Log\n\n- first\n\n## Tasks\n\n- [ ] buy a pot\n\nA block. ^sum\n"
+)
+PAGES: dict[str, str | bytes] = {
+    "README.md": "# Notes\n\n- [green](drinks/green.md#log)\n- [[drinks/oolong|Oolong]]\n- [[Green tea]]\n",
+    "drinks/green.md": GREEN,
+    "drinks/oolong.md": "# Oolong\n\nLike [green](green.md), on [pots](../pots.md) ![](pot.png).\n",
+    "drinks/pot.png": b"\x89PNG",
+    "pots.md": "# Pots\r\n\r\nA kyusu.\r\n",
+}
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> GitRepo:
+    return new_repo(tmp_path / "tea", PAGES)
+
+
+@contextmanager
+def writer(repo: GitRepo, *more: str) -> Iterator[Agent]:
+    with agent("mcp", repo.path, "--tier", "write", "--no-embed", *(more or ("--commit", "auto"))) as connected:
+        yield connected
+
+
+def refused(client: Agent, tool: str, **arguments: object) -> str:
+    with pytest.raises(RefusedError) as caught:
+        client.text(tool, **arguments)
+    return caught.value.text
+
+
+def text_of(repo: GitRepo, path: str) -> str:
+    return (repo.path / path).read_bytes().decode()
+
+
+def test_several_changes_of_a_page_are_one_commit_and_change_nothing_else(repo: GitRepo) -> None:
+    changes = [
+        {"do": "append", "section": "Log", "text": "- second"},
+        {"do": "fields", "fields": {"status": "done"}},
+        {"do": "task", "task": "buy a pot"},
+        {"do": "block", "block": "^sum", "text": "Another."},
+        {"do": "replace", "old": "80 degrees", "text": "75 degrees"},
+    ]
+    with writer(repo) as client:
+        answer = client.text("edit", page="Green tea", changes=changes, message="Tend the tea")
+    assert answer.startswith("Edited drinks/green.md rev ")
+    expected = GREEN.replace("- first\n", "- first\n- second\n").replace("status: open", "status: done")
+    expected = expected.replace("- [ ] buy", "- [x] buy").replace("A block. ^sum", "Another. ^sum")
+    assert text_of(repo, "drinks/green.md") == expected.replace("80 degrees", "75 degrees")
+    assert repo.git("log", "--format=%s").splitlines()[0] == "Tend the tea"
+    assert repo.git("status", "--short") == ""
+
+
+def test_of_changes_of_which_one_fails_none_is_made(repo: GitRepo) -> None:
+    changes = [
+        {"do": "append", "section": "Log", "text": "- second"},
+        {"do": "task", "task": "buy a pot"},
+        {"do": "replace", "old": "90 degrees", "text": "75 degrees"},
+    ]
+    with writer(repo) as client:
+        said = refused(client, "edit", page="Green tea", changes=changes)
+    assert said.startswith("Change 3 of 3 (replace): The text does not occur")
+    assert text_of(repo, "drinks/green.md") == GREEN
+
+
+def test_a_call_that_is_sent_again_answers_the_same_and_writes_nothing(repo: GitRepo) -> None:
+    append = {"page": "pots", "changes": [{"do": "append", "text": "- one more"}]}
+    with writer(repo) as client:
+        calls: list[tuple[str, dict[str, object]]] = [
+            ("edit", append),
+            ("write", {"page": "new", "text": "# New\n"}),
+            ("move", {"page": "new", "to": "other"}),
+            ("transaction", {"steps": [{"do": "write", "page": "third", "text": "# Third\n"}]}),
+        ]
+        for tool, arguments in calls:
+            first = client.text(tool, **arguments)
+            head = repo.git("rev-parse", "HEAD")
+            assert client.text(tool, **arguments) == first
+            assert repo.git("rev-parse", "HEAD") == head
+        client.text("read", page="third")
+        deleted = client.text("delete", page="third")
+        assert client.text("delete", page="third") == deleted
+        # With another request id the same text is meant once more.
+        ids = [client.text("edit", **append, request_id=name) for name in ("a", "a", "b")]
+    assert ids[0] == ids[1] != ids[2]
+    assert text_of(repo, "pots.md").count("- one more") == 3
+    with writer(repo) as client:  # a new process remembers nothing, and sees that the text is there
+        assert "Unchanged" in client.text("edit", **append)
+    assert text_of(repo, "pots.md").count("- one more") == 3
+    assert text_of(repo, "pots.md").count("\r\n") == text_of(repo, "pots.md").count("\n")
+
+
+def test_the_same_text_is_meant_again_once_the_page_has_changed(repo: GitRepo) -> None:
+    change = {"page": "pots", "changes": [{"do": "replace", "old": "kyusu", "text": "gaiwan"}]}
+    back = {"page": "pots", "changes": [{"do": "replace", "old": "gaiwan", "text": "kyusu"}]}
+    with writer(repo) as client:
+        for arguments in (change, back, change):
+            client.text("edit", **arguments)
+    assert "gaiwan" in text_of(repo, "pots.md")
+
+
+def test_a_page_is_replaced_whole_only_as_it_was_seen(repo: GitRepo) -> None:
+    with writer(repo) as client:
+        said = refused(client, "write", page="drinks/green", text="# Mine\n")
+        assert "was not read whole in this session" in said
+        assert 'Next: read {"page": "drinks/green"}' in said
+        part = client.text("read", page="Green tea", section="Log")
+        assert "unseen" in refused(
+            client, "write", page="drinks/green", text="# Mine\n", revision=part.split("rev ")[1][:12]
+        )
+        assert text_of(repo, "drinks/green.md") == GREEN
+        client.text("read", page="Green tea")
+        (repo.path / "drinks/green.md").write_text(GREEN + "\nAn editor's line.\n")
+        assert "An editor's line." in refused(client, "write", page="drinks/green", text="# Mine\n")
+        client.text("read", page="Green tea")
+        assert client.text("write", page="drinks/green", text="# Mine\n").startswith("Replaced drinks/green.md")
+    assert text_of(repo, "drinks/green.md") == "# Mine\n"
+
+
+def test_text_that_was_not_seen_is_kept_when_an_edit_takes_it_away(repo: GitRepo) -> None:
+    (repo.path / "pots.md").write_text("# Pots\n\nNever committed.\n")
+    with writer(repo, "--commit", "manual") as client:
+        change = {"do": "section", "section": "Pots", "text": "Gone."}
+        answer = client.text("edit", page="pots", changes=[change])
+    assert "commonplace restore pots.md --at" in answer
+
+
+def test_a_page_moves_and_links_follow_and_moving_back_undoes_it(repo: GitRepo) -> None:
+    with writer(repo) as client:
+        would = client.text("move", page="Green tea", to="teas/sencha.md", dry_run=True)
+        assert "Would move 1 files: drinks/green.md -> teas/sencha.md" in would
+        assert "README.md" in would
+        assert repo.git("status", "--short") == ""
+        client.text("move", page="Green tea", to="teas/sencha.md")
+        assert "(teas/sencha.md#log)" in text_of(repo, "README.md")
+        assert "- [[Green tea]]" in text_of(repo, "README.md")
+        assert "[green](../teas/sencha.md)" in text_of(repo, "drinks/oolong.md")
+        client.text("move", page="teas/sencha", to="drinks/green")
+    for path, content in PAGES.items():
+        expected = content if isinstance(content, bytes) else content.encode()
+        assert (repo.path / path).read_bytes() == expected
+
+
+def test_a_folder_moves_with_its_files_and_links_and_back(repo: GitRepo) -> None:
+    with writer(repo) as client:
+        answer = client.text("move", page="drinks/", to="old/teas")
+        assert answer.startswith("Moved drinks/ -> old/teas/ (3 files); links follow in README.md")
+        assert text_of(repo, "README.md") == (
+            "# Notes\n\n- [green](old/teas/green.md#log)\n- [[old/teas/oolong|Oolong]]\n- [[Green tea]]\n"
+        )
+        assert text_of(repo, "old/teas/oolong.md") == (
+            "# Oolong\n\nLike [green](green.md), on [pots](../../pots.md) ![](pot.png).\n"
+        )
+        assert (repo.path / "old/teas/pot.png").read_bytes() == b"\x89PNG"
+        assert not (repo.path / "drinks").exists()
+        assert client.text("links", kind="wanted").startswith("Wanted pages (linked to, not there): 0")
+        assert "lies in" in refused(client, "move", page="old/", to="old/teas/deeper")
+        client.text("move", page="old/teas/", to="drinks/")
+    for path, content in PAGES.items():
+        expected = content if isinstance(content, bytes) else content.encode()
+        assert (repo.path / path).read_bytes() == expected
+
+
+def test_a_transaction_is_one_commit_or_nothing(repo: GitRepo) -> None:
+    good = [
+        {"do": "write", "page": "decisions/pot.md", "text": "# A pot\n\nWe buy a kyusu.\n"},
+        {"do": "edit", "page": "pots", "changes": [{"do": "append", "text": "See [[decisions/pot]]."}]},
+        {"do": "move", "page": "Oolong", "to": "oolong.md"},
+    ]
+    bad = [*good, {"do": "edit", "page": "README", "changes": [{"do": "replace", "old": "nowhere", "text": "x"}]}]
+    with writer(repo) as client:
+        before = repo.git("rev-parse", "HEAD")
+        assert refused(client, "transaction", steps=bad).startswith("Step 4 of 4: Change 1 of 1 (replace)")
+        assert "Step 1 of 1: Invalid do 'tidy'" in refused(client, "transaction", steps=[{"do": "tidy"}])
+        early = [good[1], {"do": "move", "page": "pots", "to": "kettles"}]
+        assert "Move first" in refused(client, "transaction", steps=early)
+        assert repo.git("rev-parse", "HEAD") == before
+        assert repo.git("status", "--short") == ""
+        client.text("transaction", steps=good, message="Decide on a pot")
+    assert repo.git("log", "--format=%s", f"{before}..HEAD") == "Decide on a pot"
+    assert "[green](drinks/green.md)" in text_of(repo, "oolong.md")
+    assert text_of(repo, "pots.md").endswith("A kyusu.\r\n\r\nSee [[decisions/pot]].\r\n")
+
+
+def test_a_deleted_page_is_named_with_what_links_to_it_and_comes_back(repo: GitRepo) -> None:
+    with writer(repo) as client:
+        assert "was not read whole" in refused(client, "delete", page="pots")
+        client.text("read", page="pots")
+        answer = client.text("delete", page="pots")
+        assert "Links to pots.md now lead nowhere in drinks/oolong.md" in answer
+        assert not (repo.path / "pots.md").exists()
+        assert "pots.md deleted" in client.text("changes", deleted=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"page": "drinks/", "text": "x"}, "it has an empty part"),
+        ({"page": "../out", "text": "x"}, "Invalid path"),
+        ({"page": "README.MD", "text": "x"}, "in case or Unicode form alone"),
+        ({"page": "pots.md/inner", "text": "x"}, "pots.md"),
+    ],
+)
+def test_a_path_that_cannot_be_written_is_refused(repo: GitRepo, arguments: dict[str, object], said: str) -> None:
+    with writer(repo) as client:
+        assert said in refused(client, "write", **arguments)
+    assert repo.git("status", "--short") == ""
+
+
+def test_a_page_that_says_the_same_as_another_is_pointed_out(repo: GitRepo) -> None:
+    text = "A kyusu is a Japanese teapot with a handle on its side, made of clay, that pours green tea without drops.\n"
+    with writer(repo) as client:
+        client.text("write", page="one", text=f"# Kyusu\n\n{text}")
+        assert "'one' says nearly the same" in client.text("write", page="two", text=f"# Kyusu\n\n{text}")

@@ -1,0 +1,45 @@
+"""Moments as people and agents write them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from commonplace.domain.errors import InvalidInputError
+from commonplace.toolsets.notes.rules.moments import parse_moment, require_moment
+
+NOW = datetime(2026, 3, 10, 12, 30, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("today", "2026-03-10T00:00:00"),
+        ("Yesterday", "2026-03-09T00:00:00"),
+        ("7 days", "2026-03-03T00:00:00"),
+        ("2 weeks ago", "2026-02-24T00:00:00"),
+        ("3 hours ago", "2026-03-10T09:30:00"),
+        ("last week", "2026-03-03T00:00:00"),
+        ("2026-01-31", "2026-01-31T00:00:00"),
+        ("2026-01-31T10:00", "2026-01-31T10:00:00"),
+        ("2026-01-31T10:00:00+02:00", "2026-01-31T08:00:00"),
+        ("2026-01-31T10:00:00Z", "2026-01-31T10:00:00"),
+    ],
+)
+def test_a_moment_is_read_in_utc(text: str, expected: str) -> None:
+    found = parse_moment(text, NOW)
+    assert found
+    assert found.replace(tzinfo=None).isoformat() == expected
+    assert found.tzinfo is UTC
+
+
+def test_a_day_can_stand_for_its_end() -> None:
+    assert parse_moment("2026-01-31", NOW, end=True) == datetime(2026, 1, 31, 23, 59, 59, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("text", ["", "soon", "2026-13-01", "31.01.2026", "9999-12-31T23:59:59-14:00", "abc1234"])
+def test_what_is_no_moment_is_refused(text: str) -> None:
+    assert parse_moment(text, NOW) is None
+    with pytest.raises(InvalidInputError, match="Invalid argument since"):
+        require_moment("since", text)
