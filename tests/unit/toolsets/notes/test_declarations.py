@@ -58,7 +58,7 @@ def test_the_default_toolset_is_what_the_folder_declares(tmp_path: Path) -> None
     (store / "index.json").write_text("{}")
     settings = default_settings()
     assert registration.KB_FILE == SCHEMA_FILE
-    assert registration.SPACE_FILE == SPACE_FILE.path
+    assert SPACE_FILE.path == registration.SPACE_FILE
     assert default_toolset(replace(settings, kb=(plain,))) == "notes"
     assert default_toolset(replace(settings, kb=(plain, typed))) == "kb"
     assert default_toolset(replace(settings, kb=(store,))) == "kb"
