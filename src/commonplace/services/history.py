@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Literal, TypeAlias
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Commit, TrashItem
+from commonplace.domain.documents import Section
 from commonplace.domain.errors import AlreadyExistsError, ConflictError, GitError, InvalidInputError, NotFoundError
+from commonplace.domain.ports import History
 from commonplace.domain.revisions import is_revision, require_revision, revision_of
+from commonplace.domain.words.moments import parse_moment
 from commonplace.services.collections import Collection
 from commonplace.services.writes import UNCONDITIONAL, WriteReceipt, WriteRequest
+
+BATCH_COMMITS = 50
+"""Commits of a document that are read at a time."""
 
 RestoreAction: TypeAlias = Literal["created", "updated", "unchanged"]
 
@@ -51,6 +59,96 @@ def log(collection: Collection, address: Address | None, *, limit: int, offset: 
 def diff(collection: Collection, address: Address, old: str, new: str = "") -> str:
     """Unified diff of a document between two revisions; `new` "" means the current file."""
     return _require_history(collection).store.history.diff(address, old, new)
+
+
+def revision_at(collection: Collection, address: Address, moment: str) -> str:
+    """The revision of a document at a moment, as `reads` takes it; "" for the present.
+
+    Args:
+        collection: Where the document is.
+        address: Which it is; it need not be there now.
+        moment: A date or time, "yesterday", "7 days ago", a commit, a tag, or "before" with either of the last two.
+
+    Raises:
+        InvalidInputError: the moment lies in the future.
+        NotFoundError: the document was not there then.
+        GitError: the collection has no history.
+    """
+    text = moment.strip()
+    if not text or is_revision(text):
+        return text
+    history = _require_history(collection).store.history
+    before = text.lower().startswith("before ")
+    name = text[len("before ") :].strip() if before else text
+    when = None if is_revision(name) else parse_moment(name, end=not before)
+    if when is None:
+        return f"{name}^" if before else name
+    if when.timestamp() > time.time() and not _is_today(when):
+        raise InvalidInputError(
+            f"{name[:40]!r} lies in the future.", kind="revision", hint="Give a moment of the past, or none for now."
+        )
+    offset = 0
+    while batch := history.log(address, limit=BATCH_COMMITS, offset=offset):
+        found = next((one for one in batch if one.when <= when.timestamp()), None)
+        if found is not None:
+            return found.id
+        offset += len(batch)
+    raise NotFoundError(
+        f"{address.path} was not there {'before ' if before else ''}{name[:40]}.",
+        kind="revision",
+        hint="Ask for the document's history to see when it began.",
+        path=address.path,
+    )
+
+
+def _is_today(moment: datetime) -> bool:
+    return moment.date() == datetime.now(UTC).date()
+
+
+@dataclass(frozen=True, slots=True)
+class SectionChange:
+    """A section of a document, and the commit that gave it the text that it has."""
+
+    section: Section
+    commit: Commit | None
+    """None for text that no commit has."""
+
+
+def section_blame(collection: Collection, address: Address) -> list[SectionChange]:
+    """Who last changed each section of a document, in the document's order.
+
+    A section's text is what stands between its heading and the next one. It counts as unchanged as long as an older
+    version holds the same heading and text, wherever in the document.
+
+    Raises:
+        GitError: the collection has no history.
+    """
+    history = _require_history(collection).store.history
+    document = collection.index.document(address)
+    open_sections = {one.ordinal: document.raw[one.start : one.end].strip() for one in document.sections}
+    found: dict[int, Commit | None] = {ordinal: None for ordinal, text in open_sections.items() if not text}
+    left = {ordinal: text for ordinal, text in open_sections.items() if text}
+    newer: Commit | None = None
+    offset = 0
+    while left and (batch := history.log(address, limit=BATCH_COMMITS, offset=offset)):
+        for commit in batch:
+            raw = _content(history, address, commit)
+            gone = [ordinal for ordinal, text in left.items() if text not in raw]
+            for ordinal in gone:
+                found[ordinal] = newer
+                del left[ordinal]
+            newer = commit
+        offset += len(batch)
+    found |= dict.fromkeys(left, newer)
+    shown = [one for one in document.sections if one.level or open_sections[one.ordinal]]
+    return [SectionChange(one, found[one.ordinal]) for one in shown]
+
+
+def _content(history: History, address: Address, commit: Commit) -> bytes:
+    try:
+        return history.read(address, commit.id)
+    except NotFoundError:  # the commit deleted it
+        return b""
 
 
 def restore(

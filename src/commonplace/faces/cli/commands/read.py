@@ -21,7 +21,7 @@ from commonplace.faces.cli.options import PageArgument, exclusive
 from commonplace.faces.cli.output import FAINT, one_line
 from commonplace.faces.cli.pages import addressed, located
 from commonplace.faces.cli.session import Session
-from commonplace.services import reads
+from commonplace.services import history, reads
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.reads import TextPassage
 
@@ -31,7 +31,12 @@ def command(
     page: PageArgument,
     section: Annotated[str | None, typer.Option(metavar="HEADING", help='One section: "Set-up > Linux".')] = None,
     lines: Annotated[str | None, typer.Option(metavar="FROM-TO", help="Some lines, as in 10-40, 10- or 10.")] = None,
-    at: Annotated[str, typer.Option(metavar="REV", help="As it was: a commit or revision, 7 digits or more.")] = "",
+    at: Annotated[
+        str,
+        typer.Option(
+            metavar="WHEN", help="As it was: a date, 'yesterday', a commit, revision or tag, 'before COMMIT'."
+        ),
+    ] = "",
     *,
     outline: Annotated[bool, typer.Option("--outline", help="Its headings and their lines only.")] = False,
 ) -> None:
@@ -43,6 +48,7 @@ def command(
         commonplace read notes/idea --section "Set-up > Linux"
         commonplace read "notes/idea#Set-up"
         commonplace read notes/idea.md --at 1a2b3c4 > old.md
+        commonplace read notes/idea --at yesterday
         commonplace read notes/idea --json
 
     PAGE is a path with or without .md, an id, or a title; NAME:PAGE names the folder too where several are open. As in
@@ -54,6 +60,7 @@ def command(
     span = _range(lines) if lines is not None else None
     with session.opened() as collections:
         collection, address, part = _named(collections, session.relative(page), at)
+        at = history.revision_at(collection, address, at)
         if outline:
             _show_outline(session, collection, reads.document_at(collection, address, at))
         elif part and section is None and span is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Mapping
 from itertools import islice
 
@@ -25,6 +26,9 @@ from commonplace.store.git.past.revision_walk import (
 )
 from commonplace.store.git.past.tree_diff import TreeDiff
 from commonplace.store.git.repository import GitRepository, guarded
+
+_TAG = re.compile(r"[A-Za-z0-9][\w.+/-]{0,199}", re.ASCII)
+"""Names of tags that are looked for."""
 
 
 class NoHistory:
@@ -111,7 +115,9 @@ class GitHistory:
         return [commit_value(commit, self._documents(trees, commit)) for commit in chosen]
 
     def read(self, address: Address, revision: str) -> bytes:
-        """The document at a commit, or its version with this blob id.
+        """The document as it was at a commit, at a tag, or the version of it that has this blob id.
+
+        A `^` behind a commit or tag means the commit before it: its first parent.
 
         Only commits of the current branch count, and only blobs that were versions of this document.
         """
@@ -187,12 +193,16 @@ class GitHistory:
     def _object(self, address: Address, revision: str) -> pygit2.Commit | pygit2.Blob:
         """The commit of the current branch, or the blob, with a validated revision."""
         head = self.head()
+        named = revision.removesuffix("^")
         try:
-            found = self._repository.find(revision)
+            found = self._repository.find(named) if is_revision(named) else None
         except ValueError as error:
             raise InvalidInputError(
                 f"The revision {revision} is not unique.", kind="revision", hint="Give more of its digits."
             ) from error
+        found = found or self._repository.tagged(named)
+        if isinstance(found, pygit2.Commit) and named != revision:
+            found = next(iter(parents_of(found)), None)
         if isinstance(found, pygit2.Blob) or (found and self._repository.holds(head, str(found.id))):
             return found
         raise _no_such_revision(address, revision)
@@ -232,13 +242,16 @@ class GitHistory:
 
 
 def _checked(revision: str) -> str:
-    if not is_revision(revision):
+    named = revision.removesuffix("^")
+    if is_revision(named):
+        return revision.lower()
+    if not _TAG.fullmatch(named):
         raise InvalidInputError(
-            f"Invalid revision {revision[:60]!r}: expected 7 to 40 hex digits.",
+            f"Invalid revision {revision[:60]!r}: expected 7 to 40 hex digits, or a tag.",
             kind="revision",
             hint="Take one from the document's history.",
         )
-    return revision.lower()
+    return revision
 
 
 def _no_such_revision(address: Address, revision: str) -> NotFoundError:

@@ -10,16 +10,18 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.query import Filter, ListQuery
 from commonplace.domain.revisions import is_revision
+from commonplace.domain.words.moments import parse_moment
 from commonplace.faces.mcp.toolset import Call, ToolResult
 from commonplace.faces.retained import day
 from commonplace.services.collections import Collection
+from commonplace.services.history import section_blame
 from commonplace.toolsets.notes.mcp.parameters import Changes
 from commonplace.toolsets.notes.mcp.text_output import BoundedAnswer, line_of
-from commonplace.toolsets.notes.rules.moments import parse_moment
 from commonplace.toolsets.notes.service.page_history import (
     ChangeFilter,
     PageCommit,
     commits,
+    credited,
     deleted_pages,
 )
 from commonplace.toolsets.notes.service.page_lookup import find_page, folder_prefix, page_path
@@ -36,6 +38,8 @@ def changes(call: Call, arguments: Changes) -> ToolResult:
     """What changed, newest first."""
     answer = BoundedAnswer(arguments.max_tokens)
     chosen, wanted = _wanted(call, arguments)
+    if arguments.sections:
+        return _shown(answer, _section_lines(chosen[0], wanted), 0)
     if arguments.deleted:
         lines = [line for one in chosen for line in _deleted_lines(call, one, wanted)]
         return _shown(answer, lines or ["No deleted pages."], 0)
@@ -136,6 +140,22 @@ def _diffs(collection: Collection, one: PageCommit) -> Iterator[str]:
         lines = [line for line in text.splitlines() if not line.startswith(("diff --git", "index ", "--- ", "+++ "))]
         yield f"  {address.path}"
         yield from (f"  {line}" for line in lines)
+
+
+def _section_lines(collection: Collection, wanted: ChangeFilter) -> list[str]:
+    """The sections of a page, each with who gave it its present text, and when."""
+    if wanted.address is None:
+        raise InvalidInputError("sections is about one page.", kind="argument", hint="Give page.")
+    lines: list[str] = []
+    for one in section_blame(collection, wanted.address):
+        name = line_of(one.section.heading, 80) if one.section.level else "(beginning)"
+        said = "not committed"
+        if one.commit is not None:
+            names = [one.commit.author.name, *(f"with {name}" for name in credited(one.commit.message))]
+            when = datetime.fromtimestamp(one.commit.when, UTC)
+            said = f"{when:%Y-%m-%d} {', '.join(names)} {one.commit.id[:10]}"
+        lines.append(f"{'  ' * max(0, one.section.level - 1)}- {name}: {said}")
+    return lines
 
 
 def _uncommitted(collection: Collection, wanted: ChangeFilter) -> list[str]:

@@ -55,6 +55,7 @@ class Read(Parameters):
     section: Annotated[str, Field(description="Heading, 'Outer > Inner', #anchor or ^block")] = ""
     lines: Annotated[str, Field(description="'10-40'")] = ""
     query: Annotated[str, Field(description="Only the sections that answer this")] = ""
+    at: Annotated[str, Field(description="As it was: date, 'yesterday', commit, tag, 'before <commit>'")] = ""
     max_tokens: Budget = 2000
 
 
@@ -76,6 +77,7 @@ class Changes(Parameters):
     since: Annotated[str, Field(description="Date, 'yesterday', '7 days' or commit")] = ""
     by: Annotated[str, Field(description="Part of a person's, agent's or program's name")] = ""
     diff: bool = False
+    sections: Annotated[bool, Field(description="Of a page: who last changed each section")] = False
     deleted: Annotated[bool, Field(description="Deleted pages and how to get them back")] = False
     max_tokens: Budget = 1000
     cursor: str = ""

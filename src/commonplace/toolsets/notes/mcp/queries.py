@@ -6,20 +6,21 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from commonplace.domain.document_reader import find_fragment
+from commonplace.domain.document_reader import find_fragment, read_document
 from commonplace.domain.documents import Document, Section
 from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.domain.excerpts import excerpt, query_words
 from commonplace.domain.query import Filter, Record, SearchQuery
 from commonplace.domain.revisions import revision_of
+from commonplace.domain.words.moments import parse_moment, require_moment
 from commonplace.faces.mcp.toolset import Call, ToolResult
+from commonplace.services import history
 from commonplace.services.collections import Collection
 from commonplace.services.evidence import MAX_EVIDENCE_DOCUMENTS, EvidenceSection, gather
 from commonplace.toolsets.notes.mcp.parameters import MAX_PAGES, MIN_TOKENS, Read, Search
 from commonplace.toolsets.notes.mcp.text_output import BoundedAnswer, line_of, next_call, tokens_of
-from commonplace.toolsets.notes.rules.moments import parse_moment, require_moment
 from commonplace.toolsets.notes.rules.page_edits import section_of
-from commonplace.toolsets.notes.service.page_lookup import FoundPage, find_page, folder_prefix, shown_path
+from commonplace.toolsets.notes.service.page_lookup import FoundPage, find_page, folder_prefix, page_path, shown_path
 
 MAX_SECTION_SHARE = 0.4
 """The part of a search's budget that one section may take."""
@@ -145,7 +146,7 @@ def read(call: Call, arguments: Read) -> ToolResult:
         raise InvalidInputError(f"page is a list of {len(pages)}.", kind="argument", hint=f"Give 1 to {MAX_PAGES}.")
     if len(pages) == 1:
         answer = BoundedAnswer(arguments.max_tokens)
-        _read_one(call, find_page(call.services.collections, pages[0]), arguments, answer)
+        _read_reference(call, pages[0], arguments, answer)
         return answer.text()
     answer = BoundedAnswer(arguments.max_tokens)
     for number, reference in enumerate(pages):
@@ -155,13 +156,67 @@ def read(call: Call, arguments: Read) -> ToolResult:
             break
         part = BoundedAnswer(share)
         try:
-            _read_one(call, find_page(call.services.collections, reference), arguments, part)
+            _read_reference(call, reference, arguments, part)
         except NotFoundError as error:
             nearest = error.context.get("nearest")
             near = f" Nearest: {', '.join(nearest)}." if isinstance(nearest, list) and nearest else ""
             part.add_shortened(f"{error}{near}")
         answer.add(part.text().rpartition("\n(")[0])
     return answer.text()
+
+
+def _read_reference(call: Call, reference: str, arguments: Read, answer: BoundedAnswer) -> None:
+    if arguments.at:
+        _read_past(call, reference, arguments, answer)
+    else:
+        _read_one(call, find_page(call.services.collections, reference), arguments, answer)
+
+
+def _read_past(call: Call, reference: str, arguments: Read, answer: BoundedAnswer) -> None:
+    """A page as it was, whole, or a section of it."""
+    if arguments.query:
+        raise InvalidInputError("at and query do not go together.", kind="argument", hint="Give section or lines.")
+    collections = call.services.collections
+    try:
+        page = find_page(collections, reference)
+        collection, address, fragment = page.collection, page.record.address, page.fragment
+    except NotFoundError:  # it may have been there then
+        name, _, fragment = reference.partition("#")
+        path = page_path(collections, name)
+        collection, address = path.collection, path.address
+    revision = history.revision_at(collection, address, arguments.at)
+    document = read_document(address, collection.store.history.read(address, revision))
+    part = _part(document, arguments.section or fragment) if arguments.section or fragment else None
+    source = _source(document)
+    text = source[part.start : part.end] if part else source
+    first = source.count(b"\n", 0, part.start) + 1 if part else 1
+    lines = text.decode("utf-8", "replace").removeprefix("\ufeff").rstrip("\r\n").split("\n")
+    start, end = _range(arguments.lines, len(lines)) if arguments.lines else (1, len(lines))
+    path_shown = shown_path(collections, collection, address)
+    answer.add_shortened(
+        f"{path_shown} AS IT WAS at {line_of(arguments.at, 40)} ({revision[:SHORT_REVISION]}), not as it is now"
+        + (f" [{part.name}]" if part else "")
+    )
+    answer.reserve(next_call("read", page=path_shown, at=arguments.at[:60], lines="999999-999999"))
+    reached = _add_text("\n".join(lines[start - 1 : end]), first + start - 1, answer) - first + 1
+    answer.release()
+    if reached < end:
+        following = f"{first + reached}-{first + end - 1}"
+        answer.add_shortened(next_call("read", page=path_shown, at=arguments.at, lines=following))
+
+
+def _range(lines: str, count: int) -> tuple[int, int]:
+    """The first and last line that a range names, counted from 1."""
+    found = _LINES.fullmatch(lines)
+    first = int(found[1]) if found else 0
+    last = min(int(found[2] or count), count) if found and "-" in lines else first
+    if not 1 <= first <= last <= count:
+        raise InvalidInputError(
+            f"Invalid argument lines: {lines[:40]!r} of {count} lines.",
+            kind="argument",
+            hint="Give a range such as '10-40', counted from 1.",
+        )
+    return first, last
 
 
 def _read_one(call: Call, page: FoundPage, arguments: Read, answer: BoundedAnswer) -> None:
@@ -257,17 +312,9 @@ def _add_text(text: str, first: int, answer: BoundedAnswer) -> int:
 
 
 def _show_lines(call: Call, page: FoundPage, document: Document, lines: str, answer: BoundedAnswer) -> None:
-    found = _LINES.fullmatch(lines)
     every = _source(document).decode("utf-8", "replace").removeprefix("\ufeff").split("\n")
     count = len(every) - (not every[-1])
-    first = int(found[1]) if found else 0
-    last = min(int(found[2] or count), count) if found and "-" in lines else first
-    if not 1 <= first <= last:
-        raise InvalidInputError(
-            f"Invalid argument lines: {lines[:40]!r} of {count} lines.",
-            kind="argument",
-            hint="Give a range such as '10-40', counted from 1.",
-        )
+    first, last = _range(lines, count)
     answer.add(_head(call, page, document, f"lines {first}-{last} of {count}"))
     path = shown_path(call.services.collections, page.collection, page.record.address)
     answer.reserve(next_call("read", page=path, lines="999999-999999"))

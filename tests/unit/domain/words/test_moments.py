@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from commonplace.domain.errors import InvalidInputError
-from commonplace.toolsets.notes.rules.moments import parse_moment, require_moment
+from commonplace.domain.words.moments import parse_moment, require_moment
 
 NOW = datetime(2026, 3, 10, 12, 30, tzinfo=UTC)
 
