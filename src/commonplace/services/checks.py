@@ -10,6 +10,7 @@ from commonplace.domain.documents import Severity
 from commonplace.domain.query import Record
 from commonplace.services import links
 from commonplace.services.collections import Collection, Collections
+from commonplace.services.health.page_rules import health_findings
 from commonplace.services.listing import every_document
 
 
@@ -53,6 +54,10 @@ def check_pages(collections: Collections, collection: Collection) -> list[PagePr
     """All problems in a collection, by path and line."""
     records = list(every_document(collection))
     problems = [*_findings(collection, records), *_duplicate_ids(collection, records), *_left_out(collection)]
+    problems += (
+        PageProblem(collection=collection, path=address.path, line=line, rule=rule, severity=severity, message=message)
+        for address, line, rule, severity, message in health_findings(collection, records)
+    )
     for link in broken_links(collections, collection):
         message = f"The link to {link.target[:80]!r} leads nowhere."
         problems.append(

@@ -79,7 +79,7 @@ def test_a_page_that_is_gone_is_read_as_it_was(reader: Agent) -> None:
         ("2026-01-04", "tea.md was not there 2026-01-04"),
         ("9998-01-01", "lies in the future"),
         ("no such tag!", "Invalid revision"),
-        ("nowhere", "no revision nowhere"),
+        ("nowhere", "Invalid revision 'nowhere': expected 7 to 40 hex digits, or a tag."),
         ("before v05", "no revision v05^"),
         ("deadbeef", "no revision deadbeef"),
     ],

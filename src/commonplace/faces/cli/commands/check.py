@@ -37,8 +37,10 @@ def command(
         commonplace check --json | jq .counts
         commonplace check --okf ~/bundle
 
-    Found are bad YAML, files that are no UTF-8, broken links, double ids and files that cannot be served, one a line:
-    PATH:LINE: severity: message [rule]. Pages that nothing links to are worth knowing and no more. The exit code is 1
+    Found are bad YAML, files that are no UTF-8, broken links and anchors, double ids, texts that stand twice, pages
+    past their review_by, secrets, invisible characters, text that addresses agents, and files that cannot be served,
+    one a line: PATH:LINE: severity: message [rule]. Pages and attachments that nothing links to are worth knowing and
+    no more. The exit code is 1
     when there is an error or a warning. Nothing is changed.
     """
     if okf is not None:

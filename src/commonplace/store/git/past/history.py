@@ -201,6 +201,8 @@ class GitHistory:
                 f"The revision {revision} is not unique.", kind="revision", hint="Give more of its digits."
             ) from error
         found = found or self._repository.tagged(named)
+        if found is None and not is_revision(named):
+            raise _invalid(revision)
         if isinstance(found, pygit2.Commit) and named != revision:
             found = next(iter(parents_of(found)), None)
         if isinstance(found, pygit2.Blob) or (found and self._repository.holds(head, str(found.id))):
@@ -246,12 +248,16 @@ def _checked(revision: str) -> str:
     if is_revision(named):
         return revision.lower()
     if not _TAG.fullmatch(named):
-        raise InvalidInputError(
-            f"Invalid revision {revision[:60]!r}: expected 7 to 40 hex digits, or a tag.",
-            kind="revision",
-            hint="Take one from the document's history.",
-        )
+        raise _invalid(revision)
     return revision
+
+
+def _invalid(revision: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"Invalid revision {revision[:60]!r}: expected 7 to 40 hex digits, or a tag.",
+        kind="revision",
+        hint="Take one from the document's history.",
+    )
 
 
 def _no_such_revision(address: Address, revision: str) -> NotFoundError:

@@ -1,0 +1,134 @@
+"""What the pages of a collection show together: out of date, said twice, anchors that are gone, unused attachments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, date, datetime
+from hashlib import blake2b
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.document_reader import find_fragment
+from commonplace.domain.documents import Document, Severity
+from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
+from commonplace.domain.frontmatter import block_end
+from commonplace.domain.query import Record
+from commonplace.services.collections import Collection
+from commonplace.services.health.text_rules import text_findings
+
+REVIEW_KEYS = ("review_by", "review-by", "valid_until", "expires")
+"""Front-matter keys of the day until which a page holds."""
+MIN_SAME_BYTES = 80
+"""Bytes of a text below which two equal ones are no finding."""
+MAX_ATTACHMENTS = 20_000
+"""Files that are no pages and are looked at."""
+
+HealthFinding = tuple[Address, int, str, Severity, str]
+"""Address, line (0 for the whole file), rule, severity and message, which says what mends it."""
+
+
+def health_findings(
+    collection: Collection, records: Sequence[Record], today: date | None = None
+) -> Iterator[HealthFinding]:
+    """Everything that the rules of this package find in a collection.
+
+    Args:
+        collection: Which.
+        records: Of its pages.
+        today: The present day; None for the clock.
+    """
+    day = (today or datetime.now(UTC).date()).isoformat()
+    texts: dict[bytes, Address] = {}
+    with collection.store.reading() as read:
+        for record in sorted(records, key=lambda one: one.address):
+            yield from _stale(record, day)
+            try:
+                raw = read(record.address)
+            except KnowledgeError:  # gone meanwhile, or unreadable, which is a finding of its own
+                continue
+            for found in text_findings(raw):
+                line = raw.count(b"\n", 0, found.offset) + 1
+                yield record.address, line, found.rule, found.severity, found.message
+            yield from _same(record, raw, texts)
+    yield from _dead_anchors(collection, records)
+    yield from _unused(collection)
+
+
+def _stale(record: Record, today: str) -> Iterator[HealthFinding]:
+    for key in REVIEW_KEYS:
+        value = record.frontmatter.get(key)
+        if isinstance(value, str) and len(value) >= len(today) and value[:4].isdigit() and value[: len(today)] < today:
+            message = f"It was to be reviewed by {value[:10]} ({key}). Review it, then set a later day."
+            yield record.address, 0, "stale", Severity.WARNING, message
+
+
+def _same(record: Record, raw: bytes, texts: dict[bytes, Address]) -> Iterator[HealthFinding]:
+    """A page whose text another one has, blanks and front matter left aside."""
+    words = b" ".join(raw[block_end(raw) :].split())
+    if len(words) < MIN_SAME_BYTES:
+        return
+    first = texts.setdefault(blake2b(words, digest_size=16).digest(), record.address)
+    if first != record.address:
+        message = f"{first.path} has the same text. Keep one, and link to it from the other."
+        yield record.address, 0, "same_text", Severity.WARNING, message
+
+
+def _dead_anchors(collection: Collection, records: Sequence[Record]) -> Iterator[HealthFinding]:
+    """Links to headings and blocks that their page does not have."""
+    documents: dict[Address, Document | None] = {}
+    for record in records:
+        for one in collection.index.links_from(record.address):
+            fragment, target = one.link.fragment, one.target
+            if not fragment or target is None or not target.is_document:
+                continue
+            if target not in documents:
+                documents[target] = _document(collection, target)
+            document = documents[target]
+            if document is None or _has_fragment(document, fragment):
+                continue
+            raw = collection.store.read(record.address)
+            line = raw.count(b"\n", 0, one.link.span.start) + 1 if one.link.span.end else 0
+            message = f"{target.path} has no heading or block {fragment[:60]!r}. Name one that it has."
+            yield record.address, line, "dead_anchor", Severity.WARNING, message
+
+
+def _document(collection: Collection, address: Address) -> Document | None:
+    try:
+        return collection.index.document(address)
+    except KnowledgeError:
+        return None
+
+
+def _has_fragment(document: Document, fragment: str) -> bool:
+    try:
+        find_fragment(document, fragment)
+    except NotFoundError:
+        return False
+    except InvalidInputError:  # several headings are called so, and the link leads to the first
+        return True
+    return True
+
+
+def _unused(collection: Collection) -> Iterator[HealthFinding]:
+    """Files that are no pages and that no page links to."""
+    pending, looked = [""], 0
+    while pending and looked < MAX_ATTACHMENTS:
+        folder = pending.pop()
+        pending += collection.store.folders(folder)
+        for address, _ in sorted(collection.store.files(folder)):
+            looked += 1
+            if address.is_document or address.name == "kb.yaml" or not _is_attachment(address):
+                continue
+            if not collection.index.links_to(address, sentences=False):
+                message = "No page links to this file. Link to it, or delete it."
+                yield address, 0, "unused_attachment", Severity.INFO, message
+
+
+def _is_attachment(address: Address) -> bool:
+    """Whether a file is what pages embed or link to; program code and configuration are not."""
+    return address.name.rpartition(".")[2].lower() in _ATTACHED
+
+
+_ATTACHED = frozenset(
+    ["png", "jpg", "jpeg", "gif", "svg", "webp", "avif", "bmp", "tiff", "heic", "pdf", "mp3", "m4a", "wav", "ogg", "mp4", "mov", "webm", "docx", "xlsx", "pptx", "odt", "ods", "odp", "csv", "zip"]
+)
+"""Suffixes of files that pages embed or link to."""
