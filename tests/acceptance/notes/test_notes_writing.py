@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -30,7 +30,7 @@ def repo(tmp_path: Path) -> GitRepo:
 
 
 @contextmanager
-def writer(repo: GitRepo, *more: str) -> Iterator[Agent]:
+def writer(repo: GitRepo, *more: str) -> Generator[Agent]:
     with agent("mcp", repo.path, "--tier", "write", "--no-embed", *(more or ("--commit", "auto"))) as connected:
         yield connected
 
@@ -78,7 +78,7 @@ def test_of_changes_of_which_one_fails_none_is_made(repo: GitRepo) -> None:
 def test_a_call_that_is_sent_again_answers_the_same_and_writes_nothing(repo: GitRepo) -> None:
     append = {"page": "pots", "changes": [{"do": "append", "text": "- one more"}]}
     with writer(repo) as client:
-        calls: list[tuple[str, dict[str, object]]] = [
+        calls: list[tuple[str, Mapping[str, object]]] = [
             ("edit", append),
             ("write", {"page": "new", "text": "# New\n"}),
             ("move", {"page": "new", "to": "other"}),

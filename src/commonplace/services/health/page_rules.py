@@ -128,7 +128,7 @@ def _is_attachment(address: Address) -> bool:
     return address.name.rpartition(".")[2].lower() in _ATTACHED
 
 
-_ATTACHED = frozenset(
-    ["png", "jpg", "jpeg", "gif", "svg", "webp", "avif", "bmp", "tiff", "heic", "pdf", "mp3", "m4a", "wav", "ogg", "mp4", "mov", "webm", "docx", "xlsx", "pptx", "odt", "ods", "odp", "csv", "zip"]
-)
+_PICTURES = "png jpg jpeg gif svg webp avif bmp tiff heic"
+_OTHERS = "pdf mp3 m4a wav ogg mp4 mov webm docx xlsx pptx odt ods odp csv zip"
+_ATTACHED = frozenset([*_PICTURES.split(), *_OTHERS.split()])
 """Suffixes of files that pages embed or link to."""

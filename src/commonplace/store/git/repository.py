@@ -199,15 +199,6 @@ class GitRepository:
         found = guarded(lambda: self.handle[self._sized(identifier)]) if self.has_object(identifier) else None
         return found if isinstance(found, pygit2.Commit | pygit2.Blob) else None
 
-    def tagged(self, name: str) -> pygit2.Commit | None:
-        """The commit that a tag names, None for none."""
-        try:
-            reference = self.handle.references.get(f"refs/tags/{name}")
-            found = guarded(lambda: reference.peel(pygit2.Commit)) if reference else None
-        except (ValueError, KeyError, GitError):
-            return None
-        return found
-
     def _sized(self, identifier: str) -> str:
         """The id itself, after a check that the object fits into memory.
 

@@ -200,7 +200,7 @@ class GitHistory:
             raise InvalidInputError(
                 f"The revision {revision} is not unique.", kind="revision", hint="Give more of its digits."
             ) from error
-        found = found or self._repository.tagged(named)
+        found = found or _tagged(self._repository, named)
         if found is None and not is_revision(named):
             raise _invalid(revision)
         if isinstance(found, pygit2.Commit) and named != revision:
@@ -250,6 +250,15 @@ def _checked(revision: str) -> str:
     if not _TAG.fullmatch(named):
         raise _invalid(revision)
     return revision
+
+
+def _tagged(repository: GitRepository, name: str) -> pygit2.Commit | None:
+    """The commit that a tag names, None for none."""
+    try:
+        reference = repository.handle.references.get(f"refs/tags/{name}")
+        return guarded(lambda: reference.peel(pygit2.Commit)) if reference else None
+    except (ValueError, KeyError, GitError):
+        return None
 
 
 def _invalid(revision: str) -> InvalidInputError:
