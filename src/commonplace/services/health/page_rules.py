@@ -85,7 +85,8 @@ def _dead_anchors(collection: Collection, records: Sequence[Record]) -> Iterator
             document = documents[target]
             if document is None or _has_fragment(document, fragment):
                 continue
-            raw = collection.store.read(record.address)
+            source = _document(collection, record.address)
+            raw = source.raw if source else b""
             line = raw.count(b"\n", 0, one.link.span.start) + 1 if one.link.span.end else 0
             message = f"{target.path} has no heading or block {fragment[:60]!r}. Name one that it has."
             yield record.address, line, "dead_anchor", Severity.WARNING, message
@@ -113,8 +114,12 @@ def _unused(collection: Collection) -> Iterator[HealthFinding]:
     pending, looked = [""], 0
     while pending and looked < MAX_ATTACHMENTS:
         folder = pending.pop()
-        pending += collection.store.folders(folder)
-        for address, _ in sorted(collection.store.files(folder)):
+        try:
+            pending += collection.store.folders(folder)
+            files = sorted(collection.store.files(folder))
+        except KnowledgeError:  # a folder that cannot be listed; what is in it is not known to be unused
+            continue
+        for address, _ in files:
             looked += 1
             if address.is_document or address.name == "kb.yaml" or not _is_attachment(address):
                 continue
