@@ -20,6 +20,9 @@ from commonplace.services.writes import UNCONDITIONAL, WriteReceipt, WriteReques
 BATCH_COMMITS = 50
 """Commits of a document that are read at a time."""
 
+MAX_BLAMED_COMMITS = 10_000
+"""Commits of a document that are looked at for who wrote its sections."""
+
 RestoreAction: TypeAlias = Literal["created", "updated", "unchanged"]
 
 
@@ -129,16 +132,14 @@ def section_blame(collection: Collection, address: Address) -> list[SectionChang
     found: dict[int, Commit | None] = {ordinal: None for ordinal, text in open_sections.items() if not text}
     left = {ordinal: text for ordinal, text in open_sections.items() if text}
     newer: Commit | None = None
-    offset = 0
-    while left and (batch := history.log(address, limit=BATCH_COMMITS, offset=offset)):
-        for commit in batch:
-            raw = _content(history, address, commit)
-            gone = [ordinal for ordinal, text in left.items() if text not in raw]
-            for ordinal in gone:
-                found[ordinal] = newer
-                del left[ordinal]
-            newer = commit
-        offset += len(batch)
+    for commit in history.log(address, limit=MAX_BLAMED_COMMITS) if left else ():
+        raw = _content(history, address, commit)
+        for ordinal in [ordinal for ordinal, text in left.items() if text not in raw]:
+            found[ordinal] = newer
+            del left[ordinal]
+        newer = commit
+        if not left:
+            break
     found |= dict.fromkeys(left, newer)
     shown = [one for one in document.sections if one.level or open_sections[one.ordinal]]
     return [SectionChange(one, found[one.ordinal]) for one in shown]
