@@ -78,6 +78,15 @@ tables: setup-dev ## the pages of tools, commands, settings and errors say what 
 	@$(BIN)/python tools/list_commands.py --check
 	@$(BIN)/python tools/list_settings.py --check
 
+web: setup-dev ## the files that browsers load, built from src/commonplace/faces/web/browser (npm packages, esbuild)
+	@$(BIN)/python tools/build_web.py
+
+web-check: setup-dev ## build them again and compare with what is committed
+	@$(BIN)/python tools/build_web.py --check
+
+picture: setup-dev ## the picture of the README, docs/pages.png (needs Chromium)
+	@$(BIN)/python tools/take_picture.py
+
 bench: setup-dev model ## every figure of the README: benchmarks/results.json and a table
 	@$(BIN)/python -m benchmarks $(ARGS)
 

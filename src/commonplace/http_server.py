@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -22,9 +23,12 @@ from commonplace.faces.http.server import BindAddress, listening, serve
 from commonplace.faces.lazy_module import load_lazy_modules
 from commonplace.faces.mcp.quotas import Quota
 from commonplace.faces.mcp.server import build_server
-from commonplace.faces.mcp.toolset import Tier, Toolset
+from commonplace.faces.mcp.tools import result_text
+from commonplace.faces.mcp.toolset import Call, Tier, Toolset
 from commonplace.faces.mcp.transports.http import ServedToolsets, SseTransport, StreamableHttpTransport, max_body
 from commonplace.faces.rest.app import API_PREFIX, RestApi
+from commonplace.faces.web.app import WebPages, credentials
+from commonplace.faces.web.signin import FORM_TYPE
 from commonplace.registration import (
     default_toolset,
     load_toolset,
@@ -34,12 +38,18 @@ from commonplace.registration import (
 )
 
 if TYPE_CHECKING:
+    from commonplace.domain.json import JsonObject
     from commonplace.faces.cli.session import HttpOptions
     from commonplace.faces.mcp.sdk import McpServer
+    from commonplace.plugins.loader import Plugins
+    from commonplace.services.collections import FoundDocument
     from commonplace.services.services import Services
     from commonplace.settings import Settings
 
 log = logging.getLogger(__name__)
+
+READ_TOOL = ("kb", "kb_get")
+"""The toolset and the tool by which an agent reads one document."""
 
 
 def serve_http(settings: Settings, options: HttpOptions) -> None:
@@ -64,7 +74,8 @@ def serve_http(settings: Settings, options: HttpOptions) -> None:
     offer = _offer(settings, application)
     mcp = SseTransport(offer, "/mcp") if options.sse == "instead" else StreamableHttpTransport(offer)
     older = SseTransport(offer, "/sse") if options.sse == "beside" else None
-    app = App(_parts(settings, options, application.services, mcp, older), _guard(settings, gate))
+    web = None if options.mcp_only else _web(application.services, lambda: application.plugins)
+    app = App(_parts(settings, options, application.services, mcp, older, web), _guard(settings, gate))
 
     def start() -> None:
         application.start()
@@ -74,6 +85,8 @@ def serve_http(settings: Settings, options: HttpOptions) -> None:
         mcp.end_streams()
         if older is not None:
             older.end_streams()
+        if web is not None:
+            web.end_streams()
 
     listener = listening(BindAddress(settings.host, settings.port))
     threading.Thread(target=start, name="start", daemon=True).start()
@@ -137,6 +150,7 @@ def _parts(
     services: Services,
     mcp: StreamableHttpTransport | SseTransport,
     older: SseTransport | None,
+    web: WebPages | None,
 ) -> list[MountedApp]:
     closed = RouteRules(max_body, lambda _: False)
     lifespan = mcp.lifespan if isinstance(mcp, StreamableHttpTransport) else None
@@ -153,4 +167,27 @@ def _parts(
         parts.append(MountedApp(API_PREFIX, rest, RouteRules(rest.max_body, rest.is_open)))
     metrics = Metrics()
     metrics.listen()
-    return [*parts, metrics.part()]
+    parts.append(metrics.part())
+    if web is not None:
+        rules = RouteRules(web.max_body, web.is_open, credentials, FORM_TYPE, web.show_error)
+        parts.append(MountedApp("", web, rules))
+    return parts
+
+
+def _web(services: Services, plugins: Callable[[], Plugins]) -> WebPages:
+    """The pages, which show what a client of MCP is given for a document."""
+
+    def agent_text(seen: Services, found: FoundDocument, tokens: int, question: str) -> str:
+        arguments: JsonObject = {
+            "entry_id": found.record.address.path,
+            "kb_name": found.collection.name,
+            **({"max_tokens": tokens} if tokens else {}),
+            **({"query": question} if question else {}),
+        }
+        toolset = load_toolset(READ_TOOL[0], plugins)
+        tool = next(one for one in toolset.tools if one.name == READ_TOOL[1])
+        return result_text(
+            toolset, tool.handler.run(Call(services=seen, tier="read", progress=lambda _done, _total: None), arguments)
+        )
+
+    return WebPages(services, agent_text)

@@ -48,7 +48,7 @@ class App:
     """
 
     def __init__(self, parts: Sequence[MountedApp], guard: Guard) -> None:
-        self._parts = (*parts, _HEALTH)
+        self._parts = (_HEALTH, *parts)
         self._guard = guard
         self._lifespan = Starlette(lifespan=self._running)
 

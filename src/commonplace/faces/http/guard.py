@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -24,6 +24,17 @@ JSON = "application/json"
 REQUEST_TIMEOUT = 408
 
 
+def authorization(headers: Headers) -> str | None:
+    """The `Authorization` header: the only credentials of programs."""
+    return headers.get("authorization")
+
+
+async def no_page(scope: Scope, send: Send, error: KnowledgeError) -> bool:
+    """Leave every error to be sent as JSON."""
+    del scope, send, error
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class RouteRules:
     """What the guard asks of one part of the application."""
@@ -32,6 +43,12 @@ class RouteRules:
     """Bytes."""
     is_open: Callable[[Scope], bool]
     """Whether a request needs no key."""
+    credentials: Callable[[Headers], str | None] = authorization
+    """What a request brings as its `Authorization`."""
+    body_type: str = JSON
+    """The media type that bodies must be declared as."""
+    show_error: Callable[[Scope, Send, KnowledgeError], Awaitable[bool]] = no_page
+    """Answers with an error as a page and returns True, or returns False: then the error is sent as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,20 +75,25 @@ class Guard:
                 await send_preflight(send, headers)
                 return
             if not rules.is_open(scope):
-                scope[SCOPE_KEY] = await self._admitted(scope, headers)
+                scope[SCOPE_KEY] = await self._admitted(scope, headers, rules.credentials(headers))
             body = await buffered_body(receive, rules.max_body(scope), headers.get("content-length", ""))
             if body:
-                _check_type(headers)
+                _check_type(headers, rules.body_type)
         except ClientDisconnectError:
             return
-        except _StatusError as error:
-            await send_error(send, error, status=error.status, headers=error.headers)
-        except RequestTimeoutError as error:
-            await send_error(send, error, status=REQUEST_TIMEOUT, headers=(("connection", "close"),))
         except KnowledgeError as error:
-            await send_error(send, error, headers=self._challenges(error))
+            await self._refuse(rules, scope, send, error)
         else:
             await app(scope, replayed(body, receive), send)
+
+    async def _refuse(self, rules: RouteRules, scope: Scope, send: Send, error: KnowledgeError) -> None:
+        """Answer with an error."""
+        if isinstance(error, _StatusError):
+            await send_error(send, error, status=error.status, headers=error.headers)
+        elif isinstance(error, RequestTimeoutError):
+            await send_error(send, error, status=REQUEST_TIMEOUT, headers=(("connection", "close"),))
+        elif not await rules.show_error(scope, send, error):
+            await send_error(send, error, headers=self._challenges(error))
 
     def _challenges(self, error: KnowledgeError) -> list[tuple[str, str]]:
         """What tells a client how to come in, and that its key is not known or not enough (RFC 6750)."""
@@ -99,11 +121,11 @@ class Guard:
                 hint="Start the server with --allow-origin to let them, or with --public-url for its own pages.",
             )
 
-    async def _admitted(self, scope: Scope, headers: Headers) -> Caller:
+    async def _admitted(self, scope: Scope, headers: Headers, credentials: str | None) -> Caller:
         peer: str = (scope.get("client") or ("",))[0]
         address = client_address(peer, headers.get("x-forwarded-for", "") if self.names.public_host else "")
         try:
-            found = await self._authenticated(headers.get("authorization"))
+            found = await self._authenticated(credentials)
         except KnowledgeError as error:
             is_wrong = isinstance(error, UnauthenticatedError) and error.kind == "token"
             self.limiter.take(f"address:{address}", WRONG_KEY if is_wrong else 1)
@@ -120,12 +142,18 @@ class Guard:
         return await anyio.to_thread.run_sync(self.authenticator.authenticate, authorization)
 
 
-def _check_type(headers: Headers) -> None:
-    """Refuse a body that is not declared JSON: a page of any origin may send other types without asking first."""
+def _check_type(headers: Headers, wanted: str) -> None:
+    """Refuse a body that is not declared as its route wants it.
+
+    A page of any origin may send types other than JSON without asking first.
+    """
     given = headers.getlist("content-type")
-    if len(given) != 1 or given[0].partition(";")[0].strip().lower() != JSON:
+    if len(given) != 1 or given[0].partition(";")[0].strip().lower() != wanted:
+        shown = "JSON" if wanted == JSON else "a form"
         raise _MediaTypeError(
-            "The body is not declared to be JSON.", kind="content-type", hint=f"Send it with Content-Type: {JSON}."
+            f"The body is not declared to be {shown}.",
+            kind="content-type",
+            hint=f"Send it with Content-Type: {wanted}.",
         )
 
 

@@ -204,6 +204,13 @@ def _refused(toolset: Toolset, error: KnowledgeError) -> Wire:
     return _wired([{"type": "text", "text": _text(toolset, shown)}], is_error=True)
 
 
+def result_text(toolset: Toolset, shown: ToolResult) -> str:
+    """The text block of a result; "" for a result without one."""
+    if isinstance(shown, LinkedContent):
+        return _text(toolset, shown.content)
+    return "" if isinstance(shown, Blob | ContentBlocks) else _text(toolset, shown)
+
+
 def _text(toolset: Toolset, shown: ToolContent) -> str:
     if isinstance(shown, str):
         return shown

@@ -61,7 +61,7 @@ def command(
     *,
     listening: ServeOptions,
 ) -> None:
-    """Serve folders of Markdown over HTTP: the REST API at /api/v1, MCP at /mcp, /health and /metrics.
+    """Serve folders of Markdown over HTTP: pages for people at /, REST at /api/v1, MCP at /mcp, /health, /metrics.
 
     Examples:
         commonplace serve ~/notes

@@ -1,0 +1,1 @@
+"""Web pages for people: the face at `/` of the HTTP server."""

@@ -1,0 +1,222 @@
+"""The pages as an ASGI application: finds the view, runs it in a thread, answers with the headers that pages need."""
+
+from __future__ import annotations
+
+import logging
+import zlib
+from collections.abc import Mapping
+from hashlib import blake2b
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qsl, unquote
+
+from starlette.datastructures import Headers
+from starlette.types import Receive, Scope, Send
+
+from commonplace.domain.errors import Code, IndexingError, InvalidInputError, KnowledgeError, UnauthenticatedError
+from commonplace.faces.access.callers import caller_of
+from commonplace.faces.call_log import traced_call
+from commonplace.faces.errors import error_mapping
+from commonplace.faces.responses import send_error
+from commonplace.faces.web import assets, live, signin
+from commonplace.faces.web.exchange import AgentText, PageRequest, PageResponse
+from commonplace.faces.web.routes import view_at
+from commonplace.faces.web.urls import Urls, first_name
+from commonplace.faces.web.views.failures import error_page, waiting_page
+from commonplace.faces.worker_threads import run_in_worker
+from commonplace.services.services import Services
+
+log = logging.getLogger(__name__)
+
+SECURITY_HEADERS = {
+    "content-security-policy": (
+        "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "x-dns-prefetch-control": "off",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+}
+"""No script or style stands in a page, and nothing is loaded from elsewhere."""
+MIN_COMPRESSED = 1_000
+"""Bytes below which a response is not compressed."""
+MAX_BODY_BYTES = 16 * 1024
+"""Bytes of the form that signs in."""
+_LEVEL = 4
+_TEXT = ("text/", "application/json", "application/atom+xml", "application/opensearch", "image/svg")
+FOREVER = "public, max-age=31536000, immutable"
+
+
+class WebPages:
+    """The pages over the services. The guard before it has found the caller."""
+
+    def __init__(self, services: Services, agent_text: AgentText) -> None:
+        self._services = services
+        self._agent_text = agent_text
+        self._live = live.LiveChanges(services.change_feed)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        path: str = scope["path"]
+        if path.startswith(f"{assets.PREFIX}/"):
+            await _send(scope, send, _static(scope, path))
+        elif path == live.PATH and scope["method"] == "GET":
+            await self._live.serve(scope, receive, send)
+        elif path in signin.PATHS:
+            await _send(scope, send, await self._sign_in(scope, receive))
+        else:
+            await self._view(scope, send, path)
+
+    async def _view(self, scope: Scope, send: Send, path: str) -> None:
+        if scope["method"] not in {"GET", "HEAD"}:
+            error = InvalidInputError(
+                "This URL does not take this method.", kind="method", hint="It takes GET and HEAD."
+            )
+            await send_error(send, error, status=405, headers=(("allow", "GET, HEAD"),))
+            return
+        try:
+            answered = await run_in_worker(lambda: self._answer(scope, path), reads=True)
+        except InvalidInputError as error:
+            await send_error(send, error, status=404)
+        except KnowledgeError as error:
+            await send_error(send, error)
+        else:
+            await _send(scope, send, answered)
+
+    def end_streams(self) -> None:
+        """End every stream of changes; called when the server's end begins."""
+        self._live.end()
+
+    def is_open(self, scope: Scope) -> bool:
+        """Whether a request needs no key: signing in does not, nor do files that are the same everywhere."""
+        path: str = scope["path"]
+        return path in signin.PATHS or path.startswith(f"{assets.PREFIX}/") or path == "/robots.txt"
+
+    def max_body(self, scope: Scope) -> int:
+        """How many bytes a request's body may have."""
+        return MAX_BODY_BYTES if scope["path"] in signin.PATHS else 0
+
+    async def show_error(self, scope: Scope, send: Send, error: KnowledgeError) -> bool:
+        """Answer a browser with an error as a page; False for a request of another program."""
+        shown = self._error_page(scope, error)
+        if shown is not None:
+            await _send(scope, send, shown)
+        return shown is not None
+
+    def _error_page(self, scope: Scope, error: KnowledgeError) -> PageResponse | None:
+        if not _wants_html(scope) or scope["method"] not in {"GET", "HEAD"}:
+            return None
+        request = self._request(scope, "", self._services.only(frozenset()))
+        if isinstance(error, UnauthenticatedError):
+            return signin.sign_in_page(request, _wanted(scope), wrong=error.kind == "token")
+        return error_page(request, error, error_mapping(error).http)
+
+    async def _sign_in(self, scope: Scope, receive: Receive) -> PageResponse:
+        request = self._request(scope, "", self._services.only(frozenset()))
+        return await signin.answer(scope, receive, request)
+
+    def _answer(self, scope: Scope, path: str) -> PageResponse:
+        services = self._services.only(caller_of(scope).collections)
+        name, rest, view = view_at(path)
+        request = self._request(scope, rest, services)
+        try:
+            with traced_call(f"GET /{name}"):
+                services.collections.wait_ready(0.0, _ignore)
+                return view(request)
+        except KnowledgeError as error:
+            if not _wants_html(scope):
+                raise
+            if isinstance(error, IndexingError):
+                return waiting_page(request, error)
+            return error_page(request, error, 404 if error.code is Code.INVALID else error_mapping(error).http)
+        except Exception as error:
+            # The face is where the unforeseen ends; `traced_call` has logged it.
+            unforeseen = KnowledgeError("Internal error; the server's log has the details.")
+            if not _wants_html(scope):
+                raise unforeseen from error
+            return error_page(request, unforeseen, 500)
+
+    def _request(self, scope: Scope, rest: str, services: Services) -> PageRequest:
+        headers = Headers(scope=scope)
+        cookies = cookies_of(headers)
+        query = dict(
+            parse_qsl(scope["query_string"].decode("ascii", "replace"), keep_blank_values=True, max_num_fields=40)
+        )
+        theme = cookies.get("theme", "")
+        return PageRequest(
+            services=services,
+            caller=caller_of(scope),
+            urls=Urls(first_name(self._services.collections)),
+            origin=f"{signin.scheme_of(scope, headers)}://{headers.get('host', '')}",
+            path=rest.strip("/"),
+            query=query,
+            agent_text=self._agent_text,
+            theme=theme if theme in {"light", "dark"} else "",
+            signed_in=signin.COOKIE in cookies and not headers.get("authorization"),
+        )
+
+
+def credentials(headers: Headers) -> str | None:
+    """The `Authorization` header, else the key of the cookie, which counts for pages alone."""
+    given = headers.get("authorization")
+    key = cookies_of(headers).get(signin.COOKIE, "")
+    return given if given is not None or not key else f"Bearer {key}"
+
+
+def cookies_of(headers: Headers) -> Mapping[str, str]:
+    """The cookies of a request by name; none if they are malformed."""
+    try:
+        return {name: unquote(one.value) for name, one in SimpleCookie(headers.get("cookie", "")).items()}
+    except CookieError:
+        return {}
+
+
+def _ignore(done: int, total: int) -> None:
+    del done, total
+
+
+def _wants_html(scope: Scope) -> bool:
+    """Whether a browser asks, or a person's program; others get their errors as JSON."""
+    return "text/html" in Headers(scope=scope).get("accept", "")
+
+
+def _wanted(scope: Scope) -> str:
+    """The URL that the reader asked for, without its host."""
+    raw: bytes = scope.get("raw_path") or scope["path"].encode()
+    query: bytes = scope["query_string"]
+    return (raw.partition(b"?")[0] + (b"?" + query if query else b"")).decode("ascii", "replace")
+
+
+def _static(scope: Scope, path: str) -> PageResponse:
+    found = assets.asset_at(path)
+    if found is None:
+        return PageResponse(b"There is no such file.", "text/plain", 404)
+    headers = {"cache-control": FOREVER, "vary": "accept-encoding"}
+    if found.content_type.startswith("text/html"):
+        headers["content-security-policy"] = assets.frame_policy(found.name)
+    if found.compressed and "gzip" in Headers(scope=scope).get("accept-encoding", ""):
+        return PageResponse(found.compressed, found.content_type, 200, {**headers, "content-encoding": "gzip"})
+    return PageResponse(found.content, found.content_type, 200, headers)
+
+
+async def _send(scope: Scope, send: Send, response: PageResponse) -> None:
+    headers = {"content-type": response.content_type, **SECURITY_HEADERS, "cache-control": "private, no-cache"}
+    headers |= response.headers
+    body, status = response.body, response.status
+    request = Headers(scope=scope)
+    if status == 200 and headers["cache-control"].endswith("no-cache"):  # noqa: PLR2004 - of HTTP
+        headers["etag"] = f'"{blake2b(body, digest_size=12).hexdigest()}"'
+        if headers["etag"] in request.get("if-none-match", ""):
+            status, body = 304, b""
+    if len(body) >= MIN_COMPRESSED and "content-encoding" not in headers and headers["content-type"].startswith(_TEXT):
+        headers["vary"] = "accept-encoding, cookie"
+        if "gzip" in request.get("accept-encoding", ""):
+            packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, zlib.MAX_WBITS | 16)
+            body = packer.compress(body) + packer.flush()
+            headers["content-encoding"] = "gzip"
+    if status != 304:  # noqa: PLR2004 - of HTTP
+        headers["content-length"] = str(len(body))
+    raw = [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": status, "headers": raw})
+    await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})

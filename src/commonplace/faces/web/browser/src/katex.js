@@ -1,0 +1,3 @@
+import katex from "katex";
+
+globalThis.katex = katex;

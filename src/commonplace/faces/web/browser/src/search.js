@@ -1,0 +1,86 @@
+// The search box: `/` and Ctrl-K reach it, hits appear while somebody types, the keyboard chooses among them.
+
+export function startSearch() {
+  const input = document.getElementById("ui-search");
+  const box = document.getElementById("ui-suggestions");
+  let asked = "";
+  let waiting = null;
+  let abort = null;
+  let chosen = -1;
+
+  input.setAttribute("role", "combobox");
+  input.setAttribute("aria-expanded", "false");
+  input.setAttribute("aria-autocomplete", "list");
+  input.setAttribute("aria-controls", "ui-suggestions");
+
+  document.addEventListener("keydown", (event) => {
+    const typing = event.target.closest?.("input, textarea, select, [contenteditable]");
+    const slash = event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey;
+    if (slash || ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k")) {
+      event.preventDefault();
+      input.focus();
+      input.select();
+    }
+  });
+  input.addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(suggest, 25);
+  });
+  input.addEventListener("focus", () => suggest());
+  input.addEventListener("blur", () => setTimeout(() => {
+    if (!box.contains(document.activeElement)) close();
+  }, 120));
+  input.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") {
+      close();
+      input.blur();
+    } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      event.preventDefault();
+      choose(chosen + (event.key === "ArrowDown" ? 1 : -1));
+    } else if (event.key === "Enter" && chosen >= 0) {
+      event.preventDefault();
+      location.href = options()[chosen].dataset.url;
+    }
+  });
+
+  const options = () => [...box.querySelectorAll("[role=option]")];
+
+  function choose(number) {
+    const rows = options();
+    if (!rows.length) return;
+    chosen = (number + rows.length) % rows.length;
+    rows.forEach((row, at) => row.setAttribute("aria-selected", String(at === chosen)));
+    rows[chosen].scrollIntoView({ block: "nearest" });
+    input.setAttribute("aria-activedescendant", rows[chosen].id);
+  }
+
+  function close() {
+    box.hidden = true;
+    chosen = -1;
+    asked = "";
+    input.setAttribute("aria-expanded", "false");
+    input.removeAttribute("aria-activedescendant");
+  }
+
+  async function suggest() {
+    const query = input.value.trim();
+    if (query === asked && !box.hidden) return;
+    asked = query;
+    abort?.abort();
+    abort = new AbortController();
+    try {
+      const response = await fetch(`/suggest?q=${encodeURIComponent(query)}`, { signal: abort.signal });
+      if (!response.ok) return close();
+      const parsed = new DOMParser().parseFromString(await response.text(), "text/html");
+      if (document.activeElement !== input) return;
+      box.replaceChildren(...parsed.body.childNodes);
+      box.hidden = false;
+      box.dataset.query = query;
+      chosen = -1;
+      input.setAttribute("aria-expanded", "true");
+      input.removeAttribute("aria-activedescendant");
+    } catch (error) {
+      if (error.name !== "AbortError") close();
+    }
+  }
+}

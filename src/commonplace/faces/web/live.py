@@ -1,0 +1,105 @@
+"""Changes as they happen: a stream of server-sent events for the pages that are being read."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import suppress
+
+from starlette.types import Receive, Scope, Send
+
+from commonplace.faces.access.callers import caller_of
+from commonplace.services.change_feed import ChangeFeed, ChangeNotice
+
+PATH = "/events"
+HEARTBEAT_SECONDS = 20.0
+"""Seconds after which a silent stream sends a comment, so that proxies keep it open."""
+MAX_STREAMS = 200
+"""Streams that are open at once; further ones are refused, and their pages show no changes."""
+QUEUE = 100
+"""Notices that wait for a slow reader; later ones are dropped."""
+
+
+class LiveChanges:
+    """The open streams."""
+
+    def __init__(self, feed: ChangeFeed) -> None:
+        self._feed = feed
+        self._open: set[_Stream] = set()
+
+    def end(self) -> None:
+        """End every stream; called from the thread of the event loop."""
+        for stream in tuple(self._open):
+            stream.ended.set()
+
+    async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send what changes until the reader goes or the server ends."""
+        if len(self._open) >= MAX_STREAMS:
+            await send({"type": "http.response.start", "status": 503, "headers": [(b"retry-after", b"30")]})
+            await send({"type": "http.response.body", "body": b""})
+            return
+        stream = _Stream(caller_of(scope).collections)
+        self._open.add(stream)
+        unsubscribe = self._feed.subscribe(stream.notify)
+        gone = asyncio.ensure_future(_until_gone(receive, stream.ended))
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+            await send({"type": "http.response.body", "body": b": open\n\n", "more_body": True})
+            while not stream.ended.is_set():
+                await send({"type": "http.response.body", "body": await stream.next(), "more_body": True})
+            await send({"type": "http.response.body", "body": b""})
+        finally:
+            unsubscribe()
+            self._open.discard(stream)
+            gone.cancel()
+            with suppress(asyncio.CancelledError):
+                await gone
+
+
+_HEADERS = [
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-store"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-accel-buffering", b"no"),
+]
+
+
+class _Stream:
+    """One reader's stream, made in the event loop."""
+
+    def __init__(self, visible: frozenset[str] | None) -> None:
+        self.ended = asyncio.Event()
+        self._visible = visible
+        self._loop = asyncio.get_running_loop()
+        self._queue: asyncio.Queue[ChangeNotice] = asyncio.Queue(QUEUE)
+
+    def notify(self, notice: ChangeNotice) -> None:
+        """Queue a notice that the reader may see; called from the feed's thread."""
+        if (self._visible is None or notice.collection in self._visible) and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._offer, notice)
+
+    async def next(self) -> bytes:
+        """The next event; a comment after a while without one, or at the end."""
+        notice, end = asyncio.ensure_future(self._queue.get()), asyncio.ensure_future(self.ended.wait())
+        await asyncio.wait((notice, end), timeout=HEARTBEAT_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        end.cancel()
+        if notice.done():
+            return _event(notice.result())
+        notice.cancel()
+        return b": alive\n\n"
+
+    def _offer(self, notice: ChangeNotice) -> None:
+        with suppress(asyncio.QueueFull):
+            self._queue.put_nowait(notice)
+
+
+async def _until_gone(receive: Receive, ended: asyncio.Event) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    ended.set()
+
+
+def _event(notice: ChangeNotice) -> bytes:
+    paths = sorted(address.path for address in notice.addresses)[:QUEUE]
+    data = json.dumps({"collection": notice.collection, "paths": paths, "listing": notice.listing})
+    return f"event: change\ndata: {data}\n\n".encode()

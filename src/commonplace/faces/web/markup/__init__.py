@@ -1,0 +1,1 @@
+"""From Markdown to sanitized HTML."""

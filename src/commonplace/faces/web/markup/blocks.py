@@ -1,0 +1,151 @@
+"""What the parser does not know: admonitions, and comments of several lines. A text becomes pieces by its lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from textwrap import dedent
+
+_FENCE = re.compile(rb" {0,3}(`{3,}|~{3,})")
+_INDENTED_ADMONITION = re.compile(rb'(?:!!!|\?\?\?\+?) ?([\w-]{1,30})(?: +"([^"\r\n]*)")?\s*$')
+_FENCED_ADMONITION = re.compile(
+    rb"(:{3,}) ?([A-Za-z][\w-]{0,30})(?:\[([^\]\r\n]*)\]| +([^{\r\n]*))?[ \t]*(?:\{.*\})?\s*$"
+)
+_ADMONITIONS = frozenset(
+    [
+        "note",
+        "abstract",
+        "info",
+        "tip",
+        "success",
+        "question",
+        "warning",
+        "failure",
+        "danger",
+        "bug",
+        "example",
+        "quote",
+        "important",
+        "caution",
+        "seealso",
+        "hint",
+        "attention",
+        "error",
+        "todo",
+        "details",
+    ]
+)
+_COMMENT = b"%%"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A run of lines, or an admonition."""
+
+    text: bytes
+    """Markdown; of an admonition, its inside."""
+    start: int
+    """Byte offset in the text; -1 for the inside of an admonition, whose lines are dedented."""
+    admonition: str = ""
+    """Type of the admonition, or ""."""
+    title: str = ""
+    collapsed: bool = False
+
+
+def pieces(text: bytes) -> Iterator[Piece]:
+    """The pieces of a text in order; a text without admonitions and comments is one piece."""
+    if b"!!!" not in text and b"???" not in text and b":::" not in text and b"\n%%" not in text[:2] + text:
+        yield Piece(text, 0)
+        return
+    yield from _Splitter(text).run()
+
+
+@dataclass(slots=True)
+class _Splitter:
+    text: bytes
+    lines: list[bytes] = field(init=False)
+    plain_from: int = 0
+    at: int = 0
+    offset: int = 0
+    unclosed: set[bytes] = field(default_factory=set[bytes])
+    """Closing lines that no later line is: each is looked for once."""
+
+    def __post_init__(self) -> None:
+        self.lines = self.text.splitlines(keepends=True)
+
+    def run(self) -> Iterator[Piece]:
+        fence = b""
+        while self.at < len(self.lines):
+            line = self.lines[self.at]
+            marker = _FENCE.match(line)
+            if fence:
+                fence = (
+                    b"" if marker and line.strip().startswith(fence) and not line.strip().strip(fence[:1]) else fence
+                )
+            elif marker:
+                fence = marker[1]
+            else:
+                found = self._special(line)
+                if found is not None:
+                    piece, count = found
+                    yield from self._plain()
+                    if piece:
+                        yield piece
+                    self._skip(count)
+                    self.plain_from = self.offset
+                    continue
+            self._skip(1)
+        yield from self._plain()
+
+    def _plain(self) -> Iterator[Piece]:
+        if self.offset > self.plain_from:
+            yield Piece(self.text[self.plain_from : self.offset], self.plain_from)
+
+    def _skip(self, count: int) -> None:
+        self.offset += sum(map(len, self.lines[self.at : self.at + count]))
+        self.at += count
+
+    def _special(self, line: bytes) -> tuple[Piece | None, int] | None:
+        """A piece that begins at this line (None for a comment) and its number of lines; None for a plain line."""
+        if line.strip() == _COMMENT:
+            end = self._closing(_COMMENT)
+            return (None, end - self.at + 1) if end > 0 else None
+        indented = _INDENTED_ADMONITION.match(line)
+        if indented:
+            return self._indented(line, indented)
+        fenced = _FENCED_ADMONITION.match(line)
+        return self._fenced(fenced) if fenced else None
+
+    def _closing(self, line: bytes) -> int:
+        """The number of the next line that is just this; -1 if there is none."""
+        if line in self.unclosed:
+            return -1
+        end = next((n for n in range(self.at + 1, len(self.lines)) if self.lines[n].strip() == line), -1)
+        if end < 0:
+            self.unclosed.add(line)
+        return end
+
+    def _indented(self, line: bytes, found: re.Match[bytes]) -> tuple[Piece, int]:
+        end = self.at + 1
+        while end < len(self.lines) and (not self.lines[end].strip() or self.lines[end].startswith((b"    ", b"\t"))):
+            end += 1
+        inside = dedent(b"".join(self.lines[self.at + 1 : end]).decode("utf-8", "replace")).encode()
+        title = (found[2] or b"").decode("utf-8", "replace")
+        collapsed = line.startswith(b"???") and not line.startswith(b"???+")
+        return Piece(inside, -1, _text(found[1]), title, collapsed), end - self.at
+
+    def _fenced(self, found: re.Match[bytes]) -> tuple[Piece, int] | None:
+        kind = _text(found[2])
+        if kind not in _ADMONITIONS:
+            return None
+        end = self._closing(found[1])
+        if end < 0:
+            return None
+        inside = b"".join(self.lines[self.at + 1 : end])
+        title = (found[3] or found[4] or b"").decode("utf-8", "replace").strip()
+        return Piece(inside, -1, kind, title, kind == "details"), end - self.at + 1
+
+
+def _text(found: bytes) -> str:
+    return found.decode("ascii", "replace").lower()

@@ -1,0 +1,81 @@
+"""Syntax highlighting with Pygments: classes, no styles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache, lru_cache
+from html import escape
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from pygments.lexer import Lexer
+
+MAX_HIGHLIGHTED = 60_000
+"""Characters of a code block above which it is shown plain."""
+_CACHED = 2_000
+"""Code blocks."""
+
+
+def code_html(code: str, language: str) -> str:
+    """A code block; diagrams and formulas keep their source, from which the browser draws them.
+
+    Args:
+        code: Its text.
+        language: The first word of its info string, or "".
+    """
+    name = language.lower()
+    if name == "mermaid":
+        return f'<div class="mermaid-block"><pre tabindex="0"><code>{escape(code, quote=False)}</code></pre></div>\n'
+    if name in {"math", "latex-math"}:
+        return f'<div class="math-block"><code>{escape(code.strip(), quote=False)}</code></div>\n'
+    return f'<div class="code-block"><pre tabindex="0"><code>{highlighted(code, language)}</code></pre></div>\n'
+
+
+def highlighted(code: str, language: str) -> str:
+    """The inside of a `<code>` element: tokens as classed spans, or escaped text if the language is unknown."""
+    if not language or len(code) > MAX_HIGHLIGHTED:
+        return escape(code, quote=False)
+    return _highlighted(code, language.lower())
+
+
+@lru_cache(_CACHED)
+def _highlighted(code: str, language: str) -> str:
+    lexer = _lexer(language)
+    if lexer is None:
+        return escape(code, quote=False)
+    parts: list[str] = []
+    for token, text in lexer.get_tokens(code):
+        name = _class_of(token)
+        shown = escape(text, quote=False)
+        parts.append(f'<span class="{name}">{shown}</span>' if name else shown)
+    return "".join(parts).rstrip("\n")
+
+
+@lru_cache
+def _lexer(language: str) -> Lexer | None:
+    from pygments import lexers
+    from pygments.util import ClassNotFound
+
+    find = cast("Callable[..., Lexer]", vars(lexers)["get_lexer_by_name"])  # its options have no types
+    try:
+        return find(language, stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return None
+
+
+@cache
+def _classes() -> Mapping[object, str]:
+    """The short class of each type of token; "" for plain text and blanks."""
+    from pygments.token import STANDARD_TYPES, Text, Whitespace
+
+    return {token: "" if token in (Text, Whitespace) else name for token, name in STANDARD_TYPES.items()}
+
+
+def _class_of(token: object) -> str:
+    """The class of a token's type, or of the nearest type above it."""
+    known = _classes()
+    while token not in known:
+        token = getattr(token, "parent", None)
+        if token is None:
+            return ""
+    return known[token]

@@ -1,0 +1,41 @@
+"""Footnotes: numbered in the order of their first reference, listed at the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Footnotes:
+    """The footnotes of one page."""
+
+    _numbers: dict[str, int] = field(default_factory=dict[str, int])
+    _references: dict[str, int] = field(default_factory=dict[str, int])
+    _texts: dict[str, str] = field(default_factory=dict[str, str])
+
+    def reference(self, name: str) -> str:
+        """The superscript number that stands in the text."""
+        number = self._numbers.setdefault(name, len(self._numbers) + 1)
+        count = self._references[name] = self._references.get(name, 0) + 1
+        identifier = f"footnote-ref-{number}" + (f"-{count}" if count > 1 else "")
+        link = f'<a href="#footnote-{number}" id="{identifier}" aria-label="Footnote {number}">{number}</a>'
+        return f'<sup class="footnote-ref">{link}</sup>'
+
+    def define(self, name: str, html: str) -> None:
+        """Set the text of a footnote; the first definition counts."""
+        self._texts.setdefault(name, html)
+
+    def html(self) -> str:
+        """The list; "" without footnotes. Footnotes that nothing refers to stand last."""
+        for name in self._texts:
+            self._numbers.setdefault(name, len(self._numbers) + 1)
+        if not self._texts:
+            return ""
+        items = [self._item(name, number) for name, number in self._numbers.items()]
+        return f'<section class="footnotes"><hr>\n<ol>\n{"".join(items)}</ol></section>\n'
+
+    def _item(self, name: str, number: int) -> str:
+        back = f' <a class="footnote-back" href="#footnote-ref-{number}" aria-label="Back to the text">\u21a9</a>'
+        text = self._texts.get(name, "").rstrip()
+        text = f"{text[:-4]}{back}</p>" if text.endswith("</p>") else f"{text}{back}"
+        return f'<li id="footnote-{number}">{text}</li>\n'

@@ -1,0 +1,287 @@
+"""From events to HTML: one pass that writes each element, its links given."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+from urllib.parse import quote
+
+from commonplace.faces.web.markup.callouts import Callout, callout_open
+from commonplace.faces.web.markup.code import code_html
+from commonplace.faces.web.markup.footnotes import Footnotes
+from commonplace.faces.web.markup.inline import text_html
+from commonplace.faces.web.markup.parser import Event, LinkKey, Parsed, link_key
+
+Events = Iterator[tuple[Event, int, int]]
+_CALLOUT = re.compile(rb"[ \t]*>[ \t]*\[!([A-Za-z][\w -]{0,30})\]([+-]?)[ \t]*")
+_SIMPLE = {
+    "Emphasis": "em",
+    "Strong": "strong",
+    "Strikethrough": "del",
+    "Superscript": "sup",
+    "Subscript": "sub",
+    "Item": "li",
+}
+_ALIGNED = {"Left": ' class="left"', "Center": ' class="center"', "Right": ' class="right"'}
+
+
+@dataclass(frozen=True, slots=True)
+class LinkHtml:
+    """How a link is shown."""
+
+    open: str
+    """The start tag; its end tag is `</a>`."""
+    embed: Callable[[str, str], str] | None = None
+    """For an image or embed: the HTML from its label and title."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a piece needs to know of the page round it."""
+
+    link: Callable[[LinkKey], LinkHtml]
+    anchors: Mapping[int, str]
+    """Anchor of a heading by the byte at which its text ends; without one a heading gets no id."""
+    footnotes: Footnotes
+
+
+@dataclass(slots=True)
+class HtmlWriter:
+    """Writes the HTML of one parsed piece."""
+
+    parsed: Parsed
+    scope: Scope
+    base: int
+    """Where the piece begins in its document; -1 if its headings get no ids."""
+    out: list[str] = field(default_factory=list[str])
+    _quotes: list[Callout | None] = field(default_factory=list["Callout | None"])
+    _links: int = 0
+    _align: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
+    _cell: int = 0
+    _head: bool = False
+    _skip_to: int = 0
+    _anchor: str = ""
+    _outer: list[tuple[str, list[str]]] = field(default_factory=list[tuple[str, list[str]]])
+    """Name of each open footnote, and what was written before it."""
+
+    def run(self) -> str:
+        """The HTML; it still has to be sanitized."""
+        events = iter(self.parsed.events)
+        for event, start, end in events:
+            if isinstance(event, str):
+                self._break(event)
+            elif "Text" in event:
+                self._text(event["Text"], start, end)
+            elif "Start" in event:
+                self._start(event["Start"], start, end, events)
+            elif "End" in event:
+                self._end(event["End"])
+            else:
+                self._leaf(event)
+        return "".join(self.out)
+
+    def _text(self, text: str, start: int, end: int) -> None:
+        if start < self._skip_to:  # what marks a callout
+            text = self.parsed.source[self._skip_to : end].decode("utf-8", "replace") if end > self._skip_to else ""
+        self.out.append(text_html(text, links=not self._links))
+
+    def _leaf(self, event: dict[str, Any]) -> None:
+        ((name, value),) = event.items()
+        match name:
+            case "Code":
+                self.out.append(f"<code>{escape(value, quote=False)}</code>")
+            case "Html" | "InlineHtml":
+                self.out.append(value)
+            case "InlineMath":
+                self.out.append(f'<code class="math-inline">{escape(value, quote=False)}</code>')
+            case "DisplayMath":
+                self.out.append(f'<div class="math-block"><code>{escape(value.strip(), quote=False)}</code></div>')
+            case "FootnoteReference":
+                self.out.append(self.scope.footnotes.reference(value))
+            case "TaskListMarker":
+                state = ("checked ", "Done") if value else ("", "To do")
+                self.out.append(f'<input type="checkbox" disabled {state[0]}aria-label="{state[1]}"> ')
+            case _:
+                pass
+
+    def _break(self, name: str) -> None:
+        callout = self._quotes[-1] if self._quotes else None
+        if callout and callout.in_title and callout.titled and name != "Rule":
+            self._end_title(callout)
+            self.out.append("<p>")
+            return
+        self.out.append({"SoftBreak": "\n", "HardBreak": "<br>\n", "Rule": "<hr>\n"}.get(name, ""))
+
+    def _start(self, tag: str | dict[str, Any], start: int, end: int, events: Events) -> None:
+        if isinstance(tag, str):
+            self._start_plain(tag)
+            return
+        ((name, data),) = tag.items()
+        match name:
+            case "Link":
+                self._links += 1
+                self.out.append(self.scope.link(link_key(data, image=False)).open)
+            case "Image":
+                self._image(data, events)
+            case "Heading":
+                self._heading(data, end)
+            case "CodeBlock":
+                self._code(data, events)
+            case "BlockQuote":
+                self._quote(start)
+            case "List":
+                self.out.append("<ul>\n" if data is None else f'<ol start="{data}">\n' if data != 1 else "<ol>\n")
+            case "Table":
+                self._align.append(data)
+                self.out.append('<div class="table-scroll" tabindex="0" role="group" aria-label="Table"><table>\n')
+            case "FootnoteDefinition":
+                self._outer.append((str(data), self.out))
+                self.out = []
+            case _:
+                pass
+
+    def _start_plain(self, name: str) -> None:
+        callout = self._quotes[-1] if self._quotes else None
+        if name == "Paragraph":
+            if callout and callout.in_title:
+                callout.titled = True
+            else:
+                self.out.append("<p>")
+        elif name in _SIMPLE:
+            self._leave_title(name)
+            self.out.append(f"<{_SIMPLE[name]}>")
+        elif name == "TableHead":
+            self._head, self._cell = True, 0
+            self.out.append("<thead><tr>")
+        elif name == "TableRow":
+            self._cell = 0
+            self.out.append("<tr>")
+        elif name == "TableCell":
+            align = self._align[-1]
+            kind = align[self._cell] if self._cell < len(align) else "None"
+            self._cell += 1
+            self.out.append(f"<{'th' if self._head else 'td'}{_ALIGNED.get(kind, '')}>")
+
+    def _end(self, tag: str | dict[str, Any]) -> None:
+        name = tag if isinstance(tag, str) else next(iter(tag))
+        if name in _SIMPLE:
+            self.out.append(f"</{_SIMPLE[name]}>")
+            return
+        match name:
+            case "Paragraph":
+                self._end_paragraph()
+            case "Link":
+                self._links -= 1
+                self.out.append("</a>")
+            case "Heading":
+                self._end_heading(tag["Heading"] if isinstance(tag, dict) else "H6")
+            case "BlockQuote":
+                self._end_quote()
+            case "List":
+                self.out.append("</ol>\n" if isinstance(tag, dict) and tag["List"] else "</ul>\n")
+            case "FootnoteDefinition":
+                self._end_footnote()
+            case _:
+                self._end_table(name)
+
+    def _end_table(self, name: str) -> None:
+        if name == "TableCell":
+            self.out.append("</th>" if self._head else "</td>")
+        elif name == "TableHead":
+            self._head = False
+            self.out.append("</tr></thead>\n")
+        elif name == "TableRow":
+            self.out.append("</tr>\n")
+        elif name == "Table":
+            self._align.pop()
+            self.out.append("</table></div>\n")
+
+    def _end_footnote(self) -> None:
+        html = "".join(self.out)
+        name, self.out = self._outer.pop()
+        self.scope.footnotes.define(name, html)
+
+    def _heading(self, data: dict[str, Any], end: int) -> None:
+        anchor = self.scope.anchors.get(self.base + end, "") if self.base >= 0 and not self._quotes else ""
+        self._anchor = anchor
+        level = data["level"].lower()
+        self.out.append(f'<{level} id="{escape(anchor)}">' if anchor else f"<{level}>")
+
+    def _end_heading(self, level: str) -> None:
+        if self._anchor:
+            href = quote(self._anchor)
+            self.out.append(f' <a class="anchor" href="#{href}" aria-label="Link to this section">#</a>')
+        self.out.append(f"</{level.lower()}>\n")
+
+    def _quote(self, start: int) -> None:
+        found = _CALLOUT.match(self.parsed.source, start)
+        if not found:
+            self._quotes.append(None)
+            self.out.append("<blockquote>\n")
+            return
+        self._skip_to = found.end()
+        opening, callout = callout_open(found[1].decode("ascii", "replace"), found[2].decode())
+        self._quotes.append(callout)
+        self.out.append(opening)
+        callout.title_at = len(self.out)
+
+    def _end_paragraph(self) -> None:
+        callout = self._quotes[-1] if self._quotes else None
+        if callout and callout.in_title:
+            self._end_title(callout)
+        else:
+            self.out.append("</p>\n")
+
+    def _end_title(self, callout: Callout) -> None:
+        callout.in_title = False
+        if not "".join(self.out[callout.title_at :]).strip():
+            self.out.append(callout.label)
+        self.out.append(callout.body)
+
+    def _leave_title(self, name: str) -> None:
+        """Close a title that ends without a paragraph: the callout begins with a list."""
+        callout = self._quotes[-1] if self._quotes else None
+        if callout and callout.in_title and not callout.titled and name == "Item":
+            self._end_title(callout)
+
+    def _end_quote(self) -> None:
+        callout = self._quotes.pop()
+        if callout is None:
+            self.out.append("</blockquote>\n")
+            return
+        if callout.in_title:
+            self._end_title(callout)
+        self.out.append(callout.close)
+
+    def _image(self, data: dict[str, Any], events: Events) -> None:
+        label = "".join(_texts(events, "Image"))
+        piped = isinstance(data["link_type"], str) or data["link_type"]["WikiLink"]["has_pothole"]
+        shown = self.scope.link(link_key(data, image=True))
+        if shown.embed:
+            self.out.append(shown.embed(label if piped else "", str(data["title"])))
+        else:
+            self.out.append(f"{shown.open}{escape(label or str(data['dest_url']), quote=False)}</a>")
+
+    def _code(self, data: str | dict[str, str], events: Events) -> None:
+        code = "".join(_texts(events, "CodeBlock"))
+        info = data["Fenced"].split() if isinstance(data, dict) else []
+        self.out.append(code_html(code, info[0].strip("{}.").partition("{")[0] if info else ""))
+
+
+def _texts(events: Events, until: str) -> Iterator[str]:
+    """The texts up to the end of an element, which is taken as well."""
+    depth = 1
+    for event, _, _ in events:
+        if isinstance(event, str):
+            yield " "
+        elif "Text" in event or "Code" in event:
+            yield event.get("Text") or event.get("Code") or ""
+        elif "Start" in event:
+            depth += isinstance(event["Start"], dict) and until in event["Start"]
+        elif event.get("End") == until:
+            depth -= 1
+            if not depth:
+                return

@@ -1,0 +1,85 @@
+"""Markdown as events of pulldown-cmark, with the extensions that pages are rendered with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from pyromark import Markdown, Options
+
+from commonplace.domain.documents import Link
+from commonplace.domain.markdown.link_syntax import read_link
+from commonplace.domain.markdown.structure import OPTIONS, LinkEvent
+
+_PARSER = Markdown(options=OPTIONS | Options.ENABLE_MATH)
+
+Event = dict[str, Any] | str
+"""As pyromark gives it: a text for a break or rule, else one key that names the event."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """One piece of Markdown, parsed."""
+
+    source: bytes
+    events: Sequence[tuple[Event, int, int]]
+    """Each event with the byte range in `source` that it covers."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkKey:
+    """A link as it is written, whichever of its occurrences."""
+
+    wiki: bool
+    image: bool
+    destination: str
+
+
+def parse(source: bytes) -> Parsed:
+    """Parse a piece of Markdown."""
+    found = cast("Iterable[tuple[Event, dict[str, int]]]", _PARSER.events_with_range(source.decode("utf-8", "replace")))
+    return Parsed(source, [(event, span["start"], span["end"]) for event, span in found])
+
+
+def definitions(source: bytes) -> bytes:
+    """The link reference definitions of a text, one a line: what a part of the text needs to be rendered alone."""
+    if b"]:" not in source:
+        return b""
+    found = _PARSER.reference_definitions(source.decode("utf-8", "replace"))
+    return b"\n".join(source[one["span"]["start"] : one["span"]["end"]].strip() for one in found.values())
+
+
+def link_key(data: dict[str, Any], *, image: bool) -> LinkKey:
+    """The key of a link from the data of its event."""
+    return LinkKey(not isinstance(data["link_type"], str), image, str(data["dest_url"]))
+
+
+def written_links(parsed: Iterable[Parsed]) -> dict[LinkKey, Link]:
+    """The links to documents and files in some pieces; external URLs are left out."""
+    result: dict[LinkKey, Link] = {}
+    for one in parsed:
+        for key in _keys(one):
+            if key not in result:
+                link = _link(key)
+                if link is not None:
+                    result[key] = link
+    return result
+
+
+def _keys(parsed: Parsed) -> Iterator[LinkKey]:
+    for event, _, _ in parsed.events:
+        tag = event.get("Start") if isinstance(event, dict) else None
+        if isinstance(tag, dict):
+            data = cast("dict[str, dict[str, Any]]", tag)
+            if "Link" in data:
+                yield link_key(data["Link"], image=False)
+            elif "Image" in data:
+                yield link_key(data["Image"], image=True)
+
+
+def _link(key: LinkKey) -> Link | None:
+    """What the index would have read; its place in the document is not needed."""
+    kind = "WikiLink" if key.wiki else "Inline"
+    event = LinkEvent(kind, key.image, key.destination, "", 0, 0)
+    return read_link(b"", 0, event, dict)

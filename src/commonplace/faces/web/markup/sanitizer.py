@@ -1,0 +1,113 @@
+"""The last step of rendering: HTML with nothing in it but what is allowed here.
+
+Everything that a page contributes passes here, whether the renderer made it or the page contains it as HTML.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import nh3
+
+ID_PREFIX = "ui-"
+"""The ids of the pages' own elements begin so; a document cannot use them."""
+
+_TAGS = """
+    a abbr b bdi bdo blockquote br caption cite code col colgroup dd del details dfn div dl dt em figcaption figure
+    h1 h2 h3 h4 h5 h6 hr i img input ins kbd li mark ol p pre q rp rt ruby s samp section small span strike strong
+    sub summary sup table tbody td tfoot th thead tr tt u ul var wbr audio video source
+"""
+_ATTRIBUTES = {
+    "*": {"id", "title", "lang", "dir"},
+    "a": {"href", "name", "aria-label"},
+    "img": {"src", "alt", "width", "height", "loading"},
+    "audio": {"src", "controls", "preload"},
+    "video": {"src", "controls", "preload", "width", "height"},
+    "source": {"src", "type"},
+    "input": {"type", "checked", "disabled", "aria-label"},
+    "details": {"open"},
+    "ol": {"start", "reversed", "type"},
+    "li": {"value"},
+    "td": {"colspan", "rowspan", "align"},
+    "th": {"colspan", "rowspan", "align", "scope"},
+    "div": {"tabindex", "role", "aria-label", "align"},
+    "pre": {"tabindex"},
+    "p": {"align"},
+    "blockquote": {"cite"},
+    "q": {"cite"},
+}
+_CLASSES = {
+    "a": {"anchor", "external", "page-link", "wanted", "file", "tag", "footnote-back", "file-card"},
+    "code": {"math-inline"},
+    "details": {"callout", "callout-note", "callout-tip", "callout-warning", "callout-danger", "callout-quote"},
+    "div": {
+        "callout", "callout-note", "callout-tip", "callout-warning", "callout-danger", "callout-quote", "callout-body",
+        "table-scroll", "code-block", "embed", "embed-body", "math-block", "mermaid-block",
+    },
+    "li": {"task"},
+    "p": {"callout-title", "embed-title", "embed-missing"},
+    "section": {"footnotes"},
+    "span": {"block-id", "callout-icon", "unresolved"},
+    "sup": {"footnote-ref"},
+    "td": {"left", "center", "right"},
+    "th": {"left", "center", "right"},
+}  # fmt: skip
+_SCHEMES = {"http", "https", "mailto", "tel"}
+_LOCAL = ("/p/", "/files/", "/tags/", "/wanted/")
+"""What URLs of the renderer's own begin with."""
+_MEDIA = frozenset({"img", "audio", "video", "source"})
+
+Rebase = Callable[[str, bool], str]
+"""Turns a relative URL of a document's own HTML into one of this server; the flag says that it is media."""
+
+
+def sanitized(html: str, rebase: Rebase) -> str:
+    """The HTML without scripts, styles, forms, frames, foreign media and anything else that is not allowed.
+
+    Args:
+        html: Rendered from a document; unclosed and misplaced tags are mended.
+        rebase: Called for relative URLs that the document wrote itself as HTML.
+    """
+
+    def attribute(tag: str, name: str, value: str) -> str | None:
+        if name in {"id", "name"}:
+            return None if value.startswith(ID_PREFIX) else value
+        if name == "src" or (name == "href" and tag == "a"):
+            return _url(tag, value, rebase)
+        if tag == "input" and name == "type":
+            return "checkbox"
+        return value
+
+    return nh3.clean(
+        html,
+        tags=set(_TAGS.split()),
+        attributes=_ATTRIBUTES,
+        allowed_classes=_classes(),
+        attribute_filter=attribute,
+        set_tag_attribute_values={"input": {"disabled": ""}},
+        url_schemes=_SCHEMES,
+        link_rel=None,
+        strip_comments=True,
+    )
+
+
+def _url(tag: str, value: str, rebase: Rebase) -> str | None:
+    plain = value.strip()
+    if plain.startswith(_LOCAL) or (tag == "a" and plain.startswith("#")):
+        return value
+    if _has_scheme(plain) or plain.startswith(("//", "\\", "/\\")):
+        return None if tag in _MEDIA else value
+    return rebase(plain, tag in _MEDIA)
+
+
+def _has_scheme(url: str) -> bool:
+    head = url.partition("/")[0].partition("?")[0].partition("#")[0]
+    return ":" in head
+
+
+@cache
+def _classes() -> dict[str, set[str]]:
+    from pygments.token import STANDARD_TYPES
+
+    return {**_CLASSES, "span": {*_CLASSES["span"], *(name for name in STANDARD_TYPES.values() if name)}}

@@ -1,0 +1,88 @@
+"""The operators of the search box: `type:`, `tag:`, `in:`, `after:`, `before:` beside the words themselves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from commonplace.domain.query import Filter
+
+MAX_CHARS = 1_000
+"""Characters of a query that are read."""
+OPERATORS = ("type", "tag", "in", "after", "before")
+_OPERATOR = re.compile(r'(?<!\S)(type|tag|in|after|before):(?:"([^"]*)"|(\S+))')
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """An operator that is in force."""
+
+    operator: str
+    value: str
+
+    @property
+    def text(self) -> str:
+        """As it is typed."""
+        return f'{self.operator}:"{self.value}"' if " " in self.value else f"{self.operator}:{self.value}"
+
+
+@dataclass(frozen=True, slots=True)
+class QueryText:
+    """A query as typed, taken apart."""
+
+    words: str
+    """Without operators."""
+    chips: tuple[Chip, ...] = ()
+
+    def filter(self) -> Filter:
+        """What the operators ask for."""
+        days = {one.operator: one.value for one in self.chips if _DAY.fullmatch(one.value)}
+        folders = [one.value.strip("/") for one in self.chips if one.operator == "in"]
+        return Filter(
+            types=tuple(one.value for one in self.chips if one.operator == "type"),
+            tags=tuple(one.value.lstrip("#") for one in self.chips if one.operator == "tag"),
+            prefix=f"{folders[-1]}/" if folders else "",
+            updated_from=days.get("after", ""),
+            updated_to=days.get("before", ""),
+        )
+
+    def text(self) -> str:
+        """The query as it is typed."""
+        return " ".join([*(one.text for one in self.chips), self.words]).strip()
+
+    def without(self, chip: Chip) -> str:
+        """The query without one of its operators."""
+        return QueryText(self.words, tuple(one for one in self.chips if one != chip)).text()
+
+    def with_chip(self, operator: str, value: str) -> str:
+        """The query with a further operator."""
+        return QueryText(self.words, (*self.chips, Chip(operator, value))).text()
+
+
+def read_query(query: Mapping[str, str]) -> QueryText:
+    """The query of a request: `q` with its operators, and parameters of the operators' own names."""
+    text = query.get("q", "")[:MAX_CHARS].replace("\n", " ")
+    chips = [Chip(found[1], found[2] or found[3] or "") for found in _OPERATOR.finditer(text)]
+    chips += [Chip(name, query[name][:200]) for name in OPERATORS if query.get(name)]
+    words = " ".join(_OPERATOR.sub(" ", text).split())
+    return QueryText(words, tuple(dict.fromkeys(one for one in chips if one.value)))
+
+
+@dataclass(frozen=True, slots=True)
+class FacetChip:
+    """A value by which an answer can be narrowed."""
+
+    label: str
+    count: int
+    query: str
+    """The narrowed query."""
+
+
+@dataclass(frozen=True, slots=True)
+class FacetRow:
+    """The values of one property."""
+
+    name: str
+    chips: tuple[FacetChip, ...] = field(default=())

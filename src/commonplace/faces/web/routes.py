@@ -1,0 +1,53 @@
+"""Which view answers which path: the first segment names the view, the rest is the view's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from commonplace.domain.errors import NotFoundError
+from commonplace.faces.web.exchange import PageRequest, PageResponse
+from commonplace.faces.web.views import agent, changes, document, feeds, files, graph, home, lists, quality, search
+
+View = Callable[[PageRequest], PageResponse]
+
+VIEWS: dict[str, View] = {
+    "": home.home,
+    "p": document.document,
+    "raw": document.source,
+    "preview": document.preview,
+    "mentions": document.mentions,
+    "sections": document.sections,
+    "agent": agent.agent,
+    "files": files.file,
+    "tree": lists.tree,
+    "tags": lists.tags,
+    "types": lists.types,
+    "timeline": lists.timeline,
+    "search": search.search,
+    "suggest": search.suggest,
+    "recent": changes.recent,
+    "commit": changes.commit,
+    "history": changes.history,
+    "compare": changes.compare,
+    "wanted": quality.wanted,
+    "broken": quality.broken,
+    "orphans": quality.orphans,
+    "findings": quality.findings,
+    "attachments": files.attachments,
+    "graph": graph.graph,
+    "graph.json": graph.graph_json,
+    "feed.atom": feeds.atom,
+    "opensearch.xml": feeds.opensearch,
+    "robots.txt": feeds.robots,
+}
+
+
+def view_at(path: str) -> tuple[str, str, View]:
+    """The name of a view, the rest of the path, and the view; an unknown one answers with an error."""
+    name, _, rest = path.lstrip("/").partition("/")
+    view = VIEWS.get(name)
+    return (name, rest, view) if view else ("", path, _nothing)
+
+
+def _nothing(_: PageRequest) -> PageResponse:
+    raise NotFoundError("There is no such page.", kind="url", hint="Search for it, or begin at the home page.")

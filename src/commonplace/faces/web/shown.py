@@ -1,0 +1,224 @@
+"""What several views show of a document: its rendered text, its properties, its commits, its local graph."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from threading import Lock
+
+from markupsafe import Markup
+
+from commonplace.domain.changes import Commit
+from commonplace.domain.documents import Document, Section
+from commonplace.domain.json import Json
+from commonplace.domain.query import Record
+from commonplace.domain.revisions import revision_of
+from commonplace.faces.web.exchange import PageRequest
+from commonplace.faces.web.markup.page import Renderer
+from commonplace.faces.web.urls import Urls
+from commonplace.services.collections import Collection
+from commonplace.services.site.graph import Neighbour
+
+PART_BYTES = 160_000
+"""Bytes of Markdown from which a document is shown in parts."""
+MAX_CACHED_CHARS = 24_000_000
+"""Characters of rendered documents that are cached."""
+MAX_OUTLINE = 250
+"""Headings above which the outline names only those of the first two levels."""
+MAX_NAMED = 10
+"""Neighbours up to which the local graph names each."""
+_SHOWN_ELSEWHERE = frozenset({"title", "tags", "tag", "aliases", "alias"})
+_TRAILER = re.compile(r"(?im)^co-authored-by:\s*([^<\n]+?)\s*(?:<[^>\n]*>)?\s*$")
+_URL = re.compile(r"https?://\S+")
+
+
+class _Rendered:
+    """Rendered documents, the least recently used forgotten first."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._texts: OrderedDict[object, str] = OrderedDict()
+        self._chars = 0
+
+    def get(self, key: object) -> str | None:
+        with self._lock:
+            if key in self._texts:
+                self._texts.move_to_end(key)
+            return self._texts.get(key)
+
+    def put(self, key: object, text: str) -> None:
+        with self._lock:
+            if key not in self._texts:
+                self._texts[key] = text
+                self._chars += len(text)
+            while self._chars > MAX_CACHED_CHARS and len(self._texts) > 1:
+                self._chars -= len(self._texts.popitem(last=False)[1])
+
+
+_RENDERED = _Rendered()
+
+
+def rendered(request: PageRequest, collection: Collection, document: Document, span: tuple[int, int]) -> Markup:
+    """A run of bytes of a document as HTML, cached until the document or the collection's index changes."""
+    visible = tuple(one.name for one in request.collections)
+    key = (
+        collection.store.identity,
+        document.address,
+        revision_of(document.raw),
+        tuple(one.index.generation for one in request.collections),
+        visible,
+        span,
+    )
+    found = _RENDERED.get(key)
+    if found is None:
+        found = Renderer(request.collections, collection, request.urls).document(document, span)
+        _RENDERED.put(key, found)
+    return Markup(found)  # noqa: S704 - sanitized
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPart:
+    """A run of a document's bytes."""
+
+    number: int
+    """From 1."""
+    start: int
+    end: int
+
+
+def parts(document: Document) -> list[DocumentPart]:
+    """The parts in which a document is shown, cut before headings, else before empty lines; one for most documents."""
+    raw = document.raw if document.decodable else document.text.encode()
+    cuts = [document.body_start]
+    headings = [one.start for one in document.sections if one.level]
+    while len(raw) - cuts[-1] > PART_BYTES:
+        limit = cuts[-1] + PART_BYTES
+        heading = max((at for at in headings if cuts[-1] < at <= limit), default=0)
+        blank = raw.rfind(b"\n\n", cuts[-1] + 1, limit) + 2
+        line = raw.rfind(b"\n", cuts[-1] + 1, limit) + 1
+        cuts.append(heading or (blank if blank > 1 else line) or limit)
+    return [
+        DocumentPart(number + 1, a, b) for number, (a, b) in enumerate(zip(cuts, [*cuts[1:], len(raw)], strict=True))
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class OutlineRow:
+    """A heading in the outline."""
+
+    level: int
+    heading: str
+    url: str
+
+
+def outline(document: Document, all_parts: Sequence[DocumentPart], current: int, page_url: str) -> list[OutlineRow]:
+    """The headings of a document, each with the URL that leads to it from the part that is shown."""
+    headings = [one for one in document.sections if one.level and not _is_title(document, one)]
+    if len(headings) > MAX_OUTLINE:
+        top = sorted({one.level for one in headings})[:2]
+        headings = [one for one in headings if one.level in top]
+    least = min((one.level for one in headings), default=1)
+    rows: list[OutlineRow] = []
+    for one in headings:
+        part = next((p.number for p in all_parts if p.start <= one.start < p.end), 1)
+        base = "" if part == current else page_url if part == 1 else f"{page_url}?part={part}"
+        rows.append(OutlineRow(one.level - least + 1, one.heading or "(no text)", f"{base}#{one.anchor}"))
+    return rows
+
+
+def has_title_heading(document: Document) -> bool:
+    """Whether the text begins with its title as a heading of level 1, so that none need be added."""
+    return any(_is_title(document, one) for one in document.sections[1:2])
+
+
+def _is_title(document: Document, section: Section) -> bool:
+    return section.level == 1 and section.ordinal == 1 and section.heading == document.title
+
+
+def properties(request: PageRequest, collection: Collection, document: Document) -> list[tuple[str, Markup]]:
+    """The front matter as names and HTML values, without what the page shows elsewhere."""
+    renderer = Renderer(request.collections, collection, request.urls)
+    return [
+        (key, _value(renderer, document, value))
+        for key, value in document.frontmatter.values.items()
+        if key.lower() not in _SHOWN_ELSEWHERE and value not in (None, "", [], {})
+    ]
+
+
+def _value(renderer: Renderer, document: Document, value: Json) -> Markup:
+    if isinstance(value, str):
+        return _text(renderer, document, value)
+    if isinstance(value, Mapping):
+        rows = [Markup("<dt>{}</dt><dd>{}</dd>").format(k, _value(renderer, document, v)) for k, v in value.items()]
+        return Markup("<dl>{}</dl>").format(Markup("").join(rows))
+    if isinstance(value, Sequence):
+        if any(isinstance(one, Mapping | list) for one in value):
+            rows = [Markup("<li>{}</li>").format(_value(renderer, document, one)) for one in value]
+            return Markup("<ul>{}</ul>").format(Markup("").join(rows))
+        return Markup(", ").join(_value(renderer, document, one) for one in value)
+    return Markup("{}").format({True: "yes", False: "no"}[value] if isinstance(value, bool) else value)
+
+
+def _text(renderer: Renderer, document: Document, value: str) -> Markup:
+    if "[[" in value:
+        return Markup(renderer.text(document, value))  # noqa: S704 - sanitized
+    if _URL.fullmatch(value):
+        return Markup('<a class="external" href="{0}" rel="noopener noreferrer">{0}</a>').format(value)
+    return Markup("{}").format(value)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCommit:
+    """A commit as people read it."""
+
+    id: str
+    when: int
+    author: str
+    programs: tuple[str, ...]
+    """Programs that the message names as co-authors."""
+    subject: str
+    body: str
+
+
+def shown_commit(commit: Commit) -> ShownCommit:
+    """The parts of a commit that pages show."""
+    subject, _, body = commit.message.strip().partition("\n")
+    programs = tuple(found.strip() for found in _TRAILER.findall(commit.message))
+    rest = _TRAILER.sub("", body).strip()
+    return ShownCommit(commit.id, commit.when, commit.author.name, programs, subject, rest)
+
+
+def local_graph(urls: Urls, collection: Collection, record: Record, around: Sequence[Neighbour]) -> Markup:
+    """A document and its neighbours as an SVG of links; empty without neighbours."""
+    if not around:
+        return Markup("")
+    width, height, radius = 300, 230, 84
+    lines: list[str] = []
+    nodes: list[str] = []
+    for number, one in enumerate(around):
+        angle = 2 * math.pi * number / len(around) - math.pi / 2
+        x, y = width / 2 + radius * 1.15 * math.cos(angle), height / 2 + radius * math.sin(angle)
+        kind = "both" if one.outgoing and one.incoming else "out" if one.outgoing else "in"
+        lines.append(f'<line class="{kind}" x1="{width // 2}" y1="{height // 2}" x2="{x:.1f}" y2="{y:.1f}"/>')
+        url, title = escape(urls.page(collection.name, one.record.address.path)), escape(one.record.title)
+        nodes.append(
+            f'<a href="{url}" aria-label="{title}"><title>{title}</title><circle cx="{x:.1f}" cy="{y:.1f}" r="6"/>'
+            + (
+                f'<text x="{x:.1f}" y="{y + 17:.1f}">{escape(_short(one.record.title))}</text>'
+                if len(around) <= MAX_NAMED
+                else ""
+            )
+            + "</a>"
+        )
+    center = f'<circle class="self" cx="{width // 2}" cy="{height // 2}" r="8"/>'
+    label = escape(f"Pages linked with {record.title}")
+    svg = f'<svg class="local-graph" viewBox="0 0 {width} {height}" role="group" aria-label="{label}">'
+    return Markup(f"{svg}{''.join(lines)}{center}{''.join(nodes)}</svg>")  # noqa: S704 - its texts are escaped
+
+
+def _short(title: str) -> str:
+    return title if len(title) <= 18 else f"{title[:17]}…"  # noqa: PLR2004 - what fits

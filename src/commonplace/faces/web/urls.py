@@ -1,0 +1,88 @@
+"""The URLs of pages, folders and files: stable, and the same for every reader."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import quote, urlencode
+
+from commonplace.domain.addresses import Address, parse_address
+from commonplace.domain.errors import InvalidInputError, KnowledgeError
+from commonplace.domain.slugs import anchor
+from commonplace.services.collections import Collection, Collections
+
+COLLECTION_MARK = "@"
+"""Stands before a collection's name at the beginning of a path: `/p/@notes/plans`."""
+_SUFFIX = ".md"
+
+
+@dataclass(frozen=True, slots=True)
+class Urls:
+    """Makes URLs for a server.
+
+    Paths of the first collection that is served carry no name; those of the others begin with `@name/`.
+    """
+
+    first: str
+    """Name of the first collection that is served, whether or not the reader may see it."""
+
+    def page(self, collection: str, path: str, fragment: str = "") -> str:
+        """The URL of a document by its path in a collection."""
+        bare = path.removesuffix(_SUFFIX) or path
+        return f"/p/{self.path(collection, bare)}{_fragment(fragment)}"
+
+    def view(self, name: str, collection: str, path: str, **query: str) -> str:
+        """The URL of another view of a document or folder, such as `history`."""
+        bare = path.removesuffix(_SUFFIX) or path
+        return f"/{name}/{self.path(collection, bare)}{_query(query)}"
+
+    def file(self, collection: str, path: str) -> str:
+        """The URL of a file's bytes."""
+        return f"/files/{self.path(collection, path)}"
+
+    def path(self, collection: str, path: str) -> str:
+        """A path in a collection, percent-encoded."""
+        named = collection != self.first or path.startswith(COLLECTION_MARK)
+        return quote(f"{COLLECTION_MARK}{collection}/{path}" if named else path, safe="/@,;:+ ~".replace(" ", ""))
+
+
+def split_path(path: str, collections: Collections, first: str) -> tuple[Collection | None, str]:
+    """The collection and the path in it that the path of a URL means; None if the reader sees no such collection."""
+    name, rest = first, path
+    if path.startswith(COLLECTION_MARK):
+        name, _, rest = path[len(COLLECTION_MARK) :].partition("/")
+    return next((one for one in collections if one.name == name), None), rest
+
+
+def with_query(path: str, **query: str) -> str:
+    """A URL with those query parameters that are not empty."""
+    return f"{path}{_query(query)}"
+
+
+def safe_address(path: str) -> Address | None:
+    """The address that a path of a URL spells; None if it spells none."""
+    try:
+        return parse_address(path)
+    except InvalidInputError:
+        return None
+
+
+def first_name(collections: Collections) -> str:
+    """Name of the first collection that is served; "" if there is none or it cannot be opened."""
+    try:
+        return next((one.name for one in collections), "")
+    except KnowledgeError:
+        return ""
+
+
+def heading_anchor(fragment: str) -> str:
+    """The `id` in a rendered page that the fragment of a written link means."""
+    return fragment if fragment.startswith("^") else anchor(fragment.rpartition("#")[2]) or fragment
+
+
+def _fragment(fragment: str) -> str:
+    return f"#{quote(heading_anchor(fragment), safe='^')}" if fragment else ""
+
+
+def _query(query: dict[str, str]) -> str:
+    given = {name: value for name, value in query.items() if value}
+    return f"?{urlencode(given)}" if given else ""

@@ -1,0 +1,33 @@
+"""What an agent sees: the very text that reading a document over MCP gives, with its number of tokens."""
+
+from __future__ import annotations
+
+from commonplace.domain.errors import NotFoundError
+from commonplace.faces.web.exchange import PageRequest, PageResponse
+from commonplace.faces.web.pages import page
+from commonplace.services.evidence import CHARACTERS_PER_TOKEN
+from commonplace.services.site.documents import document_at_path
+
+MAX_TOKENS = 100_000
+
+
+def agent(request: PageRequest) -> PageResponse:
+    """The answer of the tool `kb_get` for a document: whole, or within `budget` tokens, or for a `question`."""
+    collection, path = request.located()
+    found = document_at_path(collection, path)
+    if found is None:
+        raise NotFoundError("There is no such page.", kind="document")
+    budget = min(request.number("budget", 0), MAX_TOKENS)
+    question = request.query.get("question", "").strip()[:500]
+    text = request.agent_text(request.services, found, budget or (1_000 if question else 0), question)
+    return page(
+        request,
+        "agent.html",
+        found=found,
+        record=found.record,
+        text=text,
+        tokens=-(-len(text) // CHARACTERS_PER_TOKEN),
+        budget=budget,
+        question=question,
+        characters_per_token=CHARACTERS_PER_TOKEN,
+    )

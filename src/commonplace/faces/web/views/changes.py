@@ -1,0 +1,137 @@
+"""What changed: the latest commits, one commit, a document's history, two versions compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.errors import NotFoundError
+from commonplace.domain.revisions import is_revision
+from commonplace.faces.web import shown
+from commonplace.faces.web.exchange import PageRequest, PageResponse
+from commonplace.faces.web.pages import breadcrumbs, page
+from commonplace.faces.web.urls import safe_address
+from commonplace.services.collections import Collection
+from commonplace.services.site import changes
+from commonplace.services.site.differences import DiffRow, differences
+from commonplace.services.site.documents import document_at_path
+
+MAX_FILES = 40
+"""Documents of one commit whose differences are shown."""
+MAX_DIFF_ROWS = 3_000
+"""Rows of differences on one page."""
+HISTORY_SIZE = 50
+"""Commits of one page of a history."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommitRow:
+    """A commit in a list."""
+
+    collection: Collection
+    commit: shown.ShownCommit
+    documents: tuple[Address, ...]
+
+
+def recent(request: PageRequest) -> PageResponse:
+    """The latest commits of every collection, newest first."""
+    number = request.number("page")
+    rows: list[CommitRow] = []
+    more = False
+    for collection in request.collections:
+        found, older = changes.recent(collection, number)
+        more = more or older
+        rows += [CommitRow(collection, shown.shown_commit(one), one.addresses) for one in found]
+    rows.sort(key=lambda row: -row.commit.when)
+    without = [one.name for one in request.collections if not one.store.history.available]
+    return page(request, "recent.html", rows=rows, number=number, more=more, without=without)
+
+
+@dataclass(frozen=True, slots=True)
+class FileDiff:
+    """What a commit changed in one document."""
+
+    address: Address
+    url: str
+    rows: list[DiffRow]
+    before: str
+    """The commit that touched the document before; "" if there is none."""
+
+
+def commit(request: PageRequest) -> PageResponse:
+    """One commit: who, when, why, and the differences in each document."""
+    collection, revision = request.located()
+    if not is_revision(revision):
+        raise NotFoundError("There is no such commit.", kind="revision", hint="See the recent changes.")
+    found = changes.commit_of(collection, revision.lower())
+    files: list[FileDiff] = []
+    left = MAX_DIFF_ROWS
+    for address in found.addresses[:MAX_FILES]:
+        before = changes.before(collection, address, found.id)
+        old = changes.version(collection, address, before) if before else ""
+        rows = differences(old, changes.version(collection, address, found.id))[: max(left, 0)]
+        left -= len(rows)
+        files.append(FileDiff(address, request.urls.page(collection.name, address.path), rows, before))
+    return page(
+        request,
+        "commit.html",
+        collection=collection,
+        commit=shown.shown_commit(found),
+        files=files,
+        total=len(found.addresses),
+        view=_view(request),
+    )
+
+
+def history(request: PageRequest) -> PageResponse:
+    """The commits of a document, with a choice of two versions to compare."""
+    collection, address = _address(request)
+    number = request.number("page")
+    log = collection.store.history
+    found = log.log(address, limit=HISTORY_SIZE + 1, offset=(number - 1) * HISTORY_SIZE) if log.available else []
+    if not found and document_at_path(collection, address.path) is None:
+        raise NotFoundError("There is no such page, and there was none.", kind="document")
+    return page(
+        request,
+        "history.html",
+        collection=collection,
+        address=address,
+        commits=[shown.shown_commit(one) for one in found[:HISTORY_SIZE]],
+        more=len(found) > HISTORY_SIZE,
+        number=number,
+        crumbs=breadcrumbs(request, collection, address.folder),
+    )
+
+
+def compare(request: PageRequest) -> PageResponse:
+    """Two versions of a document: `from` and `to` are commits; no `to` means the file as it is now."""
+    collection, address = _address(request)
+    old, new = request.query.get("from", ""), request.query.get("to", "")
+    before = changes.version(collection, address, old) if old else ""
+    rows = differences(before, changes.version(collection, address, new))
+    return page(
+        request,
+        "compare.html",
+        collection=collection,
+        address=address,
+        old=old,
+        new=new,
+        rows=rows[:MAX_DIFF_ROWS],
+        cut=len(rows) > MAX_DIFF_ROWS,
+        view=_view(request),
+        crumbs=breadcrumbs(request, collection, address.folder),
+    )
+
+
+def _view(request: PageRequest) -> str:
+    return "inline" if request.query.get("view") == "inline" else "side"
+
+
+def _address(request: PageRequest) -> tuple[Collection, Address]:
+    """The document that the path means, whether or not it exists now."""
+    collection, path = request.located()
+    found = document_at_path(collection, path)
+    address = found.record.address if found else safe_address(f"{path}.md")
+    if address is None:
+        raise NotFoundError("There is no such page.", kind="document")
+    return collection, address

@@ -1,0 +1,236 @@
+"""A document as a page, with what surrounds it; its source; its preview."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from commonplace.domain.document_reader import find_fragment, read_document
+from commonplace.domain.documents import Document
+from commonplace.domain.errors import KnowledgeError, NotFoundError
+from commonplace.faces.web import shown
+from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
+from commonplace.faces.web.markup.language import language_and_direction
+from commonplace.faces.web.pages import breadcrumbs, page
+from commonplace.faces.web.urls import safe_address
+from commonplace.services.collections import Collection, FoundDocument
+from commonplace.services.site.backlinks import backlinks
+from commonplace.services.site.backlinks import mentions as unlinked_mentions
+from commonplace.services.site.changes import gone_page, section_authors
+from commonplace.services.site.documents import document_at_path, named_document
+from commonplace.services.site.graph import neighbours
+from commonplace.services.site.tree import FOLDERS, records
+
+MAX_SIBLINGS = 80
+"""Documents of the same folder that the navigation names."""
+SHOWN_BACKLINKS = 50
+"""Backlinks that a page shows at once."""
+PREVIEW_CHARS = 900
+"""Bytes of Markdown that a preview renders."""
+
+
+def document(request: PageRequest) -> PageResponse:
+    """The page of a document; a redirect for another name of it; what is known of one that is gone."""
+    collection, path = request.located()
+    found = document_at_path(collection, path)
+    if found is None:
+        return _elsewhere(request, collection, path)
+    canonical = request.urls.page(collection.name, found.record.address.path)
+    if not _is_canonical(request, found):
+        return redirect(canonical)
+    if request.query.get("at"):
+        return _old(request, found, request.query["at"])
+    text = collection.index.document(found.record.address)
+    return _page(request, found, text)
+
+
+def _is_canonical(request: PageRequest, found: FoundDocument) -> bool:
+    urls, path = request.urls, found.record.address.path.removesuffix(".md")
+    named = request.path.startswith("@")
+    plain = f"@{found.collection.name}/{path}" if named else path
+    needed = found.collection.name != urls.first or path.startswith("@")
+    return request.path == plain and named == needed
+
+
+def _page(request: PageRequest, found: FoundDocument, text: Document) -> PageResponse:
+    collection, record, urls = found.collection, found.record, request.urls
+    all_parts = shown.parts(text)
+    number = min(request.number("part"), len(all_parts))
+    part = all_parts[number - 1]
+    url = urls.page(collection.name, record.address.path)
+    links = backlinks(request.collections, collection, record.address)
+    history = collection.store.history
+    commits = history.log(record.address, limit=1) if history.available else []
+    folder = FOLDERS.of(collection).get(record.address.folder)
+    siblings = records(collection, folder.documents[:MAX_SIBLINGS]) if folder else []
+    return page(
+        request,
+        "document.html",
+        found=found,
+        record=record,
+        collection=collection,
+        document=text,
+        html=shown.rendered(request, collection, text, (part.start, part.end)),
+        part=part,
+        parts=all_parts,
+        url=url,
+        crumbs=breadcrumbs(request, collection, record.address.folder),
+        titled=shown.has_title_heading(text) and number == 1,
+        outline=shown.outline(text, all_parts, number, url),
+        properties=shown.properties(request, collection, text),
+        backlinks=links[:SHOWN_BACKLINKS],
+        backlink_count=len(links),
+        commit=shown.shown_commit(commits[0]) if commits else None,
+        graph=shown.local_graph(urls, collection, record, neighbours(collection, record.address)),
+        siblings=siblings,
+        folder=folder,
+        **_language(text),
+    )
+
+
+def _language(text: Document) -> dict[str, str]:
+    """The `lang` and `dir` of a document's element."""
+    lang, direction = language_and_direction(text)
+    return {"lang": lang, "dir": direction}
+
+
+def _old(request: PageRequest, found: FoundDocument, at: str) -> PageResponse:
+    return _version(request, found.collection, found.record.address.path, at, exists=True)
+
+
+def _version(request: PageRequest, collection: Collection, path: str, at: str, *, exists: bool) -> PageResponse:
+    """A document as it was at a commit."""
+    address = safe_address(path)
+    if address is None:
+        raise NotFoundError("There is no such page.", kind="document")
+    text = read_document(address, collection.store.history.read(address, at))
+    span = (text.body_start, min(len(text.raw), text.body_start + shown.PART_BYTES))
+    return page(
+        request,
+        "version.html",
+        collection=collection,
+        document=text,
+        path=path,
+        at=at,
+        exists=exists,
+        html=shown.rendered(request, collection, text, span),
+        titled=shown.has_title_heading(text),
+        crumbs=breadcrumbs(request, collection, address.folder),
+        **_language(text),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Near:
+    title: str
+    url: str
+
+
+def _elsewhere(request: PageRequest, collection: Collection, path: str) -> PageResponse:
+    """Where a path leads that is no document's own."""
+    urls = request.urls
+    if path in FOLDERS.of(collection):
+        return redirect(urls.view("tree", collection.name, f"{path}/" if path else ""))
+    address = safe_address(f"{path}.md") or safe_address(path)
+    gone = gone_page(collection, address) if address else None
+    if gone and gone.renamed_to:
+        return redirect(urls.page(collection.name, gone.renamed_to.path))
+    named = named_document([collection], path) if path and gone is None else None
+    if named is not None:
+        return redirect(urls.page(named.collection.name, named.record.address.path))
+    if gone and address and request.query.get("at"):
+        return _version(request, collection, address.path, request.query["at"], exists=False)
+    return page(
+        request,
+        "missing.html",
+        404,
+        collection=collection,
+        path=path,
+        gone=gone,
+        removed=shown.shown_commit(gone.removed) if gone else None,
+        near=_near(request, collection, path),
+        sources=_sources(collection, path),
+    )
+
+
+def _near(request: PageRequest, collection: Collection, path: str) -> list[_Near]:
+    result: list[_Near] = []
+    for identifier in collection.index.nearest(path or "index", 5):
+        record = collection.index.find(identifier)
+        if record is not None:
+            result.append(_Near(record.title, request.urls.page(collection.name, record.address.path)))
+    return result
+
+
+def _sources(collection: Collection, path: str) -> Sequence[FoundDocument]:
+    """The documents that link to a name that is no document's."""
+    from commonplace.services.site.overview import WANTED
+
+    wanted = next((one for one in WANTED.of(collection) if path in (one.name, one.name.removesuffix(".md"))), None)
+    addresses = list(wanted.sources[:SHOWN_BACKLINKS]) if wanted else []
+    return [FoundDocument(collection, one) for one in records(collection, addresses)]
+
+
+def _found(request: PageRequest) -> FoundDocument:
+    collection, path = request.located()
+    found = document_at_path(collection, path)
+    if found is None:
+        raise NotFoundError(
+            "There is no such page.", kind="document", nearest=collection.index.nearest(path or "index")
+        )
+    return found
+
+
+def source(request: PageRequest) -> PageResponse:
+    """The Markdown of a document as it is in the file."""
+    found = _found(request)
+    content = found.collection.store.read(found.record.address)
+    return PageResponse(content, "text/plain; charset=utf-8")
+
+
+def preview(request: PageRequest) -> PageResponse:
+    """The beginning of a document, or of the section that `fragment` names, for a small window."""
+    found = _found(request)
+    text = found.collection.index.document(found.record.address)
+    fragment = request.query.get("fragment", "")
+    start, end = text.body_start, len(text.raw)
+    if fragment:
+        try:
+            start, end, _ = find_fragment(text, fragment if fragment.startswith("^") else f"#{fragment}")
+        except KnowledgeError:
+            fragment = ""
+    raw = text.raw if text.decodable else text.text.encode()
+    if end - start > PREVIEW_CHARS:
+        cut = raw.rfind(b"\n", start + 1, start + PREVIEW_CHARS)
+        end = cut if cut > start else start + PREVIEW_CHARS
+    html = shown.rendered(request, found.collection, text, (start, end))
+    return page(
+        request,
+        "preview.html",
+        record=found.record,
+        html=html,
+        url=request.urls.page(found.collection.name, found.record.address.path, fragment),
+    )
+
+
+def mentions(request: PageRequest) -> PageResponse:
+    """Documents that name this one without a link."""
+    found = _found(request)
+    return page(
+        request,
+        "mentions.html",
+        found=found,
+        record=found.record,
+        mentions=unlinked_mentions(found.collection, found.record),
+        fragment=request.query.get("fragment") == "1",
+    )
+
+
+def sections(request: PageRequest) -> PageResponse:
+    """Who last changed each section, and when."""
+    found = _found(request)
+    text = found.collection.index.document(found.record.address)
+    rows = [
+        (one, shown.shown_commit(one.commit) if one.commit else None) for one in section_authors(found.collection, text)
+    ]
+    return page(request, "sections.html", found=found, record=found.record, rows=rows)

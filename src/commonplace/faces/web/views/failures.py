@@ -1,0 +1,21 @@
+"""Pages that say what is wrong, what is valid and what to do next."""
+
+from __future__ import annotations
+
+from commonplace.domain.errors import IndexingError, KnowledgeError
+from commonplace.faces.web.exchange import PageRequest, PageResponse
+from commonplace.faces.web.pages import page
+
+
+def error_page(request: PageRequest, error: KnowledgeError, status: int) -> PageResponse:
+    """An error as a page, with the nearest names as links."""
+    nearest = error.context.get("nearest")
+    names = [str(name) for name in nearest] if isinstance(nearest, list | tuple) else []
+    return page(request, "error.html", status, message=str(error), hint=error.hint, nearest=names, code=status)
+
+
+def waiting_page(request: PageRequest, error: IndexingError) -> PageResponse:
+    """The page while the first index is being built; browsers load it again every two seconds."""
+    done, total = error.context.get("done", 0), error.context.get("total", 0)
+    made = page(request, "waiting.html", 503, done=done, total=total)
+    return made.with_headers({"refresh": "2", "retry-after": "2", "cache-control": "no-store"})

@@ -1,0 +1,63 @@
+"""What programs read: the Atom feed of changes, the description for browsers' search, the rules for robots."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.changes import Commit
+from commonplace.faces.web.exchange import PageRequest, PageResponse
+from commonplace.faces.web.pages import environment, site_name
+from commonplace.faces.web.shown import shown_commit
+from commonplace.faces.web.views.changes import CommitRow
+from commonplace.services.collections import Collection
+from commonplace.services.site.changes import LATEST
+
+FEED_TYPE = "application/atom+xml; charset=utf-8"
+
+
+def atom(request: PageRequest) -> PageResponse:
+    """Changes as an Atom feed (RFC 4287): all of them, or those of a `folder` or `tag`."""
+    folder, tag = request.query.get("folder", "").strip("/"), request.query.get("tag", "")
+    rows: list[CommitRow] = []
+    for collection in request.collections:
+        for one in LATEST.of(collection):
+            touched = tuple(
+                address
+                for address in one.addresses
+                if (not folder or address.path.startswith(f"{folder}/")) and (not tag or _has(collection, address, tag))
+            )
+            if touched:
+                rows.append(
+                    CommitRow(collection, shown_commit(Commit(one.id, one.author, one.when, one.message)), touched)
+                )
+    rows.sort(key=lambda row: -row.commit.when)
+    body = (
+        environment()
+        .get_template("feed.xml")
+        .render(
+            request=request, urls=request.urls, site=site_name(request), rows=rows, folder=folder, tag=tag, iso=_iso
+        )
+    )
+    return PageResponse(body.encode(), FEED_TYPE)
+
+
+def opensearch(request: PageRequest) -> PageResponse:
+    """The description by which a browser's address bar searches here."""
+    body = environment().get_template("opensearch.xml").render(request=request, site=site_name(request))
+    return PageResponse(body.encode(), "application/opensearchdescription+xml; charset=utf-8")
+
+
+def robots(request: PageRequest) -> PageResponse:
+    """No page is for search engines."""
+    del request
+    return PageResponse(b"User-agent: *\nDisallow: /\n", "text/plain; charset=utf-8")
+
+
+def _has(collection: Collection, address: Address, tag: str) -> bool:
+    record = collection.index.record(address)
+    return record is not None and any(one == tag or one.startswith(f"{tag}/") for one in record.tags)
+
+
+def _iso(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

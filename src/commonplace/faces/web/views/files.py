@@ -1,0 +1,70 @@
+"""Files that are no documents: their bytes, and a list of them with who uses each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.errors import NotFoundError
+from commonplace.faces.web.exchange import PageRequest, PageResponse
+from commonplace.faces.web.markup.media import SHOWN_TYPES, suffix_of
+from commonplace.faces.web.pages import page
+from commonplace.faces.web.urls import safe_address
+from commonplace.services.collections import Collection
+from commonplace.services.site.tree import FOLDERS
+
+MAX_FILES = 500
+"""Files that the list names."""
+SANDBOX = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+"""For a file that is opened by itself: an SVG runs no script and has no origin."""
+
+
+def file(request: PageRequest) -> PageResponse:
+    """The bytes of a file. Only images, sound, video and PDF are shown by a browser; the rest is a download."""
+    collection, path = request.located()
+    address = safe_address(path)
+    if address is None:
+        raise NotFoundError("There is no such file.", kind="file")
+    content = collection.store.read(address)
+    suffix = suffix_of(address.path)
+    shown = SHOWN_TYPES.get(suffix)
+    headers = {"cache-control": "private, no-cache"}
+    if shown is None:
+        return PageResponse(content, "application/octet-stream", 200, {**headers, "content-disposition": "attachment"})
+    if suffix != "pdf":  # browsers show no PDF in a sandbox
+        headers["content-security-policy"] = SANDBOX
+    return PageResponse(content, shown, 200, headers)
+
+
+@dataclass(frozen=True, slots=True)
+class FileRow:
+    """A file in the list."""
+
+    collection: Collection
+    address: Address
+    size: int
+    users: list[str]
+    """Paths of the documents that use it."""
+
+
+def attachments(request: PageRequest) -> PageResponse:
+    """Every file beside the documents, and which documents use it."""
+    rows: list[FileRow] = []
+    for collection in request.collections:
+        for address, size in _files(collection, MAX_FILES - len(rows)):
+            users = {link.source.path for link in collection.index.links_to(address, sentences=False)}
+            rows.append(FileRow(collection, address, size, sorted(users)))
+    return page(request, "attachments.html", rows=rows, cut=len(rows) >= MAX_FILES)
+
+
+def _files(collection: Collection, limit: int) -> list[tuple[Address, int]]:
+    """Files that are no documents, by folder, at most so many."""
+    found: list[tuple[Address, int]] = []
+    waiting = [""]
+    known = set(FOLDERS.of(collection))
+    while waiting and len(found) < limit:
+        folder = waiting.pop()
+        found += [(one, stat.size) for one, stat in collection.store.files(folder) if not one.is_document]
+        inside = collection.store.folders(folder)
+        waiting += [one for one in reversed(inside) if folder in known or one in known]
+    return sorted(found)[:limit]

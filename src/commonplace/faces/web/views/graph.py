@@ -1,0 +1,66 @@
+"""The whole graph: a page with its list, and the nodes and edges that the browser draws."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from commonplace.faces.web.exchange import PageRequest, PageResponse
+from commonplace.faces.web.pages import page
+from commonplace.services.collections import Collection
+from commonplace.services.site.graph import GRAPHS
+from commonplace.services.site.overview import OVERVIEWS
+
+LISTED = 60
+"""Documents that the page lists beside the picture, those with most links first."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphRow:
+    """A document in the list."""
+
+    title: str
+    url: str
+    links: int
+
+
+def _collection(request: PageRequest) -> Collection:
+    return request.located()[0]
+
+
+def graph(request: PageRequest) -> PageResponse:
+    """The page: the picture is drawn by a script, the list beside it needs none."""
+    collection = _collection(request)
+    whole = GRAPHS.of(collection)
+    degrees = [0] * len(whole.nodes)
+    for source, target in whole.edges:
+        degrees[source] += 1
+        degrees[target] += 1
+    order = sorted(range(len(whole.nodes)), key=lambda at: (-degrees[at], whole.nodes[at].title))[:LISTED]
+    rows = [
+        GraphRow(whole.nodes[at].title, request.urls.page(collection.name, whole.nodes[at].address.path), degrees[at])
+        for at in order
+    ]
+    return page(
+        request,
+        "graph.html",
+        collection=collection,
+        collections=list(request.collections),
+        rows=rows,
+        nodes=len(whole.nodes),
+        edges=len(whole.edges),
+        types=[name for name, _ in OVERVIEWS.of(collection).counts.types if name],
+    )
+
+
+def graph_json(request: PageRequest) -> PageResponse:
+    """Nodes as title, URL, folder and type; edges as positions in the nodes."""
+    collection = _collection(request)
+    whole = GRAPHS.of(collection)
+    nodes = [
+        [one.title, request.urls.page(collection.name, one.address.path), one.address.path.partition("/")[0]
+         if one.address.folder else "", one.type, " ".join(one.tags)]
+        for one in whole.nodes
+    ]  # fmt: skip
+    data = json.dumps({"nodes": nodes, "edges": whole.edges}, ensure_ascii=False, separators=(",", ":"))
+    return PageResponse(data.encode("utf-8", "replace"), "application/json")

@@ -1,0 +1,55 @@
+"""The home page: what each collection is, and what happened in it lately."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from commonplace.faces.web import shown
+from commonplace.faces.web.exchange import PageRequest, PageResponse
+from commonplace.faces.web.pages import page
+from commonplace.services.collections import Collection, FoundDocument
+from commonplace.services.site.changes import LATEST
+from commonplace.services.site.documents import folder_document
+from commonplace.services.site.overview import FINDINGS, ORPHANS, OVERVIEWS, WANTED, Overview
+from commonplace.services.site.tree import FOLDERS, Folder
+
+MAX_TAGS = 30
+MAX_FOLDERS = 14
+SHOWN_COMMITS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionCard:
+    """What the home page shows of one collection."""
+
+    collection: Collection
+    overview: Overview
+    folders: tuple[Folder, ...]
+    """The folders at the top."""
+    start: FoundDocument | None
+    """The document that stands for the root."""
+    commits: tuple[shown.ShownCommit, ...]
+    findings: int
+    wanted: int
+    orphans: int
+
+
+def home(request: PageRequest) -> PageResponse:
+    """The home page."""
+    cards = [_card(collection) for collection in request.collections]
+    return page(request, "home.html", cards=cards, is_empty=not any(card.overview.counts.documents for card in cards))
+
+
+def _card(collection: Collection) -> CollectionCard:
+    folders = FOLDERS.of(collection)
+    top = [folders[path] for path in folders[""].folders]
+    return CollectionCard(
+        collection=collection,
+        overview=OVERVIEWS.of(collection),
+        folders=tuple(sorted(top, key=lambda one: -one.total)[:MAX_FOLDERS]),
+        start=folder_document(collection, ""),
+        commits=tuple(shown.shown_commit(one) for one in LATEST.of(collection)[:SHOWN_COMMITS]),
+        findings=len(FINDINGS.of(collection)),
+        wanted=len(WANTED.of(collection)),
+        orphans=len(ORPHANS.of(collection)),
+    )

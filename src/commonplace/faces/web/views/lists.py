@@ -1,0 +1,133 @@
+"""Lists of documents: by folder, by tag, by type, by time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+
+from commonplace.domain.errors import NotFoundError
+from commonplace.domain.query import Filter, ListQuery, SortKey
+from commonplace.faces.web import shown
+from commonplace.faces.web.exchange import PageRequest, PageResponse
+from commonplace.faces.web.pages import breadcrumbs, page
+from commonplace.services.collections import FoundDocument
+from commonplace.services.listing import list_documents, list_tags
+from commonplace.services.site.documents import folder_document
+from commonplace.services.site.overview import OVERVIEWS
+from commonplace.services.site.tree import FOLDERS, records
+
+PAGE_SIZE = 100
+"""Documents of one page of a list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paging:
+    """Where a list stands."""
+
+    number: int
+    last: int
+    total: int
+
+
+def tree(request: PageRequest) -> PageResponse:
+    """A folder: its folders, its documents, and the document that stands for it."""
+    collection, path = request.located()
+    folders = FOLDERS.of(collection)
+    folder = folders.get(path)
+    if folder is None:
+        raise NotFoundError(f"There is no folder {path[:80]!r}.", kind="folder", hint="Begin at the home page.")
+    number = request.number("page")
+    chosen = folder.documents[(number - 1) * PAGE_SIZE : number * PAGE_SIZE]
+    start = folder_document(collection, path)
+    text = collection.index.document(start.record.address) if start else None
+    html = shown.rendered(request, collection, text, (text.body_start, len(text.raw))) if text and number == 1 else ""
+    return page(
+        request,
+        "tree.html",
+        collection=collection,
+        folder=folder,
+        folders=[folders[one] for one in folder.folders],
+        records=records(collection, chosen),
+        start=start,
+        html=html,
+        crumbs=breadcrumbs(request, collection, path)[:-1],
+        paging=_paging(number, len(folder.documents)),
+    )
+
+
+def tags(request: PageRequest) -> PageResponse:
+    """All tags as a tree, or the documents that have one."""
+    if request.path:
+        return _documents(request, f"#{request.path}", Filter(tags=(request.path,)))
+    counts = dict(list_tags(list(request.collections)))
+    return page(request, "tags.html", tags=_nested(counts), total=len(counts))
+
+
+@dataclass(frozen=True, slots=True)
+class TagRow:
+    """A tag in the tree of tags."""
+
+    tag: str
+    name: str
+    """Its last part."""
+    depth: int
+    count: int
+    """Documents that have this tag itself."""
+
+
+def _nested(counts: dict[str, int]) -> list[TagRow]:
+    """Every tag below the one that contains it, by name."""
+    names = set(counts)
+    for tag in counts:
+        parts = tag.split("/")
+        names.update("/".join(parts[:number]) for number in range(1, len(parts)))
+    ordered = sorted(names, key=lambda tag: [part.casefold() for part in tag.split("/")])
+    return [TagRow(tag, tag.rpartition("/")[2], tag.count("/"), counts.get(tag, 0)) for tag in ordered]
+
+
+def types(request: PageRequest) -> PageResponse:
+    """All types, or the documents of one."""
+    if request.path:
+        return _documents(request, f"Type {request.path}", Filter(types=(request.path,)), sort="title")
+    counts: dict[str, int] = {}
+    for collection in request.collections:
+        for name, count in OVERVIEWS.of(collection).counts.types:
+            counts[name] = counts.get(name, 0) + count
+    untyped = counts.pop("", 0)
+    rows = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    return page(request, "types.html", types=rows, untyped=untyped)
+
+
+def timeline(request: PageRequest) -> PageResponse:
+    """Documents by the time of their last change."""
+    return _documents(request, "Timeline", Filter(), sort="updated", descending=True)
+
+
+def _documents(
+    request: PageRequest, heading: str, filter_: Filter, *, sort: SortKey = "title", descending: bool = False
+) -> PageResponse:
+    number = request.number("page")
+    query = ListQuery(
+        filter=filter_, sort=sort, descending=descending, offset=(number - 1) * PAGE_SIZE, limit=PAGE_SIZE
+    )
+    listed = list_documents(list(request.collections), query)
+    if not listed.total and heading != "Timeline":
+        raise NotFoundError(f"No page has this: {heading}.", kind="tag", hint="See the list of tags or of types.")
+    found: tuple[FoundDocument, ...] = listed.found
+    return page(
+        request,
+        "documents.html",
+        heading=heading,
+        found=found,
+        days=[(day, list(rows)) for day, rows in groupby(found, _day)] if sort == "updated" else [],
+        paging=_paging(number, listed.total),
+        many=len(list(request.collections)) > 1,
+    )
+
+
+def _day(found: FoundDocument) -> str:
+    return found.record.updated[:10]
+
+
+def _paging(number: int, total: int) -> Paging:
+    return Paging(number, max(1, -(-total // PAGE_SIZE)), total)

@@ -1,0 +1,233 @@
+"""Search: a page with all hits and facets, and the few hits that are shown while somebody types."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup, escape
+
+from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.languages import content_words, language_of
+from commonplace.domain.query import Filter, ListQuery, SearchQuery, SectionHit
+from commonplace.domain.query_parser import parse_query
+from commonplace.faces.web.exchange import PageRequest, PageResponse
+from commonplace.faces.web.pages import page
+from commonplace.faces.web.query_text import FacetChip, FacetRow, QueryText, read_query
+from commonplace.services import searches
+from commonplace.services.collections import Collection, FoundDocument
+from commonplace.services.listing import facets, list_documents
+
+PAGE_SIZE = 20
+"""Hits of one page."""
+SUGGESTED = 8
+"""Hits that are shown while somebody types."""
+FACETED = 200
+"""Best hits that the facets count."""
+MAX_FACET_VALUES = 8
+PREFIX_CHARS = 3
+"""Characters from which on a searched word also marks the longer words that begin with it."""
+_WORD = re.compile(r"\w+")
+_OPERATOR_OF = {"type": "type", "tags": "tag", "folder": "in"}
+
+
+@dataclass(frozen=True, slots=True)
+class ShownHit:
+    """A hit as pages show it."""
+
+    found: FoundDocument
+    url: str
+    title: Markup
+    sections: tuple[tuple[str, Markup, str], ...]
+    """Heading path, snippet and URL of each section."""
+    why: str
+    """`words`, `meaning`, `words and meaning`, or "" where that is not looked for."""
+
+
+def search(request: PageRequest) -> PageResponse:
+    """The page of a search; recently changed pages without a query."""
+    query = read_query(request.query)
+    number = request.number("page")
+    if not query.words:
+        return _filtered(request, query, number)
+    asked = SearchQuery(
+        text=query.words,
+        filter=query.filter(),
+        offset=(number - 1) * PAGE_SIZE,
+        limit=PAGE_SIZE,
+        sections=3,
+        snippet=240,
+    )
+    chosen = list(request.collections)
+    try:
+        answer = searches.search(chosen, asked, "hybrid")
+    except InvalidInputError as error:
+        return page(request, "search.html", **_empty(query, str(error)))
+    words, meaning = _reasons(chosen, asked, answer.hits)
+    mark = marker(query.words)
+    hits = [_shown(request, hit, mark, _why(hit, words, meaning)) for hit in answer.hits]
+    return page(
+        request,
+        "search.html",
+        query=query,
+        hits=hits,
+        total=answer.total,
+        number=number,
+        last=max(1, -(-answer.total // PAGE_SIZE)),
+        facets=_facets(chosen, query),
+        problem="",
+        many=len(chosen) > 1,
+        recent=[],
+    )
+
+
+def suggest(request: PageRequest) -> PageResponse:
+    """The first hits by words, as a piece of HTML; recently changed pages without a query."""
+    query = read_query(request.query)
+    chosen = list(request.collections)
+    hits: list[ShownHit] = []
+    if query.words:
+        asked = SearchQuery(text=query.words, filter=query.filter(), limit=SUGGESTED, sections=1, snippet=120)
+        mark = marker(query.words)
+        hits = [_shown(request, hit, mark, "") for hit in searches.search(chosen, asked, "keyword").hits]
+    else:
+        hits = [_listed(request, one) for one in _recent(chosen, query.filter(), 0, SUGGESTED)[0]]
+    return page(request, "suggest.html", hits=hits, query=query, many=len(chosen) > 1)
+
+
+def _filtered(request: PageRequest, query: QueryText, number: int) -> PageResponse:
+    chosen = list(request.collections)
+    found, total = _recent(chosen, query.filter(), (number - 1) * PAGE_SIZE, PAGE_SIZE)
+    return page(
+        request,
+        "search.html",
+        query=query,
+        hits=[_listed(request, one) for one in found] if query.chips else [],
+        total=total if query.chips else 0,
+        number=number,
+        last=max(1, -(-total // PAGE_SIZE)) if query.chips else 1,
+        facets=_facets(chosen, query) if query.chips else [],
+        problem="",
+        many=len(chosen) > 1,
+        recent=[] if query.chips else [_listed(request, one) for one in found],
+    )
+
+
+def _empty(query: QueryText, problem: str) -> dict[str, object]:
+    return {
+        "query": query, "hits": [], "total": 0, "number": 1, "last": 1, "facets": [], "problem": problem, "many": False,
+        "recent": [],
+    }  # fmt: skip
+
+
+def _recent(
+    chosen: Sequence[Collection], filter_: Filter, offset: int, limit: int
+) -> tuple[Sequence[FoundDocument], int]:
+    listed = list_documents(
+        chosen, ListQuery(filter=filter_, sort="updated", descending=True, offset=offset, limit=limit)
+    )
+    return listed.found, listed.total
+
+
+def _listed(request: PageRequest, found: FoundDocument) -> ShownHit:
+    url = request.urls.page(found.collection.name, found.record.address.path)
+    about = ((), escape(found.record.description), url) if found.record.description else None
+    return ShownHit(found, url, escape(found.record.title), (("", about[1], url),) if about else (), "")
+
+
+def _shown(request: PageRequest, hit: searches.FoundHit, mark: Callable[[str], Markup], why: str) -> ShownHit:
+    found = FoundDocument(hit.collection, hit.hit.record)
+    path = found.record.address.path
+    sections = tuple(_section(request, found, one, mark) for one in hit.hit.sections)
+    return ShownHit(found, request.urls.page(hit.collection.name, path), mark(found.record.title), sections, why)
+
+
+def _section(
+    request: PageRequest, found: FoundDocument, one: SectionHit, mark: Callable[[str], Markup]
+) -> tuple[str, Markup, str]:
+    headings = [part for part in one.path if part != found.record.title]
+    url = request.urls.page(found.collection.name, found.record.address.path)
+    return " › ".join(headings), mark(one.snippet), f"{url}#{one.anchor}" if one.anchor and headings else url  # noqa: RUF001
+
+
+def _reasons(
+    chosen: Sequence[Collection], asked: SearchQuery, hits: Sequence[searches.FoundHit]
+) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
+    """Which hits answer by words and which by meaning, each as collection and path."""
+    words: set[tuple[str, str]] = set()
+    meaning: set[tuple[str, str]] = set()
+    for collection in chosen:
+        own = tuple(hit.hit.record.address for hit in hits if hit.collection.name == collection.name)
+        if not own:
+            continue
+        query = SearchQuery(text=asked.text, filter=Filter(among=own), limit=len(own), sections=0)
+        words |= {(collection.name, hit.record.address.path) for hit in collection.index.search(query).hits}
+        paths = frozenset(address.path for address in own)
+        semantic = collection.semantic_index
+        scores = semantic.similar(asked.text, paths, len(own)) if semantic else None
+        meaning |= {(collection.name, one.path) for one in scores.best} if scores else set()
+    return words, meaning
+
+
+def _why(hit: searches.FoundHit, words: set[tuple[str, str]], meaning: set[tuple[str, str]]) -> str:
+    key = (hit.collection.name, hit.hit.record.address.path)
+    return " and ".join(name for name, found in (("words", key in words), ("meaning", key in meaning)) if found)
+
+
+def _facets(chosen: Sequence[Collection], query: QueryText) -> list[FacetRow]:
+    if query.words:
+        asked = SearchQuery(text=query.words, filter=query.filter(), limit=FACETED, sections=0)
+        records = [hit.hit.record for hit in searches.search(chosen, asked, "keyword").hits]
+    else:
+        records = [one.record for one in _recent(chosen, query.filter(), 0, FACETED)[0]]
+    in_force = {(chip.operator, chip.value) for chip in query.chips}
+    rows: list[FacetRow] = []
+    for facet in facets(records, tuple(_OPERATOR_OF)):
+        operator = _OPERATOR_OF[facet.name]
+        chips = tuple(
+            FacetChip(value, count, query.with_chip(operator, value))
+            for value, count in facet.values
+            if value and value != "." and (operator, value) not in in_force
+        )
+        if chips:
+            rows.append(FacetRow(facet.name, chips[:MAX_FACET_VALUES]))
+    return rows
+
+
+def marker(words: str) -> Callable[[str], Markup]:
+    """What marks the words of a query in a text, and escapes the rest."""
+    parsed = parse_query(words, _folded_words, prefix=False)
+    asked = [*parsed.words, *(word for phrase in parsed.phrases for word in phrase.words)]
+    wanted = set(content_words(asked, language_of(asked, lambda _: 0.0)))
+    grams = {*parsed.grams, *(gram for phrase in parsed.phrases for gram in phrase.grams)}
+    pairs = re.compile(f"(?:{'|'.join(map(re.escape, sorted(grams, key=len, reverse=True)))})+") if grams else None
+
+    def marked(text: str) -> Markup:
+        """The text with `<mark>` round the words of the query."""
+        parts: list[Markup] = []
+        at = 0
+        for found in _WORD.finditer(text):
+            spans = [found.span()] if _is_wanted(_folded(found[0]), wanted) else []
+            if not spans and pairs:
+                spans = [one.span() for one in pairs.finditer(text, *found.span())]
+            for start, end in spans:
+                parts += [escape(text[at:start]), Markup("<mark>{}</mark>").format(text[start:end])]
+                at = end
+        return Markup("").join([*parts, escape(text[at:])])
+
+    return marked
+
+
+def _is_wanted(word: str, wanted: set[str]) -> bool:
+    return word in wanted or any(len(one) >= PREFIX_CHARS and word.startswith(one) for one in wanted)
+
+
+def _folded_words(text: str) -> list[str]:
+    return [_folded(word) for word in _WORD.findall(text)]
+
+
+def _folded(word: str) -> str:
+    apart = unicodedata.normalize("NFKD", word)
+    return unicodedata.normalize("NFC", "".join(c for c in apart if not unicodedata.combining(c))).casefold()

@@ -1,0 +1,177 @@
+"""Commits as people read them: what changed in a collection, in a document, and between two versions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.changes import Commit
+from commonplace.domain.document_reader import read_document
+from commonplace.domain.documents import Document
+from commonplace.domain.errors import KnowledgeError, NotFoundError
+from commonplace.domain.revisions import revision_of
+from commonplace.services.collections import Collection
+from commonplace.services.site.derived import PerState
+
+RECENT = 30
+"""Commits of a page of recent changes."""
+MAX_FOLLOWED = 400
+"""Commits that are looked through for one change of a document."""
+SIMILAR = 0.5
+"""The share of equal lines from which a new document counts as a deleted one under a new name."""
+MAX_COMPARED_LINES = 4_000
+"""Lines of a version above which two versions are not compared for similarity."""
+MAX_SECTION_COMMITS = 40
+"""Commits of a document that are read for who wrote each section."""
+
+
+def _latest(collection: Collection) -> tuple[Commit, ...]:
+    history = collection.store.history
+    return tuple(history.log(None, limit=RECENT)) if history.available else ()
+
+
+LATEST = PerState(_latest)
+"""The latest commits of each collection, newest first; none without Git."""
+
+
+def recent(collection: Collection, page: int) -> tuple[Sequence[Commit], bool]:
+    """A page of the collection's commits, newest first, and whether there are older ones.
+
+    Args:
+        collection: The collection.
+        page: Number of the page, from 1.
+    """
+    history = collection.store.history
+    if not history.available:
+        return (), False
+    found = history.log(None, limit=RECENT + 1, offset=(page - 1) * RECENT)
+    return found[:RECENT], len(found) > RECENT
+
+
+def commit_of(collection: Collection, revision: str) -> Commit:
+    """A commit of the collection with the documents that it touched.
+
+    Raises:
+        NotFoundError: no commit among the last `MAX_FOLLOWED` begins so.
+    """
+    history = collection.store.history
+    for offset in range(0, MAX_FOLLOWED, RECENT):
+        found = history.log(None, limit=RECENT, offset=offset) if history.available else []
+        for commit in found:
+            if commit.id.startswith(revision):
+                return commit
+        if len(found) < RECENT:
+            break
+    raise NotFoundError(f"There is no recent commit {revision[:40]!r} here.", kind="revision")
+
+
+def before(collection: Collection, address: Address, commit: str) -> str:
+    """The commit that touched the document before this one; "" if this one created it."""
+    commits = collection.store.history.log(address, limit=MAX_FOLLOWED)
+    at = next((number for number, one in enumerate(commits) if one.id == commit), len(commits))
+    return commits[at + 1].id if at + 1 < len(commits) else ""
+
+
+def version(collection: Collection, address: Address, commit: str) -> str:
+    """The text of a document at a commit, now for ""; "" if it did not exist then."""
+    try:
+        if not commit:
+            return collection.index.document(address).text
+        return collection.store.history.read(address, commit).decode("utf-8", "replace")
+    except NotFoundError:
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class GonePage:
+    """A document that existed."""
+
+    address: Address
+    removed: Commit
+    last: str
+    """The last commit that holds the document."""
+    renamed_to: Address | None
+    """Where it was moved, if it was."""
+
+
+def gone_page(collection: Collection, address: Address) -> GonePage | None:
+    """What the history knows of a document that no longer exists; None if it never existed."""
+    history = collection.store.history
+    commits = history.log(address, limit=2) if history.available else []
+    for commit in commits:
+        try:
+            content = history.read(address, commit.id)
+        except NotFoundError:
+            continue
+        removed = commits[0]
+        return GonePage(address, removed, commit.id, _renamed_to(collection, address, removed, content))
+    return None
+
+
+def _renamed_to(collection: Collection, address: Address, removed: Commit, content: bytes) -> Address | None:
+    revisions = collection.index.revisions()
+    same = [other for other, revision in revisions.items() if revision == revision_of(content)]
+    if len(same) == 1:
+        return same[0]
+    try:
+        touched = commit_of(collection, removed.id).addresses
+    except NotFoundError:
+        return None
+    lines = content.splitlines()
+    best: tuple[float, Address | None] = (SIMILAR, None)
+    for other in touched:
+        if other == address or other not in revisions or before(collection, other, removed.id):
+            continue
+        there = version(collection, other, removed.id).encode().splitlines()
+        if max(len(lines), len(there)) <= MAX_COMPARED_LINES:
+            ratio = SequenceMatcher(None, lines, there, autojunk=False).ratio()
+            best = max(best, (ratio, other), key=lambda one: one[0])
+    return best[1]
+
+
+@dataclass(frozen=True, slots=True)
+class SectionAuthor:
+    """Who last changed a section."""
+
+    anchor: str
+    heading: str
+    level: int
+    commit: Commit | None
+    """None for text that no commit holds yet."""
+
+
+def section_authors(collection: Collection, document: Document) -> list[SectionAuthor]:
+    """The last change of each section, by comparing the document's versions; of long histories the last ones count."""
+    history = collection.store.history
+    commits = history.log(document.address, limit=MAX_SECTION_COMMITS) if history.available else []
+    texts = _texts(document)
+    authors: dict[str, Commit | None] = dict.fromkeys(texts)
+    open_sections = set(texts)
+    for number, commit in enumerate(commits):
+        there = _version_texts(collection, document.address, commit.id)
+        kept = {anchor for anchor in open_sections if there.get(anchor) == texts[anchor]}
+        for anchor in kept:
+            authors[anchor] = commit
+        # A section that differs in this version was last changed by the commit before, which is noted already.
+        open_sections = kept
+        if not open_sections or number == len(commits) - 1:
+            break
+    return [
+        SectionAuthor(one.anchor, one.heading or document.title, one.level, authors[one.anchor])
+        for one in document.sections
+        if one.level or document.raw[one.content : one.end].strip()
+    ]
+
+
+def _version_texts(collection: Collection, address: Address, commit: str) -> dict[str, bytes]:
+    try:
+        return _texts(read_document(address, collection.store.history.read(address, commit)))
+    except KnowledgeError:
+        return {}
+
+
+def _texts(document: Document) -> dict[str, bytes]:
+    raw = document.raw if document.decodable else document.text.encode()
+    return {one.anchor: raw[one.start : one.end].strip() for one in document.sections}

@@ -1,0 +1,90 @@
+"""Documents by the path of a URL, and where links written in a text lead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from commonplace.domain.addresses import MARKDOWN_SUFFIXES, Address, parse_address
+from commonplace.domain.documents import Document, Link
+from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.markdown.paths import INDEX_NAMES
+from commonplace.domain.query import ResolvedLink
+from commonplace.services.collections import Collection, Collections, FoundDocument, record_of_new_file
+
+
+@dataclass(frozen=True, slots=True)
+class LinkTarget:
+    """Where a link leads."""
+
+    collection: Collection
+    address: Address
+    """A document, or another file of the collection."""
+    is_document: bool
+    title: str = ""
+
+
+def document_at_path(collection: Collection, path: str) -> FoundDocument | None:
+    """The document at exactly this path, with or without its suffix; None if there is none."""
+    for name in (*(f"{path}{suffix}" for suffix in MARKDOWN_SUFFIXES), path):
+        with suppress(InvalidInputError):
+            address = parse_address(name)
+            if not address.is_document:
+                continue
+            record = collection.index.record(address)
+            if record is not None:
+                return FoundDocument(collection, record)
+    with suppress(InvalidInputError):
+        record = record_of_new_file(collection, parse_address(f"{path}{MARKDOWN_SUFFIXES[0]}"))
+        return FoundDocument(collection, record) if record else None
+    return None
+
+
+def folder_document(collection: Collection, folder: str) -> FoundDocument | None:
+    """The `index.md` or `README.md` that stands for a folder ("" for the root); None if there is none."""
+    for name in INDEX_NAMES:
+        with suppress(InvalidInputError):
+            record = collection.index.record(parse_address(f"{folder}/{name}" if folder else name))
+            if record is not None:
+                return FoundDocument(collection, record)
+    return None
+
+
+def named_document(collections: Sequence[Collection], reference: str) -> FoundDocument | None:
+    """The document that an id, title or alias means in the first of these collections that knows it."""
+    for collection in collections:
+        record = collection.index.find(reference)
+        if record is not None:
+            return FoundDocument(collection, record)
+    return None
+
+
+def link_targets(
+    collections: Collections, collection: Collection, document: Document, links: Sequence[Link]
+) -> list[LinkTarget | None]:
+    """Where links written in a document lead, one for each in order; None for a link that leads nowhere.
+
+    Args:
+        collections: All collections that the reader may see.
+        collection: The document's collection.
+        document: The document that holds the links.
+        links: The links; they need not be those of `document.links`.
+    """
+    if not links:
+        return []
+    resolved = collection.index.resolve(replace(document, links=tuple(links)))
+    return [_target(collections, collection, one) for one in resolved]
+
+
+def _target(collections: Collections, collection: Collection, resolved: ResolvedLink) -> LinkTarget | None:
+    name = resolved.link.collection
+    if resolved.target is None and name and name != collection.name:
+        other = next((one for one in collections if one.name == name), None)
+        found = other.index.find(resolved.link.target) if other else None
+        return LinkTarget(other, found.address, is_document=True, title=found.title) if other and found else None
+    if resolved.target is None:
+        return None
+    record = collection.index.record(resolved.target) if resolved.target.is_document else None
+    title = record.title if record else ""
+    return LinkTarget(collection, resolved.target, is_document=resolved.target.is_document, title=title)

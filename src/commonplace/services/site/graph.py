@@ -1,0 +1,70 @@
+"""Documents and their links as nodes and edges: round one document, and of a whole collection."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.query import Record
+from commonplace.services.collections import Collection
+from commonplace.services.listing import every_document
+from commonplace.services.site.derived import PerState
+from commonplace.services.site.tree import records
+
+MAX_NEIGHBOURS = 24
+"""Neighbours of one document that are drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A document one link away."""
+
+    record: Record
+    outgoing: bool
+    incoming: bool
+
+
+def _adjacency(collection: Collection) -> Mapping[Address, tuple[frozenset[Address], frozenset[Address]]]:
+    out: dict[Address, set[Address]] = {}
+    back: dict[Address, set[Address]] = {}
+    for source, target in collection.index.links():
+        if source != target:
+            out.setdefault(source, set()).add(target)
+            back.setdefault(target, set()).add(source)
+    return {one: (frozenset(out.get(one, ())), frozenset(back.get(one, ()))) for one in {*out, *back}}
+
+
+ADJACENCY = PerState(_adjacency)
+"""Outgoing and incoming neighbours of every linked document."""
+
+
+def neighbours(collection: Collection, address: Address) -> list[Neighbour]:
+    """The documents one link away, those linked both ways and those with most links first; not more than are drawn."""
+    links = ADJACENCY.of(collection)
+    out, back = links.get(address, (frozenset(), frozenset()))
+    degree = Counter({one: len(links[one][0]) + len(links[one][1]) for one in out | back})
+    chosen = sorted(out | back, key=lambda one: (not (one in out and one in back), -degree[one], one))[:MAX_NEIGHBOURS]
+    return [Neighbour(one, one.address in out, one.address in back) for one in records(collection, chosen)]
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Every document of a collection and the links between them."""
+
+    nodes: tuple[Record, ...]
+    """By path."""
+    edges: tuple[tuple[int, int], ...]
+    """Positions in `nodes` of the source and the target of each link."""
+
+
+def _graph(collection: Collection) -> Graph:
+    nodes = tuple(every_document(collection))
+    at = {record.address: number for number, record in enumerate(nodes)}
+    edges = tuple((at[a], at[b]) for a, b in collection.index.links() if a != b and a in at and b in at)
+    return Graph(nodes, edges)
+
+
+GRAPHS = PerState(_graph)
+"""The whole graph of each collection."""

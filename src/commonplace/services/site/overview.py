@@ -1,0 +1,109 @@
+"""What a collection is at a glance: its hubs, folders, tags and types, and what is wrong in it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.documents import Severity
+from commonplace.domain.query import Counts, Filter, Record
+from commonplace.services import links as document_links
+from commonplace.services.collections import Collection
+from commonplace.services.site.derived import PerState
+from commonplace.services.site.tree import records
+
+MAX_HUBS = 8
+"""Hubs that are shown."""
+MIN_HUB_LINKS = 2
+"""Documents that link to a hub, at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hub:
+    """A document to which many others link."""
+
+    record: Record
+    links: int
+    """How many documents link to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """A collection at a glance."""
+
+    counts: Counts
+    tags: tuple[tuple[str, int], ...]
+    """Tags and in how many documents, commonest first."""
+    hubs: tuple[Hub, ...]
+
+
+def _overview(collection: Collection) -> Overview:
+    index = collection.index
+    linked = Counter(target for source, target in index.links() if source != target)
+    top = [(address, count) for address, count in linked.most_common(MAX_HUBS) if count >= MIN_HUB_LINKS]
+    found = {one.address: one for one in records(collection, [address for address, _ in top])}
+    hubs = tuple(Hub(found[address], count) for address, count in top if address in found)
+    return Overview(index.counts(), tuple(index.tags(Filter())), hubs)
+
+
+OVERVIEWS = PerState(_overview)
+"""Each collection at a glance."""
+
+
+@dataclass(frozen=True, slots=True)
+class WantedPage:
+    """A page that links name and that does not exist."""
+
+    name: str
+    """As the first link writes it, without its fragment."""
+    sources: tuple[Address, ...]
+    """The documents that link to it, by path."""
+
+
+def _wanted(collection: Collection) -> tuple[WantedPage, ...]:
+    sources: dict[str, dict[Address, None]] = {}
+    for link in collection.index.broken():
+        name = link.link.target or link.link.raw
+        sources.setdefault(name, {})[link.source] = None
+    wanted = [WantedPage(name, tuple(found)) for name, found in sources.items()]
+    return tuple(sorted(wanted, key=lambda one: (-len(one.sources), one.name)))
+
+
+WANTED = PerState(_wanted)
+"""Wanted pages of each collection, the most wanted first."""
+
+
+def _orphans(collection: Collection) -> tuple[Record, ...]:
+    return tuple(document_links.orphans(collection))
+
+
+ORPHANS = PerState(_orphans)
+"""Documents of each collection that no other links to."""
+
+
+@dataclass(frozen=True, slots=True)
+class FindingRow:
+    """Something that is wrong with a document."""
+
+    record: Record
+    rule: str
+    severity: Severity
+    message: str
+    line: int
+
+
+_ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
+
+
+def _findings(collection: Collection) -> tuple[FindingRow, ...]:
+    rows = [
+        FindingRow(record, one.rule, one.severity, one.message, one.line)
+        for record in collection.index.findings()
+        for one in record.findings
+    ]
+    return tuple(sorted(rows, key=lambda row: (_ORDER[row.severity], row.record.address.path, row.line)))
+
+
+FINDINGS = PerState(_findings)
+"""What is wrong with the documents of each collection, gravest first."""

@@ -1,0 +1,146 @@
+"""From Markdown to sanitized HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+
+import pytest
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.document_reader import read_document
+from commonplace.faces.web.markup.blocks import pieces
+from commonplace.faces.web.markup.page import Renderer
+from commonplace.faces.web.shown import PART_BYTES, parts
+from commonplace.faces.web.urls import Urls
+from commonplace.services.collections import Collection, Collections
+from indexed import Indexed
+
+FILES = {
+    "notes/here.md": "# Here\n",
+    "notes/other.md": "---\naliases: [Second]\n---\n# Other\n\nIntro.\n\n"
+    "## Part *one*\n\nInside [[here]].\n\n## Part two\n\nEnd.\n",
+    "loop.md": "# Loop\n\n![[loop]]\n",
+    "files/pic.png": b"\x89PNG",
+    "files/a b.pdf": b"%PDF",
+}
+
+Render = Callable[[str], str]
+
+
+@pytest.fixture(scope="module")
+def render(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Render]:
+    with Indexed(tmp_path_factory.mktemp("rendered"), FILES) as base:
+        collection = Collection("base", base.store, base.index)
+
+        def rendered(markdown: str) -> str:
+            document = read_document(Address("notes/here.md"), markdown.encode())
+            return Renderer(Collections(lambda: [collection]), collection, Urls("base")).document(document)
+
+        yield rendered
+
+
+@pytest.mark.parametrize(
+    ("markdown", "expected"),
+    [
+        ("[[Other]]", '<a class="page-link" href="/p/notes/other">Other</a>'),
+        ("[[Other#Part two|label]]", '<a class="page-link" href="/p/notes/other#part-two">label</a>'),
+        ("[[Second]]", 'href="/p/notes/other"'),
+        ("[t](other.md#part-one)", 'href="/p/notes/other#part-one"'),
+        ("[[No such page]]", '<a class="wanted" href="/wanted/No%20such%20page" title="This page does not exist yet">'),
+        ("![[pic.png|120]]", '<img src="/files/files/pic.png" alt="pic" width="120" loading="lazy">'),
+        ("![alt](../files/pic.png)", '<img src="/files/files/pic.png" alt="alt" loading="lazy">'),
+        ("![[a b.pdf]]", '<a class="file-card" href="/files/files/a%20b.pdf"><b>a b.pdf</b> <small>PDF</small></a>'),
+        ("![far](https://far.example/x.png)", '<a class="external" href="https://far.example/x.png">far</a>'),
+        ("![[Other#Part two]]", "<h2>Part two</h2>"),
+        ("![[Other#Gone]]", "The document has no section"),
+        ("# A b", '<h1 id="a-b">'),
+        (
+            "see https://e.example/a(b).",
+            '<a class="external" href="https://e.example/a(b)">https://e.example/a(b)</a>.',
+        ),
+        ("a #tag/sub b", '<a class="tag" href="/tags/tag/sub">#tag/sub</a>'),
+        ("==lit== %%gone%% text", "<mark>lit</mark>  text"),
+        ("- [x] done", '<input type="checkbox" disabled="" checked="" aria-label="Done">'),
+        ("$a<b$", '<code class="math-inline">a&lt;b</code>'),
+        ("$$\nx\n$$", '<div class="math-block"><code>x</code></div>'),
+        ("```mermaid\ngraph\n```", '<div class="mermaid-block"><pre tabindex="0"><code>graph'),
+        ("```python\nx = 1\n```", '<span class="mi">1</span>'),
+        ("|a|\n|--:|\n|1|", '<td class="right">1</td>'),
+        ("x[^n]\n\n[^n]: note", '<li id="footnote-1"><p>note'),
+        ("> [!warning] Mind *it*\n> text", '<p class="callout-title">Mind <em>it</em></p>'),
+        ("> [!note]\n> text", '<p class="callout-title">Note</p><div class="callout-body">'),
+        ("> [!tip]- Closed\n> text", '<details class="callout callout-tip"><summary>Closed</summary>'),
+        ('!!! note "Said"\n    inside [[Other]]\n', '<p class="callout-title">Said</p>'),
+        (":::warning Mind\ninside\n:::\n", '<div class="callout callout-warning"><p class="callout-title">Mind</p>'),
+        ("one ^mark", '<span class="block-id" id="^mark"></span>'),
+        ("before\n\n%%\nhidden\n%%\n\nafter", "<p>before</p>\n<p>after</p>"),
+    ],
+)
+def test_a_construct_becomes_its_html(render: Render, markdown: str, expected: str) -> None:
+    assert expected in render(f"{markdown}\n")
+
+
+@pytest.mark.parametrize(
+    "markdown",
+    [
+        "<script>run()</script>",
+        "<img src=x onerror=run()>",
+        '<a href="javascript:run()">x</a>',
+        "[x](javascript:run())",
+        "[x](<JaVa\tScRiPt:run()>)",
+        "[x](data:text/html,<script>run()</script>)",
+        "<svg><script>run()</script></svg>",
+        '<math><mtext><style><img src=x onerror="run()"></style></mtext></math>',
+        '<iframe src="https://far.example"></iframe><form action="https://far.example"><input name=q></form>',
+        '<p style="background:url(//far.example)">x</p><style>*{}</style><link rel=stylesheet href=//far.example>',
+        '<img src="//far.example/x.png"><img srcset="https://far.example/y.png"><video poster="https://far.example/z">',
+        '<div id="ui-main" class="top">x</div>',
+        '<base href="https://far.example/"><meta http-equiv=refresh content="0;url=https://far.example">',
+    ],
+)
+def test_nothing_runs_loads_or_leads_to_a_script(render: Render, markdown: str) -> None:
+    html = render(f"{markdown}\n").lower()
+
+    for forbidden in ("<script", "onerror", "javascript:", "data:", "style", "<iframe", "<form", "<base", "<meta",
+                      "<link", "srcset", "poster", 'src="//', 'src="http', 'id="ui-', 'class="top'):  # fmt: skip
+        assert forbidden not in html
+
+
+def test_a_document_that_embeds_itself_is_shown_once(render: Render) -> None:
+    html = render("![[loop]]\n")
+
+    assert html.count('class="embed-title"') == 2
+    assert html.count("<h1>Loop</h1>") == 1
+
+
+def test_unclosed_html_stays_inside(render: Render) -> None:
+    html = render("<div><b>open\n\ntext\n")
+
+    assert html.count("<div") == html.count("</div>")
+    assert html.count("<b>") == html.count("</b>")
+
+
+def test_pieces_of_a_text_are_found_in_linear_time() -> None:
+    assert len(list(pieces(b":::note\n" * 60_000))) == 1
+    assert len(list(pieces(b"!!! note\n\n%%\n" * 30_000))) <= 60_000
+
+
+def test_a_large_document_is_cut_before_headings() -> None:
+    text = "".join(f"## Heading {number}\n\n{'word ' * 200}\n\n" for number in range(500))
+    document = read_document(Address("large.md"), text.encode())
+
+    found = parts(document)
+
+    assert found[0].start == 0
+    assert found[-1].end == len(document.raw)
+    assert all(a.end == b.start for a, b in pairwise(found))
+    assert all(part.end - part.start <= PART_BYTES for part in found)
+    assert all(document.raw[part.start :].startswith(b"## Heading") for part in found)
+
+
+def test_a_reference_definition_counts_in_every_part(render: Render) -> None:
+    from commonplace.faces.web.markup.parser import definitions  # noqa: PLC0415
+
+    assert definitions(b"text [a][b]\n\n[b]: other.md 'T'\n") == b"[b]: other.md 'T'"
+    assert 'href="/p/notes/other"' in render("[a][b]\n\n[b]: other.md\n")
