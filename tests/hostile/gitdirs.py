@@ -11,10 +11,11 @@ import random
 import shutil
 import stat
 import subprocess
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from hashlib import sha256
+from hashlib import sha1, sha256
 from pathlib import Path
 
 from commonplace.toolsets.projects.remote.setup import open_project_store
@@ -294,3 +295,73 @@ def file_cases() -> Iterator[Case]:
 
 def _owned(place: str, ground: Ground) -> None:
     _stranger(ground, ground.repo.path / place)
+
+
+# What costs too much: patterns, trees and objects that a few bytes make large.
+
+STARS = "*a" * 40 + "b\n"
+"""A pattern that takes a matcher that goes back at each star as many steps as there are atoms."""
+LONG = "a" * 200
+WORK_FILES = (".gitattributes", ".gitignore", ".gitmodules", ".mailmap", ".commonplaceignore", "notes/.gitattributes")
+
+
+def _patterns(file: str, line: str, ground: Ground) -> None:
+    for name in (LONG, f"notes/{LONG}"):
+        ground.repo.write(f"{name}.md", "# Long\n")
+    (ground.repo.path / file).write_text(line * 50)
+
+
+def _configured_patterns(setting: str, ground: Ground) -> None:
+    _patterns(".git/patterns", STARS, ground)
+    ground.repo.git("config", setting, str(ground.gitdir / "patterns"))
+
+
+def _in_work_tree(file: str, kind: Callable[[Ground, Path], None], ground: Ground) -> None:
+    kind(ground, ground.repo.path / file)
+
+
+def _object(ground: Ground, kind: str, content: bytes) -> str:
+    raw = b"%s %d\0%s" % (kind.encode(), len(content), content)
+    identifier = sha1(raw, usedforsecurity=False).hexdigest()
+    file = ground.gitdir / object_file(identifier)
+    file.parent.mkdir(exist_ok=True)
+    if not file.exists():
+        file.write_bytes(zlib.compress(raw))
+    return identifier
+
+
+def _committed(tree: str, ground: Ground, message: str = "Odd") -> None:
+    """A commit with this tree on top of the last one, where HEAD and the remote's branch point to."""
+    who = b"a <a@example.org> 1 +0000"
+    parts = tree.encode(), ground.head.encode(), who, who, message.encode()
+    commit = _object(ground, "commit", b"tree %s\nparent %s\nauthor %s\ncommitter %s\n\n%s\n" % parts)
+    for ref in ("refs/heads/main", "refs/remotes/origin/main", "refs/commonplace/synced"):
+        (ground.gitdir / ref).write_text(f"{commit}\n")
+
+
+def _nested(depth: int, breadth: int, ground: Ground) -> None:
+    """A tree of so many levels, in each of which all entries name the one below: `breadth ** depth` files."""
+    blob = bytes.fromhex(ground.repo.git("rev-parse", "HEAD:a.md"))
+    tree = _object(ground, "tree", b"100644 a.md\0" + blob)
+    for _ in range(depth):
+        names = sorted(b"d%d" % number for number in range(breadth))
+        tree = _object(ground, "tree", b"".join(b"40000 %s\0%s" % (name, bytes.fromhex(tree)) for name in names))
+    root = ground.repo.git("rev-parse", "HEAD^{tree}")
+    before = subprocess.run(
+        ["git", "cat-file", "tree", root], cwd=ground.repo.path, capture_output=True, check=True, timeout=60
+    ).stdout
+    _committed(_object(ground, "tree", before + b"40000 zzz\0" + bytes.fromhex(tree)), ground)
+
+
+def exhausting_cases() -> Iterator[Case]:
+    """What takes a reader that sets no bounds longer than anybody waits."""
+    for file in (".gitignore", ".gitattributes", ".commonplaceignore", ".git/info/exclude", ".git/info/attributes"):
+        line = STARS.replace("\n", " text\n") if "attributes" in file else STARS
+        yield Case(f"costly patterns in {file}", partial(_patterns, file, line))
+    for setting in ("core.excludesFile", "core.attributesFile"):
+        yield Case(f"costly patterns in {setting}", partial(_configured_patterns, setting))
+    for file in WORK_FILES:
+        for kind in ("pipe", "link to a pipe", "link to a device"):
+            yield Case(f"{file} in the work tree: {kind}", partial(_in_work_tree, file, KINDS[kind]))
+    yield Case("a tree of 10^12 files", partial(_nested, 12, 10))
+    yield Case("a tree of 5,000 levels", partial(_nested, 5000, 1))

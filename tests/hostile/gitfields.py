@@ -12,7 +12,7 @@ from hashlib import sha256
 
 from commonplace.domain.revisions import revision_of
 from commonplace.store.git.staging.index_file import IndexEntry, empty_index
-from hostile.gitdirs import PRECIOUS, Case, Ground, cleared, file_cases, object_file
+from hostile.gitdirs import PRECIOUS, Case, Ground, cleared, exhausting_cases, file_cases, object_file
 
 REFS = (
     "{home}/outside", "{home}/made-by-mistake", "../outside", "../../outside", "refs/../../../outside",
@@ -157,4 +157,4 @@ def _setting_cases() -> Iterator[Case]:
         yield Case(f"commit says {size} bytes", partial(_said_sizes, size))
 
 
-CASES = (*file_cases(), *_ref_cases(), *_path_cases(), *_setting_cases())
+CASES = (*file_cases(), *_ref_cases(), *_path_cases(), *_setting_cases(), *exhausting_cases())

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from hostile.gitdirs import Case, Ground, copied, make_ground
+from hostile.gitdirs import Case, Ground, copied, exhausting_cases, make_ground
 from hostile.gitfields import CASES
 from hostile.gitruns import COMMANDS, TOOLS
 from support import ROOT, Amount
@@ -120,3 +120,18 @@ def test_nothing_outside_a_crafted_folder_is_touched_run_or_shown(
     record_property("commands and tools", sum(endings.values()))
     record_property("endings", dict(endings.most_common()))
     assert wrong == {}
+
+
+EVERY_RUN = ("costly patterns in .gitignore", ".gitattributes in the work tree: pipe", "a tree of 10^12 files",
+             "a tree of 5,000 levels")  # fmt: skip
+
+
+@pytest.mark.timeout(MINUTES * 60)
+@pytest.mark.parametrize("name", EVERY_RUN)
+def test_a_folder_on_which_an_unbounded_reader_would_never_end_is_answered(
+    name: str, ground: Ground, runs: Runs, tmp_path: Path
+) -> None:
+    case = next(case for case in exhausting_cases() if case.name == name)
+    told, wrong = tried(case, ground, runs, tmp_path / "place")
+    assert wrong == []
+    assert told["read a"] == told["write b --append new text"] == told["kb kb_create"] == "0"

@@ -27,10 +27,12 @@ from commonplace.store.disk.file_swap import is_missing, storage_errors
 from commonplace.store.disk.folder import Folder
 from commonplace.store.git.commit_writer import GitWriter
 from commonplace.store.git.commits import commit_message
-from commonplace.store.git.filters import stored_form
 from commonplace.store.git.objects import is_file
 from commonplace.store.git.refs import set_ref
 from commonplace.store.git.repository import GitRepository
+from commonplace.store.git.tree_diff import TreeDiff
+from commonplace.store.git.worktree.changes import changed_files
+from commonplace.store.git.worktree.filters import stored_form
 from commonplace.store.git_command import GitResult, redacted
 from commonplace.store.names import checked_ref, is_ref
 from commonplace.store.remotes import exchange
@@ -174,13 +176,12 @@ class Publisher:
         Other files in the folder are only committed if a caller names them. The same applies to existing files that the
         next commit is to remove (`git rm --cached`). Staged files that are gone have nothing to commit.
         """
-        dirty = self._git.repository.dirty()
-        paths = [path for path in dirty if path.startswith(self._prefix) and not self._is_submodule(path)]
+        dirty = changed_files(self._git.repository, self._prefix, self._is_own)
         left = {True: FileStatus.INDEX_NEW, False: FileStatus.INDEX_DELETED}
         root = self._git.repository.root
-        chosen = [path for path in sorted(paths) if not dirty[path] & left[is_missing(root / path)]]
+        chosen = [path for path in sorted(dirty) if not dirty[path] & left[is_missing(root / path)]]
         found = (address for path in chosen if (address := _address(path.removeprefix(self._prefix))))
-        return [one for one in found if one.path == SCHEMA_FILE or (one.is_document and not self._hides(one))]
+        return [one for one in found if one.path == SCHEMA_FILE or not self._hides(one)]
 
     def _differs(self, address: Address, content: bytes | None) -> bool:
         """Whether a file is not as the last commit has it; what is staged of one that is stays staged."""
@@ -191,17 +192,16 @@ class Publisher:
             return True
         return entry.id != revision_of(stored_form(repository, path, content))
 
-    def _is_submodule(self, path: str) -> bool:
-        """Whether a changed path is a submodule, committed or only staged. It has its own commits."""
-        repository = self._git.repository
-        if not os.path.isdir(repository.root / path) or os.path.islink(repository.root / path):
-            return False
-        entry = repository.entry(repository.head, path)
-        return entry is None or not is_file(entry)
+    def _is_own(self, path: str) -> bool:
+        """Whether a path below the prefix is a document's, or the schema's."""
+        address = _address(path.removeprefix(self._prefix))
+        return address is not None and (address.path == SCHEMA_FILE or address.is_document)
 
     def _changed_by(self, commit: str) -> set[Address]:
         repository = self._git.repository
-        paths = repository.changed_by(commit)
+        found = repository.commit(commit)
+        before = repository.tree_of(str(next(iter(found.parent_ids), "")))
+        paths = map(os.fsdecode, TreeDiff(repository).differing(before, str(found.tree_id)))
         inside = (path.removeprefix(self._prefix) for path in paths if path.startswith(self._prefix))
         return {address for path in inside if (address := _address(path))}
 

@@ -20,9 +20,9 @@ from commonplace.store.disk.durable import Unsynced, sync_folders
 from commonplace.store.disk.file_swap import FileChange, changed_meanwhile
 from commonplace.store.disk.folder import Folder
 from commonplace.store.disk.trash import FolderTrash
-from commonplace.store.git.filters import is_ignored, stored_form
 from commonplace.store.git.objects import NewObjects
 from commonplace.store.git.repository import GitRepository
+from commonplace.store.git.worktree.filters import is_ignored, stored_form
 
 _BATCH = 32
 """Number of files that are stored, and in memory, at a time."""

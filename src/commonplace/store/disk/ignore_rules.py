@@ -57,7 +57,7 @@ class Pattern:
 
 def parse_patterns(text: str) -> tuple[Pattern, ...]:
     """The patterns of an ignore file, in order; other lines are skipped."""
-    return tuple(filter(None, map(_pattern, text.splitlines())))
+    return tuple(filter(None, map(parse_pattern, text.splitlines())))
 
 
 _Files = tuple[tuple[int, tuple[Pattern, ...]], ...]
@@ -86,10 +86,10 @@ class FolderRules:
             path: Parts of the entry's path, from the root.
             is_folder: Whether the entry is a folder.
         """
-        verdict = _verdict(self.own, path, is_folder=is_folder)
-        if verdict is not None:
-            return verdict
-        if not self.inside and not _verdict(self.gits, path, is_folder=is_folder):
+        own = verdict(self.own, path, is_folder=is_folder)
+        if own is not None:
+            return own
+        if not self.inside and not verdict(self.gits, path, is_folder=is_folder):
             return False
         tracked = self.tracked()
         return tracked is not None and "/".join(path) not in tracked
@@ -152,7 +152,7 @@ class IgnoreRules:
         for file, below in self._above:
             patterns = self._read(str(file))
             way = below.split("/") if below else []
-            if any(_verdict([(0, patterns)], way[:n], is_folder=True) for n in range(1, len(way) + 1)):
+            if any(verdict([(0, patterns)], way[:n], is_folder=True) for n in range(1, len(way) + 1)):
                 return
             if patterns:
                 yield 0, tuple(_moved(patterns, way)) if way else patterns
@@ -183,7 +183,7 @@ def _is_inside(own: _Files, gits: _Files, folder: Sequence[str]) -> bool:
     """Whether Git ignores a folder or one above it, and no own rule includes it again."""
     for count in range(1, len(folder) + 1 if gits else 1):
         above = [[(depth, patterns) for depth, patterns in files if depth < count] for files in (own, gits)]
-        mine, theirs = (_verdict(files, folder[:count], is_folder=True) for files in above)
+        mine, theirs = (verdict(files, folder[:count], is_folder=True) for files in above)
         if mine is None and theirs:
             return True
     return False
@@ -195,7 +195,7 @@ def _load(file: str) -> tuple[Pattern, ...]:
     return parse_patterns(raw.decode("utf-8", "replace")) if len(raw) <= MAX_IGNORE_BYTES else ()
 
 
-def _verdict(files: Iterable[tuple[int, tuple[Pattern, ...]]], path: Sequence[str], *, is_folder: bool) -> bool | None:
+def verdict(files: Iterable[tuple[int, tuple[Pattern, ...]]], path: Sequence[str], *, is_folder: bool) -> bool | None:
     """The result of the first file with a matching pattern; None if none matches."""
     for depth, patterns in files:
         inside = path[depth:]
@@ -247,7 +247,8 @@ def _fits(parts: Sequence[re.Pattern[str] | None], path: Sequence[str]) -> bool:
     return len(path) in reached
 
 
-def _pattern(line: str) -> Pattern | None:
+def parse_pattern(line: str) -> Pattern | None:
+    """The pattern of one line; None for a comment, a blank line and what is no pattern."""
     text = line.rstrip("\r\n")
     while text.endswith(" ") and not text.endswith("\\ "):
         text = text[:-1]

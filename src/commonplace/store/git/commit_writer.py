@@ -14,7 +14,6 @@ from commonplace.store.disk.durable import sync_folders
 from commonplace.store.disk.folder import file_stat
 from commonplace.store.git import refs
 from commonplace.store.git.commits import BranchUpdate, CommitMessage, NewCommit, message_of_commit
-from commonplace.store.git.filters import is_ignored, stored_form
 from commonplace.store.git.layout import gitdir_files
 from commonplace.store.git.layout.discovery import is_submodule
 from commonplace.store.git.objects import MODE_EXECUTABLE, MODE_FILE, NewObjects, TreeEntry, discard_unplaced
@@ -23,6 +22,7 @@ from commonplace.store.git.staging import index_entries
 from commonplace.store.git.staging.index_entries import IndexEntries
 from commonplace.store.git.staging.index_file import IndexEntry
 from commonplace.store.git.tree_cache import TreeCache
+from commonplace.store.git.worktree.filters import is_ignored, stored_form
 from commonplace.store.names import BRANCHES, checked_ref
 
 _BUSY = {

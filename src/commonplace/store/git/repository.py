@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import pygit2
-from pygit2.enums import ConfigLevel, FileStatus, Option, RepositoryOpenFlag
+from pygit2.enums import ConfigLevel, Option, RepositoryOpenFlag
 
 from commonplace.domain.errors import GitError
 from commonplace.store.git.layout.discovery import common_folder
@@ -23,7 +23,7 @@ from commonplace.store.git.layout.ownership import require_owned
 from commonplace.store.git.objects import MODE_GITLINK, TreeEntry
 from commonplace.store.git.staging.skip_worktree import skipped_paths
 from commonplace.store.git_command import redacted
-from commonplace.store.names import checked_ref, checked_tree_path, is_ref
+from commonplace.store.names import checked_ref, is_ref
 
 # `layout.ownership` checks the owner by Git's rule.
 pygit2.option(Option.SET_OWNER_VALIDATION, 0)
@@ -81,7 +81,7 @@ class GitRepository:
 
     @contextmanager
     def rules(self) -> Generator[pygit2.Repository]:
-        """The shared, locked handle for what needs the whole index in memory (attributes, filters, ignore rules)."""
+        """The one handle for what needs the whole index in memory (attributes, line ends), locked."""
         with self._rules_lock:
             if self._rules is None:
                 self._rules = self._opened()
@@ -235,23 +235,6 @@ class GitRepository:
         """Names of the configured remotes."""
         return [str(name) for name in guarded(lambda: list(self.handle.remotes.names()))]
 
-    def dirty(self) -> dict[str, int]:
-        """Paths that differ between work tree, index and last commit, with Git's status flags.
-
-        Includes untracked paths. Excludes ignored ones, and those that a sparse checkout omits (which libgit2 reports
-        as deleted).
-        """
-        if not self.is_at_root:
-            raise GitError(
-                "Its work tree lies elsewhere.", kind="repository", hint="Run git config --unset core.worktree."
-            )
-        found = guarded(lambda: self.handle.status(untracked_files="all", ignored=False))
-        for path in found:
-            checked_tree_path(path.rstrip("/"))
-        gone = FileStatus.WT_DELETED
-        left_out = self.sparse_paths([path for path, flags in found.items() if flags & gone])
-        return {path: flags & ~gone for path, flags in found.items() if flags & ~gone or path not in left_out}
-
     def sparse_paths(self, paths: Iterable[str]) -> set[str]:
         """The paths that the index contains but a sparse checkout omits from the work tree."""
         asked = [path for path in paths if not os.path.lexists(self.root / path)]
@@ -259,13 +242,6 @@ class GitRepository:
             return set()
         skipped = skipped_paths(self.gitdir / "index")
         return {path for path in asked if os.fsencode(path) in skipped}
-
-    def changed_by(self, commit: str) -> list[str]:
-        """Paths that a commit changed against its first parent."""
-        found = self.commit(commit)
-        before = next((self.commit(str(parent)).tree for parent in found.parent_ids), None)
-        diff = guarded(lambda: before.diff_to_tree(found.tree) if before else found.tree.diff_to_tree(swap=True))
-        return [delta.new_file.path or delta.old_file.path for delta in diff.deltas]
 
     def is_set(self, name: str, *, otherwise: bool) -> bool:
         """A boolean of Git's configuration."""

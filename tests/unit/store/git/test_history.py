@@ -15,8 +15,10 @@ from commonplace.domain.errors import GitError, InvalidInputError, NotFoundError
 from commonplace.domain.ports import History
 from commonplace.domain.revisions import revision_of
 from commonplace.store import open_store
+from commonplace.store.git import tree_diff
 from commonplace.store.git.past import revision_walk
-from commonplace.store.git.past.tree_diff import TreeDiff
+from commonplace.store.git.repository import GitRepository
+from commonplace.store.git.tree_diff import TreeDiff
 from support import GitRepo, MakeRepo, new_repo
 
 A, B = Address("a.md"), Address("b.md")
@@ -334,3 +336,14 @@ def test_two_branches_that_went_apart_are_read_once_and_one_that_goes_away_is_fo
     repo.git("gc", "--quiet", "--prune=now")
     repo.git("commit", "--quiet", "--amend", "--message=Main, amended")
     assert past.touched()[A][1].message == "Main, amended\n"
+
+
+def test_two_trees_differ_in_a_bounded_number_of_entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo = new_repo(tmp_path / "repo", {f"{folder}/{name}.md": "same\n" for folder in "abcd" for name in "xyz"})
+    trees = TreeDiff(GitRepository(repo.path / ".git", repo.path))
+    tree = repo.git("rev-parse", "HEAD^{tree}")
+    assert len(list(trees.differing("", tree))) == len(list(trees.files(tree))) == 12
+    monkeypatch.setattr(tree_diff, "MAX_ENTRIES", 15)
+    for walk in (lambda: trees.differing("", tree), lambda: trees.differing(tree, ""), lambda: trees.files(tree)):
+        with pytest.raises(GitError, match="more than 15 files"):
+            next(walk())

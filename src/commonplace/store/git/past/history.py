@@ -14,7 +14,6 @@ from commonplace.domain.changes import Commit, Revision
 from commonplace.domain.errors import GitError, InvalidInputError, NotFoundError
 from commonplace.domain.revisions import is_revision, revision_of
 from commonplace.store.disk.folder import Folder
-from commonplace.store.git.filters import stored_form
 from commonplace.store.git.past.revision_walk import (
     DocumentSpans,
     changed_paths,
@@ -24,8 +23,9 @@ from commonplace.store.git.past.revision_walk import (
     parents_of,
     touched_between,
 )
-from commonplace.store.git.past.tree_diff import TreeDiff
 from commonplace.store.git.repository import GitRepository, guarded
+from commonplace.store.git.tree_diff import TreeDiff
+from commonplace.store.git.worktree.filters import stored_form
 
 _TAG = re.compile(r"[A-Za-z0-9][\w.+/-]{0,199}", re.ASCII)
 """Names of tags that are looked for."""

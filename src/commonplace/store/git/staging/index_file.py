@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha1
-from struct import pack
+from struct import pack, unpack_from
+from typing import NamedTuple
 
 _HEADER = 12
 _FIXED = 62
@@ -24,6 +25,7 @@ _HASH = 20
 _LONGEST_TOLD = 0xFFF
 """Lengths from here on do not fit into the flags; the path ends at its NUL."""
 _STAGES = 0x3000
+_STAGE_SHIFT = 12
 _WORD = 0xFFFFFFFF
 _VERSION_2 = b"DIRC\x00\x00\x00\x02"
 _KEPT = {b"TREE", b"REUC"}
@@ -54,6 +56,18 @@ class IndexEntry:
     """Metadata of the file with this content, so that `git status` need not read it; None: unknown."""
 
 
+class StagedFile(NamedTuple):
+    """An entry as the index has it."""
+
+    id: str
+    """40 hex digits."""
+    mode: int
+    stage: int
+    """0, or 1 to 3 for a side of a conflict."""
+    facts: tuple[int, int, int]
+    """Of the file in the work tree that has this content: `mtime` in nanoseconds, size and inode in 32 bits."""
+
+
 @dataclass(frozen=True, slots=True)
 class IndexFile:
     """The bytes of one index of version 2, and the offsets of its parts."""
@@ -82,6 +96,16 @@ class IndexFile:
         numbers = [*self._same_name(self._position(name), name), *(() if removed else self._in_the_way(name))]
         ids = (self.raw[self.offsets[at] + _ID_AT : self.offsets[at] + _FLAGS_AT].hex() for at in numbers)
         return [(os.fsdecode(self._name(at)), blob) for at, blob in zip(numbers, ids, strict=True)]
+
+    def entries(self) -> Iterator[tuple[str, StagedFile]]:
+        """Path and entry of each file, in the order of the index; of a conflict, one for each side."""
+        for at in range(self._count):
+            offset = self.offsets[at]
+            facts = unpack_from(">10I", self.raw, offset)
+            identifier = self.raw[offset + _ID_AT : offset + _FLAGS_AT].hex()
+            stage = (self._flags(at) & _STAGES) >> _STAGE_SHIFT
+            mtime_ns = facts[2] * 10**9 + facts[3]
+            yield os.fsdecode(self._name(at)), StagedFile(identifier, facts[6], stage, (mtime_ns, facts[9], facts[5]))
 
     def changed(self, changes: Mapping[str, IndexEntry | None]) -> IndexFile:
         """An index with new entries for these paths (None: no entry).

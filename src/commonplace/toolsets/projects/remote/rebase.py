@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -11,6 +12,7 @@ from pygit2.enums import FileMode, MergeFlag, SortMode
 
 from commonplace.store.git.layout.inspection import require_plain_objects
 from commonplace.store.git.repository import GitRepository, guarded
+from commonplace.store.git.tree_diff import TreeDiff
 from commonplace.toolsets.projects.rules.merge import MergeSides, conflict_unit, merge_file
 
 _PLAIN = FileMode.BLOB
@@ -44,18 +46,43 @@ def rebase(repository: GitRepository, commits: Sequence[pygit2.Commit], onto: st
     """
     require_plain_objects(repository.objects)  # libgit2 writes into that folder
     tip = repository.commit(onto)
+    trees = TreeDiff(repository)
+    _require_bounded(trees, [tip, *commits])
+    objects = guarded(lambda: _objects_only(repository))
     conflicts: list[str] = []
     for commit in commits:
-        tree, met = guarded(lambda tip=tip, commit=commit: _merged(repository.handle, tip, commit))
+        tree, met = guarded(lambda tip=tip, commit=commit: _merged(objects, trees, tip, commit))
         conflicts += met
         if tree == tip.tree_id:
             continue
-        made = repository.handle.create_commit(None, commit.author, commit.committer, commit.message, tree, [tip.id])
+        made = objects.create_commit(None, commit.author, commit.committer, commit.message, tree, [tip.id])
         tip = repository.commit(str(made))
     return RebaseResult(str(tip.id), tuple(conflicts))
 
 
-def _merged(handle: pygit2.Repository, tip: pygit2.Commit, commit: pygit2.Commit) -> tuple[pygit2.Oid, list[str]]:
+def _objects_only(repository: GitRepository) -> pygit2.Repository:
+    """A handle on the repository's objects alone: a merge with it reads no attributes, whose matching is unbounded."""
+    handle = pygit2.Repository()
+    handle.set_odb(pygit2.Odb(str(repository.objects)))
+    return handle
+
+
+def _require_bounded(trees: TreeDiff, commits: Sequence[pygit2.Commit]) -> None:
+    """Refuse commits whose trees libgit2 cannot go through.
+
+    Raises:
+        GitError: one has too many files.
+    """
+    before = ""
+    for tree in (str(commit.tree_id) for commit in commits):
+        for _ in trees.differing(before, tree):
+            pass
+        before = tree
+
+
+def _merged(
+    handle: pygit2.Repository, trees: TreeDiff, tip: pygit2.Commit, commit: pygit2.Commit
+) -> tuple[pygit2.Oid, list[str]]:
     """The tree of a commit applied to `tip`, and the paths in which `tip` won."""
     base = commit.parents[0].tree_id if commit.parents else handle.TreeBuilder().write()
     index = handle.merge_trees(base, tip.tree_id, commit.tree_id, flags=MergeFlag(0))
@@ -70,7 +97,7 @@ def _merged(handle: pygit2.Repository, tip: pygit2.Commit, commit: pygit2.Commit
         if merged is None:
             lost.append(path)
     for prefix in {conflict_unit(path) for path in lost} - {""}:
-        _restore(index, tip.tree, prefix)
+        _restore(index, trees, str(tip.tree_id), prefix)
     return index.write_tree(handle), lost
 
 
@@ -107,20 +134,12 @@ def _tree_of_one(handle: pygit2.Repository, content: bytes) -> pygit2.Oid:
     return builder.write()
 
 
-def _restore(index: pygit2.Index, tree: pygit2.Tree, prefix: str) -> None:
+def _restore(index: pygit2.Index, trees: TreeDiff, tree: str, prefix: str) -> None:
     """Restore everything below a prefix from a tree."""
     entries = cast("list[pygit2.IndexEntry]", list(index))
     for path in [str(entry.path) for entry in entries if str(entry.path).startswith(prefix)]:
         index.remove(path)
-    for path, blob in _files(tree, ""):
+    for raw, entry in trees.files(tree):
+        path = os.fsdecode(raw)
         if path.startswith(prefix):
-            index.add(pygit2.IndexEntry(path, blob.id, FileMode(blob.filemode)))
-
-
-def _files(tree: pygit2.Tree, above: str) -> Iterator[tuple[str, pygit2.Object]]:
-    for entry in tree:
-        path = f"{above}{entry.name}"
-        if isinstance(entry, pygit2.Tree):
-            yield from _files(entry, f"{path}/")
-        else:
-            yield path, entry
+            index.add(pygit2.IndexEntry(path, pygit2.Oid(hex=entry.id), FileMode(entry.mode)))

@@ -24,6 +24,7 @@ from commonplace.store.git.commit_writer import GitWriter
 from commonplace.store.git.layout import gitdir_files
 from commonplace.store.git.layout.discovery import find_repository
 from commonplace.store.git.repository import GitRepository, guarded
+from commonplace.store.git.worktree.filters import is_ignored
 from commonplace.store.publisher import own_programs
 from commonplace.store.transaction_writer import TransactionWriter
 from commonplace.store.writer_lock import WAIT_SECONDS, WriterLock, lock_file
@@ -216,7 +217,7 @@ def _found_projects(root: Path) -> Registry:
 
 def _exclude(repository: GitRepository) -> None:
     """Exclude the log from Git in a store whose own `.gitignore` does not."""
-    if guarded(lambda: repository.handle.path_is_ignored(ACTIVITY_FILE)):
+    if is_ignored(repository, ACTIVITY_FILE):
         return
     try:
         gitdir_files.append(repository.common, "info/exclude", f"/{ACTIVITY_FILE}\n".encode(), create=True)

@@ -22,10 +22,12 @@ from commonplace.store.disk.folder import Folder
 from commonplace.store.git.branch_move import BranchMove
 from commonplace.store.git.commit_writer import GitWriter
 from commonplace.store.git.commits import commit_message
-from commonplace.store.git.filters import is_ignored, stored_form
 from commonplace.store.git.objects import MODE_EXECUTABLE, MODE_FILE, TreeEntry
-from commonplace.store.git.past.tree_diff import TreeDiff
 from commonplace.store.git.repository import GitRepository
+from commonplace.store.git.tree_diff import TreeDiff
+from commonplace.store.git.worktree.changes import changed_files
+from commonplace.store.git.worktree.filters import stored_form
+from commonplace.store.git.worktree.ignored import GitIgnoreRules
 from commonplace.store.names import checked_tree_path
 from commonplace.store.retention import Retention
 from commonplace.store.transaction_writer import TransactionWriter
@@ -75,8 +77,8 @@ class WorkTree:
 
     def uncommitted(self) -> list[str]:
         """One line for each file of the store that differs from the last commit, as `git status --short` prints it."""
-        dirty = self.repository.dirty()
-        return [f"{_letters(flags)} {path}" for path, flags in sorted(dirty.items()) if self._is_own(path)]
+        dirty = changed_files(self.repository, wanted=self._is_own)
+        return [f"{_letters(flags)} {path}" for path, flags in sorted(dirty.items())]
 
     def require_committable(self) -> None:
         """Check that committing and moving are possible.
@@ -141,7 +143,7 @@ class WorkTree:
     def _refuse_uncommitted(self, old: str, paths: Sequence[str]) -> None:
         """Reject replacing uncommitted changes of other files. The store's own files were committed before."""
         others = [path for path in paths if not self._is_own(path) and self.repository.entry(old, path)]
-        dirty = self.repository.dirty() if others else {}
+        dirty = changed_files(self.repository, wanted=set(others).__contains__) if others else {}
         if changed := [path for path in others if path in dirty]:
             shown = ", ".join(changed[:_MAX_NAMED]) + (" and others" if len(changed) > _MAX_NAMED else "")
             raise ConflictError(
@@ -167,12 +169,12 @@ class WorkTree:
         """Path, metadata and bytes of each of the store's files that differs from the last commit; None if deleted."""
         repository = self.repository
         head = repository.head
-        dirty = {path for path in repository.dirty() if path == ACTIVITY_FILE or self._is_own(path)}
-        for path in sorted(dirty | set(self._newly_ignored(head))):
+        rules = GitIgnoreRules(repository)
+        for path in sorted({*changed_files(repository, wanted=self._is_managed), *self._newly_ignored(head, rules)}):
             entry = repository.entry(head, path)
             if entry is not None and entry.mode not in _REGULAR:
                 continue
-            if is_ignored(repository, path):
+            if rules.ignores(path):
                 if entry is not None:
                     yield path, None
                 continue
@@ -184,12 +186,15 @@ class WorkTree:
             elif found and (entry is None or entry.id != revision_of(stored_form(repository, path, found[1]))):
                 yield path, found
 
-    def _newly_ignored(self, head: str) -> Iterator[str]:
-        for path in TreeDiff(self.repository).differing("", self.repository.tree_of(head)):
+    def _newly_ignored(self, head: str, rules: GitIgnoreRules) -> Iterator[str]:
+        for path, _ in TreeDiff(self.repository).files(self.repository.tree_of(head)):
             name = os.fsdecode(path)
             below = name.startswith(f"{PROJECTS_KEY}/")
-            if (below or name == ACTIVITY_FILE or self._is_own(name)) and is_ignored(self.repository, name):
+            if (below or self._is_managed(name)) and rules.ignores(name):
                 yield name
+
+    def _is_managed(self, path: str) -> bool:
+        return path == ACTIVITY_FILE or self._is_own(path)
 
     def _is_own(self, path: str) -> bool:
         """Whether a file belongs to the store.

@@ -1,0 +1,113 @@
+"""Comparing trees: what is at a path, and which paths differ between two of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from commonplace.domain.errors import GitError
+from commonplace.store.git.objects import FOLDER_MODE, TreeEntry
+from commonplace.store.git.repository import GitRepository
+from commonplace.store.git.tree_cache import TreeCache
+
+_KEPT = 100_000
+"""Entries of trees that are kept parsed while walking: of neighbouring commits almost all trees are the same."""
+MAX_ENTRIES = 1_000_000
+"""Entries of trees that one comparison looks at: a few objects can stand for more files than any disk holds."""
+MAX_PATH_BYTES = 4_096
+"""Length of a path that can be a file's; the kernel's own limit."""
+
+
+class TreeDiff:
+    """The trees of one repository; for one thread at a time."""
+
+    def __init__(self, repository: GitRepository) -> None:
+        self._repository = repository
+        self._cache = TreeCache(repository.content, _KEPT)
+        self._found: dict[tuple[str, bytes], str] = {}
+        self._sizes: dict[str, int] = {"": 0}
+
+    def at(self, tree: str, path: bytes) -> str:
+        """The id of what a tree has at a path, "" for nothing; the tree itself at b""."""
+        found = tree
+        for name in path.split(b"/") if path else ():
+            key = found, name
+            if key not in self._found:
+                self._found[key] = self._repository.child(found, os.fsdecode(name))
+            found = self._found[key]
+            if not found:
+                break
+        return found
+
+    def files(self, tree: str) -> Iterator[tuple[bytes, TreeEntry]]:
+        """Path and entry of every file, link and submodule of a tree.
+
+        Raises:
+            GitError: more than `MAX_ENTRIES` entries.
+        """
+        if self._size(tree) > MAX_ENTRIES:
+            raise _too_many()
+        waiting = [(b"", tree)]
+        while waiting:
+            above, identifier = waiting.pop()
+            entries = self._cache.tree(identifier) if len(above) <= MAX_PATH_BYTES else {}
+            for name, (mode, raw) in entries.items():
+                if mode == FOLDER_MODE:
+                    waiting.append((above + name + b"/", raw.hex()))
+                else:
+                    yield above + name, TreeEntry(int(mode, 8), raw.hex())
+
+    def differing(self, old: str, new: str) -> Iterator[bytes]:
+        """Paths of files that are in one of two trees only, or differ; "" stands for an empty tree.
+
+        Paths longer than `MAX_PATH_BYTES` are left out.
+
+        Raises:
+            GitError: more than `MAX_ENTRIES` entries differ.
+        """
+        waiting = [(b"", old, new)]
+        seen = 0
+        while waiting:
+            above, one, two = waiting.pop()
+            if one == two or len(above) > MAX_PATH_BYTES:
+                continue
+            before, after = self._cache.tree(one), self._cache.tree(two)
+            names = {name for name, _ in before.items() ^ after.items()}
+            seen += len(names)
+            if seen + (0 if one and two else self._size(one or two)) > MAX_ENTRIES:
+                raise _too_many()
+            for name in names:
+                sides = before.get(name), after.get(name)
+                if any(side and side[0] != FOLDER_MODE for side in sides):
+                    yield above + name
+                if any(side and side[0] == FOLDER_MODE for side in sides):
+                    waiting.append((above + name + b"/", _folder(sides[0]), _folder(sides[1])))
+
+    def _size(self, tree: str) -> int:
+        """How many entries a tree and those in it have; each distinct tree is read once."""
+        waiting = [tree]
+        while waiting:
+            one = waiting[-1]
+            if one in self._sizes:
+                waiting.pop()
+                continue
+            entries = self._cache.tree(one).values()
+            inner = [raw.hex() for mode, raw in entries if mode == FOLDER_MODE]
+            missing = [each for each in inner if each not in self._sizes]
+            if missing:
+                waiting += missing
+            else:
+                self._sizes[one] = len(entries) + sum(self._sizes[each] for each in inner)
+        return self._sizes[tree]
+
+
+def _too_many() -> GitError:
+    return GitError(
+        f"A commit of the repository has more than {MAX_ENTRIES:,} files and folders that differ from another.",
+        kind="repository",
+        hint="Serve a repository of its own for these pages; git ls-tree -r HEAD shows what is in this one.",
+    )
+
+
+def _folder(entry: tuple[bytes, bytes] | None) -> str:
+    return entry[1].hex() if entry and entry[0] == FOLDER_MODE else ""
