@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from commonplace.domain.errors import ConfigError
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:  # a server starts through here, and answers before it loads t
 
     from commonplace.faces.mcp.toolset import Toolset
     from commonplace.faces.rest.endpoint import RestContract
-    from commonplace.plugins.loader import Plugins
     from commonplace.services.checks import BundleReport
     from commonplace.services.collections import Collection, Collections
     from commonplace.services.services import ServiceProvider, Services
@@ -37,6 +36,15 @@ TOOLSETS = {
 """Where the registration of each toolset stands."""
 DEFAULT_TOOLSET = "notes"
 """What is served where neither the settings nor the folder ask for another."""
+
+
+class LoadedPlugins(Protocol):
+    """The plugins of this process, as far as a registration looks at them."""
+
+    @property
+    def loaded(self) -> Sequence[object]:
+        """Each of them."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +158,7 @@ def served_folders(named: Sequence[Path], settings: Settings) -> Sequence[Path]:
     return named
 
 
-def load_toolset(name: str, plugins: Callable[[], Plugins]) -> Toolset:
+def load_toolset(name: str, plugins: Callable[[], LoadedPlugins]) -> Toolset:
     """A toolset with what plugins add to it.
 
     Args:
