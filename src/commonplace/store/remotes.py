@@ -200,8 +200,13 @@ def _is_path(url: str) -> bool:
 
 
 def _local(url: str) -> Path | None:
+    """The folder that Git would open for a URL; None for a URL of another machine.
+
+    Git ignores the host of a `file` URL, whatever it is.
+    """
     if url.startswith("file://"):
-        return Path(os.path.realpath(unquote(url.removeprefix("file://"))))
+        _, slash, path = url.removeprefix("file://").partition("/")
+        return Path(os.path.realpath(unquote(slash + path)))
     return Path(os.path.realpath(url)) if _is_path(url) else None
 
 

@@ -52,6 +52,20 @@ def test_a_hook_of_a_remote_folder_runs_only_where_the_user_has_named_that(
     assert (single.path.parent / "ran").exists()
 
 
+@pytest.mark.parametrize("url", ["file://{}", "file://localhost{}", "file://any.example:99{}", "file://%2e{}"])
+def test_a_url_with_a_host_names_the_same_remote_folder(single: GitRepo, url: str) -> None:
+    found = with_remote(single)
+    remote = single.path.parent / "origin.git"
+    hook = remote / "hooks/pre-receive"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\ntouch {single.path.parent}/ran\n")
+    hook.chmod(0o755)
+    single.git("remote", "set-url", "origin", url.format(remote))
+    with pytest.raises(GitError, match="a folder with hooks"):
+        found.push()
+    assert not (single.path.parent / "ran").exists()
+
+
 PROGRAMS = (
     ("core.fsmonitor", "{touch}"), ("core.pager", "{touch}"), ("core.editor", "{touch}"), ("core.askpass", "{touch}"),
     ("core.sshCommand", "{touch}"), ("core.gitProxy", "{touch}"), ("core.alternateRefsCommand", "{touch};"),
