@@ -62,6 +62,12 @@ class GitResult:
         told = [line for line in lines if line.startswith(("fatal:", "error:", "remote:"))] or lines
         return redacted(told[-1] if told else f"it exited with {self.code}")
 
+    @property
+    def rejection(self) -> str:
+        """Why the remote rejected a pushed branch, "" if it did not."""
+        lines = (self.errors + self.output).splitlines()
+        return redacted(next((line.split("\t")[-1] for line in lines if "[remote rejected]" in line), ""))
+
 
 def run_git(
     root: Path, options: Sequence[str], operands: Sequence[str] = (), *, timeout: float = TIMEOUT_SECONDS

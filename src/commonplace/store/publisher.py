@@ -240,8 +240,8 @@ def _push_error(outcome: GitResult, remote: str, branch: str) -> GitError:
             "it has commits that are not here",
             "Fetch and merge or rebase them, then push again.",
         )
-    elif "[remote rejected]" in said:
-        what = redacted(next(line for line in said.splitlines() if "[remote rejected]" in line).split("\t")[-1])
+    elif outcome.rejection:
+        what = outcome.rejection
         hint = "The remote's rules forbid it; ask its owner."
     elif _AUTHENTICATION.search(said):
         hint = (

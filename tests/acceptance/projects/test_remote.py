@@ -106,6 +106,16 @@ def test_a_failing_push_fails_no_write_and_the_backlog_is_pushed_later(
     assert main_of(origin, "projects/app/knowledge/offline.md")
 
 
+def test_a_remote_that_rejects_the_branch_says_why(home: Path, origin: GitRepo, other: GitRepo) -> None:
+    assert other.path.is_dir()
+    origin.git("config", "core.bare", "false")  # Git then refuses to move the branch that is checked out there
+    with projects(home) as client:
+        client.call("update_project_main", project_id="app", content="not taken")
+        told = client.call("sync_storage")
+    assert told["pushed"] is False
+    assert "branch is currently checked out" in told["push_error"]
+
+
 def test_work_done_while_the_remote_was_away_arrives_after_a_restart(
     home: Path, origin: GitRepo, other: GitRepo, tmp_path: Path
 ) -> None:

@@ -272,7 +272,7 @@ class Origin:
                     self._note(head)
                     return ""
                 if "[rejected]" not in outcome.output:
-                    return f"push failed: {outcome.reason}"
+                    return f"push failed: {outcome.rejection or outcome.reason}"
             if problem := self._brought_in(until):
                 return problem
         return "push failed: others keep pushing to it"
