@@ -69,13 +69,13 @@ def environment(folder: Path, *requirements: str) -> Path:
     return folder / "bin"
 
 
-def first_answer(entry: dict[str, Any], home: Path, query: str) -> dict[str, Any]:
-    """What the server that a client's entry names answers to a search, asked over stdio as a client does."""
+def first_answer(entry: dict[str, Any], home: Path, query: str) -> str:
+    """The text that the server of a client's entry answers to a search over stdio."""
     messages = [
         {"id": 1, "method": "initialize", "params": {
             "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "walk", "version": "1"}}},
         {"method": "notifications/initialized"},
-        {"id": 2, "method": "tools/call", "params": {"name": "kb_search", "arguments": {"query": query}}},
+        {"id": 2, "method": "tools/call", "params": {"name": "search", "arguments": {"query": query}}},
     ]  # fmt: skip
     with subprocess.Popen(
         [entry["command"], *entry["args"]], cwd=home, env=outside(home), text=True,
@@ -90,5 +90,5 @@ def first_answer(entry: dict[str, Any], home: Path, query: str) -> dict[str, Any
         answer = next(one for one in answers if one.get("id") == 2)
         server.stdin.close()
         server.wait(60)
-    result: dict[str, Any] = answer["result"]["structuredContent"]
-    return result
+    text: str = answer["result"]["content"][0]["text"]
+    return text

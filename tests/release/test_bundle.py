@@ -127,6 +127,5 @@ def test_a_client_that_unpacks_the_bundle_and_starts_it_gets_an_answer(out: Path
         [uv, "sync", "--quiet", "--directory", unpacked, "--python", sys.executable],
         env=outside(tmp_path), check=True, timeout=300,
     )  # fmt: skip
-    found = first_answer({"command": str(uv), "args": args}, tmp_path, "green tea")["results"]
-    assert [hit["file_path"] for hit in found] == ["tea.md"]
+    assert "tea.md" in first_answer({"command": str(uv), "args": args}, tmp_path, "green tea")
     shutil.rmtree(unpacked)

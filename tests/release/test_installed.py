@@ -48,8 +48,7 @@ def walk(program: Installed) -> None:
     written = json.loads((program.home / ".cursor" / "mcp.json").read_text())
     entry = written["mcpServers"]["notes"]
     assert Path(entry["command"]).resolve() == program.program.resolve()
-    found = first_answer(entry, program.home, "hot green tea")["results"]
-    assert [hit["file_path"] for hit in found] == ["tea.md"]
+    assert "tea.md" in first_answer(entry, program.home, "hot green tea")
 
 
 def test_the_wheel_leads_to_an_agents_first_answer(program: Installed) -> None:

@@ -26,7 +26,7 @@ API = "/api/v1"
 TIERS = ("read", "write", "admin")
 CANARY = "canary-7f3a9c1e"
 OPEN_PATHS = {f"{API}/health", f"{API}/openapi.json"}
-CONFINED = ("kb", "wiki", "pages")
+CONFINED = ("kb", "notes", "wiki", "pages")
 """Toolsets that serve keys of some collections."""
 
 

@@ -297,7 +297,7 @@ def test_a_base_in_a_subfolder_commits_its_own_files_alone(committing: tuple[Age
 
 def test_automatic_commits_without_git_are_refused_at_start(base: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["mcp", str(base), "--commit", "auto"]) == 2
-    assert "no Git repository" in capsys.readouterr().err
+    assert "not in a Git repository" in capsys.readouterr().err
 
 
 def test_types_are_declared_and_removed_and_comments_stay(writer: Agent, shop: Shop, own: Base) -> None:

@@ -46,8 +46,10 @@ async function notes({ text, run }) {
   await text("links", { page: page("pot.md") });
   await text("changes", {});
   await text("move", { page: page("tea.md"), to: page("green.md") });
-  expect((await text("read", { page: page("pot.md") })).includes("green"), "the link that followed");
-  await text("delete", { page: page("pot.md") });
+  const pot = await text("read", { page: page("pot.md") });
+  expect(pot.includes("green"), "the link that followed");
+  const revision = /\brev ([0-9a-f]+)/.exec(pot)[1];
+  await text("delete", { page: page("pot.md"), revision });
 }
 
 async function wiki({ call, text, run }) {

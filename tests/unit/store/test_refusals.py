@@ -84,7 +84,7 @@ def test_a_submodule_is_refused_and_read(repo: GitRepo, git_repo: MakeRepo) -> N
     outer.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(repo.path), "sub")
     outer.git("commit", "--quiet", "-m", "Add")
     refused(committing(outer.path / "sub"), "submodule")
-    with pytest.raises(ReadOnlyError, match="sub is a Git repository of its own"):
+    with pytest.raises(ReadOnlyError, match="sub is a submodule"):
         write(committing(outer.path), "sub/a.md", b"x")
     manual = open_store(outer.path / "sub", commit="manual", state_dir=outer.path.parent / "state")
     with manual.transaction("As a file") as transaction:

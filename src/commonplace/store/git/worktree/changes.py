@@ -15,7 +15,7 @@ from typing import cast
 import pygit2
 from pygit2.enums import FileStatus
 
-from commonplace.domain.errors import GitError
+from commonplace.domain.errors import GitError, StorageError
 from commonplace.domain.revisions import revision_of
 from commonplace.store.git.layout import gitdir_files
 from commonplace.store.git.objects import MODE_EXECUTABLE, MODE_FILE, MODE_GITLINK, MODE_LINK, TreeEntry
@@ -130,7 +130,7 @@ def _work_changes(repository: GitRepository, staged: Mapping[str, StagedFile]) -
             gone.append(path)
             continue
         except OSError as error:
-            raise GitError(f"{path} cannot be looked at: {error.strerror}.", kind="repository") from error
+            raise _unreadable(path, error) from error
         if _has_changed(repository, path, entry, status, written):
             yield path, FileStatus.WT_MODIFIED
     left_out = repository.sparse_paths(gone)
@@ -197,7 +197,16 @@ def _entries(repository: GitRepository, folder: str) -> list[tuple[str, bool]]:
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return []
     except OSError as error:
-        raise GitError(f"The folder {folder} cannot be read: {error.strerror}.", kind="repository") from error
+        raise _unreadable(folder or repository.root.name, error) from error
     if folder and any(name == _OWN for name, _ in found):
         return []
     return [(name, is_folder) for name, is_folder in found if name != _OWN]
+
+
+def _unreadable(path: str, error: OSError) -> StorageError:
+    return StorageError(
+        f"{path} cannot be read: {error.strerror}.",
+        kind="document",
+        hint="Check the folder's permissions and its disk.",
+        errno=error.errno or 0,
+    )
