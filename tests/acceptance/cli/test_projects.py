@@ -50,3 +50,12 @@ def test_instruction_files_are_brought_in_and_shown_and_the_store_goes_to_its_re
     assert bare.git("show", "main:projects/my-app/main.md") == "by hand"
     status = shell.ok("projects", "status", "--json").json
     assert (status["remote_status"], status["has_changes"]) == ("origin/main (up to date)", False)
+
+
+def test_a_look_into_a_folder_that_does_not_exist_makes_none(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    for action in (["list"], ["status"], ["show", "--project", "app"]):
+        done = shell("projects", *action, "-C", str(tmp_path / "no/such"))
+        assert done.code == 3
+        assert "There is no folder" in done.stderr
+    assert not (tmp_path / "no").exists()

@@ -65,7 +65,7 @@ def command(
         raise ConfigError("--dry-run is for sync alone.", kind="option", hint="See projects --help.")
     texts = [(Path(file).name, read_text(file, session.out).decode("utf-8-sig", "replace")) for file in files or ()]
     settings = replace(session.settings, toolset="projects", adopt=what.adopt or session.settings.adopt)
-    with session.opened_application(settings, creates_folder=True) as application:
+    with session.opened_application(settings, creates_folder=action in {"import", "sync"}) as application:
         store = application.services.of(PROJECTS_KEY)
         if action != "sync":  # which fetches by itself
             store.upstream.wait_started()
