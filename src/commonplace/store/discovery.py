@@ -33,6 +33,7 @@ def open_store(path: Path, *, commit: Literal["auto", "manual"], state_dir: Path
 
     Raises:
         ConfigError: no such folder, `auto` without Git, or the folder is inside a repository's own files.
+        GitError: `auto`, and the repository cannot be read.
         StorageError: kind "folder": the folder may not be entered.
         UntrustedRepositoryError: its repository leads elsewhere, or belongs to another user.
     """
@@ -53,7 +54,7 @@ def open_store(path: Path, *, commit: Literal["auto", "manual"], state_dir: Path
         raise
     except GitError as error:
         if commit == "auto":
-            raise ConfigError(f"{folder.path.name}: {error}", hint=error.hint) from error
+            raise GitError(f"{folder.path.name}: {error}", kind="repository", hint=error.hint) from error
         return _plain(folder, state_dir)
     if found.work_tree is None:
         return _bare(folder, repository)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.errors import ConfigError
+from commonplace.domain.errors import ConfigError, GitError
 from commonplace.store import open_store
 from commonplace.store.git.layout.discovery import find_repository
 from support import GitRepo, MakeRepo
@@ -57,7 +57,7 @@ def test_a_repository_that_cannot_be_read_is_served_as_a_folder(git_repo: MakeRe
     text = config.read_text().replace("repositoryformatversion = 0", "repositoryformatversion = 1")
     config.write_text(f"{text}[extensions]\n\t{extension}\n")
     state = repo.path.parent / "state"
-    with pytest.raises(ConfigError, match="cannot be read"):
+    with pytest.raises(GitError, match="cannot be read"):
         open_store(repo.path, commit="auto", state_dir=state)
     store = open_store(repo.path, commit="manual", state_dir=state)
     assert store.read(Address("a.md")) == b"# A\n"
