@@ -84,7 +84,13 @@ def test_a_folder_that_nobody_crafted_is_read_and_written_by_everything(
     }
 
 
-FOUND = ("commit says 0 bytes", "commit says 1000000000000 bytes", "index: cut", "commonplace.journal: link up")
+FOUND = (
+    "{tree}: noise",
+    "commit says 0 bytes",
+    "commit says 1000000000000 bytes",
+    "index: cut",
+    "commonplace.journal: link up",
+)
 """Cases of the long run after which a traceback was logged."""
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from commonplace.domain.addresses import fold
 from commonplace.domain.documents import Severity
+from commonplace.domain.errors import NotFoundError
 from commonplace.domain.ports import Progress
 from commonplace.domain.query import Record
 from commonplace.domain.rubric import meets
@@ -66,7 +68,8 @@ def check_collection(
     for number, record in enumerate(records):
         if number % STEP == 0:
             progress(number, len(records))
-        issues += _of_record(collection, schema, record)
+        with suppress(NotFoundError):  # deleted since it was listed
+            issues += list(_of_record(collection, schema, record))
     progress(len(records), len(records))
     issues += _broken_links(collections, collection, records)
     issues += (

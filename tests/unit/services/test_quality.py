@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from commonplace.bootstrap import Application
 from commonplace.services import quality
+from commonplace.services.collections import Collection, Collections
 from commonplace.services.quality import Issue
 from commonplace.settings import default_settings
+from indexed import Indexed
 
 KB = """\
 name: base
@@ -94,3 +97,11 @@ def test_an_entry_that_keeps_every_rule_has_no_issue_and_orphans_are_those_witho
     orphans = {one.entry_id for one in issues if one.rule == "orphan_entry"}
     assert orphans == {name.removesuffix(".md") for name in ENTRIES} - {"good", "odd"}
     assert {one.severity.value for one in issues if one.rule == "orphan_entry"} == {"info"}
+
+
+def test_an_entry_that_is_deleted_meanwhile_does_not_stop_the_check_of_a_collection(tmp_path: Path) -> None:
+    with Indexed(tmp_path, {"gone.md": "No heading.\n", "left.md": "No heading.\n"}) as base:
+        collection = Collection(name="base", store=base.store, index=base.index)
+        (base.folder / "gone.md").unlink()
+        found = quality.check_collection(Collections(lambda: [collection]), collection)
+    assert ("left", "missing_title") in {(issue.entry_id, issue.rule) for issue in found}

@@ -156,11 +156,8 @@ class GitRepository:
         """The entry of a commit's tree at a path; None if there is none."""
         if not commit:
             return None
-        try:
-            found = self.commit(commit).tree[path]
-        except KeyError:
-            return None
-        return TreeEntry(int(found.filemode), str(found.id))
+        found = object_at(self.commit(commit), path)
+        return TreeEntry(int(found.filemode), str(found.id)) if found else None
 
     def entries(self, tree: str) -> list[tuple[str, TreeEntry]]:
         """Entries of a tree by name; none for ""."""
@@ -282,6 +279,22 @@ def _too_large(identifier: str) -> GitError:
         kind="repository",
         hint="Run git fsck in the repository to see what is damaged.",
     )
+
+
+def object_at(commit: pygit2.Commit, path: str) -> pygit2.Object | None:
+    """The object in a commit's tree at a path; None if there is none.
+
+    Raises:
+        GitError: a tree on the way is damaged.
+    """
+
+    def found() -> pygit2.Object | None:
+        try:
+            return commit.tree[path]
+        except KeyError:
+            return None
+
+    return guarded(found)
 
 
 def guarded(act: Callable[[], _Value]) -> _Value:

@@ -23,7 +23,7 @@ from commonplace.store.git.past.revision_walk import (
     parents_of,
     touched_between,
 )
-from commonplace.store.git.repository import GitRepository, guarded
+from commonplace.store.git.repository import GitRepository, guarded, object_at
 from commonplace.store.git.tree_diff import TreeDiff
 from commonplace.store.git.worktree.filters import stored_form
 
@@ -210,10 +210,7 @@ class GitHistory:
         raise _no_such_revision(address, revision)
 
     def _content_at(self, commit: pygit2.Commit, address: Address) -> bytes | None:
-        try:
-            blob = commit.tree[self._prefix + address.path]
-        except KeyError:
-            return None
+        blob = object_at(commit, self._prefix + address.path)
         return guarded(lambda: blob.data) if isinstance(blob, pygit2.Blob) else None
 
     def _was(self, address: Address, blob: str) -> bool:
