@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client, MCPError, StdioServerParameters
@@ -55,7 +55,7 @@ class Agent:
         return result
 
     def call(self, tool: str, /, **arguments: Any) -> Any:
-        """The structured content of a call that succeeds; its text block must say the same.
+        """The structured content of a call that succeeds; its text block must say the same, or less of it.
 
         Raises:
             RefusedError: the tool answered with an error.
@@ -65,8 +65,11 @@ class Agent:
             raise RefusedError(result)
         shown = result.structured_content
         assert shown is not None
-        told = json.loads(text_of(result))
-        assert told == (shown["result"] if isinstance(told, list) else shown)
+        first, *notes = [json.loads(one.text) for one in result.content if isinstance(one, TextContent)]
+        told = {"result": first} if isinstance(first, list) else first
+        for note in notes:
+            told |= note
+        assert _within(told, shown)
         return shown
 
     def text(self, tool: str, /, **arguments: Any) -> str:
@@ -103,6 +106,16 @@ class Agent:
     def run(self, function: Any, /, *arguments: Any) -> Any:
         """Await a client's method from this thread."""
         return self.portal.call(function, *arguments)
+
+
+def _within(told: Any, shown: Any) -> bool:
+    """Whether a text says nothing but what the structured content says, of every item."""
+    if isinstance(told, dict) and isinstance(shown, dict):
+        return all(key in shown and _within(value, shown[key]) for key, value in cast("Any", told).items())
+    if isinstance(told, list) and isinstance(shown, list):
+        pairs = zip(cast("Any", told), cast("Any", shown), strict=False)
+        return len(cast("Any", told)) == len(cast("Any", shown)) and all(_within(one, two) for one, two in pairs)
+    return told == shown
 
 
 @contextmanager

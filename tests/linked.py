@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.links import NamedDocument, link_key, name_keys
+from commonplace.domain.sites.tree import SiteTree
 
 
 class Collection:
@@ -18,6 +19,8 @@ class Collection:
         for one in named:
             for key in name_keys(one):
                 self.keys.setdefault(key, []).append(one)
+
+    sites: Sequence[SiteTree] = ()
 
     def at(self, path: str) -> Address | None:
         return Address(path) if path in self.paths else None

@@ -45,7 +45,8 @@ def main(argv: list[str] | None = None) -> int:
 
 def page() -> str:
     """The page as the toolsets are now."""
-    return "\n".join([HEAD, *(line for name in sorted(TOOLSETS) for line in _toolset(_load_toolset(name)))])
+    toolsets = [_load_toolset(name) for name in sorted(TOOLSETS)]
+    return "\n".join([HEAD, *_costs(toolsets), *(line for one in toolsets for line in _toolset(one))])
 
 
 def tokens(tools: list[Tool]) -> int:
@@ -74,6 +75,17 @@ def wire(tool: Tool) -> Mapping[str, object]:
 
 def _load_toolset(name: str) -> Toolset:
     return cast("Toolset", load(registration_of(name).mcp))
+
+
+def _costs(toolsets: list[Toolset]) -> Iterator[str]:
+    """What each toolset costs an agent at each tier."""
+    yield f"| toolset | {' | '.join(f'{tier}: tools | tokens' for tier in TIERS)} |"
+    yield f"|---|{'---:|' * 2 * len(TIERS)}"
+    for toolset in toolsets:
+        allowed = [list(allowed_tools(toolset.tools, tier)) for tier in TIERS]
+        cells = [cell for tools in allowed for cell in (str(len(tools)), f"{tokens(tools):,}")]
+        yield f"| `{toolset.name}` | {' | '.join(cells)} |"
+    yield ""
 
 
 def _toolset(toolset: Toolset) -> Iterator[str]:

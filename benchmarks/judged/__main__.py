@@ -2,117 +2,117 @@
 
 Each set is written to a folder of Markdown files (the title as H1, the id in the frontmatter), indexed as any folder,
 and asked through the service that every face uses, by words, by meaning and by both. nDCG@10 and recall@10 are counted
-over files.
+over files. Lexical baselines answer the same questions. Folders, indexes and vectors are kept in `.cache/eval`.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import lzma
-import math
 import os
 import sys
 import tarfile
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
-from typing import cast
 
 from benchmarks.judged.evidence import BUDGETS, recalls, write_pages
+from benchmarks.judged.noise import noise_url
+from benchmarks.judged.sets import DEPTH, HALVES, Half, JudgedSet, Score, lines_of, read_set, scored, write_vault
 from commonplace.bootstrap import Application
-from commonplace.domain.query import SearchQuery
+from commonplace.domain.query import Filter, SearchQuery
 from commonplace.domain.similarity import SEARCH_MODES, SearchMode
 from commonplace.services.collections import Collection
 from commonplace.services.searches import search
-from commonplace.settings import load_settings
+from commonplace.settings import Settings, load_settings
 
 SETS = Path(os.environ.get("SHARED_MATERIAL", Path(__file__).resolve().parents[3] / "shared")) / "eval"
 KEPT = Path(__file__).resolve().parents[2] / ".cache" / "eval"
-DEPTH = 10
-QUESTIONS = Path(__file__).parent / "typed.jsonl"
-"""Questions as people type them, and for each the pages that answer it."""
-MOST_QUESTIONS = 300
-"""Of a set, where evidence is looked at: each reads a dozen pages."""
+QUESTIONS = Path(__file__).parent / "questions"
+"""Questions as people type them, by corpus, and for each the pages that answer it; with quotes; without an answer."""
 FEW_CHUNKS = 100
 """So few say nothing about a rate."""
 
-Judgements = Mapping[str, Mapping[str, int]]
-"""Grades by question and document id."""
-
 
 @dataclass(frozen=True, slots=True)
-class Score:
-    """How well one set was answered."""
+class Run:
+    """What is measured of each set."""
 
-    name: str
-    questions: int
-    ndcg: float
-    recall: float
-    empty: int
-    """Questions without any hit."""
-    milliseconds: float
-    """Mean time of a question."""
+    folder: Path
+    """Where the sets are."""
+    modes: Sequence[SearchMode]
+    half: Half
+    noise: str = ""
+    """URL of a model whose vectors are noise; "" for the installed model."""
+
+    def judged(self, name: str) -> JudgedSet:
+        """A set with the chosen half of its questions."""
+        return read_set(self.folder / name, self.half)
+
+    @contextmanager
+    def opened(self, root: Path, folders: Sequence[Path]) -> Generator[Sequence[Collection]]:
+        """Folders as a server opens them, with cache and state below `root`, indexed and embedded."""
+        application = Application(folders, self._settings(root))
+        try:
+            application.sync()
+            collections = application.services.collections.members
+            if set(self.modes) != {"keyword"}:
+                embed(collections)
+            yield collections
+        finally:
+            application.close()
+
+    def _settings(self, root: Path) -> Settings:
+        usual = load_settings()
+        kept = replace(usual, cache_dir=root / "cache", state_dir=root / "state", model_dir=usual.model_dir)
+        return replace(kept, embedding_url=self.noise, embedding_model="noise") if self.noise else kept
 
 
-def evaluate(folder: Path, modes: Sequence[SearchMode]) -> Iterator[Score]:
-    """Index one set, embed it, ask its questions in each mode, and score the answers.
+def evaluate(run: Run, name: str) -> Iterator[Score]:
+    """Index one set, embed it, ask its questions in each mode, and score the answers."""
+    judged = run.judged(name)
+    root = KEPT / name
+    ids = write_vault(judged.documents, root / "vault")
+    with run.opened(root, [root / "vault"]) as collections:
+        for mode in run.modes:
+            began = time.perf_counter()
+            answers: list[list[str]] = []
+            for question in judged.questions:
+                within = Filter(prefix=f"{question.scope}/" if question.scope else "")
+                hits = search(collections, SearchQuery(text=question.text, filter=within, limit=DEPTH), mode).hits
+                answers.append([ids[found.hit.record.address.path] for found in hits])
+            yield scored(f"{name} {mode}", judged.questions, answers, time.perf_counter() - began)
 
-    The folder, with its index and vectors, is kept in `.cache/eval` for the next time.
-    """
-    judgements = read_judgements(folder)
-    questions = {q["_id"]: q["text"] for q in _lines(folder / "queries.jsonl") if q["_id"] in judgements}
-    root = KEPT / folder.name
-    ids = write_vault(folder, root / "vault")
-    with opened(root, [root / "vault"]) as collections:
-        if modes != ("keyword",):
-            embed(collections)
-        for mode in modes:
-            yield score_run(f"{folder.name} {mode}", collections, mode, (questions, judgements, ids))
+
+def evaluate_baselines(run: Run, name: str) -> Iterator[Score]:
+    """The lexical baselines on one set."""
+    from benchmarks.judged.baselines import baselines  # noqa: PLC0415 - its libraries are for developers only
+
+    return baselines(run.judged(name), read_set(run.folder / name, "even").questions)
 
 
-def evaluate_evidence(folder: Path, modes: Sequence[SearchMode]) -> Iterator[tuple[str, list[float]]]:
+def evaluate_evidence(run: Run, name: str) -> Iterator[tuple[str, list[float]]]:
     """For each mode, the recall of the right section within each of the budgets."""
-    judgements = read_judgements(folder)
-    every = {q["_id"]: q["text"] for q in _lines(folder / "queries.jsonl") if q["_id"] in judgements}
-    questions = dict(islice(every.items(), MOST_QUESTIONS))
-    root = KEPT / f"{folder.name}-pages"
-    places = write_pages(list(_lines(next(folder.glob("corpus.jsonl*")))), root / "vault")
-    with opened(root, [root / "vault"]) as collections:
-        if modes != ("keyword",):
-            embed(collections)
-        for mode in modes:
-            yield f"{folder.name} {mode}", recalls(collections, mode, questions, judgements, places)
+    judged = run.judged(name)
+    root = KEPT / f"{name}-pages"
+    places = write_pages(judged, root / "vault")
+    with run.opened(root, [root / "vault"]) as collections:
+        for mode in run.modes:
+            yield f"{name} {mode}", recalls(collections, mode, judged.questions, places)
 
 
-def evaluate_typed(pages: Path, mode: SearchMode) -> str:
+def evaluate_typed(run: Run, corpus: str) -> Iterator[str]:
     """How many of the questions as typed have a right page among ten, on real documentation."""
-    asked = list(_lines(QUESTIONS))
-    with opened(KEPT / "typed", [pages]) as collections:
-        if mode != "keyword":
-            embed(collections)
-        hit = empty = 0
-        for one in asked:
-            found = search(collections, SearchQuery(text=one["question"], limit=DEPTH), mode).hits
-            hit += any(row.hit.record.address.path in one["pages"] for row in found)
-            empty += not found
-    return f"{mode}: hit@{DEPTH} {hit / len(asked):.3f}, {empty} of {len(asked)} empty"
-
-
-@contextmanager
-def opened(root: Path, folders: Sequence[Path]) -> Generator[Sequence[Collection]]:
-    """Folders as a server opens them, with cache and state below `root`, indexed."""
-    usual = load_settings()
-    settings = replace(usual, cache_dir=root / "cache", state_dir=root / "state", model_dir=usual.model_dir)
-    application = Application(folders, settings)
-    try:
-        application.sync()
-        yield application.services.collections.members
-    finally:
-        application.close()
+    asked = list(lines_of(QUESTIONS / f"typed-{corpus}.jsonl"))
+    with run.opened(KEPT / f"typed-{corpus}", [_unpacked(run.folder, corpus)]) as collections:
+        for mode in run.modes:
+            hit = empty = 0
+            for one in asked:
+                found = search(collections, SearchQuery(text=one["question"], limit=DEPTH), mode).hits
+                hit += any(row.hit.record.address.path in one["pages"] for row in found)
+                empty += not found
+            yield f"{corpus} {mode}: hit@{DEPTH} {hit / len(asked):.3f}, {empty} of {len(asked)} empty"
 
 
 def embed(collections: Sequence[Collection]) -> None:
@@ -128,115 +128,93 @@ def embed(collections: Sequence[Collection]) -> None:
         print(f"embedded {made:,} chunks in {spent:.0f} s, {made / used:.0f} a CPU second", file=sys.stderr)
 
 
-QuestionResult = tuple[Mapping[str, str], Judgements, Mapping[str, str]]
-"""Questions by id, their judgements, and the documents' ids by path."""
-
-
-def score_run(name: str, collections: Sequence[Collection], mode: SearchMode, asked: QuestionResult) -> Score:
-    """Ask every question and score the ten best files of each answer."""
-    questions, judgements, ids = asked
-    ndcg = recall = 0.0
-    empty = 0
-    began = time.perf_counter()
-    for question, text in questions.items():
-        hits = search(collections, SearchQuery(text=text, limit=DEPTH), mode).hits
-        ranked = [ids[found.hit.record.address.path] for found in hits]
-        grades = judgements[question]
-        ndcg += _ndcg(ranked, grades)
-        recall += sum(grades.get(document, 0) > 0 for document in ranked) / sum(g > 0 for g in grades.values())
-        empty += not hits
-    spent = time.perf_counter() - began
-    count = len(questions)
-    return Score(name, count, ndcg / count, recall / count, empty, 1000 * spent / count)
-
-
-def read_judgements(folder: Path) -> Judgements:
-    """The grades of a set's `qrels.tsv`."""
-    grades: dict[str, dict[str, int]] = {}
-    for line in (folder / "qrels.tsv").read_text(encoding="utf-8").splitlines()[1:]:
-        question, document, grade = line.split("\t")
-        grades.setdefault(question, {})[document] = int(grade)
-    return {question: of for question, of in grades.items() if any(grade > 0 for grade in of.values())}
-
-
-def write_vault(folder: Path, vault: Path) -> dict[str, str]:
-    """Write a set's documents as Markdown files; the document ids by path."""
-    vault.mkdir(parents=True, exist_ok=True)
-    ids: dict[str, str] = {}
-    source = next(folder.glob("corpus.jsonl*"))
-    for number, document in enumerate(_lines(source)):
-        path = f"{number:06}.md"
-        heading = f"# {document['title']}\n\n" if document["title"] else ""
-        text = f"---\nid: {json.dumps(document['_id'])}\n---\n\n{heading}{document['text']}\n"
-        if not (vault / path).exists() or (vault / path).read_text(encoding="utf-8") != text:
-            (vault / path).write_text(text, encoding="utf-8")
-        ids[path] = document["_id"]
-    return ids
-
-
-def _lines(path: Path) -> Iterator[dict[str, str]]:
-    raw = path.read_bytes()
-    text = (lzma.decompress(raw) if path.suffix == ".xz" else raw).decode()
-    for line in text.splitlines():
-        yield cast("dict[str, str]", json.loads(line))
-
-
-def _ndcg(ranked: list[str], grades: Mapping[str, int]) -> float:
-    gained = _gain([grades.get(document, 0) for document in ranked])
-    ideal = _gain(sorted(grades.values(), reverse=True)[:DEPTH])
-    return gained / ideal
-
-
-def _gain(grades: list[int]) -> float:
-    return sum((2**grade - 1) / math.log2(place + 2) for place, grade in enumerate(grades[:DEPTH]))
-
-
 def main() -> int:
     """Print a table of the sets, all of them unless some are named."""
+    given = _arguments()
+    names = given.sets or sorted(folder.name for folder in given.folder.glob("*/"))
+    if not names:
+        print(f"No sets in {given.folder}; nothing to measure.", file=sys.stderr)
+        return 0
+    run = Run(given.folder, tuple(given.mode or SEARCH_MODES), given.half)
+    parts: dict[str, Callable[[], None]] = {
+        "ranking": lambda: _print_scores(names, lambda name: evaluate(run, name)),
+        "baselines": lambda: _print_scores(names, lambda name: evaluate_baselines(run, name)),
+        "noise": lambda: _print_noise(run, names),
+        "evidence": lambda: _print_evidence(run, names),
+        "typed": lambda: _print_typed(replace(run, modes=tuple(given.typed or ["keyword"]))),
+    }
+    for part in given.part or parts:
+        parts[part]()
+    return 0
+
+
+def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("sets", nargs="*", help="names of folders; all of them without")
     parser.add_argument("--mode", action="append", choices=SEARCH_MODES, help="may be repeated; all of them without")
+    parser.add_argument(
+        "--part",
+        action="append",
+        choices=("ranking", "baselines", "noise", "evidence", "typed"),
+        help="may be repeated; all of them without",
+    )
+    parser.add_argument("--half", choices=HALVES, default="all", help="every second question of each set, or all")
     parser.add_argument(
         "--typed",
         action="append",
         choices=SEARCH_MODES,
         help="mode of the questions as typed; others than keyword embed long",
     )
-    parser.add_argument("--folder", type=Path, default=SETS, help="where the sets lie")
-    given = parser.parse_args()
-    folders = [given.folder / name for name in given.sets] or sorted(given.folder.glob("*/"))
-    if not folders:
-        print(f"No sets in {given.folder}; nothing to measure.", file=sys.stderr)
-        return 0
-    print("| set | questions | nDCG@10 | recall@10 | empty | ms |\n|---|---|---|---|---|---|")
-    modes = tuple(given.mode or SEARCH_MODES)
-    for score in (score for folder in folders for score in evaluate(folder, modes)):
+    parser.add_argument("--folder", type=Path, default=SETS, help="where the sets are")
+    return parser.parse_args()
+
+
+def _print_scores(names: Sequence[str], of: Callable[[str], Iterator[Score]]) -> None:
+    print("\n| set | questions | nDCG@10 | recall@10 | empty | ms |\n|---|---|---|---|---|---|")
+    for score in (score for name in names for score in of(name)):
         print(
             f"| {score.name} | {score.questions} | {score.ndcg:.4f} | {score.recall:.4f} | {score.empty}"
             f" | {score.milliseconds:.1f} |",
             flush=True,
         )
+
+
+def _print_noise(run: Run, names: Sequence[str]) -> None:
+    """Hybrid search with a model whose vectors are random."""
+    print("\nWith a model whose vectors are random:")
+    with noise_url() as url:
+        random = replace(run, modes=("hybrid",), noise=url)
+        _print_scores(names, lambda name: evaluate(random, name))
+
+
+def _print_evidence(run: Run, names: Sequence[str]) -> None:
     budgets = " | ".join(f"{budget:,} tokens" for budget in BUDGETS)
     print(f"\n| right section in the evidence | {budgets} |\n|---|{'---|' * len(BUDGETS)}")
-    for name, found in (row for folder in folders for row in evaluate_evidence(folder, modes)):
+    for name, found in (row for one in names for row in evaluate_evidence(run, one)):
         print(f"| {name} | {' | '.join(f'{recall:.3f}' for recall in found)} |", flush=True)
-    _print_typed(given.typed, given.folder)
-    return 0
 
 
-def _print_typed(modes: Sequence[SearchMode] | None, folder: Path) -> None:
-    """Unless sets were named, the questions as typed, where the corpus lies beside the sets."""
-    archive = folder.parent / "corpora" / "cpp-docs.tar.xz"
-    if not archive.is_file():
-        return
-    target = KEPT / "cpp-docs"
+def _print_typed(run: Run) -> None:
+    """The questions as typed, where the corpora lie beside the sets."""
+    print("\nQuestions as typed, on documentation:")
+    for file in sorted(QUESTIONS.glob("typed-*.jsonl")):
+        corpus = file.stem.removeprefix("typed-")
+        if _archive(run.folder, corpus).is_file():
+            for line in evaluate_typed(run, corpus):
+                print(line, flush=True)
+
+
+def _archive(folder: Path, corpus: str) -> Path:
+    return folder.parent / "corpora" / f"{corpus}.tar.xz"
+
+
+def _unpacked(folder: Path, corpus: str) -> Path:
+    target = KEPT / corpus
     if not target.is_dir():
-        with tarfile.open(archive) as tar:
+        with tarfile.open(_archive(folder, corpus)) as tar:
             tar.extraction_filter = getattr(tarfile, "data_filter", None)  # the oldest Pythons of 3.11 have none
             tar.extractall(target)  # noqa: S202 - our own archives
-    print("\nQuestions as typed, on documentation of 9,750 pages:")
-    for mode in modes or ("keyword",):
-        print(evaluate_typed(target / "cpp-docs", mode), flush=True)
+    return target / corpus
 
 
 if __name__ == "__main__":

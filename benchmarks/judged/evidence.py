@@ -1,7 +1,8 @@
 """Whether the right section is in the evidence for a budget: part of `make eval`.
 
 A set's documents are written as the sections of fewer, longer pages (six to a page, each under its title), so that the
-page alone is no answer. A question counts as answered when the section that is judged right is among the evidence.
+page alone is no answer. A question counts as answered when the section that is judged right is among the evidence. The
+documents of a set with scopes are long chats, which stay pages of their own.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from commonplace.domain.query import SearchQuery
+from benchmarks.judged.sets import JudgedSet, Question, write, write_vault
+from commonplace.domain.query import Filter, SearchQuery
 from commonplace.domain.similarity import SearchMode
 from commonplace.services.collections import Collection
 from commonplace.services.evidence import CHARACTERS_PER_TOKEN, EvidenceSection, fit, gather
@@ -21,43 +23,47 @@ EACH = 6
 """Sections of a page."""
 ENVELOPE = 120
 """Characters that an answer takes beside its sections."""
+MAX_QUESTIONS = 300
+"""Maximum number of questions of a set, spread over it: each reads a dozen pages."""
 
 Places = Mapping[tuple[str, str], str]
-"""The documents' ids by the path of the page and the anchor of the section."""
+"""The documents' ids by the path of the page and the anchor of the section; "" for any section."""
 
 
-def write_pages(documents: Sequence[Mapping[str, str]], vault: Path) -> Places:
-    """Write a set's documents as sections of pages; where each is."""
-    vault.mkdir(parents=True, exist_ok=True)
+def write_pages(judged: JudgedSet, vault: Path) -> Places:
+    """Write a set's documents as sections of pages, or as pages; where each is."""
+    if judged.is_scoped:
+        return {(path, ""): document for path, document in write_vault(judged.documents, vault).items()}
     places: dict[tuple[str, str], str] = {}
-    for number in range(0, len(documents), EACH):
+    for number in range(0, len(judged.documents), EACH):
         path = f"{number // EACH:05}.md"
         parts = [f"# Volume {number // EACH}\n"]
-        for at, document in enumerate(documents[number : number + EACH]):
+        for at, document in enumerate(judged.documents[number : number + EACH]):
             parts.append(f"## {document['title'] or 'Untitled'} {{#part-{at}}}\n\n{document['text']}\n")
             places[path, f"part-{at}"] = document["_id"]
-        text = "\n".join(parts)
-        if not (vault / path).exists() or (vault / path).read_text(encoding="utf-8") != text:
-            (vault / path).write_text(text, encoding="utf-8")
+        write(vault / path, "\n".join(parts))
     return places
 
 
 def recalls(
-    collections: Sequence[Collection],
-    mode: SearchMode,
-    questions: Mapping[str, str],
-    judgements: Mapping[str, Mapping[str, int]],
-    places: Places,
+    collections: Sequence[Collection], mode: SearchMode, questions: Sequence[Question], places: Places
 ) -> list[float]:
     """For each budget, in how many of the questions, 0 to 1, a right section is in the evidence."""
+    chosen = questions[:: max(1, len(questions) // MAX_QUESTIONS)]
     answered = [0] * len(BUDGETS)
-    for question, text in questions.items():
-        found = gather(collections, SearchQuery(text=text), mode)
+    for question in chosen:
+        within = Filter(prefix=f"{question.scope}/" if question.scope else "")
+        found = gather(collections, SearchQuery(text=question.text, filter=within), mode)
         for at, budget in enumerate(BUDGETS):
-            shown = fit(found, text, CHARACTERS_PER_TOKEN * budget - ENVELOPE, _shown)
-            right = {places.get((one.record.address.path, anchor)) for one in shown for anchor in one.anchors}
-            answered[at] += any(judgements[question].get(document or "", 0) > 0 for document in right)
-    return [count / len(questions) for count in answered]
+            shown = fit(found, question.text, CHARACTERS_PER_TOKEN * budget - ENVELOPE, _shown)
+            answered[at] += any(question.grades.get(one, 0) > 0 for one in _documents(shown, places))
+    return [count / len(chosen) for count in answered]
+
+
+def _documents(shown: Sequence[EvidenceSection], places: Places) -> set[str]:
+    """The documents whose text is shown."""
+    keys = {(one.record.address.path, anchor) for one in shown for anchor in ("", *one.anchors)}
+    return {places[key] for key in keys if key in places}
 
 
 def _shown(one: EvidenceSection, text: str) -> tuple[EvidenceSection, int]:

@@ -6,10 +6,12 @@ Adapters are imported where they are first needed, so that a server answers its 
 from __future__ import annotations
 
 import logging
+import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property, partial
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,9 +26,11 @@ from commonplace.settings.folders import in_git, is_folder
 
 if TYPE_CHECKING:
     from commonplace.domain.diagnostics import Diagnostic
-    from commonplace.domain.ports import Progress
+    from commonplace.domain.ports import Progress, Store
     from commonplace.embed import EmbeddingService
+    from commonplace.index.local import LocalIndex
     from commonplace.plugins.loader import Plugins
+    from commonplace.replication import Follower
     from commonplace.services.extensions import Extensions
 
 log = logging.getLogger(__name__)
@@ -38,6 +42,7 @@ class Application:
     Args:
         folders: The folders to serve, in order.
         settings: The settings.
+        followers: Those of the folders that are replicas, as `open_replicas` returns them.
 
     Raises:
         NotFoundError: a folder does not exist.
@@ -45,8 +50,11 @@ class Application:
         ConfigError: commits are requested without a Git repository; or the manifest is invalid.
     """
 
-    def __init__(self, folders: Sequence[Path], settings: Settings) -> None:
+    def __init__(
+        self, folders: Sequence[Path], settings: Settings, followers: Mapping[Path, Follower] | None = None
+    ) -> None:
         self._settings = settings
+        self._followers = followers or {}
         self._closing = ExitStack()
         self._ending = threading.Lock()
         self._closed = False
@@ -83,7 +91,10 @@ class Application:
                 one.starts(self.services, self._settings)
         members = self.services.collections.members
         for collection, folder in list(zip(members, self._folders, strict=True))[self._current :]:
-            watch_and_sync(collection, self._closing, folder, self._settings.sweep)
+            if folder in self._followers:
+                self._followers[folder].start(collection.index, self._closing)
+            else:
+                watch_and_sync(collection, self._closing, folder, self._settings.sweep)
             self._current += 1
         if self._embedding:
             self._embedding.serve()
@@ -119,18 +130,25 @@ class Application:
         return opened
 
     def _collection(self, folder: Path, opened: Sequence[Collection], extensions: Extensions) -> Collection:
-        from commonplace.index import open_index
+        from commonplace.index import open_past
         from commonplace.services.typed_entries import declared_schema
         from commonplace.store import open_store
 
-        store = open_store(folder, commit=self._settings.commit, state_dir=self._settings.state_dir)
+        follower = self._followers.get(folder)
+        if follower is None:
+            store = open_store(folder, commit=self._settings.commit, state_dir=self._settings.state_dir)
+        else:
+            store = follower.clone.store()
         for repair in store.recover():
             log.warning("%s: %s", store.name, repair)
         name = _unique_name(declared_schema(store).name or store.name, opened)
-        index = open_index(store, self._cache_dir())
+        index = self._index(store)
+        past = open_past(store, self._cache_dir())
+        if past is not None:
+            self._closing.callback(past.close)
         index.listen(partial(self.services.change_feed.publish, name))
         meaning = self._embedding and self._embedding.of(index, self._settings.cache_dir / store.identity)
-        return Collection(name, store, index, extensions, meaning)
+        return Collection(name, store, index, extensions, meaning, past, follower)
 
     def _open_late_folder(self, folder: Path) -> Collection:
         """Open, index and watch a folder that did not exist at the start."""
@@ -140,14 +158,35 @@ class Application:
         self._closing.enter_context(late.index.watch())
         return late
 
+    def _index(self, store: Store) -> LocalIndex:
+        from commonplace.domain.sites.translations import language_of
+        from commonplace.index import open_index
+
+        settings = self._settings
+        try:
+            return open_index(
+                store, self._cache_dir(), settings.link_roots, settings.language or language_of(os.environ)
+            )
+        except ValueError as error:
+            raise ConfigError(
+                f"Invalid link root {str(error)!r}.",
+                kind="setting",
+                hint="link_roots are pairs such as /=src and /docs/=guide, or none alone.",
+            ) from error
+
     def _cache_dir(self) -> Path:
-        """Folder of the indexes. Wikilinks in the other style have their own indexes."""
-        if not self._settings.label_first:
-            return self._settings.cache_dir
+        """Folder of the indexes. What is read in another way has its own indexes: links, further files."""
+        from commonplace.domain.addresses import read_also
         from commonplace.domain.markdown.link_syntax import set_label_first
 
-        set_label_first(True)
-        return self._settings.cache_dir / "pages-last"
+        folder, also = self._settings.cache_dir, self._settings.also_read
+        if self._settings.label_first:
+            set_label_first(True)
+            folder /= "pages-last"
+        if also:
+            read_also(also)
+            folder /= f"also-{sha256(' '.join(sorted(also)).encode()).hexdigest()[:12]}"
+        return folder
 
     def _extensions(self) -> Extensions:
         if not self.plugins.loaded:
@@ -165,6 +204,26 @@ class Application:
         from commonplace.plugins.loader import installed_plugins
 
         return installed_plugins()
+
+
+def open_replicas(settings: Settings) -> dict[Path, Follower]:
+    """A follower for each remote of `replica_of`, by the folder of its clone. Reads no remote.
+
+    Raises:
+        ConfigError: a remote is invalid or named twice.
+        StorageError: a clone cannot be created.
+    """
+    from commonplace.replication import Follower
+    from commonplace.store.replica.clone import ReplicaClone
+    from commonplace.store.replica.source import parse_source
+
+    followers: dict[Path, Follower] = {}
+    for text in settings.replica_of:
+        clone = ReplicaClone(settings.cache_dir / "replicas", parse_source(text))
+        if clone.path in followers:
+            raise ConfigError(f"The remote {clone.source.name} is named twice.", kind="replica", hint="Name it once.")
+        followers[clone.path] = Follower(clone, float(settings.replica_poll))
+    return followers
 
 
 def open_embedding(settings: Settings) -> EmbeddingService | None:

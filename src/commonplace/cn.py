@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from commonplace.settings import Settings
-    from commonplace.spaces import SpaceApplication
+    from commonplace.toolsets.pages.spaces import SpaceApplication
 
 MessageSink = Callable[[str], None]
 
@@ -43,9 +43,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     from commonplace.faces.lazy_module import relax_gc
 
     relax_gc()
-    from commonplace.faces.cli.cn.app import run
-    from commonplace.faces.cli.cn.dependencies import CnDependencies
-    from commonplace.spaces import SpaceApplication
+    from commonplace.toolsets.pages.cli.app import run
+    from commonplace.toolsets.pages.cli.dependencies import CnDependencies
+    from commonplace.toolsets.pages.spaces import SpaceApplication
 
     return run(arguments, CnDependencies(open=SpaceApplication, serve=serve_space))
 
@@ -65,7 +65,7 @@ def serve_space(settings: Settings, say: MessageSink) -> None:
         signal.SIGINT,
     ):  # until the transport has its own
         signal.signal(number, _end)
-    from commonplace.spaces import SpaceApplication
+    from commonplace.toolsets.pages.spaces import SpaceApplication
 
     place = SpaceApplication(settings)
     try:
@@ -95,8 +95,8 @@ def _end(_: int, __: FrameType | None) -> None:
 def _serve(place: SpaceApplication, settings: Settings, say: MessageSink) -> None:
     from commonplace.faces.lazy_module import load_lazy_modules
     from commonplace.faces.mcp.server import build_server
-    from commonplace.faces.mcp.toolsets.pages import PAGES
     from commonplace.faces.mcp.transports.stdio import StdioLifespan, serve_stdio
+    from commonplace.toolsets.pages.mcp import PAGES
 
     server = build_server(PAGES, place.services, settings.tier or PAGES.default_tier)
     say("MCP server running on stdio")

@@ -5,21 +5,26 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from commonplace.bootstrap import Application
+from commonplace.bootstrap import Application, open_replicas
 from commonplace.domain.errors import ConfigError
 from commonplace.faces.access.authentication import Authenticator
+from commonplace.faces.access.code_flow import CodeFlow
 from commonplace.faces.access.keys import KeyStore
 from commonplace.faces.access.rate_limits import DEFAULT_RATE, RateLimiter
 from commonplace.faces.access.tokens import TokenVerifier
+from commonplace.faces.freshness import CommitWaits, FreshnessGate
 from commonplace.faces.http.allowed_hosts import allowed_hosts_of, is_loopback
 from commonplace.faces.http.app import App, MountedApp, small_body
 from commonplace.faces.http.guard import Guard, RouteRules
 from commonplace.faces.http.metadata import METADATA, ResourceMetadata
 from commonplace.faces.http.metrics import Metrics
-from commonplace.faces.http.server import BindAddress, listening, serve
+from commonplace.faces.http.operations.readiness import Readiness
+from commonplace.faces.http.operations.webhooks import GitWebhook
+from commonplace.faces.http.server import BindAddress, Drain, listening, serve
 from commonplace.faces.lazy_module import load_lazy_modules
 from commonplace.faces.mcp.quotas import Quota
 from commonplace.faces.mcp.server import build_server
@@ -28,12 +33,13 @@ from commonplace.faces.mcp.toolset import Call, Tier, Toolset
 from commonplace.faces.mcp.transports.http import ServedToolsets, SseTransport, StreamableHttpTransport, max_body
 from commonplace.faces.rest.app import API_PREFIX, RestApi
 from commonplace.faces.web.app import WebPages, credentials
-from commonplace.faces.web.signin import FORM_TYPE
+from commonplace.faces.web.signin import FORM_TYPE, SignIn
 from commonplace.registration import (
     default_toolset,
     load_toolset,
     registered,
     rest_contracts,
+    toolset_pages,
     unknown_toolset,
 )
 
@@ -70,18 +76,24 @@ def serve_http(settings: Settings, options: HttpOptions) -> None:
             hint="Run: commonplace keys create laptop --tier read, and then: commonplace serve --host "
             f"{settings.host}. COMMONPLACE_API_KEY is a key too, and --allow-anonymous needs none.",
         )
-    application = Application(settings.kb, settings)
+    followers = open_replicas(settings)
+    if followers:
+        settings = replace(settings, kb=tuple(followers), commit="manual", manifest=None, personal=None, shared=None)
+    application = Application(settings.kb, settings, followers)
     offer = _offer(settings, application)
     mcp = SseTransport(offer, "/mcp") if options.sse == "instead" else StreamableHttpTransport(offer)
     older = SseTransport(offer, "/sse") if options.sse == "beside" else None
-    web = None if options.mcp_only else _web(application.services, lambda: application.plugins)
-    app = App(_parts(settings, options, application.services, mcp, older, web), _guard(settings, gate))
+    web = None if options.mcp_only else _web(settings, application.services, lambda: application.plugins)
+    readiness = Readiness(application.services)
+    parts = _parts(settings, options, application.services, mcp, older, web)
+    app = App(_of_replicas(settings, application.services, parts), _guard(settings, gate), readiness.parts())
 
     def start() -> None:
         application.start()
         load_lazy_modules()
 
     def end() -> None:
+        readiness.end()
         mcp.end_streams()
         if older is not None:
             older.end_streams()
@@ -91,7 +103,7 @@ def serve_http(settings: Settings, options: HttpOptions) -> None:
     listener = listening(BindAddress(settings.host, settings.port))
     threading.Thread(target=start, name="start", daemon=True).start()
     try:
-        serve(app, listener, end)
+        serve(app, listener, end, Drain(settings.drain, readiness.end))
     finally:
         application.close()
 
@@ -126,7 +138,7 @@ def _audience(settings: Settings) -> str:
 
 def _offer(settings: Settings, application: Application) -> ServedToolsets:
     alone = [one.name for one in registered() if one.excludes_others(settings)]
-    names = alone or [one.name for one in registered()]
+    names = alone or [one.name for one in registered() if not (settings.replica_of and one.has_own_store)]
     usual = default_toolset(settings)
     if usual not in names:
         raise unknown_toolset(usual, names)
@@ -162,10 +174,10 @@ def _parts(
         parts.append(MountedApp(METADATA, metadata, RouteRules(small_body, lambda _: True)))
     if hosting.mcp_only:
         return parts
-    for contract in rest_contracts():
+    for contract in rest_contracts(settings):
         rest = RestApi(services, contract)
         parts.append(MountedApp(API_PREFIX, rest, RouteRules(rest.max_body, rest.is_open)))
-    metrics = Metrics()
+    metrics = Metrics(services)
     metrics.listen()
     parts.append(metrics.part())
     if web is not None:
@@ -174,7 +186,17 @@ def _parts(
     return parts
 
 
-def _web(services: Services, plugins: Callable[[], Plugins]) -> WebPages:
+def _of_replicas(settings: Settings, services: Services, parts: list[MountedApp]) -> list[MountedApp]:
+    """The parts of a server of replicas: each waits for commits and names them; and a route for webhooks."""
+    if not settings.replica_of:
+        return parts
+    waits = CommitWaits()
+    gated = [replace(part, app=FreshnessGate(part.app, services, waits)) for part in parts]
+    hook = [GitWebhook(services, settings.webhook_secret).part()] if settings.webhook_secret else []
+    return [*hook, *gated]
+
+
+def _web(settings: Settings, services: Services, plugins: Callable[[], Plugins]) -> WebPages:
     """The pages, which show what a client of MCP is given for a document."""
 
     def agent_text(seen: Services, found: FoundDocument, tokens: int, question: str) -> str:
@@ -190,4 +212,13 @@ def _web(services: Services, plugins: Callable[[], Plugins]) -> WebPages:
             toolset, tool.handler.run(Call(services=seen, tier="read", progress=lambda _done, _total: None), arguments)
         )
 
-    return WebPages(services, agent_text)
+    return WebPages(services, agent_text, cache(lambda: toolset_pages(settings)), _sign_in(settings))
+
+
+def _sign_in(settings: Settings) -> SignIn:
+    """How people sign in: by a key, and at the identity provider if this server is a client of it."""
+    if not (settings.oauth_issuer and settings.oauth_client_id):
+        return SignIn()
+    verifier = TokenVerifier(settings.oauth_issuer, _audience(settings))
+    flow = CodeFlow(verifier, settings.oauth_client_id, settings.oauth_client_secret or "")
+    return SignIn(flow, (settings.public_url or "").rstrip("/"))

@@ -56,7 +56,7 @@ def _run(arguments: Sequence[str]) -> int:
     from commonplace.bootstrap import Application, diagnose, git_command, install_model
     from commonplace.faces.cli.app import run
     from commonplace.faces.cli.session import CliDependencies
-    from commonplace.registration import toolset_commands
+    from commonplace.registration import store_folder, toolset_commands
 
     parts = CliDependencies(
         open=Application,
@@ -68,6 +68,7 @@ def _run(arguments: Sequence[str]) -> int:
         diagnose=diagnose,
         check_bundle=_check_bundle,
         toolset_commands=toolset_commands,
+        store_folder=store_folder,
         commands=_commands,
         plugin_faults=_plugin_faults,
     )

@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # a server starts through here, and answers before it loads t
 
     from commonplace.faces.mcp.toolset import Toolset
     from commonplace.faces.rest.endpoint import RestContract
+    from commonplace.faces.web.exchange import ToolsetPages
     from commonplace.services.checks import BundleReport
     from commonplace.services.collections import Collection, Collections
     from commonplace.services.services import ServiceProvider, Services
@@ -67,6 +68,10 @@ def _never(_: Settings) -> bool:
     return False
 
 
+def _always(_: Settings) -> bool:
+    return True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolsetRegistration:
     """One toolset as the program knows it. Text such as "module:attribute" is loaded when it is needed."""
@@ -76,12 +81,20 @@ class ToolsetRegistration:
     """The `Toolset` that the MCP face speaks."""
     rest: str = ""
     """Its `RestContract`; "" for none."""
+    web: str = ""
+    """The `ToolsetPages` that it adds to the pages for people; "" for none."""
+    has_web: Callable[[Settings], bool] = _always
+    """Whether a server with these settings shows them."""
+    rest_alone: bool = False
+    """Whether its REST API is that of a server which has no other toolset, and of no other."""
     commands: Mapping[str, str] = field(default_factory=dict[str, str])
     """Its commands by name: the module of each."""
     check_bundle: str = ""
     """A function from a `Collection` to its `BundleReport`, for the toolset that knows a format of bundles."""
     confined: bool = True
     """Whether it sees nothing but `Services.collections`, so that a key for some of them may use it."""
+    has_own_store: bool = False
+    """Whether it writes to a store of its own on this machine, so that a server of replicas does not offer it."""
     detects: Callable[[Settings], bool] = _never
     """Whether it is usual for these settings where they name no toolset."""
     takes_stdio: Callable[[Settings], bool] = _never
@@ -92,6 +105,11 @@ class ToolsetRegistration:
     """The folders to open instead of those that are named; None where those are meant.
 
     Raises `ConfigError` for settings that cannot be.
+    """
+    store_folder: Callable[[Sequence[Path], Settings], Path] | None = None
+    """The folder that it creates at its first start, from those that are named; None where these must exist.
+
+    Raises `ConfigError` for folders that cannot be.
     """
     opens: Callable[[OpenContext], ServiceProvider[Any]] | None = None
     """What it adds to `Services`. Returns at once: what takes time is opened at the first use."""
@@ -158,6 +176,18 @@ def served_folders(named: Sequence[Path], settings: Settings) -> Sequence[Path]:
     return named
 
 
+def store_folder(named: Sequence[Path], settings: Settings) -> Path | None:
+    """The folder that the settings' toolset creates at its first start; None if the named folders must exist.
+
+    Raises:
+        ConfigError: the toolset cannot be given these folders.
+    """
+    for one in registered():
+        if one.name == settings.toolset and one.store_folder is not None:
+            return one.store_folder(named, settings)
+    return None
+
+
 def load_toolset(name: str, plugins: Callable[[], LoadedPlugins]) -> Toolset:
     """A toolset with what plugins add to it.
 
@@ -176,9 +206,16 @@ def load_toolset(name: str, plugins: Callable[[], LoadedPlugins]) -> Toolset:
     return extended
 
 
-def rest_contracts() -> list[RestContract]:
-    """The REST APIs that toolsets have."""
-    return [load(one.rest) for one in registered() if one.rest]
+def rest_contracts(settings: Settings) -> list[RestContract]:
+    """The REST APIs of a server with these settings."""
+    alone = [one for one in registered() if one.excludes_others(settings)]
+    offered = alone or [one for one in registered() if not one.rest_alone]
+    return [load(one.rest) for one in offered if one.rest]
+
+
+def toolset_pages(settings: Settings) -> list[ToolsetPages]:
+    """The pages that toolsets add to a server with these settings."""
+    return [load(one.web) for one in registered() if one.web and one.has_web(settings)]
 
 
 def bundle_check() -> Callable[[Collection], BundleReport]:

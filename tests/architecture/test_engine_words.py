@@ -5,8 +5,8 @@ from __future__ import annotations
 from support import ROOT
 
 PACKAGE = ROOT / "src" / "commonplace"
-HOME = PACKAGE / "index" / "engines"
-COMMAND = PACKAGE / "faces" / "cli" / "cn"
+HOME = PACKAGE / "toolsets" / "pages" / "engines"
+COMMAND = PACKAGE / "toolsets" / "pages" / "cli"
 """Its options and answers have the server's name in them."""
 VARIABLES = ("MEILI_URL", "MEILI_API_KEY")
 """By which users name their server."""

@@ -67,6 +67,16 @@ def test_a_toolset_may_catch_whatever_comes_in_its_faces_alone(tmp_path: Path) -
     assert said.startswith(f"excepts: {where}:")
 
 
+def test_more_than_eight_broad_handlers_are_too_many_even_in_faces(tmp_path: Path) -> None:
+    eight = "\ntry:\n    x = 1\n".join(["except Exception:\n    pass"] * 8)
+    assert check(tmp_path, EDGE, eight) == (0, "")
+    other = tmp_path / "src/commonplace/faces/cli/two.py"
+    other.write_text("try:\n    x = 1\nexcept Exception:\n    pass\n", encoding="utf-8")
+    code, said = run(tmp_path)
+    assert code == 1
+    assert "9 handlers catch any exception; at most 8 may" in said
+
+
 @pytest.mark.parametrize(
     "handler",
     [

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.errors import InvalidInputError, NotFoundError
-from commonplace.domain.pages.queries import SNIPPET_CHARS, PageFilter, PageQuery, Sort, TimeFilters, TimeRange
-from commonplace.services.pages.pages import SpacePages
+from commonplace.toolsets.pages.rules.queries import SNIPPET_CHARS, PageFilter, PageQuery, Sort, TimeFilters, TimeRange
+from commonplace.toolsets.pages.service.pages import SpacePages
 from spaces.engines import KINDS, Scratch, engine_on
 from spaces.server import SearchServer
 from spaces.tree import DAY, LABELS, PEOPLE, SpaceFolder, Written, kept, moments, same_text, write_space

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 PARTS = (
     "commonplace.bootstrap",
     "commonplace.cn",
-    "commonplace.faces.cli.cn.app",
-    "commonplace.faces.cli.cn.dependencies",
-    "commonplace.spaces",
+    "commonplace.toolsets.pages.cli.app",
+    "commonplace.toolsets.pages.cli.dependencies",
+    "commonplace.toolsets.pages.spaces",
     "commonplace.embed",
     "commonplace.faces.mcp.server",
     "commonplace.faces.mcp.transports.stdio",

@@ -22,10 +22,10 @@ from commonplace.bootstrap import Application
 from commonplace.domain.errors import Code, KnowledgeError
 from commonplace.domain.revisions import revision_of
 from commonplace.faces.mcp.toolset import Call, Toolset
-from commonplace.faces.mcp.toolsets.kb import KB
 from commonplace.main import main
 from commonplace.settings import load_settings
 from commonplace.toolsets.cascade.mcp import CASCADE
+from commonplace.toolsets.kb.mcp import KB
 from commonplace.toolsets.projects.mcp import PROJECTS
 from commonplace.toolsets.wiki.mcp import WIKI
 from hostile import CANARY

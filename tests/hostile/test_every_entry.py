@@ -15,11 +15,11 @@ from commonplace.bootstrap import Application
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import Code, KnowledgeError
 from commonplace.faces.mcp.toolset import Call, Toolset
-from commonplace.faces.mcp.toolsets.kb import KB
-from commonplace.faces.mcp.toolsets.pages import PAGES
 from commonplace.main import main
 from commonplace.settings import load_settings
 from commonplace.toolsets.cascade.mcp import CASCADE
+from commonplace.toolsets.kb.mcp import KB
+from commonplace.toolsets.pages.mcp import PAGES
 from commonplace.toolsets.projects.mcp import PROJECTS
 from commonplace.toolsets.wiki.mcp import WIKI
 from hostile import CANARY, OPTIONS, Ground, hostile_ground, path_string

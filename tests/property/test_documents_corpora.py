@@ -23,6 +23,8 @@ FILES = {"cpp-docs": 9_751, "powershell-docs": 3_096}
 class Tree:
     """The paths of a folder, as the rules of links ask for them."""
 
+    sites = ()
+
     def __init__(self, folder: Path) -> None:
         self.paths = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
         self.others: dict[str, list[Address]] = {}

@@ -7,12 +7,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from commonplace.domain.pages.ports import PageEngine
 from commonplace.index import open_index
-from commonplace.index.engines.selection import EngineServer, embedded_engine, server_engine
-from commonplace.services.pages.pages import SpacePages
-from commonplace.services.pages.space_file import SpaceFile
 from commonplace.store import open_store
+from commonplace.toolsets.pages.engines.selection import EngineServer, embedded_engine, server_engine
+from commonplace.toolsets.pages.rules.ports import PageEngine
+from commonplace.toolsets.pages.service.pages import SpacePages
+from commonplace.toolsets.pages.service.space_file import SpaceFile
 from spaces.server import KEY, SearchServer
 
 KINDS = ("embedded", "meilisearch")

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fnmatch import translate
 
 from commonplace.domain.errors import InvalidInputError
 
@@ -17,13 +18,15 @@ MAX_COMPONENT_BYTES = 255
 MAX_PATH_BYTES = 1024
 MAX_SHOWN_ADDRESS = 80
 """Maximum length in characters of a rejected path in an error message."""
-MARKDOWN_SUFFIXES = (".md", ".markdown")
+MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdx")
+"""Suffixes of documents; the setting `also_read` adds others (`read_also`)."""
 SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})
 """Folders that never contain documents, in any collection."""
 
 IGNORE_FILES = (".commonplaceignore", ".gitignore")
 """Ignore files of a folder. The first takes precedence."""
 
+_WILDCARD = re.compile(r"[*?\[]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u0085\u2028\u2029]")
 _DRIVE = re.compile(r"^[A-Za-z]:([/\\]|$)")
 _SHORT_GIT = re.compile(r"^git~\d+$")
@@ -71,13 +74,42 @@ class Address:
 
     @property
     def is_document(self) -> bool:
-        """Whether the file name has a Markdown suffix."""
-        return is_markdown(self.path)
+        """Whether the file is read as a document."""
+        return is_document_path(self.path)
 
 
-def is_markdown(path: str) -> bool:
-    """Whether a path has a Markdown suffix, in any case."""
-    return path.endswith(MARKDOWN_SUFFIXES) or path.lower().endswith(MARKDOWN_SUFFIXES)
+def read_also(names: Sequence[str]) -> None:
+    """Set which further files are documents: suffixes such as `.qmd`, and masks such as `README` and `*.txt`.
+
+    Global to the process, and set before any folder is read. A mask is compared with the file's name, regardless of
+    case, with `*`, `?` and `[…]` as in a shell.
+    """
+    _FurtherNames.suffixes = tuple(
+        name.lower() for name in names if name.startswith(".") and not _WILDCARD.search(name)
+    )
+    masks = [translate(name.lower()) for name in names if not name.startswith(".") or _WILDCARD.search(name)]
+    _FurtherNames.masks = re.compile("|".join(masks)) if masks else None
+
+
+class _FurtherNames:
+    suffixes: tuple[str, ...] = ()
+    masks: re.Pattern[str] | None = None
+
+
+def document_suffixes() -> tuple[str, ...]:
+    """The suffixes of documents in lower case, `.md` first."""
+    return (*MARKDOWN_SUFFIXES, *_FurtherNames.suffixes)
+
+
+def is_document_path(path: str) -> bool:
+    """Whether a file of this path or name is read as a document: by its suffix, in any case, or by a mask."""
+    if path.endswith(MARKDOWN_SUFFIXES):
+        return True
+    lowered = path.lower()
+    if lowered.endswith(MARKDOWN_SUFFIXES):
+        return True
+    masks = _FurtherNames.masks
+    return lowered.endswith(_FurtherNames.suffixes) or bool(masks and masks.fullmatch(lowered.rpartition("/")[2]))
 
 
 def parse_address(text: str) -> Address:
@@ -137,7 +169,7 @@ def fold(text: str) -> str:
 
 def _without_suffix(path: str) -> str:
     lowered = path.lower()
-    for suffix in MARKDOWN_SUFFIXES:
+    for suffix in document_suffixes():
         if lowered.endswith(suffix) and len(path) > len(suffix):
             return path[: -len(suffix)]
     return path

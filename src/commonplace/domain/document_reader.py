@@ -15,6 +15,7 @@ from commonplace.domain.json import Json
 from commonplace.domain.markdown.frontmatter_links import read_frontmatter_links
 from commonplace.domain.markdown.link_syntax import read_link
 from commonplace.domain.markdown.sections import read_sections
+from commonplace.domain.markdown.set_aside import readable_source
 from commonplace.domain.markdown.structure import LinkEvent, Structure, definition_spans, scan
 from commonplace.domain.markdown.tags import body_tags
 from commonplace.domain.revisions import is_pointer
@@ -42,8 +43,10 @@ def read_document(address: Address, raw: bytes) -> Document:
         source, bom = text.encode(), 0
     frontmatter = read_frontmatter(source, bom)
     base = frontmatter.span.end
+    written = source
+    source = source[:base] + readable_source(address, source[base:])
     below = source[base:]
-    body = text if base == bom else below.decode()
+    body = text if base == bom and source == written else below.decode()
     found = scan(body)
     sections = read_sections(source, base, found.headings)
     return Document(
@@ -59,6 +62,7 @@ def read_document(address: Address, raw: bytes) -> Document:
         findings=(*findings, *frontmatter.findings, *_pointer(raw)),
         title=_title(address, frontmatter.values, sections),
         words=_words(below, body),
+        readable=None if source == written else source,
     )
 
 

@@ -7,6 +7,7 @@ document has many are named tuples: they cost a third of a frozen dataclass to c
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,6 +15,8 @@ from typing import NamedTuple
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.json import Json
+
+_LINE_END = re.compile(r"\A(?:\r?\n|\r)")
 
 
 class Span(NamedTuple):
@@ -144,8 +147,27 @@ class Document:
     """Frontmatter `title`, else the first heading of level 1, else the file's stem."""
     words: int
     """Number of white-space-separated words of the body."""
+    readable: bytes | None = None
+    """The source with everything blanked that is no Markdown, of the same length; None if all of it is Markdown."""
+
+    @property
+    def source(self) -> bytes:
+        """The bytes that the offsets refer to, as texts are read from them; not what an edit changes."""
+        if self.readable is not None:
+            return self.readable
+        return self.raw if self.decodable else self.text.encode()
 
     @property
     def body_start(self) -> int:
         """Byte offset of the text after the frontmatter."""
         return self.frontmatter.span.end
+
+    @property
+    def body(self) -> str:
+        """The text after the frontmatter as its writer gave it.
+
+        That is without the blank line below the frontmatter.
+        """
+        raw = self.raw if self.decodable else self.text.encode()
+        text = raw[self.body_start :].decode("utf-8", "replace")
+        return _LINE_END.sub("", text, count=1) if self.frontmatter.present else text

@@ -69,6 +69,25 @@ def replace_body(document: Document, text: str) -> bytes:
     return _replaced(document, document.body_start, len(document.raw), text)
 
 
+def give_body(document: Document, text: str) -> bytes:
+    """Replace everything after the frontmatter by a text that `Document.body` then returns unchanged.
+
+    The line ends are those of the document. A body that says the same leaves every byte.
+
+    Raises:
+        InvalidInputError: the document is not UTF-8, or the text is not valid Unicode.
+    """
+    _require_text(document)
+    if text == document.body:
+        return document.raw
+    before, old = document.raw[: document.body_start], document.raw[document.body_start :]
+    if not text:
+        return before
+    apart = not old.strip() or old[:1] in b"\r\n" or text[0] in "\r\n"
+    lead = "\n" if document.frontmatter.present and apart else ""
+    return before + _adapted(document, utf8(with_unix_line_ends(lead + text)).decode(), old)
+
+
 def remove_section(document: Document, section: Section) -> bytes:
     """Remove a section with its heading and subsections. For level 0, remove the text before the first heading.
 

@@ -15,6 +15,8 @@ docs/links.md has the same table with examples, and lists the differences from O
 7. Rules 3 and 6 regardless of case, width and Unicode normalization.
 8. The end of another file's path (`plan.png` for `files/2024/plan.png`); of several, the shortest.
 
+In a docs tree (`domain.sites`) a Markdown link is first looked up where the site's generator leads it.
+
 A path matches as it is, with `.md` or `.markdown` added, with `.md` in place of `.html`, and, if it names a folder, as
 the `index.md` or `README.md` in it. It never leads above the root. If a rule matches several documents equally, the
 link is ambiguous and resolves to nothing. `[[kb:id]]` names a document of the collection `kb`; in a collection without
@@ -27,7 +29,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from commonplace.domain.addresses import MARKDOWN_SUFFIXES, Address, fold
+from commonplace.domain.addresses import Address, fold, is_document_path
 from commonplace.domain.documents import Link, LinkKind
 from commonplace.domain.markdown.paths import (
     INDEX_NAMES,
@@ -38,6 +40,14 @@ from commonplace.domain.markdown.paths import (
     slashed,
     without_suffix,
 )
+from commonplace.domain.sites.tree import (
+    SiteTree,
+    mounted,
+    name_without_number,
+    published_paths,
+    site_of,
+)
+from commonplace.domain.sites.tree import places as site_places
 
 Target = TypeVar("Target")
 
@@ -74,6 +84,11 @@ class LinkLookup(Protocol):
         """Every file that is not a document and has this `link_key`."""
         ...
 
+    @property
+    def sites(self) -> Sequence[SiteTree]:
+        """The docs trees of the collection."""
+        ...
+
 
 def link_key(target: str) -> str:
     """The lookup key of a target: its last part without suffix, folded; "" if there is none."""
@@ -85,9 +100,9 @@ def link_key(target: str) -> str:
 def name_keys(named: NamedDocument) -> frozenset[str]:
     """All lookup keys of a document. Every rule must find the document under one of them."""
     address = named.address
-    names = [address.path, named.id, named.title, *named.aliases]
+    names = [address.path, named.id, named.title, *named.aliases, name_without_number(address.stem)]
     if address.name in INDEX_NAMES:
-        names.append(address.folder)
+        names += [address.folder, name_without_number(address.folder.rpartition("/")[2])]
     return frozenset(key for key in map(link_key, names) if key)
 
 
@@ -122,26 +137,31 @@ def resolve_target(
     path = slashed(target).strip()
     if not path:
         return None
+    site = site_of(lookup.sites, source) if source and markdown and lookup.sites else None
     places: list[str] = []
-    for place in _places(path, source.folder if source else "", markdown=markdown):
+    for place in _places(path, source, site, markdown=markdown):
         places.append(place)
         for form in place_files(place):
             found = lookup.at(form)
             if found:
                 return found
     named = lookup.named(link_key(path)) if places else ()
-    if not named:
-        return _other_file(path, lookup) if places and not is_fixed(path) else None
-    if is_fixed(path):
-        fitting = _by_path(places, named) or (_by_title(path.rstrip("/"), named, fold) if path.startswith("/") else [])
-        return fitting[0].address if len(fitting) == 1 else None
-    fitting = _by_id(path, named, _as_written) or _by_path(places, named) or _by_end(path, named)
-    fitting = (
-        fitting or _by_title(path, named, _as_written) or _by_id(path, named, fold) or _by_title(path, named, fold)
-    )
+    fitting = _named(path, places, named, site) if named else []
     if fitting:
         return fitting[0].address if len(fitting) == 1 else None
-    return _other_file(path, lookup)
+    return _other_file(path, lookup) if places and not is_fixed(path) else None
+
+
+def _named(
+    path: str, places: Sequence[str], named: Sequence[NamedDocument], site: SiteTree | None
+) -> list[NamedDocument]:
+    """The documents that a target means by rules 3 to 7, of those with its key."""
+    fitting = _by_url(site, path, named) if site and path.startswith("/") else []
+    if is_fixed(path):
+        fitting = fitting or _by_path(places, named)
+        return fitting or (_by_title(path.rstrip("/"), named, fold) if path.startswith("/") else [])
+    fitting = _by_id(path, named, _as_written) or _by_path(places, named) or _by_end(path, named)
+    return fitting or _by_title(path, named, _as_written) or _by_id(path, named, fold) or _by_title(path, named, fold)
 
 
 def inverse(relation: str) -> str:
@@ -153,8 +173,23 @@ def _as_written(text: str) -> str:
     return text
 
 
-def _places(path: str, folder: str, *, markdown: bool) -> Iterator[str]:
+def meaning_scope(link: Link, source: Address, sites: Sequence[SiteTree]) -> str:
+    """What of its source a link's target depends on: "", a folder, or the document itself.
+
+    A path from the root has the same target in every folder; a link without a target means its own document. Links of
+    docs trees depend on where their document is published.
+    """
+    target = link.target
+    if not target or (sites and link.kind in MARKDOWN_KINDS):
+        return source.path
+    return "" if target[0] == "/" and not link.collection else source.folder
+
+
+def _places(path: str, source: Address | None, site: SiteTree | None, *, markdown: bool) -> Iterator[str]:
     """The paths from the root that a target can mean by rule 2, in order. Lazy, because the first usually matches."""
+    if site and source:
+        yield from site_places(site, path, source)
+    folder = source.folder if source else ""
     if path.startswith("/"):
         folders = [""]
     elif is_fixed(path):
@@ -175,6 +210,21 @@ def _by_path(places: Sequence[str], named: Sequence[NamedDocument]) -> list[Name
         if fitting:
             return fitting
     return []
+
+
+def _by_url(site: SiteTree, path: str, named: Sequence[NamedDocument]) -> list[NamedDocument]:
+    """The documents that a site publishes under an absolute path."""
+    for mount, rest in mounted(site, path):
+        wanted = fold(without_suffix(rest.strip("/")))
+        fitting = [one for one in named if wanted in published_paths(mount, one.address, _own_names(one))]
+        if fitting:
+            return fitting
+    return []
+
+
+def _own_names(named: NamedDocument) -> list[str]:
+    """Its aliases, and its id if that is not its path."""
+    return [*named.aliases, *([named.id] if named.id != named.address.id else [])]
 
 
 def _by_id(path: str, named: Sequence[NamedDocument], form: Callable[[str], str]) -> list[NamedDocument]:
@@ -201,8 +251,7 @@ def _by_title(path: str, named: Sequence[NamedDocument], form: Callable[[str], s
 
 def _other_file(path: str, lookup: LinkLookup) -> Address | None:
     """Rule 8. A target without a suffix can only be a document."""
-    suffix = path.rpartition("/")[2].rpartition(".")[2].lower()
-    if "." not in path.rpartition("/")[2] or f".{suffix}" in MARKDOWN_SUFFIXES:
+    if "." not in path.rpartition("/")[2] or is_document_path(path):
         return None
     folded = f"/{fold(path)}"
     ends = [file for file in lookup.files(link_key(path)) if f"/{fold(file.path)}".endswith(folded)]

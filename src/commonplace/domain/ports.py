@@ -1,7 +1,6 @@
 """Ports of the services, as protocols: a store of files, its history, and an index.
 
-Adapters are in `store`, `index` and `embed`; only `bootstrap` knows which adapter implements a port. Every call is
-synchronous and thread-safe.
+Adapters are in `store`, `index` and `embed`; only `bootstrap` names them. Every call is synchronous and thread-safe.
 """
 
 from __future__ import annotations
@@ -25,6 +24,7 @@ if TYPE_CHECKING:  # a server answers its client before it loads them
         SearchResult,
         SyncReport,
     )
+    from commonplace.domain.sites.tree import Surroundings
 
 Progress = Callable[[int, int], None]
 """Called with the numbers of finished steps and of all steps.
@@ -91,6 +91,10 @@ class History(Protocol):
 
     def log(self, address: Address | None, *, limit: int, offset: int = 0) -> list[Commit]:
         """Commits that touched the document (None: anything in the folder), newest first. Renames are not followed."""
+        ...
+
+    def versions(self, address: Address) -> Iterator[tuple[Commit, bytes]]:
+        """The commits that touched the document, newest first, with its bytes in each; b"" where it is not there."""
         ...
 
     def read(self, address: Address, revision: str) -> bytes:
@@ -214,10 +218,7 @@ class Store(Protocol):
         ...
 
     def files(self, folder: str) -> list[tuple[Address, FileStat]]:
-        """Regular files directly in a folder (no trailing slash), except hidden files and links.
-
-        Empty if it is missing.
-        """
+        """Regular files directly in a folder (no trailing slash), except hidden ones and links; none if missing."""
         ...
 
     def folders(self, folder: str) -> list[str]:
@@ -335,6 +336,10 @@ class Index(Protocol):
 
     def resolve(self, document: Document) -> list[ResolvedLink]:
         """Targets of the links of a document as given (not as indexed), one for each of `document.links`, in order."""
+        ...
+
+    def surroundings(self) -> Surroundings:
+        """The docs trees as of the last sync, and the files with text that are not read."""
         ...
 
     def same_name(self, address: Address) -> Sequence[Address]:

@@ -83,6 +83,8 @@ class SearchQuery:
     """Maximum number of characters of a snippet."""
     prefix: bool = True
     """Whether the last word also matches as a prefix."""
+    demand: bool = True
+    """Whether the phrases of a short query are demanded; if false, they only raise ranks."""
     similarity: SimilarityScores | None = None
     """Similarity of the documents within the filter; None for a search by words alone."""
     words: bool = True
@@ -151,6 +153,10 @@ class SearchResult:
     """Addresses of the documents, in order, if no hits were requested."""
     highlight: HighlightTerms | None = None
     """The search's terms, for callers who create snippets themselves; None without terms."""
+    demanded: int = 0
+    """Number of quoted phrases that every hit contains."""
+    known: bool = True
+    """Whether some document contains a word of the query as it was typed."""
     generation: int = -1
     """Generation of the index that answered."""
 

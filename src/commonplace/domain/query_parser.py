@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from commonplace.domain.query_expression import Expression, changed, leaves, read_expression
 from commonplace.domain.words.scripts import fold_letters
 
 MAX_QUERY_CHARS = 2000
@@ -19,7 +20,12 @@ MAX_QUERY_CHARS = 2000
 Analyze = Callable[[str], list[str]]
 """Splits folded text into the terms of the index."""
 
-_QUOTES = str.maketrans("“”„«»「」『』\uff02", '"' * 10)
+_QUOTATION_MARKS = "“”„‟«»‹›「」『』｢｣〝〞〟《》＂"  # noqa: RUF001 - those of many languages
+_QUOTES = str.maketrans(dict.fromkeys(_QUOTATION_MARKS, '"'))
+MAX_SHORT_QUERY = 3
+"""Maximum number of words beside quoted phrases for the phrases to be demanded."""
+CHARS_PER_WORD = 2
+"""Number of characters of a script without blanks that count as a word."""
 _PART = re.compile(r'(?P<sign>(?<!\S)-)?(?:"(?P<phrase>[^"]*)"|(?P<word>[^\s"]+))')
 
 # Scripts that write words without blanks between them, and Hangul, whose words include their particles.
@@ -39,6 +45,11 @@ _MARKS = re.compile(
     "[\u0300-\u0305\u0307-\u036f\u0483-\u0487\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]"
     "|(?<![\u0418\u0438])\u0306"
 )
+_LATIN_MARKS = "".join(map(chr, range(0x300, 0x370)))
+_MARKED = re.compile(f"(?P<latin>[A-Za-z])[\u0300-\u036f]+|{_MARKS.pattern}")
+"""Marks, with the Latin letter before them if there is one."""
+_ACCENTED = re.compile("[\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff]")
+_ACCENTED_WORD = re.compile(rf"(?<![^\W_])[^\W_]*{_ACCENTED.pattern}[^\W_]*")
 # Text in which folding can change anything that the index's own folding of Latin letters does not.
 _TO_FOLD = re.compile("[\u0300-\u1cff\u1f00-\u1fff\u2100-\u214f\u2460-\u24ff\u3000-\u30ff\u3200-\u33ff\uf900-\uffef]")
 _DOT = "\u0307"
@@ -63,6 +74,8 @@ class PhraseTerms:
 
     words: tuple[str, ...]
     grams: tuple[str, ...] = ()
+    accented: tuple[str, ...] = ()
+    """Those of the words that were typed with accents, with them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +84,23 @@ class ParsedQuery:
 
     words: tuple[str, ...] = ()
     grams: tuple[str, ...] = ()
+    accented: tuple[str, ...] = ()
+    """Words with accents, as they were typed."""
     compounds: tuple[tuple[str, ...], ...] = ()
     """Words that were typed as one: `std::vector`, `foo_bar`."""
     parted: tuple[tuple[str, ...], ...] = ()
     """Words split at unwritten boundaries: `utf8`, which also matches `utf-8`; `getName`."""
     phrases: tuple[PhraseTerms, ...] = ()
+    """Phrases that a document must contain."""
+    optional_phrases: tuple[PhraseTerms, ...] = ()
+    """Phrases that raise the rank of a document that contains them. Their words are also among the words."""
     excluded: tuple[PhraseTerms, ...] = ()
     unfinished: frozenset[str] = frozenset()
     """Words that match as prefixes: the last one, which may be incomplete, and `word*`."""
     exact: bool = False
     """Whether no word except `word*` matches as a prefix."""
+    expression: Expression[PhraseTerms] | None = None
+    """What documents must match, for a search with operators; `words` then rank them."""
 
     @property
     def has_terms(self) -> bool:
@@ -93,8 +113,11 @@ class ParsedQuery:
         return not (self.has_terms or self.excluded)
 
 
-def parse_query(text: str, analyze: Analyze, *, prefix: bool = True) -> ParsedQuery:
+def parse_query(text: str, analyze: Analyze, *, prefix: bool = True, demand: bool = True) -> ParsedQuery:
     """Parse a search.
+
+    A quoted phrase is demanded in a short query. In a long question it is optional: the asker quotes a message or a
+    title from memory, and a document without it may be the answer.
 
     An unpaired quotation mark is ignored. A `-` excludes only at the beginning of a word or quotation that contains a
     letter or digit, so `- x`, `a-b` and `--` exclude nothing.
@@ -103,40 +126,94 @@ def parse_query(text: str, analyze: Analyze, *, prefix: bool = True) -> ParsedQu
         text: The search as typed.
         analyze: The index's tokenizer.
         prefix: Whether the last word may also match as a prefix.
+        demand: Whether phrases may be demanded; if false, all are optional.
     """
     straight = text[:MAX_QUERY_CHARS].translate(_QUOTES)
     if straight.count('"') % 2:
         head, _, tail = straight.rpartition('"')
         straight = f"{head} {tail}"
-    words: list[str] = []
-    pairs: list[str] = []
-    compounds: list[tuple[str, ...]] = []
-    parted: list[tuple[str, ...]] = []
-    phrases: list[PhraseTerms] = []
-    excluded: list[PhraseTerms] = []
-    unfinished: set[str] = set()
+    expression = _expression(straight, analyze)
+    if expression is not None:
+        return _with_operators(expression, analyze, straight)
+    reading = _Reading(analyze, straight if prefix else "")
     for part, is_phrase, is_excluded in _parts(straight):
-        phrase = _phrase(part, analyze)
+        reading.take(part, is_phrase=is_phrase, is_excluded=is_excluded)
+    return reading.query(exact=not prefix, demand=demand)
+
+
+class _Reading:
+    """A query while it is read.
+
+    Args:
+        analyze: The index's tokenizer.
+        unfinished: The query, if its last word may be unfinished; else "".
+    """
+
+    def __init__(self, analyze: Analyze, unfinished: str) -> None:
+        self._analyze = analyze
+        self._unfinished = unfinished
+        self._words: list[PhraseTerms] = []
+        self._parted: list[tuple[str, ...]] = []
+        self._phrases: list[PhraseTerms] = []
+        self._excluded: list[PhraseTerms] = []
+        self._prefixes: set[str] = set()
+
+    def take(self, part: str, *, is_phrase: bool, is_excluded: bool) -> None:
+        """Add a word or a phrase."""
+        terms = _phrase(part, self._analyze)
         if is_excluded:
-            excluded.append(phrase)
+            self._excluded.append(terms)
         elif is_phrase:
-            phrases.append(phrase)
+            self._phrases.append(terms)
         else:
-            words += phrase.words
-            pairs += phrase.grams
-            compounds += [phrase.words] if len(phrase.words) > 1 else []
-            parted += _taken_apart(part, analyze)
-            if part[-1] == "*" or (prefix and part[-1].isalnum() and straight.endswith(part)):
-                unfinished.update(phrase.words[-1:])
+            self._words.append(terms)
+            self._parted += _taken_apart(part, self._analyze)
+            if part[-1] == "*" or (part[-1].isalnum() and self._unfinished.endswith(part)):
+                self._prefixes.update(terms.words[-1:])
+
+    def query(self, *, exact: bool, demand: bool) -> ParsedQuery:
+        """The whole query."""
+        size = sum(len(one.words) + len(one.grams) // CHARS_PER_WORD for one in self._words)
+        demanded = demand and size <= MAX_SHORT_QUERY
+        said = self._words if demanded else [*self._words, *self._phrases]
+        return ParsedQuery(
+            words=tuple(word for one in said for word in one.words),
+            grams=tuple(gram for one in said for gram in one.grams),
+            accented=tuple(word for one in said for word in one.accented),
+            compounds=tuple(one.words for one in self._words if len(one.words) > 1),
+            parted=tuple(self._parted),
+            phrases=tuple(self._phrases) if demanded else (),
+            optional_phrases=() if demanded else tuple(self._phrases),
+            excluded=tuple(self._excluded),
+            unfinished=frozenset(self._prefixes),
+            exact=exact,
+        )
+
+
+def _expression(text: str, analyze: Analyze) -> Expression[PhraseTerms] | None:
+    """The expression of a search with operators; None for any other search."""
+    if not any(operator in text for operator in (" AND ", " OR ", " NOT ")):
+        return None
+    written = read_expression(text)
+    if written is None:
+        return None
+    terms = changed(written, lambda term, _: _phrase(term.strip('"'), analyze))
+    sound = all(term.words or term.grams for side in (False, True) for term in leaves(terms, negative=side))
+    return terms if sound else None
+
+
+def _with_operators(expression: Expression[PhraseTerms], analyze: Analyze, text: str) -> ParsedQuery:
+    """A search with operators. Its wanted terms rank the documents that match."""
+    wanted = list(leaves(expression))
+    compounds = tuple(term.words for term in wanted if len(term.words) > 1)
     return ParsedQuery(
-        tuple(words),
-        tuple(pairs),
-        tuple(compounds),
-        tuple(parted),
-        tuple(phrases),
-        tuple(excluded),
-        frozenset(unfinished),
-        exact=not prefix,
+        words=tuple(word for term in wanted for word in term.words),
+        grams=tuple(gram for term in wanted for gram in term.grams),
+        accented=tuple(word for term in wanted for word in term.accented),
+        compounds=compounds,
+        parted=tuple(_taken_apart(text, analyze)),
+        exact=True,
+        expression=expression,
     )
 
 
@@ -154,8 +231,17 @@ def fold_text(text: str) -> str:
         return text.lower()
     if not _TO_FOLD.search(text):
         return text.lower().replace(_DOT, "")
-    bare = unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFKD", text)))
-    return fold_letters(bare.lower())
+    bare = _MARKED.sub(_without_marks, unicodedata.normalize("NFKD", text))
+    return fold_letters(unicodedata.normalize("NFC", bare).lower().replace(_DOT, ""))
+
+
+def accented_words(text: str) -> list[str]:
+    """The words of folded text that have Latin letters with accents, as they are written.
+
+    The index folds these accents, and keeps the words of this list beside the folded ones: where accents make the word,
+    as in Vietnamese, the folded ones alone would confuse many.
+    """
+    return _ACCENTED_WORD.findall(text) if _ACCENTED.search(text) else []
 
 
 def grams(text: str) -> list[str]:
@@ -171,6 +257,11 @@ def grams(text: str) -> list[str]:
         run_text = run[0]
         found += [run_text[at : at + 2] for at in range(len(run_text))]
     return found
+
+
+def _without_marks(found: re.Match[str]) -> str:
+    """A Latin letter with those of its marks that are part of a letter; nothing for the marks of other scripts."""
+    return unicodedata.normalize("NFC", found[0]).rstrip(_LATIN_MARKS) if found["latin"] else ""
 
 
 def without_grams(text: str) -> str:
@@ -199,7 +290,8 @@ def _phrase(text: str, analyze: Analyze) -> PhraseTerms:
     found = grams(folded)
     # The last character of a run is indexed alone only for single-character searches; the pair covers it otherwise.
     pairs = [gram for gram in found if len(gram) > 1]
-    return PhraseTerms(tuple(analyze(without_grams(folded))), tuple(pairs or found))
+    plain = without_grams(folded)
+    return PhraseTerms(tuple(analyze(plain)), tuple(pairs or found), tuple(accented_words(plain)))
 
 
 def _parts(text: str) -> Iterator[tuple[str, bool, bool]]:

@@ -34,7 +34,7 @@ _OPEN, _CLOSE = "\ufdd0", "\ufdd1"
 
 def source_bytes(document: Document) -> bytes:
     """The bytes that a document's offsets refer to: its own, or those of its text if it is not UTF-8."""
-    return document.raw if document.decodable else document.text.encode()
+    return document.source
 
 
 def plain_text(document: Document, start: int, end: int) -> str:

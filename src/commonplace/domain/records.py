@@ -16,6 +16,8 @@ from commonplace.domain.json import Json
 from commonplace.domain.query import Filter, Record
 
 DATE_KEYS = ("date", "pubDate", "publishDate")
+TYPED_CREATED_KEYS = ("created_at", "created", "date_created", "pubDate", "publishDate")
+"""`CREATED_KEYS` without `date`, which in a typed entry is the day of what the entry describes, such as an event."""
 CREATED_KEYS = ("created_at", "created", "date_created", *DATE_KEYS)
 UPDATED_KEYS = (
     *("updated_at", "updated", "last_updated", "lastmod", "last_modified", "modified", "date_modified"),
@@ -47,16 +49,17 @@ _DAY = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
 def build_record(document: Document, revision: Revision) -> Record:
     """The record of a document; `created` and `updated` are "" unless its frontmatter gives them."""
     values = document.frontmatter.values
+    kind = next(filter(None, (_first_scalar(values.get(key)) for key in TYPE_KEYS)), "")
     return Record(
         address=document.address,
         id=_scalar(values.get("id")) or document.address.id,
         title=document.title,
-        type=next(filter(None, (_first_scalar(values.get(key)) for key in TYPE_KEYS)), ""),
+        type=kind,
         tags=document.tags,
         aliases=aliases_of(values),
         description=_scalar(values.get("summary")) or _scalar(values.get("description")),
         date=next(filter(None, (normal_date(values.get(key)) for key in DATE_KEYS)), ""),
-        created=_first_moment(values, CREATED_KEYS),
+        created=_first_moment(values, TYPED_CREATED_KEYS if "type" in values else CREATED_KEYS),
         updated=_first_moment(values, UPDATED_KEYS),
         words=document.words,
         size=len(document.raw),

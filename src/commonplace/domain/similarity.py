@@ -26,6 +26,16 @@ class SimilarityScores(Protocol):
     """Similarities of documents to one query."""
 
     @property
+    def background(self) -> float:
+        """The similarity that an ordinary document of the collection has to the query; see `fusion.background`."""
+        ...
+
+    @property
+    def understood(self) -> float:
+        """The share of the query, 0 to 1, that the model has tokens for; 1 if the model does not tell."""
+        ...
+
+    @property
     def best(self) -> Sequence[NearDocument]:
         """The most similar documents within the filter, best first."""
         ...

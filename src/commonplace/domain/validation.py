@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.schema import FieldRule, Schema
+from commonplace.domain.schema.formats import FORMATS, is_date
+from commonplace.domain.schema.patterns import compiled
+from commonplace.domain.schema.values import number_of, scalar_text, text_of
 
 MAX_FORMAT_TEXT = 500
-"""Maximum length of a text that is matched against a field's `format`.
+"""Maximum length of a text that is matched against a field's `format` or `pattern`.
 
 Longer ones pass, as matching could take too long.
 """
 MAX_SHOWN_FIELD = 40
 """Maximum length in characters of a wrong value in a message."""
 
-_DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?:[T ]\d{2}:\d{2}.*)?")
-_DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+TypeOfReference = Callable[[str], str | None]
+"""The type of the entry that a reference names; None if it names none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,66 +31,123 @@ class Violation:
     rule: str
     expected: str
     got: str
+    enforced: bool | None = None
+    """Whether it refuses a write; None: as `validation.enforce` of the base says."""
 
     def __str__(self) -> str:
         return f"{self.field}: expected {self.expected}, got {self.got}"
 
 
-def violations(schema: Schema, entry_type: str, values: JsonObject) -> list[Violation]:
-    """Violations of the rules for all types and of the entry's type, in the order of their declaration."""
+def violations(
+    schema: Schema, entry_type: str, values: JsonObject, type_of_reference: TypeOfReference | None = None
+) -> list[Violation]:
+    """Violations of the rules for all types and of the entry's type, in the order of their declaration.
+
+    Args:
+        schema: The schema of the base.
+        entry_type: The type of the entry.
+        values: Its frontmatter, with its title.
+        type_of_reference: Looks up what an `object-ref` names; None to leave references unchecked.
+    """
     declared = schema.types.get(entry_type)
-    fields = {**schema.rules, **(declared.fields if declared else {})}
-    required = declared.required if declared else ()
+    rules = [*schema.rules, *(declared.fields.items() if declared else ())]
+    demanded: dict[str, bool | None] = dict.fromkeys(declared.required if declared else ())
+    for name, rule in rules:
+        if rule.required:
+            demanded[name] = rule.enforce if name not in demanded else demanded[name] or rule.enforce
     found = [
-        Violation(name, "required", "a value", "nothing")
-        for name in dict.fromkeys([*required, *(n for n, rule in fields.items() if rule.required)])
+        Violation(name, "required", "a value", "nothing", enforced)
+        for name, enforced in demanded.items()
         if values.get(name) in (None, "", [])
     ]
-    for name, rule in fields.items():
+    for name, rule in rules:
         value = values.get(name)
         if value is not None:
             found += _broken(name, rule, value)
-    return found
+            if rule.type == "object-ref" and rule.target_type and type_of_reference:
+                found += _misdirected(name, rule, value, type_of_reference)
+    return list(dict.fromkeys([*found, *_sources(schema, values)]))
 
 
-def is_date(text: str) -> bool:
-    """Whether a text is a calendar date `YYYY-MM-DD`, optionally followed by a time."""
-    match = _DATE.fullmatch(text)
-    if match is None:
-        return False
-    year, month, day = (int(part) for part in match.groups())
-    if not 1 <= month <= len(_DAYS) or not 1 <= day <= _DAYS[month - 1]:
-        return False
-    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-    return (month, day) != (2, 29) or leap
+def _broken(name: str, rule: FieldRule, value: Json) -> Iterator[Violation]:
+    kind = "select" if rule.type == "text" and rule.options else rule.type
+    expected = _EXPECTATIONS[kind](rule, value)
+    if expected:
+        only_other = rule.allow_other and bool(rule.options) and not _has_wrong_kind(kind, value)
+        yield Violation(name, rule.type, expected, _shown(value), False if only_other else rule.enforce)
+        return
+    for check in (_length_expectation, _form_expectation):
+        if expected := check(rule, value):
+            yield Violation(name, rule.type, expected, _shown(value), rule.enforce)
+    if rule.items is not None and isinstance(value, list):
+        for number, item in enumerate(value, 1):
+            for violation in _broken(name, rule.items, item):
+                yield replace(violation, expected=f"{violation.expected} as item {number}")
 
 
-def _broken(name: str, rule: FieldRule, value: Json) -> list[Violation]:
-    expected = _EXPECTATIONS.get(rule.type, _text_expectation)(rule, value)
-    return [Violation(name, rule.type, expected, _shown(value))] if expected else []
+def _has_wrong_kind(kind: str, value: Json) -> bool:
+    return kind == "multi-select" and not isinstance(value, list)
 
 
-def _text_expectation(rule: FieldRule, value: Json) -> str:
-    if not rule.format or (isinstance(value, str) and _matches(rule.format, value)):
+def _misdirected(name: str, rule: FieldRule, value: Json, type_of: TypeOfReference) -> Iterator[Violation]:
+    """References to entries of another type, which count like any violation; those to none are warnings."""
+    for reference in value if isinstance(value, list) else [value]:
+        target = type_of(text_of(reference).strip().removeprefix("[[").removesuffix("]]"))
+        if target != rule.target_type:
+            expected = f"the id of an entry of the type {rule.target_type}"
+            enforced = rule.enforce if target is not None else False
+            yield Violation(name, rule.type, expected, _shown(reference), enforced)
+
+
+def _sources(schema: Schema, values: JsonObject) -> Iterator[Violation]:
+    """The policy `minimum_sources`, which refuses no write."""
+    least = number_of(schema.policies.get("minimum_sources")) or 0
+    sources = values.get("sources")
+    count = len(sources) if isinstance(sources, list) else int(sources not in (None, ""))
+    if count < least:
+        yield Violation("sources", "minimum_sources", f"at least {least:g} sources", str(count), enforced=False)
+
+
+def _form_expectation(rule: FieldRule, value: Json) -> str:
+    texts = [value] if not isinstance(value, list) else value
+    known = FORMATS.get(rule.format.lower())
+    if known and not all(isinstance(text, str) and known[1](text) for text in texts):
+        return known[0]
+    for pattern in filter(None, (rule.pattern, "" if known else rule.format)):
+        if not all(_matches(pattern, scalar_text(text)) for text in texts):
+            return f"text of the form {pattern}"
+    return ""
+
+
+def _length_expectation(rule: FieldRule, value: Json) -> str:
+    size = len(value if isinstance(value, list) else scalar_text(value))
+    low, high = rule.min_length, rule.max_length
+    if (low is None or size >= low) and (high is None or size <= high):
         return ""
-    return f"text of the form {rule.format}"
+    return f"{_bounds(low, high)} {'items' if isinstance(value, list) else 'characters'}"
 
 
 def _matches(pattern: str, text: str) -> bool:
-    """Whether a text matches. Patterns are the owner's; an invalid one constrains nothing."""
-    try:
-        return len(text) > MAX_FORMAT_TEXT or re.fullmatch(pattern, text) is not None
-    except re.error:
-        return True
+    """Whether a text matches. Patterns are the owner's; an unusable one constrains nothing, and is named by a check."""
+    usable = compiled(pattern)
+    return len(text) > MAX_FORMAT_TEXT or usable is None or usable.fullmatch(text) is not None
+
+
+def _bounds(low: float | None, high: float | None) -> str:
+    bounds = [f"at least {low:g}" if low is not None else "", f"at most {high:g}" if high is not None else ""]
+    return " and ".join(bound for bound in bounds if bound)
 
 
 def _number_expectation(rule: FieldRule, value: Json) -> str:
-    number = value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    number = number_of(value)
     low, high = rule.min, rule.max
     if number is not None and (low is None or number >= low) and (high is None or number <= high):
         return ""
-    bounds = [f"at least {low:g}" if low is not None else "", f"at most {high:g}" if high is not None else ""]
-    return " ".join(["a number", " and ".join(bound for bound in bounds if bound)]).strip()
+    return f"a number {_bounds(low, high)}".strip()
+
+
+def _text_expectation(_: FieldRule, value: Json) -> str:
+    return "a text" if isinstance(value, Mapping) else ""
 
 
 def _checkbox_expectation(_: FieldRule, value: Json) -> str:
@@ -100,11 +159,14 @@ def _date_expectation(_: FieldRule, value: Json) -> str:
 
 
 def _select_expectation(rule: FieldRule, value: Json) -> str:
-    return "" if str(value) in rule.options else f"one of {', '.join(rule.options)}"
+    fits = not rule.options or scalar_text(value) in rule.options
+    return "" if fits else f"one of {', '.join(rule.options)}"
 
 
 def _multi_select_expectation(rule: FieldRule, value: Json) -> str:
-    fits = isinstance(value, list) and all(str(one) in rule.options for one in value)
+    if not isinstance(value, list):
+        return f"a list of {', '.join(rule.options)}" if rule.options else "a list"
+    fits = not rule.options or all(scalar_text(one) in rule.options for one in value)
     return "" if fits else f"a list of {', '.join(rule.options)}"
 
 
@@ -112,13 +174,20 @@ def _list_expectation(_: FieldRule, value: Json) -> str:
     return "" if isinstance(value, list) else "a list"
 
 
+def _reference_expectation(_: FieldRule, value: Json) -> str:
+    texts = value if isinstance(value, list) else [value]
+    return "" if all(isinstance(text, str) and text.strip() for text in texts) else "the id of an entry"
+
+
 _EXPECTATIONS: Mapping[str, Callable[[FieldRule, Json], str]] = {
+    "text": _text_expectation,
     "number": _number_expectation,
     "checkbox": _checkbox_expectation,
     "date": _date_expectation,
     "datetime": _date_expectation,
     "select": _select_expectation,
     "multi-select": _multi_select_expectation,
+    "object-ref": _reference_expectation,
     "list": _list_expectation,
     "tags": _list_expectation,
 }

@@ -26,6 +26,10 @@ class Encoder(Protocol):
         """A key unique to the model. Vectors of different identities are never compared."""
         ...
 
+    def understood(self, text: str) -> float:
+        """The share of a text's tokens, 0 to 1, that the model knows; 1 if that cannot be told."""
+        ...
+
     def encode(self, texts: Sequence[str], *, question: bool = False) -> Vectors:
         """Vectors of length 1, one per text; zeros for a text without a vector.
 

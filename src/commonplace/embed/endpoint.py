@@ -39,6 +39,10 @@ class EndpointEncoder:
         self._url = f"{url.rstrip('/')}/embeddings"
         self._key = key
 
+    def understood(self, text: str) -> float:  # noqa: ARG002 - the protocol's argument
+        """1: the API does not tell what the model knows."""
+        return 1.0
+
     def encode(self, texts: Sequence[str], *, question: bool = False) -> Vectors:
         """Vectors of length 1."""
         seconds = QUESTION_SECONDS if question else TEXTS_SECONDS

@@ -51,13 +51,14 @@ class LocalSemanticIndex:
             return None
         try:
             question = self._vector_query(text, within, self.patience)
-            return None if question is None else NearestDocuments(question, limit)
+            return None if question is None else NearestDocuments(question, limit, self._model.understood(text))
         except KnowledgeError:
             return None  # the error was recorded and is part of the status
 
     def nearest(self, text: str, within: AbstractSet[str] | None, limit: int) -> NearestDocuments:
         """Similarities of documents to a query."""
-        return NearestDocuments(self._require_query(text, within), limit)
+        question = self._require_query(text, within)
+        return NearestDocuments(question, limit, self._model.understood(text))
 
     def nearest_chunks(self, text: str, count: int, each: int) -> Sequence[ChunkHit]:
         """The most similar chunks."""
@@ -161,10 +162,13 @@ class NearestDocuments:
     Args:
         question: The query.
         limit: Maximum number of documents.
+        understood: The share of the query that the model knows.
     """
 
-    def __init__(self, question: VectorQuery, limit: int) -> None:
+    def __init__(self, question: VectorQuery, limit: int, understood: float) -> None:
         self._question = question
+        self.understood = understood
+        self.background = question.background()
         self.best: Sequence[NearDocument] = question.nearest(limit)
 
     def of(self, paths: Sequence[str]) -> dict[str, NearDocument]:

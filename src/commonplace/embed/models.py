@@ -122,6 +122,10 @@ class Model:
         """The vector of a query, of shape (dimension,). Raises the same errors as `encoder`."""
         return self._cached(text)
 
+    def understood(self, text: str) -> float:
+        """The share of a query, 0 to 1, that the model knows. Raises the same errors as `encoder`."""
+        return self.encoder().understood(text)
+
     def _question(self, text: str) -> Vectors:
         with self._noting():
             return self.encoder().encode([text], question=True)[0]

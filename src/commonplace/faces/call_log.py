@@ -37,11 +37,17 @@ class Trace:
 
 
 @contextmanager
-def traced_call(verb: str) -> Generator[Trace]:
-    """Log how the block ended: at INFO when it went well or was the caller's mistake, with the stack when it was ours.
+def traced_call(verb: str, *, log_name: str = "the server's log") -> Generator[Trace]:
+    """Log how the block ended: at INFO for a success or an expected error, with the stack for an unexpected one.
+
+    Faces run calls in this block, so that every exception that reaches them is a `KnowledgeError`.
 
     Args:
         verb: The tool, route or command.
+        log_name: Where the caller finds the details of an unexpected error.
+
+    Raises:
+        KnowledgeError: of the block; or code INTERNAL, with the block's exception as its cause.
     """
     trace = Trace(secrets.token_hex(16), verb)
     began = time.perf_counter()
@@ -51,10 +57,12 @@ def traced_call(verb: str) -> Generator[Trace]:
     except KnowledgeError as error:
         outcome = error.code
         raise
+    except Exception as error:
+        outcome = type(error).__name__
+        log.exception("%s failed, trace %s", verb, trace.id)
+        raise KnowledgeError(f"Internal error; {log_name} has the details.") from error
     except BaseException as error:
         outcome = type(error).__name__
-        if isinstance(error, Exception):
-            log.exception("%s failed, trace %s", verb, trace.id)
         raise
     finally:
         seconds = time.perf_counter() - began

@@ -7,14 +7,38 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from commonplace.domain.ports import Store
     from commonplace.index.local import LocalIndex
+    from commonplace.index.past.states import IndexedPast
 
 
-def open_index(store: Store, cache_dir: Path) -> LocalIndex:
-    """Open the index of a store's folder; create it if there is none."""
+def open_index(store: Store, cache_dir: Path, link_roots: Sequence[str] = (), language: str = "en") -> LocalIndex:
+    """Open the index of a store's folder; create it if there is none.
+
+    Args:
+        store: The files.
+        cache_dir: Folder of the indexes.
+        link_roots: The setting: `URL=FOLDER` each.
+        language: The reader's language, in which search shows the translations of a page first.
+
+    Raises:
+        ValueError: one of the link roots is not of the form `URL=FOLDER`.
+    """
     from commonplace.index.local import LocalIndex  # noqa: PLC0415 - a shell that asks for names needs none of it
 
-    return LocalIndex(store, cache_dir / store.identity)
+    return LocalIndex(store, cache_dir / store.identity, link_roots, language)
+
+
+def open_past(store: Store, cache_dir: Path) -> IndexedPast | None:
+    """The past states of a store's folder; None without commits. Opens nothing until one is needed."""
+    from commonplace.domain.past import StoreWithPast  # noqa: PLC0415 - as below
+
+    if not isinstance(store, StoreWithPast) or store.past is None:
+        return None
+    from commonplace.index.past.states import IndexedPast  # noqa: PLC0415 - a shell that asks for names needs none of it
+
+    live = cache_dir / store.identity
+    return IndexedPast(store.past, live, live / "past")

@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from commonplace.domain.errors import UnavailableError
@@ -55,14 +55,12 @@ def _locked(path: Path, deadline: float) -> int:
     """The lock file, open and locked. It may have been deleted and recreated while others held the lock."""
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
+        with ExitStack() as closing:
+            closing.callback(os.close, descriptor)
             _wait(descriptor, deadline)
             if path.exists() and os.path.samestat(os.fstat(descriptor), path.stat()):
+                closing.pop_all()
                 return descriptor
-        except BaseException:
-            os.close(descriptor)
-            raise
-        os.close(descriptor)
 
 
 def _wait(descriptor: int, deadline: float) -> None:

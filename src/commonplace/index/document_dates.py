@@ -59,7 +59,7 @@ class DateUpdater:
             self._wanted = True
             self._idle.clear()
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="dating", daemon=True)
+                self._thread = threading.Thread(target=self._run, name="dates", daemon=True)
                 self._thread.start()
 
     def wait(self, timeout: float) -> bool:

@@ -27,7 +27,7 @@ class FlushWorker:
                 return
             self._wanted = True
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="moving", daemon=True)
+                self._thread = threading.Thread(target=self._run, name="flush", daemon=True)
                 self._thread.start()
 
     def close(self) -> None:

@@ -137,10 +137,16 @@ class IndexView:
         """The lookup for resolving links."""
         return CatalogueLookup(self.connection, store, self.other_files)
 
-    def search(self) -> IndexSearcher:
-        """The searcher of this view: the full text with the recent documents."""
+    def search(self, language: str = "") -> IndexSearcher:
+        """The searcher of this view: the full text with the recent documents.
+
+        Args:
+            language: The reader's language, in which search shows the translations of a page first.
+        """
         files = self._files
-        return IndexSearcher(files.sources, self.connection, files.fulltext, files.snapshots.at(self.connection))
+        return IndexSearcher(
+            files.sources, self.connection, files.fulltext, files.snapshots.at(self.connection), language
+        )
 
 
 class IndexLocation:

@@ -41,6 +41,8 @@ from commonplace.index.fulltext.document_text import DocumentText, document_text
 from commonplace.index.fulltext.tantivy_index import FullText, FullTextWriter
 from commonplace.index.process.file_limit import file_limit_error, is_file_limit
 from commonplace.index.process.garbage_collector import gc_disabled
+from commonplace.index.sites.finder import SiteFinder
+from commonplace.index.sites.refresh import refresh_sites
 
 MAX_SMALL_UPDATE = 64
 """Maximum number of changed files that go into the catalogue alone."""
@@ -128,18 +130,18 @@ class Ingest:
                 resolve_links(connection, self._store, self._other_files)
                 grow(connection, "generation")
 
-    def ingest_scanned(self, progress: Progress | None) -> Outcome:
-        """Index all differences between the index and a scan of all files.
+    def ingest_scanned(self, progress: Progress | None, finder: SiteFinder) -> Outcome:
+        """Index all differences between the index and a scan of all files, and the docs trees that `finder` finds.
 
         Raises:
-            StorageError: the folder cannot be listed.
+            StorageError: listing the folder failed.
             UnavailableError: acquiring the lock timed out.
         """
         found = pending_files.scanned(self._store)
         with self._catalogue.reading() as connection:
             complete = read_meta(connection, "complete") is not None
-        # A first sync resolves links immediately, so it must know all documents.
-        stats = {} if complete else dict(found)
+        stats = {} if complete else dict(found)  # a first sync resolves links immediately, so it must know all
+        refresh_sites(self._catalogue, self._store, self._other_files, finder, stats)
         differing, missing = pending_files.compared(self._catalogue, found if complete else stats.items())
         self._other_files.forget()
         with self._catalogue.reading() as connection:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from commonplace.domain.addresses import Address
 from commonplace.domain.documents import Link
 from commonplace.domain.errors import NotFoundError, StorageError
+from commonplace.domain.markdown.set_aside import readable_source
 from commonplace.domain.ports import Store
 from commonplace.domain.query import ResolvedLink
 from commonplace.domain.snippets import sentence_round
@@ -20,7 +21,7 @@ def with_sentences(store: Store, links: Sequence[ResolvedLink]) -> list[Resolved
     for one in links:
         if one.source not in texts:
             try:
-                texts[one.source] = store.read(one.source)
+                texts[one.source] = readable_source(one.source, store.read(one.source))
             except (NotFoundError, StorageError):
                 texts[one.source] = b""
         told.append(replace(one, sentence=_sentence(texts[one.source], one.link)))

@@ -27,9 +27,10 @@ from commonplace.domain.query import (
     SearchResult,
     SyncReport,
 )
+from commonplace.domain.sites.tree import Surroundings
 from commonplace.index import link_sentences, references
 from commonplace.index.catalogue import links, listing
-from commonplace.index.catalogue.database import read_meta, read_number
+from commonplace.index.catalogue.database import read_meta, read_number, stored_sites
 from commonplace.index.catalogue.document_rows import record_at, records_where, revisions_in
 from commonplace.index.catalogue.path_existence import DiskStore
 from commonplace.index.change_notifier import ChangeNotifier, IndexListener
@@ -39,6 +40,7 @@ from commonplace.index.index_files import DAMAGE_ERRORS, IndexFiles, IndexView, 
 from commonplace.index.ingestion import MAX_SMALL_UPDATE, Outcome
 from commonplace.index.process.garbage_collector import freeze_objects
 from commonplace.index.process.queue import UpdateQueue
+from commonplace.index.sites.finder import SiteFinder
 from commonplace.index.watcher import FileChanges, Watcher
 
 log = logging.getLogger(__name__)
@@ -59,13 +61,18 @@ class LocalIndex:
     Args:
         store: The files.
         folder: Preferred folder of the index.
+        link_roots: The setting: `URL=FOLDER` each.
+        language: The reader's language, for the order of translations.
 
     Raises:
         StorageError: no location is writable.
+        ValueError: one of the link roots is not of that form.
     """
 
-    def __init__(self, store: Store, folder: Path) -> None:
+    def __init__(self, store: Store, folder: Path, link_roots: Sequence[str] = (), language: str = "en") -> None:
         self._store = store
+        self._language = language
+        self._site_finder = SiteFinder(store, link_roots)
         self._open = OpenIndexFiles(store, folder, self._filled)
         self._date_updater = DateUpdater(store, self._open.catalogue)
         self._flush_worker = FlushWorker(self._flush)
@@ -158,7 +165,7 @@ class LocalIndex:
     def search(self, query: SearchQuery) -> SearchResult:
         """Ranked documents with their best sections."""
         self._wait_dated(query.filter, query.sort)
-        return self._query(lambda view: view.search().answer(query))
+        return self._query(lambda view: view.search(self._language).answer(query))
 
     def tags(self, filter_: Filter, prefix: str = "") -> list[tuple[str, int]]:
         """Tags with their number of documents."""
@@ -178,6 +185,10 @@ class LocalIndex:
     def resolve(self, document: Document) -> list[ResolvedLink]:
         """The links of a document as given, with their targets."""
         return self._query(lambda view: links.resolve_all(view.lookup(self._store), document))
+
+    def surroundings(self) -> Surroundings:
+        """The docs trees as of the last sync, and the files with text that are not read."""
+        return self._query(lambda view: Surroundings(stored_sites(view.connection), view.other_files.texts()))
 
     def same_name(self, address: Address) -> list[Address]:
         """Other documents whose address differs only in case or Unicode form, by address."""
@@ -262,7 +273,7 @@ class LocalIndex:
             if progress:
                 progress(done, total)
 
-        outcome = self._open.use(lambda files: files.ingest.ingest_scanned(tell))
+        outcome = self._open.use(lambda files: files.ingest.ingest_scanned(tell, self._site_finder))
         if not self._ready.is_set():
             freeze_objects()
             self._notifier.start()
@@ -307,7 +318,7 @@ class LocalIndex:
         with files.catalogue.reading() as connection:
             complete = read_meta(connection, "complete")
         if not complete and self._ready.is_set():
-            files.ingest.ingest_scanned(None)
+            files.ingest.ingest_scanned(None, self._site_finder)
         self._date_updater.wake()
 
     def _flush(self) -> None:

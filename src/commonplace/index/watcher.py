@@ -26,12 +26,13 @@ log = logging.getLogger(__name__)
 DEBOUNCE_MS = 50
 """Maximum debounce of events in milliseconds."""
 STEP_MS = 5
+"""Interval in milliseconds at which the event queue is polled, up to `BUSY_POLLS` rounds after an event."""
 IDLE_STEP_MS = 20
-"""Polling interval of the event queue in milliseconds, during events and when idle; each poll has a cost."""
+"""The interval otherwise; each poll has a cost."""
 BUSY_POLLS = 30
-"""Number of quiet polls of `POLL_MS` after an event before the watcher is idle."""
+"""Number of quiet rounds of `POLL_MS` after an event before the step becomes `IDLE_STEP_MS`."""
 POLL_MS = 1000
-"""Polling interval in milliseconds of the folder itself, which may have been deleted and recreated."""
+"""Maximum duration of a round without events in milliseconds; the folder is checked for replacement after each."""
 RETRY_SECONDS = 2.0
 """Seconds between two attempts to watch, and between scans while watching is impossible."""
 EVENT_THRESHOLD = 500
@@ -84,26 +85,26 @@ class Watcher:
         self._thread.join()
 
     def _run(self) -> None:
-        told = ""
+        reported = ""
         while not self._stop.is_set():
             try:
                 with (
                     _held(self._root) as identity,
                     self._notify([str(self._root)], False, False, 0, True, True) as notify,
                 ):
-                    if told or self._watching.is_set():
+                    if reported or self._watching.is_set():
                         log.info("%s: watching again", self._root.name)
                         self._handle(FileChanges(scan=True))
-                    told = ""
+                    reported = ""
                     self._watching.set()
                     self._follow(notify, identity)
             except self._failures as error:
                 reason = type(error).__name__
-                if told != reason:
+                if reported != reason:
                     log.warning(
                         "%s: cannot be watched now (%s); it is scanned periodically instead", self._root.name, reason
                     )
-                told = reason
+                reported = reason
                 self._watching.set()
                 if self._stop.wait(RETRY_SECONDS):
                     return

@@ -75,7 +75,9 @@ def call_with_timeout(function: Callable[[], T], seconds: float) -> Future[T]:
 def start_call(function: Callable[[], T]) -> Future[T]:
     """Start a call in a daemon thread."""
     outcome: Future[T] = Future()
-    threading.Thread(target=copy_context().run, args=(_settle, outcome, function), name="plugin", daemon=True).start()
+    threading.Thread(
+        target=copy_context().run, args=(outcome_of, function, outcome), name="plugin", daemon=True
+    ).start()
     return outcome
 
 
@@ -129,17 +131,28 @@ class DeliveryQueue:
                         return
                 continue
             self._began = time.monotonic()
-            _settle(outcome, function)
+            outcome_of(function, outcome)
             self._began = None
 
 
-def _settle(outcome: Future[T], function: Callable[[], T]) -> None:
+def outcome_of(function: Callable[[], T], outcome: Future[T] | None = None) -> Future[T]:
+    """Call a plugin's function in this thread; whatever it raises, an exit included, ends only this call.
+
+    Args:
+        function: The function.
+        outcome: Receives its result or exception; None for a new future.
+
+    Returns:
+        The finished future.
+    """
+    outcome = Future() if outcome is None else outcome
     try:
         result = function()
-    except BaseException as error:  # noqa: BLE001 - somebody else's code: even an exit ends nothing but this call
+    except BaseException as error:  # noqa: BLE001 - the code is not ours
         outcome.set_exception(error)
     else:
         outcome.set_result(result)
+    return outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,5 +222,6 @@ def call_with_client(
             raise OverdueError(outcome) from None
         if question is None:
             return outcome
-        _settle(*question)
+        answer, ask = question
+        outcome_of(ask, answer)
         end = time.monotonic() + seconds

@@ -13,6 +13,7 @@ from typing import Annotated, ClassVar, Literal, Union, cast, get_args, get_orig
 
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.schema import EntryType, entry_type_of
+from commonplace.plugins.calls import outcome_of
 from commonplace.plugins.values import (
     FaultSink,
     WrongValueError,
@@ -133,13 +134,13 @@ def _fields(cls: type, one: object) -> dict[str, Json]:
 
 def _hints(cls: type) -> dict[str, object]:
     """Annotations of a class and its bases; unevaluated if they cannot be evaluated."""
-    try:
-        return dict(typing.get_type_hints(cls))
-    except Exception:  # noqa: BLE001 - annotations are evaluated, and are somebody else's code
-        written: dict[str, object] = {}
-        for base in reversed(cls.__mro__):
-            written |= inspect.get_annotations(base)
-        return written
+    evaluated = outcome_of(lambda: typing.get_type_hints(cls))
+    if not evaluated.exception():
+        return dict(evaluated.result())
+    written: dict[str, object] = {}
+    for base in reversed(cls.__mro__):
+        written |= inspect.get_annotations(base)
+    return written
 
 
 def _attributes(cls: type) -> list[str]:

@@ -28,6 +28,7 @@ from commonplace.plugins.calls import (
     StartBudget,
     call_with_client,
     call_with_timeout,
+    outcome_of,
 )
 from commonplace.plugins.faults import Faults
 from commonplace.plugins.hooks import GROUPS, HOOKS
@@ -175,9 +176,8 @@ class Plugin:
         """
 
         def noted() -> None:
-            try:
-                function()
-            except BaseException as error:  # noqa: BLE001 - somebody else's code: the write stands
+            error = outcome_of(function).exception()
+            if error is not None:
                 self.fault(hook, f"a call failed: {error_summary(error)}", in_call=True)
 
         if self._deliveries.overdue:
@@ -349,7 +349,5 @@ def error_summary(error: BaseException) -> str:
 
 def message_of(error: BaseException) -> str:
     """The message of an error; "" if it has none or `str` fails."""
-    try:
-        return str(error)[:200]
-    except BaseException:  # noqa: BLE001 - somebody else's code
-        return ""
+    outcome = outcome_of(lambda: str(error)[:200])
+    return "" if outcome.exception() else outcome.result()

@@ -51,7 +51,7 @@ class OpenIndex:
         """
         found = self._seen().locate(entry_id, kb_name)
         document = found.collection.index.document(found.record.address)
-        return {**_row(found), "body": document.raw[document.body_start :].decode("utf-8", "replace")}
+        return {**_row(found), "body": document.body}
 
     def get_entry(self, entry_id: str, kb_name: str | None = None) -> JsonObject | None:
         """The row and text of an entry; None if there is none."""

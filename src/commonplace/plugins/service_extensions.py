@@ -142,6 +142,7 @@ def _violation(plugin: Plugin, row: object) -> Violation | None:
         str(one.get("rule", plugin.name)),
         str(one.get("expected", "another value")),
         str(one.get("got", "")),
+        enforced=False if one.get("severity") in {"warning", "info"} else None,
     )
 
 

@@ -55,7 +55,7 @@ class ChangeFeed:
         self._gathered: dict[str, _PendingNotice] = {}
         self._due = 0.0
         self._latest = 0.0
-        self._telling = False
+        self._notifying = False
 
     def subscribe(self, listener: NoticeListener) -> Callable[[], None]:
         """Notify a listener of every change from now on, until the returned function is called."""
@@ -85,8 +85,8 @@ class ChangeFeed:
             gathered.listing = gathered.listing or listing
             now = time.monotonic()
             self._due = now + self._quiet
-            if not self._telling:
-                self._telling = True
+            if not self._notifying:
+                self._notifying = True
                 self._latest = now + self._longest
                 threading.Thread(target=self._run, name="notices", daemon=True).start()
 
@@ -95,7 +95,7 @@ class ChangeFeed:
             with self._lock:
                 left = min(self._due, self._latest) - time.monotonic()
                 if left <= 0:
-                    self._telling = False
+                    self._notifying = False
                     notices = [ChangeNotice(name, frozenset(one.addresses), one.listing) for name, one in self._taken()]
                     listeners = list(self._listeners.values())
                     break

@@ -16,6 +16,8 @@ from commonplace.domain.errors import IndexingError, InvalidInputError, NotFound
 from commonplace.services.extensions import NO_EXTENSIONS, Extensions
 
 if TYPE_CHECKING:  # a server answers its client before it loads them
+    from commonplace.domain.cluster.replicas import Replica
+    from commonplace.domain.past import PastStates
     from commonplace.domain.ports import Index, Progress, Store
     from commonplace.domain.query import Record
     from commonplace.domain.semantic.ports import SemanticIndex
@@ -24,6 +26,8 @@ log = logging.getLogger(__name__)
 
 MAX_NEAREST_IDS = 3
 """Maximum number of similar names in an error."""
+AMBIGUOUS_HINT = "Give the path of one of them."
+"""What to do about an id that several documents have."""
 NEW_FILE_SECONDS = 1.0
 """Timeout in seconds for indexing a file of which the index was not notified."""
 PROGRESS_SECONDS = 1.0
@@ -42,6 +46,10 @@ class Collection:
     """Additions of plugins."""
     semantic_index: SemanticIndex | None = None
     """The semantic index; None if it is switched off."""
+    past: PastStates | None = None
+    """Past states; None without Git, and for a past state."""
+    replica: Replica | None = None
+    """The state of a collection that follows a remote; None for any other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +178,7 @@ def _ambiguous(reference: str, name: str, paths: Sequence[str]) -> NotFoundError
     return NotFoundError(
         f"{len(paths)} documents in {name!r} have the id {reference!r}, so it means none of them.",
         kind="document",
-        hint="Give the path of one of them.",
+        hint=AMBIGUOUS_HINT,
         reference=reference,
         nearest=list(paths[:MAX_NEAREST_IDS]),
     )
@@ -190,6 +198,37 @@ def record_of(index: Index, reference: str) -> Record | None:
         return index.record(parse_document_address(reference))
     except InvalidInputError:
         return None
+
+
+def find_document(collections: Collections, reference: str, name: str | None = None) -> FoundDocument:
+    """The document that a reader means: one with this id or path, else the one that a link with this target names.
+
+    Args:
+        collections: The open collections.
+        reference: An id, path, title or alias; also `[[target|label]]`, `base:target` and `target#heading`.
+        name: The collection; None for the first that has it.
+
+    Raises:
+        NotFoundError: as `locate`.
+    """
+    try:
+        return collections.locate(reference, name)
+    except NotFoundError:
+        target = reference.strip().removeprefix("[[").removesuffix("]]").partition("|")[0].strip()
+        base, colon, rest = target.partition(":")
+        if colon and name in {None, base} and any(one.name == base for one in collections):
+            name, target = base, rest
+        for wanted in dict.fromkeys(filter(None, (target, target.partition("#")[0].rstrip()))):
+            for collection in collections.select(name):
+                record = collection.index.find(wanted)
+                if record is not None:
+                    return FoundDocument(collection, record)
+        raise
+
+
+def reference_to(collection: Collection, record: Record) -> str:
+    """The reference by which `locate` finds a document: its id, or its path if another document has the same id."""
+    return record.id if len(collection.index.by_id(record.id)) == 1 else record.address.path
 
 
 def record_of_new_file(collection: Collection, address: Address) -> Record | None:

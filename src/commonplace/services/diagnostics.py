@@ -14,7 +14,7 @@ from commonplace.domain.documents import Severity
 from commonplace.domain.errors import KnowledgeError, NotFoundError, StorageError
 from commonplace.domain.ports import Progress
 from commonplace.domain.revisions import revision_of
-from commonplace.domain.schema import schema_problems
+from commonplace.domain.schema.problems import schema_problems
 from commonplace.domain.words.amounts import amount
 from commonplace.services.collections import Collection
 from commonplace.services.embedding_status import embedding_status
@@ -41,8 +41,11 @@ def collection_diagnostics(one: Collection) -> Iterator[Diagnostic]:
     mend = "Repair the line; until then the folder is served without it."
     for finding in schema.findings:
         yield Diagnostic("schema", Severity.ERROR, one.name, finding.message, mend)
-    for problem in schema_problems(schema):
+    problems = schema_problems(schema)
+    for problem in problems.wrong:
         yield Diagnostic("schema", Severity.WARNING, one.name, problem, "Correct the declaration in kb.yaml.")
+    for problem in problems.not_understood:
+        yield Diagnostic("schema", Severity.INFO, one.name, problem, "kb_schema shows it to agents all the same.")
     if one.store.read_only_reason:
         message = f"Nothing can be written: {one.store.read_only_reason}."
         yield Diagnostic("read_only", Severity.INFO, one.name, message, "It can be read and searched all the same.")

@@ -49,9 +49,24 @@ class EvidenceSection:
     score: float
 
 
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The sections that answer a question."""
+
+    sections: list[EvidenceSection]
+    """Best first, each with its whole text."""
+    notice: str = ""
+    """What was asked and could not be answered; see `searches.FoundHits`."""
+
+
 def gather(
     collections: Sequence[Collection], query: SearchQuery, mode: SearchMode, *, offset: int = 0
 ) -> list[EvidenceSection]:
+    """The sections of `evidence`, without its notice. Takes the same arguments and raises the same errors."""
+    return evidence(collections, query, mode, offset=offset).sections
+
+
+def evidence(collections: Sequence[Collection], query: SearchQuery, mode: SearchMode, *, offset: int = 0) -> Evidence:
     """The sections that answer, best first, each with its whole text.
 
     Args:
@@ -64,10 +79,10 @@ def gather(
         InvalidInputError, UnavailableError: as `searches.search`.
     """
     asked = replace(query, offset=offset, limit=MAX_EVIDENCE_DOCUMENTS, sections=MAX_EVIDENCE_SECTIONS, snippet=0)
-    hits = search(collections, asked, mode).hits
-    best = max((found.hit.score for found in hits), default=0.0) or 1.0
-    found = [evidence for hit in hits for evidence in _sections(hit, hit.hit.score / best)]
-    return sorted(found, key=lambda one: -one.score)
+    answer = search(collections, asked, mode)
+    best = max((found.hit.score for found in answer.hits), default=0.0) or 1.0
+    found = [section for hit in answer.hits for section in _sections(hit, hit.hit.score / best)]
+    return Evidence(sorted(found, key=lambda one: -one.score), answer.notice)
 
 
 def fit(
@@ -119,7 +134,7 @@ def _sections(found: FoundHit, place: float) -> Iterator[EvidenceSection]:
 
 def _text(document: Document, ordinal: int) -> tuple[str, set[int]]:
     """The text of a section with small ones below or beside it, and the ordinals of these sections."""
-    source = document.raw if document.decodable else document.text.encode()
+    source = document.source
     first = document.sections[ordinal]
     end, ordinals = first.end, {ordinal}
     for section in document.sections[ordinal + 1 :]:

@@ -95,5 +95,5 @@ def entry_fields(collection: str, document: Document) -> dict[str, Json]:
         "title": document.title,
         "tags": list(document.tags),
         "file_path": document.address.path,
-        "body": document.raw[document.body_start :].decode("utf-8", "replace"),
+        "body": document.body,
     }

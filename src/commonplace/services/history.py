@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Literal, TypeAlias
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Commit, TrashItem
-from commonplace.domain.documents import Section
-from commonplace.domain.errors import AlreadyExistsError, ConflictError, GitError, InvalidInputError, NotFoundError
-from commonplace.domain.ports import History
+from commonplace.domain.errors import AlreadyExistsError, ConflictError, InvalidInputError, NotFoundError
 from commonplace.domain.revisions import is_revision, require_revision, revision_of
-from commonplace.domain.words.moments import parse_moment
 from commonplace.services.collections import Collection
+from commonplace.services.past import moment_of, require_history
 from commonplace.services.writes import UNCONDITIONAL, WriteReceipt, WriteRequest
-
-BATCH_COMMITS = 50
-"""Commits of a document that are read at a time."""
-
-MAX_BLAMED_COMMITS = 10_000
-"""Commits of a document that are looked at for who wrote its sections."""
 
 RestoreAction: TypeAlias = Literal["created", "updated", "unchanged"]
 
@@ -47,7 +37,9 @@ class CollectionState:
 
 def collection_state(collection: Collection) -> CollectionState:
     """The current state of a collection."""
-    return CollectionState(collection.name, collection.store.history.head(), collection.index.generation)
+    # The branch of a replica moves before the index contains its commit.
+    commit = collection.replica.status().commit if collection.replica else collection.store.history.head()
+    return CollectionState(collection.name, commit, collection.index.generation)
 
 
 def log(collection: Collection, address: Address | None, *, limit: int, offset: int = 0) -> list[Commit]:
@@ -56,100 +48,26 @@ def log(collection: Collection, address: Address | None, *, limit: int, offset: 
     Raises:
         GitError: the collection is not in a Git repository, or has no commits yet.
     """
-    return _require_history(collection).store.history.log(address, limit=limit, offset=offset)
+    return require_history(collection).store.history.log(address, limit=limit, offset=offset)
 
 
 def diff(collection: Collection, address: Address, old: str, new: str = "") -> str:
     """Unified diff of a document between two revisions; `new` "" means the current file."""
-    return _require_history(collection).store.history.diff(address, old, new)
+    return require_history(collection).store.history.diff(address, old, new)
 
 
-def revision_at(collection: Collection, address: Address, moment: str) -> str:
-    """The revision of a document at a moment, as `reads` takes it; "" for the present.
+def revision_at(collection: Collection, moment: str) -> str:
+    """The revision that a moment means for `reads`; "" for the present.
 
     Args:
-        collection: Where the document is.
-        address: Which it is; it need not be there now.
-        moment: A date or time, "yesterday", "7 days ago", a commit, a tag, or "before" with either of the last two.
+        collection: The collection.
+        moment: As for `past.moment_of`, or a document's own revision.
 
     Raises:
-        InvalidInputError: the moment lies in the future.
-        NotFoundError: the document was not there then.
-        GitError: the collection has no history.
+        InvalidInputError, NotFoundError, GitError: as from `past.moment_of`.
     """
     text = moment.strip()
-    if not text or is_revision(text):
-        return text
-    history = _require_history(collection).store.history
-    before = text.lower().startswith("before ")
-    name = text[len("before ") :].strip() if before else text
-    when = None if is_revision(name) else parse_moment(name, end=not before)
-    if when is None:
-        return f"{name}^" if before else name
-    if when.timestamp() > time.time() and not _is_today(when):
-        raise InvalidInputError(
-            f"{name[:40]!r} lies in the future.", kind="revision", hint="Give a moment of the past, or none for now."
-        )
-    offset = 0
-    while batch := history.log(address, limit=BATCH_COMMITS, offset=offset):
-        found = next((one for one in batch if one.when <= when.timestamp()), None)
-        if found is not None:
-            return found.id
-        offset += len(batch)
-    raise NotFoundError(
-        f"{address.path} was not there {'before ' if before else ''}{name[:40]}.",
-        kind="revision",
-        hint="Ask for the document's history to see when it began.",
-        path=address.path,
-    )
-
-
-def _is_today(moment: datetime) -> bool:
-    return moment.date() == datetime.now(UTC).date()
-
-
-@dataclass(frozen=True, slots=True)
-class SectionChange:
-    """A section of a document, and the commit that gave it the text that it has."""
-
-    section: Section
-    commit: Commit | None
-    """None for text that no commit has."""
-
-
-def section_blame(collection: Collection, address: Address) -> list[SectionChange]:
-    """Who last changed each section of a document, in the document's order.
-
-    A section's text is what stands between its heading and the next one. It counts as unchanged as long as an older
-    version holds the same heading and text, wherever in the document.
-
-    Raises:
-        GitError: the collection has no history.
-    """
-    history = _require_history(collection).store.history
-    document = collection.index.document(address)
-    open_sections = {one.ordinal: document.raw[one.start : one.end].strip() for one in document.sections}
-    found: dict[int, Commit | None] = {ordinal: None for ordinal, text in open_sections.items() if not text}
-    left = {ordinal: text for ordinal, text in open_sections.items() if text}
-    newer: Commit | None = None
-    for commit in history.log(address, limit=MAX_BLAMED_COMMITS) if left else ():
-        raw = _content(history, address, commit)
-        for ordinal in [ordinal for ordinal, text in left.items() if text not in raw]:
-            found[ordinal] = newer
-            del left[ordinal]
-        newer = commit
-        if not left:
-            break
-    found |= dict.fromkeys(left, newer)
-    shown = [one for one in document.sections if one.level or open_sections[one.ordinal]]
-    return [SectionChange(one, found[one.ordinal]) for one in shown]
-
-
-def _content(history: History, address: Address, commit: Commit) -> bytes:
-    try:
-        return history.read(address, commit.id)
-    except NotFoundError:  # the commit deleted it
-        return b""
+    return text if not text or is_revision(text) else moment_of(collection, text).commit.id
 
 
 def restore(
@@ -170,7 +88,7 @@ def restore(
         ConflictError: not at the expected revision; or the document contains uncommitted text.
         ReadOnlyError, UnavailableError, StorageError, GitError: from the store; nothing was changed.
     """
-    content = _require_history(collection).store.history.read(address, at)
+    content = require_history(collection).store.history.read(address, at)
     message = intent.message or f"Restore: {address.id} at {at}"
     with collection.store.transaction(message, intent.author) as transaction:
         current = transaction.read(address) if transaction.exists(address) else None
@@ -221,12 +139,19 @@ def trashed(collection: Collection, reference: str, revision: str = "") -> Trash
 
 
 def bring_back(
-    collection: Collection, item: TrashItem, to: Address, intent: WriteRequest = UNCONDITIONAL
+    collection: Collection, item: TrashItem, to: Address, intent: WriteRequest = UNCONDITIONAL, *, force: bool = False
 ) -> RestoreReport:
-    """Write an item of the trash as a new file, and remove it from the trash. An existing file is never overwritten.
+    """Write an item of the trash as a file, and remove it from the trash.
+
+    Args:
+        collection: Collection of the item.
+        item: The item.
+        to: Address to write.
+        intent: As for any write.
+        force: Whether to replace another text at `to`; that text is retained as that of any write is.
 
     Raises:
-        AlreadyExistsError: the address has another text.
+        AlreadyExistsError: `to` has another text, and `force` is false.
         NotFoundError, StorageError: kind "trash": the item is gone, or unreadable.
         ReadOnlyError, UnavailableError, StorageError, GitError: from the store; nothing was changed.
     """
@@ -234,20 +159,21 @@ def bring_back(
     content = trash.content(item) if trash else b""
     with collection.store.transaction(intent.message or f"Restore: {to.id}", intent.author) as transaction:
         there = transaction.read(to) if transaction.exists(to) else None
-        if there is not None and there != content:
+        if there is not None and there != content and not force:
             raise AlreadyExistsError(
                 f"There already is a file {to.path}, which would be overwritten. Nothing was changed.",
                 kind="document",
-                hint="Bring it back to another path (--to PATH on the command line).",
+                hint="On the command line: --to PATH brings it back beside it; --force replaces the file, "
+                "and the trash keeps its present text unless a commit has it.",
                 reference=to.id,
             )
-        if there is None:
-            transaction.put(to, content)
+        if there != content:
+            transaction.put(to, content, keep=True)
     collection.index.update([to])
     if trash:
         trash.discard(item)
     written = WriteReceipt(to, revision_of(content), transaction.receipt.commit, created=there is None)
-    return RestoreReport(written, "created" if there is None else "unchanged")
+    return RestoreReport(written, "created" if there is None else "unchanged" if there == content else "updated")
 
 
 def last_commits(collection: Collection, address: Address) -> tuple[str, int] | None:
@@ -268,13 +194,3 @@ def _is_committed(collection: Collection, address: Address, current: bytes) -> b
         return history.read(address, history.head()) == current
     except NotFoundError:
         return False
-
-
-def _require_history(collection: Collection) -> Collection:
-    if not collection.store.history.available:
-        raise GitError(
-            f"There is no history: {collection.name!r} is not in a Git repository, or nothing was committed yet.",
-            kind="history",
-            hint="Run `git init` and commit in the folder to have one.",
-        )
-    return collection

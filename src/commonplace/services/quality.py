@@ -1,54 +1,72 @@
-"""Quality checks of an entry, or of a whole collection, by named rules."""
+"""The one list of what is wrong in a collection, or in one entry, for every face that shows it."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 
-from commonplace.domain.addresses import fold
-from commonplace.domain.documents import Severity
-from commonplace.domain.errors import NotFoundError
+from commonplace.domain.addresses import Address, fold
+from commonplace.domain.documents import LinkKind, Severity
+from commonplace.domain.errors import KnowledgeError, NotFoundError
 from commonplace.domain.ports import Progress
-from commonplace.domain.query import Record
-from commonplace.domain.rubric import meets
-from commonplace.domain.schema import Schema
-from commonplace.domain.validation import is_date, violations
+from commonplace.domain.query import Record, ResolvedLink
+from commonplace.domain.schema import SCHEMA_FILE, Schema
 from commonplace.services import links
-from commonplace.services.collections import Collection, Collections
-from commonplace.services.extensions import DEFAULT_TYPE
+from commonplace.services.collections import Collection, Collections, reference_to
+from commonplace.services.health.entry_rules import entry_findings, graded, is_entry
+from commonplace.services.health.page_rules import health_findings, page_findings
 from commonplace.services.listing import every_document
 from commonplace.services.typed_entries import ASSESSMENT_TYPE, current_schema
 
 SEVERITIES: tuple[Severity, ...] = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 """From the most to the least severe."""
-IMPORTANCE = range(1, 11)
-"""Valid values of `importance`."""
 STEP = 50
 """Number of entries between two progress reports."""
-DATE_FIELDS = ("date", "created_at", "updated_at", "last_updated")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Issue:
     """One result of a rule."""
 
-    entry_id: str
-    collection: str
+    collection: Collection
+    path: str
+    line: int = 0
+    """1-based; 0 for the whole file, and for a link in the frontmatter."""
+    entry_id: str = ""
+    """The reference by which the entry is addressed; the path of a file that is no entry."""
     rule: str
+    """A stable name: `bad_yaml`, `missing_title`, `broken_link`, `duplicate_id`, `orphan_entry`, `skipped`, ..."""
     severity: Severity
-    field: str
-    """The frontmatter field concerned, or ""."""
+    field: str = ""
+    """The frontmatter field concerned, `body`, or ""."""
     message: str
 
 
+@dataclass(frozen=True, slots=True)
+class BrokenLink:
+    """A broken link and its position."""
+
+    collection: Collection
+    path: str
+    line: int
+    """1-based; 0 for a link in the frontmatter."""
+    target: str
+    """The target as written."""
+    field: str = ""
+    """The frontmatter field, or `body`."""
+
+
 def check_entry(collections: Collections, collection: Collection, record: Record) -> list[Issue]:
-    """Issues of one entry, by the rules that do not need the whole collection."""
-    schema = current_schema(collection)
-    issues = list(_of_record(collection, schema, record))
-    issues += _broken_links(collections, collection, [record])
+    """Issues of one entry, by the rules that do not compare it with all others."""
+    reporter = _Reporter(collection, {record.address: reference_to(collection, record)})
+    issues = [*reporter.schema(), *reporter.entry(current_schema(collection), record)]
+    issues += (reporter.issue(*found) for found in page_findings(collection, record))
+    same = [one.address.path for one in collection.index.by_id(record.id) if one.address != record.address]
+    issues += reporter.duplicate_ids({record.id: [record.address.path, *same]}, [record])
+    issues += reporter.broken(collections, record.address, {record.address: record})
     return _sorted(issues)
 
 
@@ -63,21 +81,25 @@ def check_collection(
         progress: Called with the number of checked entries.
     """
     schema = current_schema(collection)
-    records = [record for record in every_document(collection) if record.type != ASSESSMENT_TYPE]
-    issues: list[Issue] = []
+    everything = list(every_document(collection))
+    paths: dict[str, list[str]] = {}
+    for record in everything:
+        paths.setdefault(record.id, []).append(record.address.path)
+    reporter = _Reporter(
+        collection, {one.address: one.id if len(paths[one.id]) == 1 else one.address.path for one in everything}
+    )
+    records = [record for record in everything if record.type != ASSESSMENT_TYPE]
+    issues = [*reporter.schema(), *reporter.skipped(), *reporter.duplicate_ids(paths, everything)]
     for number, record in enumerate(records):
         if number % STEP == 0:
             progress(number, len(records))
         with suppress(NotFoundError):  # deleted since it was listed
-            issues += list(_of_record(collection, schema, record))
+            issues += list(reporter.entry(schema, record))
     progress(len(records), len(records))
-    issues += _broken_links(collections, collection, records)
-    issues += (
-        _issue(collection, record, "orphan_entry", Severity.INFO, "No other entry links to this one.")
-        for record in links.orphans(collection)
-        if record.type != ASSESSMENT_TYPE
-    )
-    issues += _duplicate_titles(collection, records)
+    issues += (reporter.issue(*found) for found in health_findings(collection, records))
+    issues += reporter.broken(collections, None, {record.address: record for record in records})
+    issues += reporter.orphans()
+    issues += reporter.duplicate_titles(schema, records)
     return _sorted(issues)
 
 
@@ -87,87 +109,117 @@ def at_least(issues: Sequence[Issue], severity: Severity) -> list[Issue]:
     return [issue for issue in issues if issue.severity in kept]
 
 
-def _of_record(collection: Collection, schema: Schema, record: Record) -> Iterator[Issue]:
-    for finding in record.findings:
-        yield Issue(record.id, collection.name, finding.rule, finding.severity, finding.field, finding.message)
-    if not record.frontmatter.get("title") and _has_no_heading(collection, record):
-        message = "The entry has no title: neither in its frontmatter nor as a heading of level 1."
-        yield _issue(collection, record, "missing_title", Severity.ERROR, message, "title")
-    if record.words == 0:
-        yield _issue(collection, record, "empty_body", Severity.WARNING, "The entry has no text.")
-    yield from _dates(collection, record)
-    importance = record.frontmatter.get("importance")
-    if importance is not None and importance not in IMPORTANCE:
-        message = f"importance is {importance!r}; expected a whole number from 1 to 10."
-        yield _issue(collection, record, "importance_range", Severity.WARNING, message, "importance")
-    yield from _rubric(collection, schema, record)
-    yield from _stale(collection, schema, record)
-    values = {"title": record.title, **record.frontmatter}
-    entry_type = record.type or DEFAULT_TYPE
-    added = collection.extensions.violations(entry_type, values, collection.name)
-    for violation in (*violations(schema, entry_type, values), *added):
-        if not (record.type == "event" and violation.field == "date" and violation.rule == "required"):
-            yield _issue(collection, record, "schema_violation", Severity.WARNING, f"{violation}.", violation.field)
+def broken_links(collections: Collections, collection: Collection, address: Address | None = None) -> list[BrokenLink]:
+    """Broken links of one document, or of all, by path and position."""
+    found: list[BrokenLink] = []
+    at = Address("")
+    raw = b""
+    for resolved in links.broken(collections, collection, address):
+        link = resolved.link
+        if resolved.source != at:
+            at = resolved.source
+            try:
+                raw = collection.store.read(at)
+            except KnowledgeError:  # deleted meanwhile, or unreadable, which is an issue of its own
+                raw = b""
+        line = raw.count(b"\n", 0, link.span.start) + 1 if link.span.end else 0
+        found.append(BrokenLink(collection, at.path, line, link.raw, _field_of(collection, resolved)))
+    return found
 
 
-def _rubric(collection: Collection, schema: Schema, record: Record) -> Iterator[Issue]:
-    """The machine-checkable sentences of the rubric; people and agents judge the others."""
-    for sentence in schema.evaluation_rubric:
-        if not meets(sentence, record, lambda: len(collection.index.links_from(record.address))):
-            message = f"The rubric asks: {sentence[:120]}"
-            yield _issue(collection, record, "rubric_violation", Severity.WARNING, message)
+def _field_of(collection: Collection, resolved: ResolvedLink) -> str:
+    """The frontmatter field that holds a link, or `body`."""
+    if resolved.link.kind is not LinkKind.FRONTMATTER:
+        return "body"
+    record = collection.index.record(resolved.source)
+    if record is None:
+        return "links"
+    values = record.frontmatter
+    held = (key for key, value in values.items() if resolved.link.target in json.dumps(value, ensure_ascii=False))
+    return next(held, "links")
 
 
-def _stale(collection: Collection, schema: Schema, record: Record) -> Iterator[Issue]:
-    days = schema.policies.get("stale_after_days")
-    if not isinstance(days, int) or isinstance(days, bool) or not record.updated:
-        return
-    oldest = (datetime.now(UTC) - timedelta(days=days)).date().isoformat()
-    if record.updated[:10] < oldest:
-        message = f"Last updated {record.updated[:10]}, more than {days} days ago."
-        yield _issue(collection, record, "stale", Severity.INFO, message)
+@dataclass(frozen=True, slots=True)
+class _Reporter:
+    """Makes the issues of one collection."""
 
+    collection: Collection
+    references: Mapping[Address, str]
+    """How each document is addressed."""
 
-def _has_no_heading(collection: Collection, record: Record) -> bool:
-    """Whether the entry has no title. Only entries whose title is their file's name are opened."""
-    if record.title != record.address.stem:
-        return False
-    return not any(section.level == 1 for section in collection.index.document(record.address).sections)
+    def issue(self, address: Address, line: int, rule: str, severity: Severity, message: str, field: str = "") -> Issue:
+        """An issue of a document, or of another file."""
+        return Issue(
+            collection=self.collection,
+            path=address.path,
+            line=line,
+            entry_id=self.references.get(address, address.path),
+            rule=rule,
+            severity=severity,
+            field=field,
+            message=message,
+        )
 
+    def entry(self, schema: Schema, record: Record) -> Iterator[Issue]:
+        """What the rules for entries find in one."""
+        for found in entry_findings(self.collection, schema, record):
+            yield self.issue(record.address, found.line, found.rule, found.severity, found.message, found.field)
 
-def _dates(collection: Collection, record: Record) -> Iterator[Issue]:
-    if record.type == "event" and not record.frontmatter.get("date"):
-        yield _issue(collection, record, "event_missing_date", Severity.ERROR, "An event needs a date.", "date")
-    for name in DATE_FIELDS:
-        value = record.frontmatter.get(name)
-        if value not in (None, "") and not (isinstance(value, str) and is_date(value)):
-            message = f"{name} is {str(value)[:40]!r}; expected a date YYYY-MM-DD."
-            yield _issue(collection, record, "invalid_date", Severity.ERROR, message, name)
+    def schema(self) -> Iterator[Issue]:
+        """What is wrong with the YAML of `kb.yaml`, on which every other rule depends."""
+        for finding in current_schema(self.collection).findings:
+            place = Address(SCHEMA_FILE)
+            yield self.issue(place, finding.line, finding.rule, finding.severity, finding.message, finding.field)
 
+    def skipped(self) -> Iterator[Issue]:
+        """Files that cannot be served."""
+        for path, reason in self.collection.store.skipped():
+            yield Issue(
+                collection=self.collection,
+                path=path,
+                entry_id=path,
+                rule="skipped",
+                severity=Severity.WARNING,
+                message=f"Not served: {reason}.",
+            )
 
-def _broken_links(collections: Collections, collection: Collection, records: Sequence[Record]) -> Iterator[Issue]:
-    alone = records[0].address if len(records) == 1 else None
-    by_address = {record.address: record for record in records}
-    for resolved in links.broken(collections, collection, alone):
-        record = by_address.get(resolved.source)
-        if record is not None:
-            message = f"The link to {resolved.link.raw[:80]!r} leads nowhere."
-            yield _issue(collection, record, "broken_link", Severity.WARNING, message)
+    def duplicate_ids(self, paths: Mapping[str, Sequence[str]], records: Sequence[Record]) -> Iterator[Issue]:
+        """Entries whose id another entry has, too."""
+        for record in records:
+            others = [path for path in paths[record.id] if path != record.address.path]
+            if others:
+                message = f"{others[0]} has the same id {record.id[:80]!r}; both are reached by path only."
+                yield self.issue(record.address, 0, "duplicate_id", Severity.ERROR, message, "id")
 
+    def broken(
+        self, collections: Collections, address: Address | None, records: Mapping[Address, Record]
+    ) -> Iterator[Issue]:
+        """Links that lead nowhere, one issue for each target of an entry."""
+        seen: set[tuple[str, str]] = set()
+        for link in broken_links(collections, self.collection, address):
+            source, key = Address(link.path), (link.path, fold(link.target.partition("#")[0]))
+            if source in records and key not in seen:
+                seen.add(key)
+                message = f"The link to {link.target[:80]!r} leads nowhere."
+                yield self.issue(source, link.line, "broken_link", Severity.WARNING, message, link.field)
 
-def _duplicate_titles(collection: Collection, records: Sequence[Record]) -> Iterator[Issue]:
-    titles = Counter(fold(record.title) for record in records)
-    for record in records:
-        if titles[fold(record.title)] > 1:
-            message = f"{titles[fold(record.title)]} entries have the title {record.title[:80]!r}."
-            yield _issue(collection, record, "duplicate_title", Severity.WARNING, message, "title")
+    def orphans(self) -> Iterator[Issue]:
+        """Entries that no other entry links to."""
+        for record in links.orphans(self.collection):
+            if record.type != ASSESSMENT_TYPE:
+                message = "No other page links to this one."
+                yield self.issue(record.address, 0, "orphan_entry", Severity.INFO, message)
 
-
-def _issue(
-    collection: Collection, record: Record, rule: str, severity: Severity, message: str, field: str = ""
-) -> Issue:
-    return Issue(record.id, collection.name, rule, severity, field, message)
+    def duplicate_titles(self, schema: Schema, records: Sequence[Record]) -> Iterator[Issue]:
+        """Entries whose title another entry has, too."""
+        titles = Counter(fold(record.title) for record in records)
+        for record in records:
+            count = titles[fold(record.title)]
+            if count > 1:
+                severity = graded(Severity.WARNING, entry=is_entry(schema, record))
+                message = f"{count} entries have the title {record.title[:80]!r}."
+                yield self.issue(record.address, 0, "duplicate_title", severity, message, "title")
 
 
 def _sorted(issues: Sequence[Issue]) -> list[Issue]:
-    return sorted(issues, key=lambda issue: (SEVERITIES.index(issue.severity), issue.entry_id, issue.rule))
+    return sorted(issues, key=lambda one: (SEVERITIES.index(one.severity), one.entry_id, one.rule, one.line))

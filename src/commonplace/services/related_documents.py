@@ -122,7 +122,7 @@ def _gist(document: Document) -> str:
 
 def _plain(document: Document) -> str:
     """The text of a page without its markup."""
-    return strip_markdown(document.raw[document.body_start :].decode("utf-8", "replace"))
+    return strip_markdown(document.source[document.body_start :].decode("utf-8", "replace"))
 
 
 def _shingles(text: str) -> frozenset[_Run]:

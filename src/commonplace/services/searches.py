@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from commonplace.domain.errors import UnavailableError
-from commonplace.domain.query import Filter, Hit, SearchQuery
+from commonplace.domain.query import Filter, Hit, SearchQuery, SearchResult
 from commonplace.domain.similarity import ChunkHit, SearchMode, SimilarityScores
 from commonplace.services.collections import Collection
 from commonplace.services.listing import sort_value
 
+MAX_QUOTED = 60
+"""Maximum number of characters of a query that a notice repeats."""
 MAX_NEAREST_DOCUMENTS = 100
 """Maximum number of documents from the semantic index."""
 
@@ -30,6 +32,8 @@ class FoundHits:
     hits: tuple[FoundHit, ...]
     total: int
     """Number of all matching documents."""
+    notice: str = ""
+    """What was asked and could not be answered, in a sentence for people and agents; "" if all was."""
 
 
 def search(collections: Sequence[Collection], query: SearchQuery, mode: SearchMode = "keyword") -> FoundHits:
@@ -44,19 +48,46 @@ def search(collections: Sequence[Collection], query: SearchQuery, mode: SearchMo
         InvalidInputError: the text is blank.
         UnavailableError: kind "model": a semantic search without a model, or with one that does not respond.
     """
-    reach = query if len(collections) == 1 else replace(query, offset=0, limit=query.offset + query.limit)
-    asked = _with_meaning(collections, reach, mode)
-    results = [(collection, collection.index.search(one)) for collection, one in zip(collections, asked, strict=True)]
+    asked = query if len(collections) == 1 else replace(query, offset=0, limit=query.offset + query.limit)
+    results = _results(collections, asked, mode)
+    notice = ""
+    if query.demand and not any(result.total for _, result in results):
+        demanded = max((result.demanded for _, result in results), default=0)
+        if demanded:
+            results = _results(collections, replace(asked, demand=False), mode)
+            notice = _phrases_notice(demanded, found=any(result.total for _, result in results))
+    if not notice and not any(result.known for _, result in results):
+        notice = _words_notice(query.text, found=any(result.total for _, result in results))
     hits = [FoundHit(collection, hit) for collection, result in results for hit in result.hits]
     total = sum(result.total for _, result in results)
     if len(collections) == 1:
-        return FoundHits(tuple(hits), total)
+        return FoundHits(tuple(hits), total, notice)
     if query.sort == "score":
         hits.sort(key=lambda found: -found.hit.score)
     else:
         key = query.sort
         hits.sort(key=lambda found: sort_value(found.hit.record, key), reverse=query.descending)
-    return FoundHits(tuple(hits[query.offset : query.offset + query.limit]), total)
+    return FoundHits(tuple(hits[query.offset : query.offset + query.limit]), total, notice)
+
+
+def _results(
+    collections: Sequence[Collection], query: SearchQuery, mode: SearchMode
+) -> list[tuple[Collection, SearchResult]]:
+    asked = _with_meaning(collections, query, mode)
+    return [(collection, collection.index.search(one)) for collection, one in zip(collections, asked, strict=True)]
+
+
+def _phrases_notice(count: int, *, found: bool) -> str:
+    phrases = "the quoted phrase" if count == 1 else "the quoted phrases"
+    rest = "These pages were found by its words." if found else "Nothing was found by its words either."
+    return f"No page contains {phrases}. {rest if count == 1 else rest.replace('its', 'their')}"
+
+
+def _words_notice(text: str, *, found: bool) -> str:
+    words = " ".join(text.split())
+    shown = words if len(words) <= MAX_QUOTED else f"{words[:MAX_QUOTED]}…"
+    rest = "These are the nearest ones by spelling or meaning." if found else "None is near by spelling or meaning."
+    return f"No page contains a word of {shown!r}. {rest}"
 
 
 def nearest_chunks(collection: Collection, text: str, count: int, each: int) -> Sequence[ChunkHit]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 
 from commonplace.domain import edits
 from commonplace.domain.addresses import Address, parse_address, parse_document_address
@@ -21,12 +22,13 @@ from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.ports import Store
 from commonplace.domain.query import Record
 from commonplace.domain.records import build_record
-from commonplace.domain.schema import SCHEMA_FILE, EntryType, Schema, read_schema
+from commonplace.domain.schema import COMMON_FIELDS, SCHEMA_FILE, EntryType, Schema, read_schema
+from commonplace.domain.schema.entry_paths import new_entry_path
 from commonplace.domain.slugs import slug
-from commonplace.domain.validation import Violation, violations
+from commonplace.domain.validation import TypeOfReference, Violation, violations
 from commonplace.services import writes
-from commonplace.services.collections import Collection, record_of
-from commonplace.services.extensions import Operation, entry_fields, type_of
+from commonplace.services.collections import MAX_NEAREST_IDS, Collection, record_of
+from commonplace.services.extensions import DEFAULT_TYPE, Operation, entry_fields, type_of
 from commonplace.services.related_documents import NearDuplicates
 from commonplace.services.writes import WriteReceipt, WriteRequest
 
@@ -42,7 +44,7 @@ class NewEntry:
     title: str
     body: str = ""
     fields: JsonObject
-    """Frontmatter fields by name; None is omitted."""
+    """Frontmatter fields by name; None is omitted. Each is a common one, or one that the type declares."""
     metadata: JsonObject
     """Further fields: top-level if the type declares them, else under `metadata:`."""
 
@@ -77,12 +79,29 @@ def declared_schema(store: Store) -> Schema:
     return read_schema(raw)
 
 
+def schema_findings(schema: Schema) -> list[str]:
+    """What is wrong with the YAML of a `kb.yaml`, for every answer that depends on it; empty if it can be read."""
+    return [finding.message for finding in schema.findings]
+
+
+def reference_types(collection: Collection) -> TypeOfReference:
+    """Looks up the type of the entry that an `object-ref` of this collection names; "" for another collection's."""
+
+    def type_of_reference(reference: str) -> str | None:
+        record = collection.index.find(reference)
+        if record is None:
+            return "" if ":" in reference else None
+        return record.type or DEFAULT_TYPE
+
+    return type_of_reference
+
+
 def create_entry(collection: Collection, entry: NewEntry, intent: WriteRequest = writes.UNCONDITIONAL) -> SavedEntry:
     """Write a new entry into the folder of its type.
 
     Raises:
-        InvalidInputError: kind "type" for an undeclared type, "schema" for an enforced violation, "title" for a title
-            without a letter or digit.
+        InvalidInputError: kind "type" for an undeclared type, "schema" for an enforced violation or a path that the
+            entry lacks a field for, "argument" for an undeclared field, "title" for a title without a letter or digit.
         AlreadyExistsError: the id or the path is taken.
     """
     prepared = _prepared(collection, current_schema(collection), entry, NearDuplicates(collection))
@@ -121,6 +140,8 @@ def update_entry(
     changes: JsonObject,
     body: str | None = None,
     intent: WriteRequest = writes.UNCONDITIONAL,
+    *,
+    declared_only: Iterable[str] = (),
 ) -> SavedEntry:
     """Change the named frontmatter fields of an entry, and its body if given; nothing else.
 
@@ -130,9 +151,10 @@ def update_entry(
         changes: New values; None removes a field. The keys of `metadata` are set one by one.
         body: The new text after the frontmatter; None for no change.
         intent: As for any write.
+        declared_only: Fields among the changes that the entry's type must declare.
 
     Raises:
-        InvalidInputError: kind "schema" for an enforced violation.
+        InvalidInputError: kind "schema" for an enforced violation, "argument" for an undeclared field.
         ConflictError: the entry is no longer at the expected revision.
     """
     schema = current_schema(collection)
@@ -143,10 +165,13 @@ def update_entry(
         nonlocal warnings
         values = document.frontmatter.values
         entry_type = type_of(values)
-        fields = _merged(schema.types.get(entry_type), values, changes)
+        declared = schema.types.get(entry_type)
+        known = _field_names(schema, declared)
+        _require_known(entry_type, known, set(declared_only) - values.keys())
+        fields = _merged(known, values, changes)
         warnings = _checked(collection, schema, entry_type, {"title": document.title, **values, **fields})
         changed = read_document(address, set_fields(document.raw, fields)) if fields else document
-        return changed.raw if body is None else edits.replace_body(changed, body)
+        return changed.raw if body is None else edits.give_body(changed, body)
 
     def accept(document: Document) -> None:
         made.append(document)
@@ -217,18 +242,19 @@ class _Prepared:
 def _prepared(collection: Collection, schema: Schema, entry: NewEntry, duplicates: NearDuplicates) -> _Prepared:
     declared = _declared(schema, entry.entry_type)
     identifier = slug(entry.title)
-    top, below = _placed(declared, entry.metadata)
+    known = _field_names(schema, declared)
+    _require_known(entry.entry_type, known, (key for key, value in entry.fields.items() if value is not None))
+    top, below = _placed(known, entry.metadata)
     values: dict[str, Json] = {"id": identifier, "title": entry.title, "type": entry.entry_type}
     values |= {key: value for key, value in entry.fields.items() if value is not None} | top
     values |= {name: rule.default for name, rule in declared.fields.items() if rule.default is not None} | values
     values |= {"metadata": below} if below else {}
     taken = record_of(collection.index, identifier)
     warnings = () if taken else _checked(collection, schema, entry.entry_type, values)
-    body = entry.body if not entry.body or entry.body.endswith("\n") else f"{entry.body}\n"
-    content = set_fields(f"\n{body}".encode() if body else b"", values)
+    content = set_fields(f"\n{entry.body}".encode() if entry.body else b"", values)
     if taken is not None:
         raise _taken(collection, taken, content)
-    address = _address(declared, identifier, values)
+    address = parse_document_address(new_entry_path(declared, identifier, values))
     document = read_document(address, content)
     collection.extensions.run_hooks("before_save", entry_fields(collection.name, document), operation="create")
     return _Prepared(identifier, document, warnings, duplicates.of(identifier, document))
@@ -264,26 +290,51 @@ def _same_link(link: Json, target: str, relation: str) -> bool:
 def _declared(schema: Schema, name: str) -> EntryType:
     declared = schema.types.get(name)
     if declared is None:
+        broken = "".join(f" {finding}" for finding in schema_findings(schema))
         raise InvalidInputError(
-            f"The type {name!r} is not declared. Declared: {', '.join(schema.types)}.",
+            f"The type {name!r} is not declared. Declared: {', '.join(schema.types)}.{broken}",
             kind="type",
-            hint="Use a declared type, or add it to kb.yaml.",
+            hint=f"Repair {SCHEMA_FILE} first." if broken else f"Use a declared type, or add it to {SCHEMA_FILE}.",
+            nearest=get_close_matches(name, schema.types, MAX_NEAREST_IDS),
         )
     return declared
 
 
-def _placed(declared: EntryType | None, metadata: JsonObject) -> tuple[dict[str, Json], dict[str, Json]]:
+def _field_names(schema: Schema, declared: EntryType | None) -> frozenset[str]:
+    """The fields that the type declares, and those for which the base has a rule."""
+    return frozenset(name for name, _ in schema.rules) | (declared.field_names if declared else frozenset[str]())
+
+
+def _require_known(entry_type: str, declared: frozenset[str], names: Iterable[str]) -> None:
+    """Reject fields that no entry of the type has at the top level.
+
+    Raises:
+        InvalidInputError: kind "argument"; the message names the fields that the type has.
+    """
+    known = COMMON_FIELDS | declared
+    unknown = sorted(set(names) - known)
+    if unknown:
+        names, below = ", ".join(sorted(known)), f'{{"metadata": {{"{unknown[0]}": ...}}}}'
+        raise InvalidInputError(
+            f"Unknown argument {', '.join(unknown)}: the type {entry_type!r} does not declare it. Fields that entries "
+            f"of this type take by name: {names}.",
+            kind="argument",
+            hint=f"Put it into metadata, as in {below}, or declare it in {SCHEMA_FILE}.",
+            nearest=get_close_matches(unknown[0], sorted(known), MAX_NEAREST_IDS),
+        )
+
+
+def _placed(known: frozenset[str], metadata: JsonObject) -> tuple[dict[str, Json], dict[str, Json]]:
     """The further fields that the type declares, and the others."""
-    known = {*declared.fields, *declared.required, *declared.optional} if declared else set[str]()
     top = {key: value for key, value in metadata.items() if key in known}
     return top, {key: value for key, value in metadata.items() if key not in known}
 
 
-def _merged(declared: EntryType | None, values: JsonObject, changes: JsonObject) -> dict[str, Json]:
+def _merged(known: frozenset[str], values: JsonObject, changes: JsonObject) -> dict[str, Json]:
     fields = {key: value for key, value in changes.items() if key != "metadata"}
     metadata = changes.get("metadata")
     if isinstance(metadata, Mapping):
-        top, below = _placed(declared, metadata)
+        top, below = _placed(known, metadata)
         before = values.get("metadata")
         merged = {**(before if isinstance(before, Mapping) else {}), **below}
         kept = {key: value for key, value in merged.items() if value is not None}
@@ -300,23 +351,14 @@ def _after(collection: Collection, operation: Operation, document: Document, wri
 
 def _checked(collection: Collection, schema: Schema, entry_type: str, values: JsonObject) -> tuple[Violation, ...]:
     found = (
-        *violations(schema, entry_type, values),
+        *violations(schema, entry_type, values, reference_types(collection)),
         *collection.extensions.violations(entry_type, values, collection.name),
     )
-    if found and schema.enforce:
+    refusing = [one for one in found if (schema.enforce if one.enforced is None else one.enforced)]
+    if refusing:
         raise InvalidInputError(
-            f"The entry breaks its type {entry_type!r}: {'; '.join(map(str, found))}.",
+            f"The entry breaks its type {entry_type!r}: {'; '.join(map(str, refusing))}.",
             kind="schema",
             hint="Correct the named fields and try again.",
         )
     return found
-
-
-def _address(declared: EntryType, identifier: str, values: JsonObject) -> Address:
-    date = values.get("date")
-    day = date if isinstance(date, str) else ""
-    pattern = declared.file_pattern or "/".join(filter(None, [declared.subdirectory, "{id}.md"]))
-    parts = {"{id}": identifier, "{slug}": identifier, "{date}": day[:10], "{year}": day[:4], "{type}": declared.name}
-    for name, value in parts.items():
-        pattern = pattern.replace(name, value)
-    return parse_document_address(pattern)

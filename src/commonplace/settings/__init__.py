@@ -15,6 +15,7 @@ from typing import Annotated, Literal, TypeAlias, get_args, get_type_hints
 
 from commonplace.domain.changes import ClientCredit
 from commonplace.domain.errors import ConfigError
+from commonplace.settings.doc import Doc
 from commonplace.settings.values import Origin, value_as_text, value_reader
 
 CommitMode: TypeAlias = Literal["auto", "manual"]
@@ -28,21 +29,6 @@ PREFIX = "COMMONPLACE_"
 CONFIG_VARIABLE = "COMMONPLACE_CONFIG"
 MAX_SHOWN_SETTING = 60
 """Maximum length in characters of a wrong value in an error."""
-
-
-@dataclass(frozen=True, slots=True)
-class Doc:
-    """The documentation of a setting, for help texts and the settings page."""
-
-    text: str
-    unit: str = ""
-    """What a number counts, or ""."""
-    default: str = ""
-    """The default in words, if it depends on the environment."""
-    also: str = ""
-    """Another name in the environment, known from other programs; or ""."""
-    secret: bool = False
-    """Whether messages must not contain the value."""
 
 
 CURRENT_FOLDER = (Path(),)
@@ -91,6 +77,16 @@ class Settings:
         tuple[Path, ...],
         Doc("Folders to serve; several are separated as in PATH, or are a list in the file.", default="."),
     ] = CURRENT_FOLDER
+    replica_of: Annotated[
+        tuple[str, ...],
+        Doc(
+            "Git repositories that `serve` follows and serves read-only: URLs or paths, or `URL#BRANCH`.",
+            default="none",
+        ),
+    ] = ()
+    replica_poll: Annotated[int, Doc("Longest interval between two reads of such a repository.", unit="seconds")] = 30
+    drain: Annotated[int, Doc("How long `serve` goes on after the signal to end.", unit="seconds")] = 0
+    webhook_secret: Annotated[str | None, Doc("Secret of webhooks of Git hosts at `/hooks/git`.", secret=True)] = None
     manifest: Annotated[
         Path | None, Doc("File that names layers to serve instead of folders. Its author can have commands started.")
     ] = None
@@ -117,6 +113,29 @@ class Settings:
             default="5 on network and shared file systems, else 0",
         ),
     ] = None
+    also_read: Annotated[
+        tuple[str, ...],
+        Doc(
+            "Further files that are read as Markdown: suffixes such as `.qmd`, and masks of names such as `README`"
+            " and `*.txt`.",
+            default="none",
+        ),
+    ] = ()
+    link_roots: Annotated[
+        tuple[str, ...],
+        Doc(
+            "Where absolute links lead, as `URL=FOLDER` (`/=src`, `/docs/=guide`), in place of what is recognised;"
+            " `none` for the folder alone.",
+            default="as the configuration file of the docs tree says",
+        ),
+    ] = ()
+    language: Annotated[
+        str | None,
+        Doc(
+            "The reader's language, such as `de`: of the translations of a page, search shows this one first.",
+            default="that of the environment (`LANG`), else English",
+        ),
+    ] = None
     embed: Annotated[
         bool,
         Doc("Whether pages are embedded in the background and search uses meaning too, if a model is installed."),
@@ -129,9 +148,7 @@ class Settings:
         str | None,
         Doc("A server that embeds instead, with the API of OpenAI, such as http://localhost:11434/v1."),
     ] = None
-    embedding_model: Annotated[str | None, Doc("That server's name of the model; required with `embedding_url`.")] = (
-        None
-    )
+    embedding_model: Annotated[str | None, Doc("That server's model; required with `embedding_url`.")] = None
     embedding_key: Annotated[str | None, Doc("The key of that server.", secret=True)] = None
     log_level: Annotated[LogLevel, Doc("Log level; the log goes to standard error.")] = "warning"
     host: Annotated[str, Doc("The address that `serve` listens on.")] = "127.0.0.1"
@@ -152,8 +169,7 @@ class Settings:
         str | None, Doc("URL at which clients reach the server behind a proxy, such as https://notes.example.org.")
     ] = None
     wiki_url: Annotated[
-        str | None,
-        Doc("A server whose wiki the toolset `wiki` serves, if no folder is named.", also="OTTERWIKI_API_URL"),
+        str | None, Doc("Server whose wiki the toolset `wiki` serves, if no folder is named.", also="OTTERWIKI_API_URL")
     ] = None
     api_key: Annotated[
         str | None,
@@ -164,8 +180,7 @@ class Settings:
         Doc("Author of the wiki's commits.", default="as Git is configured", also="OTTERWIKI_API_AUTHOR_NAME"),
     ] = None
     author_email: Annotated[
-        str | None,
-        Doc("The author's e-mail address.", default="as Git is configured", also="OTTERWIKI_API_AUTHOR_EMAIL"),
+        str | None, Doc("The author's e-mail.", default="as Git is configured", also="OTTERWIKI_API_AUTHOR_EMAIL")
     ] = None
     retain_page_name_case: Annotated[
         bool, Doc("Whether a new page of the wiki keeps the case of its name.", also="RETAIN_PAGE_NAME_CASE")
@@ -189,6 +204,10 @@ class Settings:
     oauth_audience: Annotated[
         str | None, Doc("The audience that its tokens must name.", default="`public_url` and `/mcp`")
     ] = None
+    oauth_client_id: Annotated[
+        str | None, Doc("The client as which browsers sign people in at the identity provider.")
+    ] = None
+    oauth_client_secret: Annotated[str | None, Doc("Its secret; none for a public client.", secret=True)] = None
 
     @property
     def label_first(self) -> bool:

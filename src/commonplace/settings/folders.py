@@ -6,8 +6,17 @@ import os
 import stat
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from commonplace.domain.errors import NotFoundError, StorageError
+
+if TYPE_CHECKING:
+    from commonplace.settings import Settings
+
+
+def names_layers(settings: Settings) -> bool:
+    """Whether layers are served, instead of folders side by side."""
+    return not (settings.manifest is None and settings.personal is None and settings.shared is None)
 
 
 def is_folder(path: Path) -> bool:

@@ -37,6 +37,7 @@ def value_reader(type_: object) -> tuple[str, Callable[[object], object]]:
         bool: ("true or false", _bool),
         Path: ("the path of a folder", _path),
         tuple[Path, ...]: ("paths of folders", _paths),
+        tuple[str, ...]: ("texts, separated by blanks", _texts),
         tuple[Origin, ...]: ("origins such as http://localhost:3000, separated by blanks", _origins),
     }
     return readers[type_]
@@ -85,6 +86,13 @@ def _paths(value: object) -> tuple[Path, ...]:
     if not isinstance(parts, list) or not parts:
         raise ValueError
     return tuple(_path(part) for part in cast("list[object]", parts))
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    parts = value.split() if isinstance(value, str) else value
+    if not isinstance(parts, list) or not parts:
+        raise ValueError
+    return tuple(_text(part) for part in cast("list[object]", parts))
 
 
 def _origins(value: object) -> tuple[Origin, ...]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from commonplace.domain.addresses import Address, require_new_name
 from commonplace.domain.changes import Author, FileStat, Trash
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, ReadOnlyError, UnavailableError
+from commonplace.domain.past import PastCommits
 from commonplace.domain.ports import History, Repository, Transaction
 from commonplace.store.disk.file_swap import FileChange, storage_errors
 from commonplace.store.disk.folder import Folder
@@ -20,6 +21,7 @@ from commonplace.store.disk.ignore_rules import IgnoreRules
 from commonplace.store.disk.trash import SubfolderTrash
 from commonplace.store.git.commit_writer import GitWriter
 from commonplace.store.git.commits import commit_message
+from commonplace.store.git.past.past_commits import CommitLookup
 from commonplace.store.git.tracked_documents import TrackedDocuments
 from commonplace.store.publisher import Publisher
 from commonplace.store.retention import Retention
@@ -54,6 +56,9 @@ class FolderStore:
         tracked = TrackedDocuments(git.repository, terms.prefix) if git else frozenset[str]
         self._rules = IgnoreRules(folder.path, tracked)
         self._skipped: list[tuple[str, str]] = []
+        self._past = (
+            CommitLookup(git.repository, folder.path.name, key_of(folder), terms.prefix, self._rules) if git else None
+        )
 
     @property
     def name(self) -> str:
@@ -75,6 +80,12 @@ class FolderStore:
         """The commits of the files."""
         self._writer.look()
         return self._history
+
+    @property
+    def past(self) -> PastCommits | None:
+        """The commits of the current branch, with the files of each; None without Git."""
+        self._writer.look()
+        return self._past
 
     @property
     def read_only_reason(self) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Loss, RetainedCopy, TrashItem, record_retained
@@ -68,17 +68,20 @@ class Retention:
                 kept[_shown(change)] = RetainedCopy(Address(_shown(change)), change.before.revision, "commit", head)
             else:
                 lost.append(change)
-        try:
+        with ExitStack() as undo:
+            undo.callback(self._discard_unneeded, items)
             for start in range(0, len(lost), _BATCH):
                 self._save(lost[start : start + _BATCH], kept, items)
             only_staged = self._save_staged(self._only_staged(head, changes, staged), prefix)
             yield kept
-        except BaseException:
-            for item in items:
-                if self._is_there(item):
-                    self.trash.discard(item)
-            raise
+            undo.pop_all()
         record_retained([*kept.values(), *only_staged])
+
+    def _discard_unneeded(self, items: Sequence[TrashItem]) -> None:
+        """Discard the copies of files that still have the bytes."""
+        for item in items:
+            if self._is_there(item):
+                self.trash.discard(item)
 
     def _is_there(self, item: TrashItem) -> bool:
         """Whether the file still has the bytes: a write that was reported as failed may still have succeeded."""

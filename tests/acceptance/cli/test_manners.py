@@ -231,12 +231,12 @@ def test_check_finds_what_is_wrong_and_where(tmp_path: Path) -> None:
     assert found["b.md", "duplicate_id"]["severity"] == found["c.md", "duplicate_id"]["severity"] == "error"
     assert ("d.md", "not_utf8") in found
     assert ("e.md", "skipped") in found
-    assert found["d.md", "orphan"]["severity"] == "info"
+    assert found["d.md", "orphan_entry"]["severity"] == "info"
     assert done.json["documents"] == 4
     assert sum(done.json["counts"].values()) == len(done.json["findings"])
     text = shell("check", "--quiet")
     assert "b.md:6: warning: The link to 'gone' leads nowhere. [broken_link]" in text.lines
-    assert "[orphan]" not in text.text
+    assert "[orphan_entry]" not in text.text
     assert text.stderr.startswith("4 pages: ")
 
 

@@ -87,7 +87,9 @@ def test_a_cut_answer_says_how_to_go_on_and_going_on_ends(shell: Shell) -> None:
     assert first.stderr == f"Showing 2 of {total}; pass --offset 2 for more.\n"
     rest = shell.ok("search", "tea", "--offset", "2")
     assert rest.stderr == ""
-    assert shell.ok("search", "zzzqqq").stderr == "Nothing found.\n"
+    assert shell.ok("search", "zzzqqq").stderr == (
+        "Nothing found. No page contains a word of 'zzzqqq'. None is near by spelling or meaning.\n"
+    )
 
 
 def test_the_query_may_come_from_standard_input(shell: Shell) -> None:

@@ -69,7 +69,7 @@ def test_it_is_named_by_path_id_name_or_revision(plain: Shell, reference: str) -
 def test_nothing_that_is_there_is_overwritten(plain: Shell) -> None:
     plain.ok("write", "notes/draft", "--delete", "--force")
     plain.ok("write", "notes/draft", stdin="# Another\n")
-    for arguments in (["notes/draft"], ["notes/draft", "--at", revision_of(TEXT.encode())], ["draft", "--force"]):
+    for arguments in (["notes/draft"], ["notes/draft", "--at", revision_of(TEXT.encode())], ["draft"]):
         refused = plain("restore", *arguments, "--json")
         assert refused.code == 5
         assert refused.error["code"] == "already_exists"
@@ -77,6 +77,18 @@ def test_nothing_that_is_there_is_overwritten(plain: Shell) -> None:
     plain.ok("restore", "notes/draft", "--to", "notes/back")
     assert (plain.folder / "notes/back.md").read_text() == TEXT
     assert (plain.folder / "notes/draft.md").read_text() == "# Another\n"
+
+
+def test_force_exchanges_the_file_and_what_the_trash_keeps(plain: Shell) -> None:
+    plain.ok("write", "notes/draft", "--force", stdin="# Another\n")
+    command = plain.ok("restore", "--json").json["items"][0]
+    done = plain.ok("restore", "notes/draft.md", "--at", command["revision"][:12], "--force", "--json").json
+    assert (done["action"], done["revision"]) == ("updated", revision_of(TEXT.encode()))
+    assert (plain.folder / "notes/draft.md").read_text() == TEXT
+    (kept,) = done["kept"]
+    assert kept["revision"] == revision_of(b"# Another\n")
+    (item,) = plain.ok("restore", "--json").json["items"]
+    assert item["revision"] == revision_of(b"# Another\n")
 
 
 def test_of_several_the_newest_comes_back_and_any_by_its_revision(plain: Shell) -> None:

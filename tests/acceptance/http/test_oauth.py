@@ -27,36 +27,18 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from npm import environment, needs_npm
+from identity import provider
+from npm import needs_npm
 from serving import Server, served
 from support import ROOT, MakeRepo, eventually
 from wiki_base import wiki_repo
 
-PROVIDER = "oauth2-mock-server@8"
 PUBLIC = "https://notes.example.org"
 METADATA = "/.well-known/oauth-protected-resource"
 CLAIMS: dict[str, object] = {"aud": f"{PUBLIC}/mcp", "scope": "commonplace:read"}
 """Of a token that reads."""
 
 pytestmark = [needs_npm, pytest.mark.timeout(300)]
-
-
-@contextmanager
-def provider() -> Iterator[str]:
-    """An identity provider on a free port; its issuer URL."""
-    env = environment(PROVIDER)
-    packages = str(Path(env["PATH"].split(os.pathsep)[0]).parent)
-    script = Path(__file__).with_name("provider.mjs")
-    process = subprocess.Popen(["node", str(script), packages], stdout=subprocess.PIPE, env=env, text=True)
-    assert process.stdout is not None
-    try:
-        issuer = process.stdout.readline().strip()
-        assert issuer.startswith("http://localhost:")
-        yield issuer
-    finally:
-        process.terminate()
-        process.wait()
-        process.stdout.close()
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from serving import Server, served
-from support import MODELS, Amount, MakeRepo
+from support import MODELS, Amount, MakeRepo, eventually
 from wiki_base import wiki_repo
 
 CLIENTS = 32
@@ -70,6 +70,7 @@ def test_no_request_that_the_document_allows_or_forbids_breaks_the_server(
     repo = wiki_repo(git_repo)
     examples = amount(8, 300)
     with served(repo.path, env={"COMMONPLACE_MODEL_DIR": str(MODELS)}) as server:
+        eventually(lambda: server.ask("GET", "/api/v1/search?q=x&mode=semantic").status == 200, 60)
         done = subprocess.run(
             [
                 str(Path(sys.executable).with_name("schemathesis")), "run", f"{server.url}/api/v1/openapi.json",

@@ -168,6 +168,8 @@ def test_status_tells_where_a_folder_and_its_index_stand(tmp_path: Path) -> None
         "uncommitted": ["b.md"],
         "documents": 2,
         "read_only": "",
+        "docs_trees": [],
+        "left_out": {},
     }
     assert generation_of(shell) == generation
     repo.write("c.md", "# C\n")

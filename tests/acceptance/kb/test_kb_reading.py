@@ -45,7 +45,8 @@ def test_a_question_as_typed_finds_its_page_first(reader: Agent) -> None:
     found = reader.call("kb_search", query="how do we restore the database after an outage?")
     first = found["results"][0]
     assert first["id"] == RESTORE
-    assert set(first) >= ROW | {"snippet", "score"}
+    assert set(first) >= ROW - {"date", "importance", "status", "metadata"} | {"snippet", "score"}
+    assert not [key for key, value in first.items() if value in (None, "", [], {})], "a hit holds nothing empty"
     assert found["count"] == len(found["results"])
     assert found["query"] == "how do we restore the database after an outage?"
 
@@ -73,10 +74,10 @@ def test_a_search_is_paged_with_a_true_total(reader: Agent) -> None:
     ("filters", "kept"),
     [
         ({"entry_type": "runbook"}, lambda row: row["entry_type"] == "runbook"),
-        ({"tags": ["incident"]}, lambda row: "incident" in row["tags"]),
-        ({"tags": ["database", "incident"]}, lambda row: {"database", "incident"} <= set(row["tags"])),
-        ({"date_from": "2026-05-01"}, lambda row: (row["date"] or "") >= "2026-05-01"),
-        ({"date_to": "2026-03-30"}, lambda row: row["date"] is not None and row["date"] <= "2026-03-30"),
+        ({"tags": ["incident"]}, lambda row: "incident" in row.get("tags", ())),
+        ({"tags": ["database", "incident"]}, lambda row: {"database", "incident"} <= set(row.get("tags", ()))),
+        ({"date_from": "2026-05-01"}, lambda row: row.get("date", "") >= "2026-05-01"),
+        ({"date_to": "2026-03-30"}, lambda row: row.get("date", "9") <= "2026-03-30"),
         ({"kb_name": "harbour"}, lambda row: row["kb_name"] == "harbour"),
     ],
 )
@@ -232,7 +233,7 @@ def test_entries_are_listed_sorted_and_paged(reader: Agent) -> None:
 def test_entries_are_listed_by_type_and_tag(reader: Agent) -> None:
     rows = reader.call("kb_list_entries", entry_type="runbook", tag="incident")["entries"]
     assert rows
-    assert all(row["entry_type"] == "runbook" and "incident" in row["tags"] for row in rows)
+    assert all(row["entry_type"] == "runbook" and "incident" in row.get("tags", ()) for row in rows)
 
 
 def test_recent_entries_come_newest_first_and_since_counts_before_the_limit(reader: Agent) -> None:
@@ -337,16 +338,18 @@ def test_resources_are_listed_and_read_under_both_schemes(reader: Agent) -> None
             assert f"{scheme}://{template}" in templates
         for uri in ("entries/runbooks%2Frestore-database", "kbs/harbour/entries/runbooks%2Frestore-database"):
             (content,) = reader.run(reader.client.read_resource, f"{scheme}://{uri}").contents
-            assert json.loads(content.text)["entry"]["id"] == RESTORE
+            entry = json.loads(content.text)
+            assert (entry if scheme == "pyrite" else entry["entry"])["id"] == RESTORE
         (content,) = reader.run(reader.client.read_resource, f"{scheme}://kbs/harbour/entries").contents
-        assert json.loads(content.text)["total"] == 37
+        entries = json.loads(content.text)
+        assert (len(entries) if scheme == "pyrite" else entries["total"]) == 37
 
 
 def test_the_list_of_a_large_base_says_where_it_ends(tmp_path: Path) -> None:
     for number in range(400):
         (tmp_path / f"n{number:03}.md").write_text(f"---\ntitle: {number:03} {'long ' * 500}\n---\n")
     with agent("mcp", "--toolset", "kb", tmp_path) as client:
-        (content,) = client.run(client.client.read_resource, f"pyrite://kbs/{tmp_path.name}/entries").contents
+        (content,) = client.run(client.client.read_resource, f"commonplace://kbs/{tmp_path.name}/entries").contents
         shown = json.loads(content.text)
         begun = len(shown["entries"])
         assert (shown["total"], shown["has_more"]) == (400, True)

@@ -30,17 +30,16 @@ def harbour(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def reader(harbour: Path) -> Iterator[Agent]:
-    with agent(
-        "mcp", "--toolset", "kb", harbour, "--tier", "write", env={"COMMONPLACE_MODEL_DIR": str(MODELS)}
-    ) as connected:
-        eventually(lambda: embedded(connected) >= 37, 60)
+    environment = {"COMMONPLACE_MODEL_DIR": str(MODELS)}
+    with agent("mcp", "--toolset", "kb", harbour, "--tier", "write", env=environment) as connected:
+        eventually(lambda: embedded(harbour, environment) >= 37, 60)
         yield connected
 
 
-def embedded(client: Agent) -> int:
-    """How many pages a search by meaning knows."""
-    found = client.raw("kb_search", query="harbour", mode="semantic", limit=100)
-    return 0 if found.is_error or not found.structured_content else found.structured_content["count"]
+def embedded(folder: Path, environment: dict[str, str]) -> int:
+    """Number of pages with vectors."""
+    (collection,) = Shell(folder, environment).ok("model", "status", "--json").json["collections"]
+    return collection["documents"]
 
 
 def search(client: Agent, query: str, **arguments: Any) -> list[str]:
@@ -119,7 +118,7 @@ def test_no_start_no_search_and_no_write_waits_for_a_model_that_does_not_answer(
             assert refused["error_code"] == "MODEL_MISSING"
             server.release.set()
             server.blocked = False
-            eventually(lambda: embedded(client) == 2, 30)
+            eventually(lambda: embedded(tmp_path / "kb", server.environment) == 2, 30)
 
 
 def test_no_embed_embeds_nothing(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -76,12 +77,14 @@ def test_a_page_that_is_gone_is_read_as_it_was(reader: Agent) -> None:
 @pytest.mark.parametrize(
     ("at", "said"),
     [
-        ("2026-01-04", "tea.md was not there 2026-01-04"),
+        ("2026-01-04", "There was no commit yet at 2026-01-04"),
         ("9998-01-01", "lies in the future"),
-        ("no such tag!", "Invalid revision"),
-        ("nowhere", "Invalid revision 'nowhere': expected 7 to 40 hex digits, or a tag."),
-        ("before v05", "no revision v05^"),
-        ("deadbeef", "no revision deadbeef"),
+        ("no such tag!", "is no moment of the past"),
+        ("nowhere", "'nowhere' is no moment of the past. Give a date such as 2026-03-01"),
+        ("before v05", "There is no commit 'v05^'"),
+        ("before ", "is no moment of the past"),
+        ("../heads/main", "is no moment of the past"),
+        ("deadbeef", "There is no commit 'deadbeef'"),
     ],
 )
 def test_a_moment_without_the_page_is_refused(reader: Agent, at: str, said: str) -> None:
@@ -93,9 +96,49 @@ def test_a_moment_without_the_page_is_refused(reader: Agent, at: str, said: str)
 def test_the_past_keeps_to_the_budget_and_counts_for_nothing_as_seen(reader: Agent) -> None:
     for tokens in (50, 60, 1_000_000):
         assert len(reader.text("read", page="tea", at="v10", max_tokens=tokens)) <= 4 * tokens
-    assert 'Next: read {"page": "tea.md", "at": "v10"' in reader.text("read", page="tea", at="v10", max_tokens=55)
+    cut = reader.text("read", page="tea", at="v10", max_tokens=55)
+    assert 'Next: read {"page": "tea.md", "lines": "7-11", "at": "v10"}' in cut
     with pytest.raises(RefusedError, match="was not read whole"):
         reader.text("write", page="tea", text="# Mine\n")
+
+
+def test_search_links_and_overview_answer_as_of_a_moment(reader: Agent) -> None:
+    found = reader.text("search", query="hot water", at="2026-01-09")
+    assert found.startswith("AS IT WAS at ")
+    assert "of 2026-01-05, not as it is now\n[1] tea.md#brewing" in found
+    assert "[1] tea.md#brewing" in reader.text("search", query="80 degrees", at="v10")
+    assert "80 degrees" not in reader.text("search", query="degrees", at="v05")
+    assert "gone05.md" in reader.text("search", query="Of 05", at="v20")
+    assert "gone05.md" not in reader.text("search", query="Of 05")
+    assert "3 pages" in reader.text("overview", at="v10")
+    assert "AS IT WAS" in reader.text("links", page="tea", at="v10")
+
+
+def test_a_page_is_found_by_the_title_that_it_had(reader: Agent) -> None:
+    shown = reader.text("read", page="Of 05", at="v10")
+    assert shown.startswith("AS IT WAS at ")
+    assert "# Of 05" in shown
+    assert "Hot water" in reader.text("read", page="tea", at="v05", query="how hot is the water")
+
+
+@pytest.mark.parametrize("command", [["search", "degrees"], ["list"], ["links", "--orphans"]])
+def test_commands_answer_as_of_a_moment(repo: GitRepo, command: list[str]) -> None:
+    done = commonplace(*command, "--at", "v10", "--kb", repo.path, "--json")
+    assert done.returncode == 0, done.stderr
+    assert "AS IT WAS at " in done.stderr
+    assert json.loads(done.stdout)["at"] == {"tea": repo.git("rev-parse", "v10")}
+    assert "tea.md" in done.stdout
+    assert commonplace(*command, "--at", "9998-01-01", "--kb", repo.path).returncode == 4
+
+
+def test_what_an_ignore_file_excludes_now_stays_excluded_in_the_past(repo: GitRepo) -> None:
+    repo.write(".commonplaceignore", "gone*\n")
+    try:
+        done = commonplace("list", "--at", "v20", "--kb", repo.path)
+        assert done.stdout.splitlines() == ["tea.md\tTea\t\t\t"]
+    finally:
+        (repo.path / ".commonplaceignore").unlink()
+    assert len(commonplace("list", "--at", "v20", "--kb", repo.path).stdout.splitlines()) == 4
 
 
 def test_each_section_has_the_commit_that_wrote_it(reader: Agent) -> None:

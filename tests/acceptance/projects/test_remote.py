@@ -342,3 +342,27 @@ def test_a_remote_that_does_not_answer_delays_the_first_answer_by_no_more_than_t
             began = time.monotonic()
             client.call("update_project_main", project_id="app", content="y")
             assert time.monotonic() - began < 3
+
+
+def test_a_list_that_took_the_number_of_another_is_named_before_it_can_be_changed(
+    home: Path, origin: GitRepo, other: GitRepo
+) -> None:
+    with projects(home) as client:
+        eventually(lambda: status(client) == "origin/main (up to date)")
+        theirs = "---\ncompleted: false\n---\n\n# Their task\n"
+        about = {"created": "2026-01-01T00:00:00.000Z", "description": "Theirs"}
+        folder = "projects/app/TODO/1"
+        other.commit("Theirs", **{f"{folder}/index.json": json.dumps(about), f"{folder}/TASK-001-theirs.md": theirs})
+        other.git("push", "--quiet", "origin", "main")
+        mine = client.call("create_todo", project_id="app", description="Mine", tasks=[{"title": "My task"}])
+        assert mine["todo_number"] == 1
+        eventually(
+            lambda: client.call("sync_storage")["success"] and "Theirs" in (home / folder / "index.json").read_text()
+        )
+        shown = client.refusal("complete_todo_task", project_id="app", todo_number=1, task_number=1)
+        assert shown["code"] == "TODO_NOT_FOUND"
+        assert "TODO #1 is now 'Theirs'" in shown["error"]
+        assert "It was 'Mine'" in shown["error"]
+        assert "completed: false" in main_of(origin, f"{folder}/TASK-001-theirs.md")
+        assert "notice" not in client.call("get_next_todo_task", project_id="app", todo_number=1), "it was told"
+        assert client.call("complete_todo_task", project_id="app", todo_number=1, task_number=1)["task_number"] == 1

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent import Agent
+from agent import Agent, text_of
 from knowledge import CHAPTERS, clean, create, empty, failure, index, projects, repository, subjects
 from support import eventually
 
@@ -227,3 +227,58 @@ def test_errors_are_told_on_standard_error_without_content(tmp_path: Path) -> No
     with projects(home, {"KNOWLEDGE_MCP_LOG_LEVEL": "DEBUG"}, log=log) as client:
         client.refusal("get_chapter", project_id="p", filename="f", chapter_title="T")
     assert "Traceback" in log.read_text()
+
+
+def test_function_words_do_not_match_and_the_best_document_comes_first(client: Agent) -> None:
+    plan = [{"title": f"How are we {n}", "content": "How are we, and how are they? " * 5} for n in range(5)]
+    create(client, filename="test-plan", title="How and are", introduction="How are and and.", chapters=plan)
+    handling = [{"title": "Errors", "content": "Errors are handled in one place and traced by id."}]
+    create(client, filename="errors", title="Error handling", introduction="x", chapters=handling)
+    found = client.call("search_knowledge", project_id="app", query="how are errors handled and traced")
+    assert [row["file"] for row in found["results"]] == ["errors.md"]
+    assert found["results"][0]["matching_chapters"][0]["keywords_found"] == ["errors", "handled", "traced"]
+    assert client.call("search_knowledge", project_id="app", query="how")["results"][0]["file"] == "test-plan.md"
+
+
+def test_an_answer_of_a_search_is_bounded_unless_more_is_asked_for(client: Agent) -> None:
+    chapters = [{"title": f"Walrus chapter {n}", "content": "The walrus sleeps on the ice. " * 40} for n in range(12)]
+    for number in range(25):
+        create(client, filename=f"walrus-{number:02}", title=f"Walrus {number}", chapters=chapters, keywords=["walrus"])
+    usual = client.raw("search_knowledge", project_id="app", query="walrus")
+    text = text_of(usual)
+    assert len(text) < 7_500, "about 2,000 tokens"
+    shown = json.loads(text)
+    assert shown["total_documents"] == 25
+    assert shown["message"] == f"Showing {len(shown['results'])} of 25 documents; pass limit=20 for more."
+    assert shown["results"][0]["matching_chapters"]
+    assert shown["results"][0]["match_count"] == 12
+    asked = client.call("search_knowledge", project_id="app", query="walrus", limit=25)
+    assert len(asked["results"]) == 25
+    assert "message" not in asked
+
+
+def test_chapters_of_a_file_that_is_not_utf_8_have_their_titles(client: Agent, home: Path) -> None:
+    create(client, filename="latin")
+    (file,) = home.glob("projects/*/knowledge/latin.md")
+    file.write_bytes(
+        "---\ntitle: Caf\u00e9\n---\nIntro \u00e9\u00e8\u00ea.\n\n## First\n\none\n\n## Second\n\ntwo\n".encode(
+            "latin-1"
+        )
+    )
+    listed = client.call("list_chapters", project_id="app", filename="latin")
+    assert [chapter["title"] for chapter in listed["chapters"]] == ["First", "Second"]
+    assert client.call("get_chapter", project_id="app", filename="latin", chapter_title="Second")["title"] == "Second"
+
+
+def test_projects_are_listed_a_page_at_a_time(client: Agent) -> None:
+    for name in ("a", "b", "c"):
+        client.call("update_project_main", project_id=name, content="x")
+    first = client.call("list_projects", limit=2)
+    assert ([one["project_id"] for one in first["projects"]], first["total"], first["next_offset"]) == (
+        ["a", "b"],
+        3,
+        2,
+    )
+    last = client.call("list_projects", limit=2, offset=2)
+    assert [one["project_id"] for one in last["projects"]] == ["c"]
+    assert "next_offset" not in last

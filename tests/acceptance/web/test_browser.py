@@ -15,7 +15,7 @@ from commonplace.faces.web.urls import Urls
 from hostile.scripts import pages
 from npm import environment
 from serving import Server, served
-from support import Amount, new_repo
+from support import ROOT, Amount, new_repo
 
 pytestmark = [needs_browser, pytest.mark.xdist_group("browser")]
 
@@ -166,7 +166,7 @@ def test_axe_finds_nothing_on_any_page(browser: Browser, server: Server, scheme:
 def test_no_page_scrolls_sideways_at_320_pixels(browser: Browser, server: Server) -> None:
     context = browser.new_context(viewport={"width": 320, "height": 700})
     page = context.new_page()
-    wide = []
+    wide: list[str] = []
     for kind in KINDS:
         opened(page, f"{server.url}{kind}")
         width = page.evaluate("document.documentElement.scrollWidth")
@@ -228,8 +228,74 @@ def test_a_page_that_changes_while_it_is_read_says_so(page: Page, tmp_path: Path
         (repo.path / "a.md").write_text("# A\n\nAfter.\n")
         expect(page.locator("#ui-live")).to_contain_text("This page has changed.", timeout=15_000)
         expect(page.locator("article")).to_contain_text("Before.")
-        page.get_by_text("Read the new version").click()
+        page.evaluate("window.same = true")
+        page.get_by_text("Show what changed").click()
+        expect(page.locator("article .insertion")).to_have_text("After.")
+        expect(page.locator("article .deletion")).to_have_text("Before.")
+        expect(page.locator("#ui-live")).to_contain_text("1 new, 1 gone")
+        assert page.evaluate("window.same"), "the page was not loaded again"
+        page.get_by_text("Without marks").click()
+        expect(page.locator("article .insertion")).to_have_count(0)
         expect(page.locator("article")).to_contain_text("After.")
+
+
+def test_nothing_jumps_when_a_change_above_the_reader_is_shown(page: Page, tmp_path: Path) -> None:
+    lines = "".join(f"Line {number} of the text.\n\n" for number in range(200))
+    repo = new_repo(tmp_path / "live", {"a.md": f"# A\n\n{lines}"})
+    with served(repo.path) as server:
+        wait_indexed(server)
+        with page.expect_response("**/events"):
+            opened(page, f"{server.url}/p/a")
+        line = page.get_by_text("Line 100 of the text.")
+        line.scroll_into_view_if_needed()
+        before = line.bounding_box()
+        (repo.path / "a.md").write_text(f"# A\n\n{'More words above. ' * 300}\n\n{lines}")
+        page.get_by_text("Show what changed").click(timeout=15_000)
+        expect(page.locator("article .insertion")).to_have_count(1)
+        after = line.bounding_box()
+    assert before
+    assert after
+    assert abs(before["y"] - after["y"]) < 2
+
+
+def test_below_each_section_stands_on_demand_who_wrote_it(page: Page, server: Server) -> None:
+    opened(page, f"{server.url}/p/guides/guide")
+    page.get_by_role("link", name="Who wrote what").click()
+    expect(page.locator("article .written")).to_have_count(3)
+    expect(page.locator("article .written").first).to_contain_text("Test Writer")
+    page.get_by_role("link", name="Who wrote what").click()
+    expect(page.locator("article .written")).to_have_count(0)
+
+
+TOOLSETS = {
+    "layers": (("--manifest", ROOT / "examples" / "cascade" / "layers.json"),
+               ("/", "/concepts", "/concepts/systems/booking", "/concepts/systems/booking?layer=team", "/conflicts")),
+    "typed": ((ROOT / "examples" / "kb",), ("/", "/schema/", "/p/welcome", "/findings?more=1", "/search?q=backup")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", list(TOOLSETS))
+def test_pages_of_toolsets_can_be_used_by_everybody(browser: Browser, kind: str) -> None:
+    folder = Path(environment(AXE)["PATH"].split(":")[0]).parent
+    source = (folder / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+    arguments, paths = TOOLSETS[kind]
+    found: dict[str, object] = {}
+    with served(*arguments) as server:
+        wait_indexed(server)
+        for scheme in ("light", "dark"):
+            context = browser.new_context(color_scheme=scheme, viewport={"width": 320, "height": 700})
+            page = context.new_page()
+            for path in paths:
+                opened(page, f"{server.url}{path}")
+                width = page.evaluate("document.documentElement.scrollWidth")
+                page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
+                page.evaluate(source)
+                result = page.evaluate("axe.run({ resultTypes: ['violations'] })")
+                problems = [f"{one['id']}: {one['nodes'][0]['html'][:160]}" for one in result["violations"]]
+                if problems or width > 320:
+                    found[f"{scheme} {path}"] = (width, problems)
+            context.close()
+    assert found == {}
 
 
 def test_without_scripts_every_page_can_be_read(browser: Browser, server: Server) -> None:

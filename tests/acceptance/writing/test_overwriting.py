@@ -62,7 +62,7 @@ def test_a_body_that_was_edited_since_it_was_read_is_not_replaced(base: Path, mo
             said = kb.refusal(tool, entry_id="n", kb_name="base", revision=stale, **arguments)
             assert (said["error_code"], said["changes"]) == ("CONFLICT", ["line 8 added: MINE"])
         kb.call("kb_get", entry_id="n", kb_name="base")
-        kb.call("kb_update", entry_id="n", kb_name="base", body="agent")
+        kb.call("kb_update", entry_id="n", kb_name="base", body="agent\n")
         assert (base / "n.md").read_text() == "---\ntitle: N\n---\n\nagent\n"
 
 

@@ -11,10 +11,10 @@ from typing import Any
 from commonplace.domain.addresses import Address
 from commonplace.domain.revisions import revision_of
 from commonplace.faces.mcp.toolset import Call, Toolset
-from commonplace.faces.mcp.toolsets.kb import KB
 from commonplace.services import history, writes
 from commonplace.services.collections import Collection
 from commonplace.services.services import Services
+from commonplace.toolsets.kb.mcp import KB
 from commonplace.toolsets.projects.mcp import PROJECTS
 from commonplace.toolsets.wiki.mcp import WIKI
 

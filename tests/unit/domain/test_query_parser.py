@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.domain.query_parser import PhraseTerms, count_each, fold_text, grams, parse_query, without_grams
+from commonplace.domain.query_parser import (
+    PhraseTerms,
+    accented_words,
+    count_each,
+    fold_text,
+    grams,
+    parse_query,
+    without_grams,
+)
 
 ARABIC = re.compile("[\u0600-\u06ff\ufb50-\ufdff\ufe70-\ufeff]")
 """Letters of words that lose their article and endings, which may uncover others."""
@@ -32,10 +40,45 @@ def test_quotations_are_phrases_and_a_minus_excludes() -> None:
 
 
 @pytest.mark.parametrize(
-    "quotes", ["“two words”", "„two words“", "«two words»", "「two words」", "\uff02two words\uff02"]
-)
+    "quotes",
+    [
+        "“two words”", "„two words“", "„two words”", "”two words”", "«two words»", "»two words«", "« two words »",
+        "\u2039two words\u203a", "「two words」", "『two words』", "｢two words｣", "《two words》", "〝two words〟",
+        "\uff02two words\uff02",
+    ],
+)  # fmt: skip
 def test_quotation_marks_of_all_languages_quote(quotes: str) -> None:
     assert parse_query(quotes, words).phrases == (PhraseTerms(("two", "words")),)
+
+
+def test_a_phrase_is_demanded_in_a_short_query_and_a_wish_in_a_long_question() -> None:
+    short = parse_query('"fatal error" in git push', words)
+    assert short.phrases == (PhraseTerms(("fatal", "error")),)
+    assert short.words == ("in", "git", "push")
+    long = parse_query('why does git say "fatal error" when I push', words)
+    assert long.phrases == ()
+    assert long.optional_phrases == (PhraseTerms(("fatal", "error")),)
+    assert set(long.words) == {"why", "does", "git", "say", "when", "i", "push", "fatal", "error"}
+
+
+def test_characters_of_a_script_without_blanks_count_as_words() -> None:
+    assert parse_query("「二手」 书店", words).phrases
+    assert parse_query("请问哪里有卖「二手」 书的书店呢", words).optional_phrases
+
+
+def test_no_phrase_is_demanded_if_the_caller_says_so() -> None:
+    question = parse_query('"two words"', words, demand=False)
+    assert (question.phrases, question.optional_phrases) == ((), (PhraseTerms(("two", "words")),))
+    assert question.words == ("two", "words")
+
+
+def test_words_with_accents_are_known_beside_the_folded_ones() -> None:
+    assert accented_words("muốn uống cà_phê đen, không cafe") == ["muốn", "uống", "cà", "phê", "đen", "không"]
+    assert parse_query("Größe und Maß", words).accented == ("größe", "maß")
+
+
+def test_accents_stay_where_the_text_has_other_scripts_too() -> None:
+    assert fold_text("Tiếng Việt и й, ἄνθρωπος") == "tiếng việt и й, ανθρωποσ"
 
 
 def test_a_quotation_mark_without_its_partner_is_ignored() -> None:
@@ -98,7 +141,7 @@ def test_runs_without_blanks_become_pairs_of_characters() -> None:
     ("text", "folded"),
     [
         ("plain", "plain"),
-        ("e\u0301", "e"),
+        ("e\u0301", "é"),
         ("Ёж", "еж"),
         ("й и\u0306 Й", "й й й"),
         ("ΟΔΟΣ οδος", "οδοσ οδοσ"),

@@ -143,9 +143,10 @@ def test_what_is_no_syntax_is_searched_as_words(base: MakeBase, text: str) -> No
     assert "backup.md" in base(NOTES).found(text)
 
 
-def test_and_and_or_between_words_are_no_words(base: MakeBase) -> None:
+def test_and_and_or_in_capitals_are_operators_and_no_words(base: MakeBase) -> None:
     made = base({"a.md": "# A\n\nsalt", "b.md": "# B\n\npepper", "c.md": "# C\n\nthis and that or those"})
-    assert sorted(made.found("salt AND pepper")) == ["a.md", "b.md"]
+    assert made.found("salt AND pepper") == []
+    assert sorted(made.found("salt OR pepper")) == ["a.md", "b.md"]
 
 
 def test_a_star_stands_for_the_rest_of_a_word(base: MakeBase) -> None:
@@ -345,3 +346,29 @@ def test_a_long_search_is_cut_and_answered(base: MakeBase) -> None:
     began = time.monotonic()
     assert made.found("restore " * 5000)[0] == "backup.md"
     assert time.monotonic() - began < 10
+
+
+ACCENTED = {
+    "ghost.md": "# Ghosts\n\nCon ma trong nhà, ma ở khắp nơi.\n",
+    "mother.md": "# Mothers\n\nMá trong nhà, má ở khắp nơi.\n",
+    "grave.md": "# Graves\n\nMả trong nhà, mả ở khắp nơi.\n",
+}
+
+
+def test_accents_that_are_typed_rank_the_words_that_have_them_first(base: MakeBase) -> None:
+    made = base(ACCENTED)
+    assert made.found("má")[0] == "mother.md"
+    assert made.found("mả")[0] == "grave.md"
+    assert set(made.found("ma")) == set(ACCENTED)
+
+
+def test_recent_pages_know_accents_as_the_full_text_does(base: MakeBase) -> None:
+    made = base(ACCENTED)
+    made.write("late.md", "# Late\n\nMá đến muộn, má ở khắp nơi.\n")
+    made.index.update([Address("late.md")])
+    assert set(made.found("má")[:2]) == {"mother.md", "late.md"}
+
+
+def test_accents_that_no_page_has_do_not_weaken_the_word(base: MakeBase) -> None:
+    files = {"one.md": "# A\n\nMuller writes.", "two.md": "# B\n\nSomebody writes and writes."}
+    assert base(files).found("Müller writes")[0] == "one.md"

@@ -100,7 +100,8 @@ def test_an_entry_that_keeps_every_rule_has_no_issue_and_orphans_are_those_witho
 
 
 def test_an_entry_that_is_deleted_meanwhile_does_not_stop_the_check_of_a_collection(tmp_path: Path) -> None:
-    with Indexed(tmp_path, {"gone.md": "No heading.\n", "left.md": "No heading.\n"}) as base:
+    untitled = "---\ntype: note\n---\nNo heading.\n"
+    with Indexed(tmp_path, {"gone.md": untitled, "left.md": untitled}) as base:
         collection = Collection(name="base", store=base.store, index=base.index)
         (base.folder / "gone.md").unlink()
         found = quality.check_collection(Collections(lambda: [collection]), collection)

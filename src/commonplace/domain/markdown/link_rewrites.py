@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from commonplace.domain.addresses import MARKDOWN_SUFFIXES, Address, fold
+from commonplace.domain.addresses import Address, fold, is_document_path
 from commonplace.domain.documents import Link, LinkKind
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.markdown.link_syntax import parse_wiki
@@ -68,7 +68,10 @@ def _spellings(link: Link, move: LinkMove) -> tuple[str, ...]:
     from_root = not written.startswith("./") and leads_to(joined("", written), move.old)
     from_folder = not written.startswith("/") and leads_to(joined(move.source.folder, written), move.old)
     if written.startswith("/"):
-        return (f"/{path}" if from_root else link.target,)
+        return (f"/{path}",) if from_root else _in_docs_tree(written, path, relative, move.old)
+    from_page = not from_folder and markdown and leads_to(joined(move.source.id, written.rstrip("/")), move.old)
+    if from_page:  # a docs tree publishes `a.md` as `a/`
+        return (_slashed_as(written, relative_path(path, move.moved_to.id)),)
     if from_folder and (markdown or ("/" in written and not from_root)):
         if move.new.path in place_files(joined(move.moved_to.folder, written)) and (markdown or is_fixed(written)):
             return (link.target,)  # perhaps not the shortest, but correct
@@ -76,10 +79,42 @@ def _spellings(link: Link, move: LinkMove) -> tuple[str, ...]:
         return (dotted,) if markdown or is_fixed(dotted) else (dotted, path)
     if from_root and (markdown or "/" in written):
         return (path, relative) if markdown else (path,)
+    return _by_end(link, written, move, path, relative)
+
+
+def _by_end(link: Link, written: str, move: LinkMove, path: str, relative: str) -> tuple[str, ...]:
+    """The spellings of a link that names the end of its target's path; the link itself if it names something else."""
     if not ends_path(fold(without_suffix(written)), move.old, fold):
         return (link.target,)
     short = "/".join(path.split("/")[-len(written.split("/")) :])
-    return short, relative if markdown else path
+    return short, relative if link.kind in _MARKDOWN_KINDS else path
+
+
+def _in_docs_tree(written: str, path: str, relative: str, old: Address) -> tuple[str, ...]:
+    """The URL path of a docs tree that differs from the file's path in its beginning.
+
+    Args:
+        written: The old URL path.
+        path: The new path from the root, with the kind of suffix that was written.
+        relative: The same from the linking document's folder.
+        old: The old target.
+    """
+    names = without_suffix(written.strip("/")).split("/")
+    for own in (old.id, old.folder):
+        parts = own.split("/")
+        shared = 0
+        while shared < min(len(names), len(parts)) and fold(names[-1 - shared]) == fold(parts[-1 - shared]):
+            shared += 1
+        if shared:
+            folder = "".join(f"{part}/" for part in parts[:-shared])
+            url = "".join(f"{name}/" for name in names[:-shared])
+            inside = path.startswith(folder)
+            return (_slashed_as(written, f"/{url}{path[len(folder) :]}") if inside else relative,)
+    return (written,)  # a slug, which stays
+
+
+def _slashed_as(written: str, path: str) -> str:
+    return f"{path}/" if written.endswith("/") and not path.endswith("/") else path
 
 
 def _stretched(written: str, old: Address, new: Address) -> str:
@@ -87,7 +122,7 @@ def _stretched(written: str, old: Address, new: Address) -> str:
     if not old.is_document or not new.is_document:
         return new.path
     bare = written.rstrip("/")
-    if written.lower().endswith(MARKDOWN_SUFFIXES):
+    if is_document_path(written):
         return new.path
     for suffix in HTML_SUFFIXES:
         if written.endswith(suffix) and not old.path.endswith(suffix):

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from commonplace.domain.addresses import MARKDOWN_SUFFIXES, Address, fold, is_markdown
+from commonplace.domain.addresses import MARKDOWN_SUFFIXES, Address, document_suffixes, fold, is_document_path
 
-INDEX_NAMES = ("index.md", "README.md", "readme.md", "Readme.md")
+INDEX_NAMES = ("index.md", "README.md", "readme.md", "Readme.md", "_index.md", "index.mdx")
 """Documents that represent their folder, in the order in which they are tried."""
 
 HTML_SUFFIXES = (".html", ".htm")
 """Suffixes of rendered pages; links of published trees use them."""
-
-
-_SUFFIXES = (*MARKDOWN_SUFFIXES, *HTML_SUFFIXES)
 
 
 def slashed(target: str) -> str:
@@ -46,9 +43,9 @@ def place_files(place: str | None) -> Iterator[str]:
     folder = place.rstrip("/")
     if folder and folder == place:
         yield place
-        if is_markdown(place):
+        if is_document_path(place):
             return
-        for suffix in MARKDOWN_SUFFIXES:
+        for suffix in document_suffixes():
             yield place + suffix
         for suffix in HTML_SUFFIXES:
             if place.endswith(suffix):
@@ -78,10 +75,10 @@ def relative_path(path: str, folder: str) -> str:
 
 
 def without_suffix(path: str) -> str:
-    """The path without `.md`, `.markdown`, `.html` or `.htm`."""
-    if path.endswith(_SUFFIXES[0]):
-        return path[: -len(_SUFFIXES[0])]
-    lowered = path.lower()
-    if not lowered.endswith(_SUFFIXES):
+    """The path without the suffix of a document, `.html` or `.htm`."""
+    if path.endswith(MARKDOWN_SUFFIXES[0]):
+        return path[: -len(MARKDOWN_SUFFIXES[0])]
+    lowered, suffixes = path.lower(), (*document_suffixes(), *HTML_SUFFIXES)
+    if not lowered.endswith(suffixes):
         return path
-    return path[: -next(len(suffix) for suffix in _SUFFIXES if lowered.endswith(suffix))]
+    return path[: -next(len(suffix) for suffix in suffixes if lowered.endswith(suffix))]

@@ -65,7 +65,7 @@ def chunks_of(document: Document) -> list[Chunk]:
 
 
 def _pieces(document: Document) -> Iterator[_Piece]:
-    source = document.raw if document.decodable else document.text.encode()
+    source = document.source
     for section in document.sections:
         markdown = source[section.content : section.end].decode("utf-8", "replace")
         if section.level == 0 and not markdown.strip():

@@ -23,6 +23,8 @@ MAX_ENCODED_CHARS = 8000
 INSTALL = "Run: commonplace model install"
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 """Inputs of sentence models; many do not have the last."""
+UNKNOWN_TOKENS = ("[UNK]", "<unk>")
+"""What tokenizers replace text with that their model does not know."""
 RANK_OF_TOKENS = 3
 """Rank of an output with a vector per token instead of per text."""
 
@@ -63,6 +65,7 @@ class OnnxEncoder:
             self._session = _session(str(folder.graph))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(folder.tokens)  # pyright: ignore[reportUnknownMemberType]
+        self._unknown = {self._tokenizer.token_to_id(token) for token in UNKNOWN_TOKENS} - {None}
         self._inputs = [one.name for one in self._session.get_inputs()]
         if unknown := sorted(set(self._inputs) - set(INPUTS)):
             raise StorageError(
@@ -70,6 +73,11 @@ class OnnxEncoder:
                 kind="model",
                 hint="Use another model.",
             )
+
+    def understood(self, text: str) -> float:
+        """The share of a text's tokens that the model knows."""
+        tokens = self._tokenizer.encode(text[:MAX_ENCODED_CHARS], add_special_tokens=False).ids
+        return sum(token not in self._unknown for token in tokens) / len(tokens) if tokens else 1.0
 
     def encode(self, texts: Sequence[str], *, question: bool = False) -> Vectors:
         """Vectors of length 1."""

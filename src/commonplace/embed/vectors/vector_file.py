@@ -14,7 +14,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -271,7 +271,8 @@ def _id_of(connection: sqlite3.Connection, key: bytes) -> int:
 
 def _connected(path: Path, identity: str) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-    try:
+    with ExitStack() as closing:
+        closing.callback(connection.close)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("BEGIN IMMEDIATE")
@@ -283,9 +284,7 @@ def _connected(path: Path, identity: str) -> sqlite3.Connection:
         said = dict(connection.execute("SELECT key, value FROM meta WHERE key IN ('version', 'model')").fetchall())
         connection.execute("COMMIT")
         _refuse_unless(said == {"version": VERSION, "model": identity})
-    except BaseException:
-        connection.close()
-        raise
+        closing.pop_all()
     return connection
 
 

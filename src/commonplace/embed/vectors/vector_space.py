@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from commonplace.domain.semantic.fusion import background
 from commonplace.domain.similarity import ChunkHit, NearDocument
 from commonplace.embed.vectors.vector_file import EmbeddedDocument, VectorFile
 from commonplace.embed.vectors.vector_scan import Mask, Rows, VectorScan, new_scan
@@ -32,6 +33,10 @@ MAX_DEAD_SHARE = 0.25
 MIN_DEAD_ROWS = 1000
 """Minimum number of unused rows for that."""
 MAX_CODE = 127
+MAX_SAMPLED_DOCUMENTS = 128
+"""Number of documents whose similarity to a query is compared with that of the best ones."""
+SAMPLED_EACH = 8
+"""Maximum number of chunks of each of them."""
 
 Numbers = npt.NDArray[np.int64]
 
@@ -176,6 +181,21 @@ class VectorQuery:
         self._scan = scan
         self._question = question
         self._within = within
+
+    def background(self) -> float:
+        """The similarity above which a document stands out from a sample of all documents, spread evenly over them."""
+        layout = self._layout
+        if self._scan is None or not layout.paths:
+            return 0.0
+        places = np.unique(np.linspace(0, len(layout.paths) - 1, MAX_SAMPLED_DOCUMENTS).astype(np.int64))
+        starts = layout.starts[places]
+        ends = np.minimum(layout.starts[places + 1], starts + SAMPLED_EACH)
+        entries: list[Numbers] = [np.arange(start, end) for start, end in zip(starts, ends, strict=True) if end > start]
+        if not entries:
+            return 0.0
+        products = self._scan.of(self._question, layout.rows[np.concatenate(entries)])
+        first = np.cumsum([0, *map(len, entries[:-1])])
+        return background(np.maximum.reduceat(products, first).tolist())
 
     def nearest(self, count: int) -> list[NearDocument]:
         """The documents with the most similar chunks."""

@@ -72,17 +72,30 @@ class TokenVerifier:
     @property
     def _jwks_uri(self) -> str:
         """Where the provider says that its keys are."""
-        import httpx2  # noqa: PLC0415
+        return str(provider_metadata(self.issuer, "jwks_uri")["jwks_uri"])
 
-        for path in DISCOVERY:
-            try:
-                answer = httpx2.get(self.issuer.rstrip("/") + path, timeout=TIMEOUT)
-                uri = cast("object", answer.json().get("jwks_uri")) if answer.is_success else None
-            except (httpx2.HTTPError, ValueError, AttributeError) as error:
-                raise _no_provider() from error
-            if isinstance(uri, str):
-                return uri
-        raise _no_provider()
+
+def provider_metadata(issuer: str, needed: str) -> dict[str, object]:
+    """What a provider says of itself (OpenID Connect Discovery, RFC 8414), asked anew with each call.
+
+    Args:
+        issuer: The provider's URL.
+        needed: The key whose value must be a text.
+
+    Raises:
+        UnavailableError: it does not answer, or does not say this.
+    """
+    import httpx2  # noqa: PLC0415
+
+    for path in DISCOVERY:
+        try:
+            answer = httpx2.get(issuer.rstrip("/") + path, timeout=TIMEOUT)
+            said = cast("object", answer.json()) if answer.is_success else None
+        except (httpx2.HTTPError, ValueError) as error:
+            raise _no_provider() from error
+        if isinstance(said, dict) and isinstance(cast("dict[str, object]", said).get(needed), str):
+            return cast("dict[str, object]", said)
+    raise _no_provider()
 
 
 def _subject(claims: dict[str, object]) -> str:

@@ -43,6 +43,8 @@ OWN_COMMANDS = (
     "model",
 )
 """In the order in which the help names them; each is a module of `commands`. Those of toolsets follow."""
+EVERYDAY_COMMANDS = ("new", "open", "mv", "rm", "recent", "tags", "wanted", "orphans")
+"""Named after them; each is a module of `everyday`."""
 LAST_COMMANDS = ("connect", "completion")
 """Named at the end."""
 
@@ -75,7 +77,8 @@ def command_modules(added: Mapping[str, str]) -> dict[str, str]:
     own, last = (
         {name: f"commonplace.faces.cli.commands.{name}" for name in names} for names in (OWN_COMMANDS, LAST_COMMANDS)
     )
-    return {**own, **added, **last}
+    everyday = {name: f"commonplace.faces.cli.everyday.{name}" for name in EVERYDAY_COMMANDS}
+    return {**own, **everyday, **added, **last}
 
 
 def run(argv: Sequence[str], parts: CliDependencies) -> int:

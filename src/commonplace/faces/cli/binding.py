@@ -68,19 +68,17 @@ class BoundCommand:
         where = terminal(sys.stdout, sys.stderr, os.environ, no_color=common.no_color)
         out = Output(where, as_json=common.as_json)
         try:
-            settings = load_settings(flags=common.flags())
-            # Libraries log what passes through them, which is nobody's business: warnings of theirs and no more.
-            least = "ERROR" if settings.log_level == "error" else "WARNING"
-            logging.basicConfig(level=least, format="%(levelname)s %(name)s: %(message)s")
-            logging.getLogger("commonplace").setLevel(settings.log_level.upper())
-            with traced_call(self.__name__):
+            with traced_call(self.__name__, log_name="the log above"):
+                settings = load_settings(flags=common.flags())
+                # Of libraries' messages only warnings are logged.
+                least = "ERROR" if settings.log_level == "error" else "WARNING"
+                logging.basicConfig(level=least, format="%(levelname)s %(name)s: %(message)s")
+                logging.getLogger("commonplace").setLevel(settings.log_level.upper())
                 return self._answer(Session(self._parts, settings, common.flags(), out), arguments)
         except KnowledgeError as error:
             return report(out, error)
         except KeyboardInterrupt:
             return INTERRUPTED
-        except Exception:  # noqa: BLE001 - the face is where the unforeseen ends; `observed` has logged it
-            return report(out, KnowledgeError("Internal error; the log above has the details."))
 
     def _answer(self, session: Session, arguments: dict[str, object]) -> int:
         try:

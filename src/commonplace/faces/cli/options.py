@@ -5,14 +5,18 @@ A start of the server comes through here: nothing of the domain but its errors i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, TypeAlias
 
 import typer
 
 from commonplace.domain.errors import ConfigError
-from commonplace.settings import Flags, about
+from commonplace.settings import Flags, Settings, about
+from commonplace.settings.folders import names_layers
 
+LAYERS_TOOLSET = "cascade"
+"""The toolset of layers."""
 MAX_LIMIT = 10_000
 """Most results of one answer; further ones are reached by `--offset`."""
 
@@ -78,3 +82,40 @@ class LayerOptions:
     def flags(self) -> Flags:
         """The settings among them, as `load_settings` takes them."""
         return {"manifest": self.manifest, "personal": self.personal, "shared": self.shared}
+
+
+AtOption: TypeAlias = Annotated[
+    str,
+    typer.Option("--at", metavar="WHEN", help="As it was: a date, 'yesterday', a commit or tag, 'before COMMIT'."),
+]
+
+
+def require_layers_alone(settings: Settings, *, paths: Sequence[str] | None, flags: Flags, toolset: str | None) -> None:
+    """Refuse what cannot be served beside layers.
+
+    Args:
+        settings: The settings, which may name layers.
+        paths: The folders that the command line names as arguments.
+        flags: The common options of the command line, which name folders with -C.
+        toolset: The toolset that the command line names.
+
+    Raises:
+        ConfigError: layers are named, and folders or another toolset are, too; or one of two layers is missing.
+    """
+    if not names_layers(settings):
+        return
+    layers = "--manifest" if settings.manifest is not None else "--personal and --shared"
+    kb = flags.get("kb")
+    folders = [*(paths or ()), *((kb,) if isinstance(kb, str) else kb or ())]
+    if folders:
+        raise ConfigError(
+            f"{layers} name the folders to serve, so {folders[0]!r} cannot be served beside them.",
+            kind="manifest",
+            hint="Add it to the manifest as a layer, or leave the layers out.",
+        )
+    if toolset not in {None, LAYERS_TOOLSET}:
+        raise ConfigError(
+            f"{layers} are served with the toolset {LAYERS_TOOLSET!r}, not with {toolset!r}.",
+            kind="manifest",
+            hint=f"Leave out --toolset {toolset}, or the layers.",
+        )

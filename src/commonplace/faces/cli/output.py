@@ -126,3 +126,14 @@ def shown(text: str) -> str:
     """The text with control characters and what cannot be encoded written out by their numbers."""
     written_out = _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
     return written_out.encode("utf-8", "backslashreplace").decode()
+
+
+def left_out_message(counts: Mapping[str, int]) -> str:
+    """One sentence on files that are not read, and the setting that changes it.
+
+    Args:
+        counts: Number of files by suffix, at least one.
+    """
+    files = ", ".join(f"{count:,} {suffix}" for suffix, count in counts.items())
+    verb = "file is" if sum(counts.values()) == 1 else "files are"
+    return f"{files} {verb} not read; the setting also_read = [{', '.join(map(repr, counts))}] reads them as Markdown"

@@ -18,6 +18,7 @@ from commonplace.settings.folders import require_folders
 
 if TYPE_CHECKING:  # a server starts through here, and answers before it loads them
     from commonplace.domain.diagnostics import Diagnostic
+    from commonplace.domain.json import Json
     from commonplace.domain.ports import Progress
     from commonplace.services.checks import BundleReport
     from commonplace.services.collections import Collection, Collections
@@ -74,6 +75,8 @@ class CliDependencies:
     """Check a folder as a bundle of concepts."""
     toolset_commands: Callable[[], Mapping[str, str]] = dict
     """The commands of toolsets by name: the module of each."""
+    store_folder: Callable[[Sequence[Path], Settings], Path | None] = lambda _, __: None
+    """The folder that the settings' toolset creates, from those that are named; None if these must exist."""
     commands: Callable[[], Mapping[str, AddedCommand]] = dict
     """Loads the plugins and gives the subcommands that they add, by name."""
     plugin_faults: Callable[[Settings], Sequence[tuple[str, str]]] = lambda _: ()
@@ -185,3 +188,23 @@ class Session:
         """Bring every index up to date, with a bar that shows how far it is."""
         with progress_bar("Indexing", self.out.terminal) as progress:
             application.sync(progress)
+
+
+@contextmanager
+def opened_at(session: Session, moment: str) -> Generator[tuple[Collections, dict[str, Json]]]:
+    """The folders as they were at a moment ("" for now), and what JSON says of it: the commit of each folder.
+
+    A message names the commit.
+
+    Raises:
+        InvalidInputError, NotFoundError, GitError: as `services.past.as_of`.
+    """
+    with session.opened() as collections:
+        if not moment:
+            yield collections, {}
+            return
+        from commonplace.services.past import as_of
+
+        with as_of(collections, moment) as base:
+            session.out.message(base.note)
+            yield base.collections, {"at": {one.collection.name: one.commit.id for one in base.moments}}

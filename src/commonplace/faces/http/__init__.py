@@ -1,1 +1,1 @@
-"""One HTTP server for everything: one guard before all routes, one process to start and stop."""
+"""The HTTP server: one process and one guard for all routes."""

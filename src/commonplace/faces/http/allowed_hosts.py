@@ -1,4 +1,4 @@
-"""By which names a server may be called: what keeps a web page from reaching it through a name that it controls."""
+"""Allowed host names of a server, against DNS rebinding: no web page reaches it by a name that the page controls."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class AllowedHosts:
     bound: str
     """The address that the server listens on."""
     public_host: str = ""
-    """Host, with a port where it is not the scheme's own, behind a proxy; or ""."""
+    """Public host behind a proxy, with the port unless it is the scheme's default; "" without a proxy."""
     public_origin: str = ""
     allowed_origins: frozenset[str] = frozenset()
     """Origins of other servers whose pages may call this one (CORS), in lower case."""
@@ -39,7 +39,7 @@ class AllowedHosts:
         return name == self.bound.lower() or is_loopback(name) or _is_address(name)
 
     def allows_origin(self, origin: str, host: str) -> bool:
-        """Whether an `Origin` header names a page of this server's own, or one that was allowed.
+        """Whether an `Origin` header names this server or an allowed origin.
 
         Args:
             origin: The header.
@@ -55,7 +55,7 @@ class AllowedHosts:
         return here == there or (here[1] == there[1] and is_loopback(here[0]) and is_loopback(there[0]))
 
     def shares_with(self, origin: str) -> bool:
-        """Whether pages of an origin were allowed to call this server and to read what it answers."""
+        """Whether pages of an origin may call this server and read its responses."""
         return origin.lower() in self.allowed_origins
 
 
@@ -69,7 +69,7 @@ def allowed_hosts_of(bound: str, public_url: str | None, allowed_origins: Iterab
 
 
 def is_loopback(name: str) -> bool:
-    """Whether a name or address is this machine and can be nothing else."""
+    """Whether a name or address always means this machine."""
     try:
         return ipaddress.ip_address(name).is_loopback
     except ValueError:
@@ -77,7 +77,7 @@ def is_loopback(name: str) -> bool:
 
 
 def _authority(text: str) -> tuple[str, int]:
-    """The name or address in `name:port`, lower case, and the port; a name of "" when it is malformed."""
+    """The name or address in `name:port`, in lower case, and the port; the name is "" if the text is malformed."""
     if text.startswith("["):
         inner, bracket, rest = text[1:].partition("]")
         name, port = (inner, rest.removeprefix(":")) if bracket and rest[:1] in {"", ":"} else ("", "")

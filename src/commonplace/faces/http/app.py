@@ -1,4 +1,4 @@
-"""The whole application: parts under their prefixes, each behind the guard, and what lives as long as the server."""
+"""The ASGI application: parts under their prefixes, each behind the guard, and the lifespan of the server."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from commonplace.faces.responses import send_error, send_json
 log = logging.getLogger(__name__)
 
 SMALL_BODY = 64 * 1024
-"""Bytes, for parts that take no body."""
+"""Maximum size in bytes of a body for parts that take none."""
 Lifespan = Callable[[], AbstractAsyncContextManager[None]]
 
 
@@ -26,16 +26,16 @@ class MountedApp:
     """An application under a prefix."""
 
     prefix: str
-    """Without a slash at its end; "" for everything that no other part takes."""
+    """Prefix without a trailing slash; "" for all paths that no other part serves."""
     app: ASGIApp
     rules: RouteRules
     lifespan: Lifespan | None = None
     is_document: bool = False
-    """Whether there is one thing to get at the prefix, and nothing below it."""
+    """Whether the part is a single document at the prefix."""
 
 
 def takes(part: MountedApp, path: str) -> bool:
-    """Whether a path is the part's."""
+    """Whether a part serves a path."""
     return not part.prefix or path == part.prefix or path.startswith(f"{part.prefix}/")
 
 
@@ -45,15 +45,16 @@ class App:
     Args:
         parts: The first that takes a path serves it.
         guard: Before all of them.
+        probes: Parts below `/health`.
     """
 
-    def __init__(self, parts: Sequence[MountedApp], guard: Guard) -> None:
-        self._parts = (_HEALTH, *parts)
+    def __init__(self, parts: Sequence[MountedApp], guard: Guard, probes: Sequence[MountedApp] = ()) -> None:
+        self._parts = (*probes, _HEALTH, *parts)
         self._guard = guard
         self._lifespan = Starlette(lifespan=self._running)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request, or the life of the server."""
+        """Serve one request, or the lifespan of the server."""
         if scope["type"] == "lifespan":
             await self._lifespan(scope, receive, send)
         elif scope["type"] == "http":
@@ -89,7 +90,7 @@ class App:
 
 
 def small_body(_: Scope) -> int:
-    """The limit of parts that take no body."""
+    """The body limit of parts that take no body."""
     return SMALL_BODY
 
 

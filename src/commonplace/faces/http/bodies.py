@@ -1,4 +1,4 @@
-"""Taking a request's body in: whole, within its limit and in time, before anything is done with it."""
+"""Reading of a request's body: completely, within its size limit and timeout, before it is processed."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from starlette.types import Message, Receive
 from commonplace.domain.errors import TooLargeError, UnavailableError
 
 BODY_TIMEOUT = 30.0
-"""Seconds for a whole body to arrive."""
+"""Timeout in seconds for the whole body."""
 
 
 class ClientDisconnectError(Exception):
-    """The client went away before its request was whole: nothing is done and nobody answered."""
+    """The client disconnected before its request was complete; no response is sent."""
 
 
 class RequestTimeoutError(UnavailableError):
-    """The body did not arrive in time: status 408."""
+    """The body timed out: status 408."""
 
 
 async def buffered_body(receive: Receive, limit: int, declared: str) -> bytes:
@@ -51,11 +51,11 @@ async def buffered_body(receive: Receive, limit: int, declared: str) -> bytes:
 
 
 def replayed(body: bytes, receive: Receive) -> Receive:
-    """What receives a body that was taken in, and then the rest of the request."""
+    """A `receive` that returns the buffered body and then the rest of the request."""
     given = False
 
     async def again() -> Message:
-        """The body, once."""
+        """Return the body at the first call, later messages after it."""
         nonlocal given
         if given:
             return await receive()

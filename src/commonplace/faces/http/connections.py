@@ -1,4 +1,4 @@
-"""How one connection is read and written: no client may hold one for long without asking or without listening."""
+"""Connections with timeouts: no client can occupy one without sending a request or reading the response."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from commonplace.faces.http.joined_writes import JoinedWrites
 from commonplace.faces.responses import error_json, json_bytes
 
 HEADER_TIMEOUT = 10.0
-"""Seconds for a request's line and headers to arrive, on a new connection and on one that is kept."""
+"""Timeout in seconds for a request's line and headers, on a new or reused connection."""
 WRITE_TIMEOUT = 30.0
-"""Seconds for a client to take some 48 kB of its answer."""
+"""Timeout in seconds for a client to read about 48 kB of its response."""
 MAX_CONNECTIONS = 4_000
-"""Open connections, where the system lets a process have so many; over it the newest is closed at once."""
+"""Maximum number of open connections, if the limit of open files permits; further ones are closed at once."""
 RESERVED_FILES = 124
-"""Files that the process needs besides its connections."""
+"""Number of open files that the process needs besides its connections."""
 FULL_SECONDS = 60.0
-"""Between two lines that say that no connection can be taken in."""
+"""Minimum interval in seconds between two log lines about connections that cannot be accepted."""
 BAD_REQUEST_HINT = (
     "Send HTTP/1.1: lines that end in CR LF, one of Content-Length and Transfer-Encoding, a short URL, short headers."
 )
 
 
 def allowed_connections() -> int:
-    """How many connections may be open at once: the process asks the system for as many files as it will need."""
+    """Maximum number of open connections; raises the process's limit of open files as far as needed."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MAX_CONNECTIONS + RESERVED_FILES
     allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
@@ -54,7 +54,7 @@ class FileLimitFilter(logging.Filter):
         self._told = -FULL_SECONDS
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether a record is to be shown; one of these is shortened."""
+        """Whether a record is logged; shortens one about connections that cannot be accepted."""
         error = record.exc_info[1] if record.exc_info else None
         if not isinstance(error, OSError) or "out of system resource" not in record.getMessage():
             return True
@@ -68,14 +68,14 @@ class FileLimitFilter(logging.Filter):
 
 
 class TimeoutProtocol(H11Protocol):
-    """uvicorn's HTTP/1.1, with limits on connections, on the time before a request and on the time of an answer."""
+    """uvicorn's HTTP/1.1 with a limit of connections and timeouts for requests and responses."""
 
     max_connections = MAX_CONNECTIONS
     """Open connections."""
     _deadline: asyncio.TimerHandle | None = None
-    """For the head of a request."""
+    """Timer of the request's line and headers."""
     _stuck: asyncio.TimerHandle | None = None
-    """For an answer that nobody takes."""
+    """Timer of a response that the client does not read."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class TimeoutProtocol(H11Protocol):
         self.conn = StrictConnection()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin, or close at once when there are too many."""
+        """Accept the connection, or close it at once if there are too many."""
         super().connection_made(transport)
         self.transport = JoinedWrites(transport, self.loop)
         # asyncio does this only for sockets of IPPROTO_TCP; `socket.create_server` makes them of protocol 0.
@@ -99,34 +99,34 @@ class TimeoutProtocol(H11Protocol):
         self._deadline = self.loop.call_later(HEADER_TIMEOUT, self._abort)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End."""
+        """Stop the timers of a closed connection."""
         self._stop("_deadline")
         self._stop("_stuck")
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take data in; the head of a request must not trickle."""
+        """Process received data; the timeout of the request's head continues."""
         super().data_received(data)
         self._watch_head()
 
     def on_response_complete(self) -> None:
-        """Wait for the next request, part of which may be here already."""
+        """Start the timeout of the next request, part of which may have been received already."""
         super().on_response_complete()
         self._watch_head()
 
     def pause_writing(self) -> None:
-        """The client does not keep up."""
+        """Start the timeout of the response: the client reads too slowly."""
         super().pause_writing()
         self._stop("_stuck")
         self._stuck = self.loop.call_later(WRITE_TIMEOUT, self._abort)
 
     def resume_writing(self) -> None:
-        """It does again."""
+        """Stop the timeout of the response: the client reads again."""
         self._stop("_stuck")
         super().resume_writing()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is no HTTP, in JSON as everything else."""
+        """Reply to data that is not HTTP, in JSON like all errors."""
         problem = InvalidInputError(msg, kind="request", hint=BAD_REQUEST_HINT)
         body = json_bytes(error_json(problem))
         head = f"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n"

@@ -1,4 +1,4 @@
-"""Cross-origin resource sharing: what lets pages of the origins that were allowed read answers (Fetch, 3.3)."""
+"""Cross-origin resource sharing: pages of allowed origins can read responses (Fetch, 3.3)."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from starlette.types import Message, Send
 METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE"
 EXPOSED = "Allow, ETag, Mcp-Session-Id, Retry-After, WWW-Authenticate"
 MAX_AGE = "600"
-"""Seconds for which a browser may keep what a preflight answered."""
+"""Seconds for which a browser may cache the response to a preflight."""
 _HEADER_NAMES = re.compile(r"[\w!#$%&'*+.^`|~-]+( *, *[\w!#$%&'*+.^`|~-]+)*", re.ASCII)
 _MAX_NAMES = 1_000
 """Characters."""
 
 
 def is_preflight(method: str, headers: Headers) -> bool:
-    """Whether a browser asks if it may send a request."""
+    """Whether a request is a preflight."""
     return method == "OPTIONS" and "origin" in headers and "access-control-request-method" in headers
 
 
 async def send_preflight(send: Send, headers: Headers) -> None:
-    """Let a browser send what it asks for; `shared` adds the origin."""
+    """Permit the request of a preflight; `shared` adds the origin."""
     wanted = headers.get("access-control-request-headers", "")
     answer = [
         ("access-control-allow-methods", METHODS),
@@ -37,7 +37,7 @@ async def send_preflight(send: Send, headers: Headers) -> None:
 
 
 def shared(send: Send, origin: str) -> Send:
-    """What sends an answer that pages of an origin may read."""
+    """A `send` that lets pages of an origin read the response."""
     added = [
         (b"access-control-allow-origin", origin.encode("latin-1")),
         (b"access-control-expose-headers", EXPOSED.encode()),
@@ -45,7 +45,7 @@ def shared(send: Send, origin: str) -> Send:
     ]
 
     async def with_headers(message: Message) -> None:
-        """Send a message, the first one with further headers."""
+        """Send a message; the first one gets the headers of CORS."""
         if message["type"] == "http.response.start":
             message = {**message, "headers": [*message.get("headers", ()), *added]}
         await send(message)

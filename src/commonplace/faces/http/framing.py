@@ -1,4 +1,4 @@
-"""Where one request ends and the next begins: what a proxy could read otherwise than this server is refused."""
+"""Framing of requests, against request smuggling: framing that a proxy could interpret differently is refused."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import h11
 from h11._receivebuffer import ReceiveBuffer
 
 MAX_HEAD = 64 * 1024
-"""Bytes of a request's line and headers."""
+"""Maximum size in bytes of a request's line and headers."""
 _END = re.compile(rb"\n\r?\n")
 _BARE_LF = re.compile(rb"(?<!\r)\n")
 
 
 class StrictConnection(h11.Connection):
-    """h11's side of a server, without what it tolerates in a request's framing.
+    """h11's server connection without its tolerance for malformed framing.
 
     A line that ends in LF alone, `Content-Length` beside `Transfer-Encoding`, and `Transfer-Encoding` in HTTP/1.0 are
     protocol errors (RFC 9112, 2.2 and 6.1 let a server choose so).
@@ -39,7 +39,7 @@ class StrictConnection(h11.Connection):
 
 
 class _StrictBuffer(ReceiveBuffer):
-    """h11's buffer of what came; it has no public way to be strict about the ends of lines in heads and trailers."""
+    """h11's receive buffer with strict line ends in heads and trailers, for which h11 has no public option."""
 
     def maybe_extract_lines(self) -> list[bytearray] | None:
         blank = 1 if self._data.startswith(b"\n") else 2 * self._data.startswith(b"\r\n")

@@ -1,4 +1,4 @@
-"""The one guard before every route: names, keys, rates, sizes. What passes it has a caller and a whole body."""
+"""The guard of every route: host names, keys, rates, sizes. A request that passes has a caller and a complete body."""
 
 from __future__ import annotations
 
@@ -25,43 +25,43 @@ REQUEST_TIMEOUT = 408
 
 
 def authorization(headers: Headers) -> str | None:
-    """The `Authorization` header: the only credentials of programs."""
+    """The `Authorization` header, the only credentials of programs."""
     return headers.get("authorization")
 
 
 async def no_page(scope: Scope, send: Send, error: KnowledgeError) -> bool:
-    """Leave every error to be sent as JSON."""
+    """Render no error as a page, so that it is sent as JSON."""
     del scope, send, error
     return False
 
 
 @dataclass(frozen=True, slots=True)
 class RouteRules:
-    """What the guard asks of one part of the application."""
+    """The rules of one part of the application."""
 
     max_body: Callable[[Scope], int]
-    """Bytes."""
+    """Maximum size of a body in bytes."""
     is_open: Callable[[Scope], bool]
     """Whether a request needs no key."""
     credentials: Callable[[Headers], str | None] = authorization
-    """What a request brings as its `Authorization`."""
+    """The credentials of a request, in the form of `Authorization`."""
     body_type: str = JSON
-    """The media type that bodies must be declared as."""
+    """Required media type of bodies."""
     show_error: Callable[[Scope, Send, KnowledgeError], Awaitable[bool]] = no_page
-    """Answers with an error as a page and returns True, or returns False: then the error is sent as JSON."""
+    """Sends an error as a page and returns True; False if the error is to be sent as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """Lets requests through to an application, or answers them itself."""
+    """Passes requests to an application, or responds with an error."""
 
     names: AllowedHosts
     authenticator: Authenticator
     limiter: RateLimiter
     challenge: str = "Bearer"
-    """What `WWW-Authenticate` says to whoever comes without a key."""
+    """Value of `WWW-Authenticate` for a request without a key."""
     spares_loopback: bool = False
-    """Whether calls from this machine that need no key are not counted."""
+    """Whether calls from this machine without a key are exempt from the rate limit."""
 
     async def handle(self, app: ASGIApp, rules: RouteRules, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -87,7 +87,7 @@ class Guard:
             await app(scope, replayed(body, receive), send)
 
     async def _refuse(self, rules: RouteRules, scope: Scope, send: Send, error: KnowledgeError) -> None:
-        """Answer with an error."""
+        """Respond with an error."""
         if isinstance(error, _StatusError):
             await send_error(send, error, status=error.status, headers=error.headers)
         elif isinstance(error, RequestTimeoutError):
@@ -96,7 +96,7 @@ class Guard:
             await send_error(send, error, headers=self._challenges(error))
 
     def _challenges(self, error: KnowledgeError) -> list[tuple[str, str]]:
-        """What tells a client how to come in, and that its key is not known or not enough (RFC 6750)."""
+        """The `WWW-Authenticate` header: how to authenticate, and why a key was refused (RFC 6750)."""
         if isinstance(error, UnauthenticatedError):
             wrong = ['error="invalid_token"'] if error.kind == "token" else []
         elif error.kind == "scope":
@@ -143,7 +143,7 @@ class Guard:
 
 
 def _check_type(headers: Headers, wanted: str) -> None:
-    """Refuse a body that is not declared as its route wants it.
+    """Refuse a body whose declared media type is not the route's.
 
     A page of any origin may send types other than JSON without asking first.
     """

@@ -1,4 +1,7 @@
-"""Counts and durations of calls for Prometheus, at `/metrics`; labels are names of tools and routes, nothing else."""
+"""Counts and durations of calls for Prometheus, at `/metrics`, and the state of replicas.
+
+Labels are names of tools and routes, and of the collections that the caller may see.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,10 @@ from starlette.types import Receive, Scope, Send
 
 from commonplace import __version__
 from commonplace.faces import call_log
+from commonplace.faces.access.callers import caller_of
 from commonplace.faces.http.app import MountedApp, small_body
 from commonplace.faces.http.guard import RouteRules
+from commonplace.services.services import Services
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 45.0)
@@ -23,9 +28,14 @@ BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.
 
 
 class Metrics:
-    """What one server counts."""
+    """What one server counts.
 
-    def __init__(self) -> None:
+    Args:
+        services: The services, whose replicas are shown.
+    """
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
         disable_created_metrics()
         self._registry = CollectorRegistry()
         self._calls = Counter(
@@ -47,10 +57,33 @@ class Metrics:
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         del receive
-        body = generate_latest(self._registry) if scope["method"] != "HEAD" else b""
+        body = generate_latest(self._registry) + self._of_replicas(scope) if scope["method"] != "HEAD" else b""
         headers = [(b"content-type", CONTENT_TYPE.encode()), (b"cache-control", b"no-store")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": body})
+
+    def _of_replicas(self, scope: Scope) -> bytes:
+        """The state of the replicas that the caller may see."""
+        names = caller_of(scope).collections
+        shown = [one for one in self._services.collections.opened if names is None or one.name in names]
+        found = [(one.name, one.replica.status()) for one in shown if one.replica is not None]
+        if not found:
+            return b""
+        registry = CollectorRegistry()
+        ready, age, problem = (
+            Gauge(f"commonplace_replica_{name}", text, ("collection",), registry=registry)
+            for name, text in (
+                ("ready", "Whether the replica was fetched and is indexed."),
+                ("age_seconds", "Seconds since the remote was last read by this process."),
+                ("problem", "Whether the last read of the remote failed."),
+            )
+        )
+        for name, status in found:
+            ready.labels(name).set(status.ready)
+            problem.labels(name).set(bool(status.problem))
+            if status.age is not None:
+                age.labels(name).set(status.age)
+        return generate_latest(registry)
 
     def _count(self, verb: str, outcome: str, seconds: float) -> None:
         self._calls.labels(verb, outcome).inc()

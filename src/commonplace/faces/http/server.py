@@ -6,6 +6,7 @@ import logging
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import FrameType
@@ -33,6 +34,16 @@ class BindAddress:
     """0 for any free one."""
 
 
+@dataclass(frozen=True, slots=True)
+class Drain:
+    """The time between the signal to end and the end, in which balancers learn of it and requests are still served."""
+
+    seconds: float
+    """0 for none. A second signal ends the server at once."""
+    begin: Callable[[], None]
+    """Called when that time begins."""
+
+
 def listening(address: BindAddress) -> socket.socket:
     """A socket that listens, before anything slow begins.
 
@@ -51,13 +62,14 @@ def listening(address: BindAddress) -> socket.socket:
         ) from error
 
 
-def serve(app: ASGIApp, listener: socket.socket, on_end: Callable[[], None]) -> None:
+def serve(app: ASGIApp, listener: socket.socket, on_end: Callable[[], None], drain: Drain) -> None:
     """Serve until a signal ends the process.
 
     Args:
         app: What to serve.
         listener: Where.
         on_end: Called when the end begins, so that streams which never end by themselves can.
+        drain: The time before that.
     """
     TimeoutProtocol.max_connections = allowed_connections()
     logging.getLogger("asyncio").addFilter(FileLimitFilter())
@@ -75,7 +87,7 @@ def serve(app: ASGIApp, listener: socket.socket, on_end: Callable[[], None]) -> 
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         backlog=BACKLOG,
     )
-    server = _Server(config, on_end)
+    server = _Server(config, on_end, drain)
     # Before anybody can know that it serves: uvicorn takes signals only once it runs.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, server.end)
@@ -87,13 +99,28 @@ def serve(app: ASGIApp, listener: socket.socket, on_end: Callable[[], None]) -> 
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, on_end: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, on_end: Callable[[], None], drain: Drain) -> None:
         super().__init__(config)
         self._on_end = on_end
+        self._drain = drain
+        self._draining: threading.Timer | None = None
 
     def end(self, number: int, frame: FrameType | None) -> None:
         """End in good order; uvicorn raises the signal once more when all is done, which then changes nothing."""
         del number, frame
+        self._exit()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to drain at the first signal while requests are served; end at the next one, or without a drain."""
+        if self._draining is not None or not self._drain.seconds:
+            super().handle_exit(sig, frame)
+            return
+        self._draining = threading.Timer(self._drain.seconds, self._exit)
+        self._draining.daemon = True
+        self._draining.start()
+        self._drain.begin()
+
+    def _exit(self) -> None:
         self.should_exit = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

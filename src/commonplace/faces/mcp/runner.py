@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
 from commonplace.domain.changes import CURRENT_CLIENT, ClientProgram
+from commonplace.domain.errors import KnowledgeError
 from commonplace.faces.access.callers import Caller, caller_of
 from commonplace.faces.call_log import traced_call
+from commonplace.faces.freshness import AT_LEAST_META, CommitWaits
 from commonplace.faces.mcp.connected_peer import ConnectedPeer, LogLevels, go_on, is_modern
 from commonplace.faces.mcp.peers import InputNeeded
 from commonplace.faces.mcp.sdk import Context, asgi_scope, client_name, session_of
 from commonplace.faces.mcp.toolset import Call, Tier, require_text
 from commonplace.faces.worker_threads import run_in_worker
 from commonplace.services.services import Services
+
+log = logging.getLogger(__name__)
 
 READY_TIMEOUT = 45.0
 """Seconds that a request waits for the first index."""
@@ -30,6 +35,7 @@ class Runner:
     services: Services
     tier: Tier
     levels: LogLevels = field(default_factory=LogLevels)
+    waits: CommitWaits = field(default_factory=CommitWaits)
 
     async def run(
         self, context: Context, verb: str, function: Callable[[Call], T], *, reads: bool = True, ready: bool = True
@@ -45,10 +51,24 @@ class Runner:
 
         Raises:
             InputNeeded: it cannot go on without the client's answers.
+            KnowledgeError: the function's error, or INTERNAL for any other exception; or a replica lacks a commit that
+                the request names in `_meta`.
         """
+        try:
+            return await self._run(context, verb, function, reads=reads, ready=ready)
+        except KnowledgeError:
+            raise
+        except Exception as error:
+            # Before the function started: `traced_call` converts what it raises. The SDK would send this error's text.
+            log.exception("%s could not be started", verb)
+            raise KnowledgeError("Internal error; the server's log has the details.") from error
+
+    async def _run(self, context: Context, verb: str, function: Callable[[Call], T], *, reads: bool, ready: bool) -> T:
         scope = asgi_scope(context)
         caller = caller_of(scope) if scope else None
         services = self.services.only(caller.collections) if caller else self.services
+        if context.meta and isinstance(needed := context.meta.get(AT_LEAST_META), str):
+            await self.waits.wait(services.collections, needed)
         client = session_of(context) or caller.id if caller else ""
         name = _session_name(context, caller)
         session = None if name is None else services.sessions.of(name)

@@ -92,8 +92,6 @@ class ToolHandlers:
             if isinstance(error, UnableError) and is_modern(context):
                 raise unable(error) from error
             return _refused(self._dialect, error)
-        except Exception:  # noqa: BLE001 - the face is where the unforeseen ends; `observed` has logged it
-            return _refused(self._dialect, KnowledgeError("Internal error; the server's log has the details."))
 
     def _answered(self, row: Tool, call: Call, arguments: JsonObject) -> Wire:
         """What a tool returned, with the state that it came from: a write's own is in it, a read's is at least that."""
@@ -172,19 +170,20 @@ def _answered(toolset: Toolset, shown: ToolResult) -> Wire:
         contents: Json = {"uri": shown.uri, "mimeType": shown.mime_type, "blob": blob}
         return _wired([{"type": "resource", "resource": contents}])
     if isinstance(shown, ContentBlocks):
-        return _wired([_dumped(content_block(block)) for block in shown.content])
+        answer = _wired([_dumped(content_block(block)) for block in shown.content])
+        return answer if shown.structured is None else {**answer, "structuredContent": shown.structured}
     if isinstance(shown, LinkedContent):
         links: list[Json] = [
             {"type": "resource_link", "uri": one.uri, "name": one.name, "mimeType": one.mime_type}
             for one in shown.links
         ]
-        return _said(toolset, shown.content, links)
+        return _said(toolset, shown.content, links, shown.text)
     return _said(toolset, shown, [])
 
 
-def _said(toolset: Toolset, said: ToolContent, links: list[Json]) -> Wire:
+def _said(toolset: Toolset, said: ToolContent, links: list[Json], text: ToolContent | None = None) -> Wire:
     structured: Json = {"result": said} if isinstance(said, list) else None if isinstance(said, str) else dict(said)
-    content: list[Json] = [{"type": "text", "text": _text(toolset, said)}, *links]
+    content: list[Json] = [{"type": "text", "text": _text(toolset, said if text is None else text)}, *links]
     answer = _wired(content)
     return answer if structured is None else {**answer, "structuredContent": structured}
 
@@ -207,7 +206,7 @@ def _refused(toolset: Toolset, error: KnowledgeError) -> Wire:
 def result_text(toolset: Toolset, shown: ToolResult) -> str:
     """The text block of a result; "" for a result without one."""
     if isinstance(shown, LinkedContent):
-        return _text(toolset, shown.content)
+        return _text(toolset, shown.content if shown.text is None else shown.text)
     return "" if isinstance(shown, Blob | ContentBlocks) else _text(toolset, shown)
 
 

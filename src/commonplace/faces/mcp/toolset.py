@@ -44,6 +44,7 @@ class ContentBlocks:
 
     content: Sequence[JsonObject]
     """Each as it stands on the wire, such as `{"type": "image", "data": BASE64, "mimeType": "image/png"}`."""
+    structured: JsonObject | None = None
 
 
 ToolContent: TypeAlias = str | Mapping[str, Json] | list[Json]
@@ -61,10 +62,11 @@ class ResourceLink:
 
 @dataclass(frozen=True, slots=True)
 class LinkedContent:
-    """An answer with links to resources beside it."""
+    """An answer with links to resources beside it. Its text block is `text`, if that holds less than the content."""
 
     content: ToolContent
     links: Sequence[ResourceLink]
+    text: ToolContent | None = None
 
 
 ToolResult: TypeAlias = ToolContent | Blob | ContentBlocks | LinkedContent
@@ -213,8 +215,7 @@ class Resources:
     source_of: Callable[[Call, str], ResourceSource | None] | None = None
     """What a URI's resource is made of; None while it is made of no document."""
     changes: Callable[[Callable[[str], None]], None] | None = None
-    """Calls a listener with the URI of every resource made of no document that changes from now on, from any thread.
-    Where this and `source_of` are both None, clients cannot follow resources."""
+    """Calls a listener, from any thread, with the URI of each resource made of no document that changes from now on."""
 
     @property
     def can_subscribe(self) -> bool:
@@ -360,8 +361,7 @@ def result_schema(*required: str, **types: str) -> JsonSchema:
         required: Keys that are always there.
         types: JSON type by key, for keys whose type is worth stating; those not in `required` are optional.
     """
-    names = dict.fromkeys([*required, *types])
-    properties: dict[str, Json] = {name: {"type": types[name]} if name in types else {} for name in names}
+    properties: dict[str, Json] = {name: {"type": types[name]} if name in types else {} for name in [*required, *types]}
     return {"type": "object", "properties": properties, "required": list(required)}
 
 

@@ -1,4 +1,4 @@
-"""The API as an ASGI application: finds the endpoint, checks what came, runs it in a thread, writes the answer."""
+"""The API as an ASGI application: finds the endpoint, validates the request, runs it in a thread, responds."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ QUICK_SECONDS = 0.25
 
 
 class RestApi:
-    """The API over the services. The guard before it has found the caller and kept the body within `max_body`."""
+    """The API over the services. The guard has authenticated the caller and limited the body to `max_body`."""
 
     def __init__(self, services: Services, contract: RestContract) -> None:
         self._services = services
@@ -72,8 +72,6 @@ class RestApi:
             await send_error(send, error, status=400)
         except KnowledgeError as error:
             await send_error(send, error)
-        except Exception:  # noqa: BLE001 - the face is where the unforeseen ends; `observed` has logged it
-            await send_error(send, KnowledgeError("Internal error; the server's log has the details."))
         else:
             if reply.value is None:
                 await send_empty(send, reply.status, reply.headers)
@@ -81,7 +79,7 @@ class RestApi:
                 await send_body(send, reply.status, reply.body, reply.headers, with_body=with_body)
 
     def max_body(self, scope: Scope) -> int:
-        """How many bytes a request's body may have."""
+        """Maximum size of a request's body in bytes."""
         try:
             options = self._router.options(_below(scope))
         except InvalidInputError:  # told when the request is answered
@@ -155,7 +153,7 @@ class _DisconnectWatch:
         self._timer = self._loop.call_later(QUICK_SECONDS, self._start)
 
     def stop(self) -> None:
-        """Watch no longer."""
+        """Stop watching."""
         self._timer.cancel()
         if self._task is not None:
             self._task.cancel()
@@ -170,12 +168,12 @@ class _DisconnectWatch:
 
 
 def _untold(done: int, total: int) -> None:
-    """Nobody is told of progress over REST."""
+    """Discard progress, which REST does not report."""
     del done, total
 
 
 def _below(scope: Scope) -> bytes:
-    """The path behind the API's prefix, as it came."""
+    """The path after the API's prefix, not decoded."""
     raw: bytes = scope.get("raw_path") or scope["path"].encode()
     return raw.partition(b"?")[0].removeprefix(API_PREFIX.encode())
 
@@ -199,7 +197,7 @@ def _require_tier(endpoint: Endpoint, caller: Caller) -> None:
 
 
 def _rendered(value: BaseModel, kept: Sequence[RetainedCopy]) -> bytes:
-    """A value as JSON, with what the request took away and no commit has."""
+    """A value as JSON, with the texts that the request replaced or deleted and no commit contains."""
     if not kept:
         with suppress(PydanticSerializationError):  # half a surrogate pair, which `json_bytes` replaces
             return to_json(value, inf_nan_mode="null")

@@ -1,4 +1,4 @@
-"""What an endpoint is: one row that says everything about it, for the dispatcher and for the OpenAPI document."""
+"""Endpoints: one row each, from which the dispatcher and the OpenAPI document are derived."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from commonplace.services.services import Services
 from commonplace.settings import Tier
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
-"""Of a request, where its endpoint does not say otherwise."""
+"""Default maximum size of a request's body in bytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestRequest:
-    """A request, checked."""
+    """A validated request."""
 
     services: Services
     caller: Caller
     path: str
-    """Of the page; "" where the endpoint takes none."""
+    """Path of the page; "" if the endpoint takes none."""
     filename: str
-    """The template's other variable; "" where it has none."""
+    """The template's other variable; "" if there is none."""
     query: QueryParameters
     body: BaseModel | None
     conditions: Conditions
-    """What the request's `If-Match` and `If-None-Match` demand."""
+    """The conditions in `If-Match` and `If-None-Match`."""
 
 
 @dataclass(frozen=True, slots=True)
 class RestResponse:
-    """An answer."""
+    """A response."""
 
     value: BaseModel | None
-    """None for an answer without a body."""
+    """None for a response without a body."""
     status: int = 200
     headers: tuple[tuple[str, str], ...] = ()
     body: bytes = b""
-    """The value as JSON, once the dispatcher has rendered it in the worker thread."""
+    """The value as JSON; set by the dispatcher in the worker thread."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,30 +51,30 @@ class Endpoint:
 
     method: str
     template: str
-    """Such as `/pages/{path}/history`; `{path}` may hold slashes, other variables are one part of the URL."""
+    """For example `/pages/{path}/history`. `{path}` may contain slashes; another variable is one segment of the URL."""
     summary: str
     run: Callable[[RestRequest], RestResponse]
     answers: dict[int, type[BaseModel]]
-    """By status, when all is well."""
+    """The model of each successful status."""
     tier: Tier | None = "read"
-    """The least tier that may call it; None for everybody, without a key."""
+    """The lowest tier that may call it; None if no key is needed."""
     query: type[QueryParameters] = NoQueryParameters
     body: type[RequestBody] | None = None
     body_needed: bool = True
     max_body: int = MAX_BODY_BYTES
     conditional: bool = False
-    """Whether it heeds `If-Match` and `If-None-Match`."""
+    """Whether it evaluates `If-Match` and `If-None-Match`."""
     error_statuses: frozenset[int] = field(default_factory=frozenset[int])
-    """Statuses beyond those that any endpoint can answer with."""
+    """Error statuses in addition to those of every endpoint."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestContract:
-    """A REST API as the toolset that has it hands it over."""
+    """The REST API of a toolset."""
 
     description: str
-    """Of the API, for the OpenAPI document."""
+    """Description of the API in the OpenAPI document."""
     endpoints: Callable[[], tuple[Endpoint, ...]]
-    """The rows for one server, in the order of the document."""
+    """Creates the rows of one server, in the order of the document."""
     is_document: Callable[[Services, str], bool]
-    """Whether there is a document of a path; asked where a URL can mean a document as well as an operation on one."""
+    """Whether a document exists at a path; decides between a document and an operation that have the same URL."""

@@ -1,4 +1,4 @@
-"""The API as an OpenAPI 3.1 document, made from the endpoints' own rows."""
+"""The OpenAPI 3.1 document of an API, derived from its endpoints."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ SchemaNode: TypeAlias = "dict[str, Json]"
 
 REF = "#/components/schemas/{model}"
 COMMON_STATUSES = (401, 403, 408, 421, 422, 429, 500, 503)
-"""What any endpoint can answer with."""
+"""Error statuses of every endpoint."""
 BODY_STATUSES = (400, 413)
 
 
 def document(endpoints: Sequence[Endpoint], description: str) -> SchemaNode:
-    """The document of a contract's endpoints."""
+    """The OpenAPI document of these endpoints."""
     paths: dict[str, Json] = {}
     for endpoint in endpoints:
         operations = cast("SchemaNode", paths.setdefault(endpoint.template, _path_item(endpoint)))
@@ -83,7 +83,7 @@ def _query_parameters(endpoint: Endpoint) -> list[Json]:
 
 
 def _one_type(schema: SchemaNode) -> SchemaNode:
-    """Without `null`, which no URL can say."""
+    """The schema without `null`, which a URL cannot express."""
     options = schema.get("anyOf")
     if not isinstance(options, list):
         return schema

@@ -1,8 +1,8 @@
-"""From a URL to the endpoint that is meant.
+"""Routing: from a URL to its endpoint.
 
-Paths are split before they are decoded, so that `notes%2Fhistory` is one part, and so a page, where `notes/history`
-is two. What could be a page as well as an operation on one (`/pages/notes/history`) is the page where there is one, and
-the operation otherwise: such a URL creates no page.
+Paths are split before they are decoded: `notes%2Fhistory` is one segment and names a page, `notes/history` is two
+segments. A URL that can name a page and an operation on a page (`/pages/notes/history`) is the page if it exists, else
+the operation. Such a URL never creates a page.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from commonplace.faces.rest.endpoint import Endpoint
 
 Option: TypeAlias = "tuple[RouteMatch, Endpoint]"
 PATH = "{path}"
-"""The variable of a template that takes one part of a URL or several."""
+"""The variable of a template that matches one or more segments of a URL."""
 
 
 @dataclass(frozen=True, slots=True)
 class RouteMatch:
-    """What a URL can mean."""
+    """A template that matches a URL, with the values of its variables."""
 
     template: str
     path: str = ""
@@ -30,27 +30,27 @@ class RouteMatch:
 
 
 class MethodError(InvalidInputError):
-    """What a URL means does not take the method: status 405."""
+    """The resource does not support the method: status 405."""
 
     def __init__(self, methods: Sequence[str], more: str = "") -> None:
         shown = dict.fromkeys(
             name for method in methods for name in (("GET", "HEAD") if method == "GET" else (method,))
         )
         self.allowed = ", ".join(shown)
-        """What `Allow` says."""
+        """Value of the `Allow` header."""
         super().__init__("This URL does not take this method.", kind="method", hint=f"It takes {self.allowed}.{more}")
 
 
 def select_match(options: Sequence[Option], method: str, is_page: Callable[[str], bool]) -> Option:
-    """Which of everything that a URL can mean is meant.
+    """Select one of the matches of a URL.
 
     Args:
-        options: At least one; a page's first.
-        method: Of the request; GET for HEAD.
-        is_page: Whether there is a page of a path; asked only where the URL can mean an operation, too.
+        options: The matches, at least one; a page before operations.
+        method: The request's method; GET for HEAD.
+        is_page: Whether a page exists at a path; called only if the URL also matches an operation.
 
     Raises:
-        MethodError: nothing that is meant takes the method.
+        MethodError: no selected endpoint has this method.
     """
     fitting = [option for option in options if option[1].method == method]
     operations = [option for option in options if option[0].template != options[0][0].template]

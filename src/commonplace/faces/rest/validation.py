@@ -1,4 +1,4 @@
-"""From what came over the wire to checked values."""
+"""Validation of a request's parameters, body and conditions."""
 
 from __future__ import annotations
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from hashlib import blake2b
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl, unquote
@@ -18,8 +19,8 @@ from commonplace.faces.call_log import traced_call
 from commonplace.faces.errors import error_mapping
 from commonplace.faces.responses import send_error
 from commonplace.faces.web import assets, live, signin
-from commonplace.faces.web.exchange import AgentText, PageRequest, PageResponse
-from commonplace.faces.web.routes import view_at
+from commonplace.faces.web.exchange import AgentText, PageRequest, PageResponse, ToolsetPages
+from commonplace.faces.web.routes import VIEWS, view_at
 from commonplace.faces.web.urls import Urls, first_name
 from commonplace.faces.web.views.failures import error_page, waiting_page
 from commonplace.faces.worker_threads import run_in_worker
@@ -49,11 +50,26 @@ FOREVER = "public, max-age=31536000, immutable"
 
 
 class WebPages:
-    """The pages over the services. The guard before it has found the caller."""
+    """The pages over the services. The guard before it has found the caller.
 
-    def __init__(self, services: Services, agent_text: AgentText) -> None:
+    Args:
+        services: Everything that is served.
+        agent_text: What a client of MCP is given for a document.
+        toolsets: The pages that toolsets add; called with each request.
+        sign_in: How people sign in; None for a key alone.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        agent_text: AgentText,
+        toolsets: Callable[[], Sequence[ToolsetPages]] = tuple,
+        sign_in: signin.SignIn | None = None,
+    ) -> None:
         self._services = services
         self._agent_text = agent_text
+        self._toolsets = toolsets
+        self._sign_in = sign_in or signin.SignIn()
         self._live = live.LiveChanges(services.change_feed)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -64,7 +80,7 @@ class WebPages:
         elif path == live.PATH and scope["method"] == "GET":
             await self._live.serve(scope, receive, send)
         elif path in signin.PATHS:
-            await _send(scope, send, await self._sign_in(scope, receive))
+            await _send(scope, send, await self._signing_in(scope, receive))
         else:
             await self._view(scope, send, path)
 
@@ -112,14 +128,15 @@ class WebPages:
             return signin.sign_in_page(request, _wanted(scope), wrong=error.kind == "token")
         return error_page(request, error, error_mapping(error).http)
 
-    async def _sign_in(self, scope: Scope, receive: Receive) -> PageResponse:
+    async def _signing_in(self, scope: Scope, receive: Receive) -> PageResponse:
         request = self._request(scope, "", self._services.only(frozenset()))
-        return await signin.answer(scope, receive, request)
+        return await self._sign_in.answer(scope, receive, request)
 
     def _answer(self, scope: Scope, path: str) -> PageResponse:
         services = self._services.only(caller_of(scope).collections)
-        name, rest, view = view_at(path)
-        request = self._request(scope, rest, services)
+        request = self._request(scope, "", services)
+        name, rest, view = view_at(path, request.toolsets)
+        request = replace(request, path=rest.strip("/"))
         try:
             with traced_call(f"GET /{name}"):
                 services.collections.wait_ready(0.0, _ignore)
@@ -129,13 +146,8 @@ class WebPages:
                 raise
             if isinstance(error, IndexingError):
                 return waiting_page(request, error)
-            return error_page(request, error, 404 if error.code is Code.INVALID else error_mapping(error).http)
-        except Exception as error:
-            # The face is where the unforeseen ends; `traced_call` has logged it.
-            unforeseen = KnowledgeError("Internal error; the server's log has the details.")
-            if not _wants_html(scope):
-                raise unforeseen from error
-            return error_page(request, unforeseen, 500)
+            near = "/p/" if name in VIEWS or not name else f"/{name}/"
+            return error_page(request, error, 404 if error.code is Code.INVALID else error_mapping(error).http, near)
 
     def _request(self, scope: Scope, rest: str, services: Services) -> PageRequest:
         headers = Headers(scope=scope)
@@ -154,6 +166,8 @@ class WebPages:
             agent_text=self._agent_text,
             theme=theme if theme in {"light", "dark"} else "",
             signed_in=signin.COOKIE in cookies and not headers.get("authorization"),
+            provider=self._sign_in.provider,
+            toolsets=[one for one in self._toolsets() if services.unrestricted or one.confined],
         )
 
 

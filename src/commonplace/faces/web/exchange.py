@@ -1,9 +1,10 @@
-"""A request to a page, checked, and the response of a view."""
+"""A request to a page, checked, the response of a view, and the pages that toolsets add."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from commonplace.domain.errors import NotFoundError
 from commonplace.faces.access.callers import Caller
@@ -39,6 +40,10 @@ class PageRequest:
     """`light`, `dark`, or "" to follow the system."""
     signed_in: bool = False
     """Whether a cookie brought the key."""
+    provider: str = ""
+    """Host of the identity provider at which people can sign in; "" without one."""
+    toolsets: Sequence[ToolsetPages] = ()
+    """Pages of toolsets that the caller may use."""
 
     @property
     def collections(self) -> Collections:
@@ -80,3 +85,58 @@ class PageResponse:
 def redirect(url: str, status: int = 302) -> PageResponse:
     """A redirect to another URL of this server."""
     return PageResponse(b"", status=status, headers={"location": url})
+
+
+View = Callable[[PageRequest], PageResponse]
+
+
+@dataclass(frozen=True, slots=True)
+class CardRow:
+    """One line of a card, or one sentence above a page's text."""
+
+    name: str
+    """The text of its link; "" for a sentence without one."""
+    url: str
+    about: str = ""
+    """The rest of the sentence; before the link if there are details, else behind it."""
+    details: tuple[str, ...] = ()
+    """What is shown on demand."""
+
+
+@dataclass(frozen=True, slots=True)
+class HomeCard:
+    """What the home page shows of a toolset."""
+
+    title: str
+    url: str
+    about: str
+    rows: tuple[CardRow, ...] = ()
+
+
+def _no_card(_: PageRequest) -> None:
+    return None
+
+
+def _nothing(request: PageRequest, shown: object) -> Sequence[CardRow]:
+    del request, shown
+    return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolsetPages:
+    """The pages of one toolset, and what it adds to others."""
+
+    views: Mapping[str, View] = field(default_factory=dict[str, View])
+    """By the first segment of their path."""
+    templates: Path | None = None
+    """The folder of their templates."""
+    menu: tuple[tuple[str, str], ...] = ()
+    """Name and URL of what the menu of every page leads to."""
+    card: Callable[[PageRequest], HomeCard | None] = _no_card
+    """What the home page shows; None for nothing."""
+    about: Callable[[PageRequest, Collection], Sequence[CardRow]] = _nothing
+    """What the home page says of a collection."""
+    notes: Callable[[PageRequest, FoundDocument], Sequence[CardRow]] = _nothing
+    """What the page of a document says above its text."""
+    confined: bool = False
+    """Whether they show nothing but collections that the caller may see; others are for callers who may see all."""

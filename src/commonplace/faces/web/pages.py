@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from commonplace.domain.words import amounts
 from commonplace.faces.web.assets import asset_url
 from commonplace.faces.web.exchange import PageRequest, PageResponse
 from commonplace.services.collections import Collection
@@ -19,26 +20,26 @@ _MINUTE, _HOUR, _DAY, _MONTH = 60, 3_600, 86_400, 30 * 86_400
 
 
 @cache
-def environment() -> Environment:
-    """The templates."""
+def environment(*further: Path) -> Environment:
+    """The templates, with those in further folders."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     made = Environment(
-        loader=FileSystemLoader(TEMPLATES),
+        loader=FileSystemLoader([TEMPLATES, *further]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.filters.update(ago=ago, asset=asset_url, moment=moment, thousands=thousands)
+    made.filters.update(ago=ago, amount=amount, asset=asset_url, moment=moment, thousands=thousands)
     return made
 
 
 def page(request: PageRequest, template: str, code: int = 200, /, **values: object) -> PageResponse:
     """A page from a template, which gets the request's own values beside those given."""
     shown = (
-        environment()
+        environment(*(one.templates for one in request.toolsets if one.templates))
         .get_template(template)
         .render(request=request, urls=request.urls, site=site_name(request), **values)
     )
@@ -77,6 +78,11 @@ def moment(seconds: int) -> str:
         return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}"
     except (OverflowError, OSError, ValueError):
         return ""
+
+
+def amount(number: int, noun: str = "page") -> str:
+    """A number with its noun: `1 page`, `2,000 pages`."""
+    return amounts.amount(number, noun)
 
 
 def thousands(number: int) -> str:

@@ -1,17 +1,18 @@
-"""The operators of the search box: `type:`, `tag:`, `in:`, `after:`, `before:` beside the words themselves."""
+"""The operators of the search box: `type:`, `tag:`, `in:`, `base:`, `after:`, `before:` beside the words themselves."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from commonplace.domain.query import Filter
+from commonplace.services.collections import Collection
 
 MAX_CHARS = 1_000
 """Characters of a query that are read."""
-OPERATORS = ("type", "tag", "in", "after", "before")
-_OPERATOR = re.compile(r'(?<!\S)(type|tag|in|after|before):(?:"([^"]*)"|(\S+))')
+OPERATORS = ("type", "tag", "in", "base", "after", "before")
+_OPERATOR = re.compile(r'(?<!\S)(type|tag|in|base|after|before):(?:"([^"]*)"|(\S+))')
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -47,6 +48,11 @@ class QueryText:
             updated_from=days.get("after", ""),
             updated_to=days.get("before", ""),
         )
+
+    def chosen(self, collections: Iterable[Collection]) -> list[Collection]:
+        """The collections that the operators ask for; all of them without one."""
+        names = {one.value for one in self.chips if one.operator == "base"}
+        return [one for one in collections if not names or one.name in names]
 
     def text(self) -> str:
         """The query as it is typed."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
 from commonplace.domain.errors import NotFoundError
-from commonplace.faces.web.exchange import PageRequest, PageResponse
+from commonplace.faces.web.exchange import PageRequest, PageResponse, ToolsetPages, View
 from commonplace.faces.web.views import agent, changes, document, feeds, files, graph, home, lists, quality, search
-
-View = Callable[[PageRequest], PageResponse]
 
 VIEWS: dict[str, View] = {
     "": home.home,
@@ -42,10 +40,15 @@ VIEWS: dict[str, View] = {
 }
 
 
-def view_at(path: str) -> tuple[str, str, View]:
-    """The name of a view, the rest of the path, and the view; an unknown one answers with an error."""
+def view_at(path: str, toolsets: Sequence[ToolsetPages] = ()) -> tuple[str, str, View]:
+    """The name of a view, the rest of the path, and the view; an unknown one answers with an error.
+
+    Args:
+        path: The decoded path of the request.
+        toolsets: Those whose pages the caller may see.
+    """
     name, _, rest = path.lstrip("/").partition("/")
-    view = VIEWS.get(name)
+    view = VIEWS.get(name) or next((one.views[name] for one in toolsets if name in one.views), None)
     return (name, rest, view) if view else ("", path, _nothing)
 
 

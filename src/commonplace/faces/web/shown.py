@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from threading import Lock
 
 from markupsafe import Markup
 
@@ -21,6 +19,7 @@ from commonplace.faces.web.exchange import PageRequest
 from commonplace.faces.web.markup.page import Renderer
 from commonplace.faces.web.urls import Urls
 from commonplace.services.collections import Collection
+from commonplace.services.site.derived import BoundedCache
 from commonplace.services.site.graph import Neighbour
 
 PART_BYTES = 160_000
@@ -28,7 +27,7 @@ PART_BYTES = 160_000
 MAX_CACHED_CHARS = 24_000_000
 """Characters of rendered documents that are cached."""
 MAX_OUTLINE = 250
-"""Headings above which the outline names only those of the first two levels."""
+"""Headings above which the outline names only those of the first two levels, and at most so many of them."""
 MAX_NAMED = 10
 """Neighbours up to which the local graph names each."""
 _SHOWN_ELSEWHERE = frozenset({"title", "tags", "tag", "aliases", "alias"})
@@ -36,30 +35,7 @@ _TRAILER = re.compile(r"(?im)^co-authored-by:\s*([^<\n]+?)\s*(?:<[^>\n]*>)?\s*$"
 _URL = re.compile(r"https?://\S+")
 
 
-class _Rendered:
-    """Rendered documents, the least recently used forgotten first."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._texts: OrderedDict[object, str] = OrderedDict()
-        self._chars = 0
-
-    def get(self, key: object) -> str | None:
-        with self._lock:
-            if key in self._texts:
-                self._texts.move_to_end(key)
-            return self._texts.get(key)
-
-    def put(self, key: object, text: str) -> None:
-        with self._lock:
-            if key not in self._texts:
-                self._texts[key] = text
-                self._chars += len(text)
-            while self._chars > MAX_CACHED_CHARS and len(self._texts) > 1:
-                self._chars -= len(self._texts.popitem(last=False)[1])
-
-
-_RENDERED = _Rendered()
+_RENDERED: BoundedCache[str] = BoundedCache(MAX_CACHED_CHARS)
 
 
 def rendered(request: PageRequest, collection: Collection, document: Document, span: tuple[int, int]) -> Markup:
@@ -76,7 +52,7 @@ def rendered(request: PageRequest, collection: Collection, document: Document, s
     found = _RENDERED.get(key)
     if found is None:
         found = Renderer(request.collections, collection, request.urls).document(document, span)
-        _RENDERED.put(key, found)
+        _RENDERED.put(key, found, len(found))
     return Markup(found)  # noqa: S704 - sanitized
 
 
@@ -127,7 +103,8 @@ def outline(document: Document, all_parts: Sequence[DocumentPart], current: int,
         part = next((p.number for p in all_parts if p.start <= one.start < p.end), 1)
         base = "" if part == current else page_url if part == 1 else f"{page_url}?part={part}"
         rows.append(OutlineRow(one.level - least + 1, one.heading or "(no text)", f"{base}#{one.anchor}"))
-    return rows
+    left = len(rows) - MAX_OUTLINE
+    return [*rows[:MAX_OUTLINE], OutlineRow(1, f"\u2026 {left:,} more", rows[MAX_OUTLINE].url)] if left > 0 else rows
 
 
 def has_title_heading(document: Document) -> bool:

@@ -1,49 +1,100 @@
-"""Signing in: a form takes a key and keeps it as a cookie, which the guard accepts for pages alone."""
+"""Signing in: a form takes a key, or an identity provider gives a token; a cookie keeps it for pages alone."""
 
 from __future__ import annotations
 
-from urllib.parse import parse_qs, quote
+from dataclasses import dataclass
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs, quote, unquote, urlsplit
 
+from anyio.to_thread import run_sync
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope
 
+from commonplace.domain.errors import KnowledgeError
+from commonplace.faces.access.code_flow import MAX_SECONDS, CodeFlow
 from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
 from commonplace.faces.web.pages import page
 
 COOKIE = "commonplace_key"
+FLOW_COOKIE = "commonplace_sign_in"
+"""Lasts while a person is at the identity provider."""
 SIGN_IN, SIGN_OUT = "/sign-in", "/sign-out"
-PATHS = frozenset({SIGN_IN, SIGN_OUT})
+BEGIN, RETURN = "/sign-in/begin", "/sign-in/return"
+"""The way to the identity provider, and back."""
+PATHS = frozenset({SIGN_IN, SIGN_OUT, BEGIN, RETURN})
 FORM_TYPE = "application/x-www-form-urlencoded"
 MAX_KEY_CHARS = 4_000
 MAX_AGE = 30 * 86_400
 """Seconds for which a browser keeps the key."""
 
 
-async def answer(scope: Scope, receive: Receive, request: PageRequest) -> PageResponse:
-    """Show the form, keep the key that was sent, or drop it. The next page tells whether the key is known."""
-    body = await _body(receive)
-    if scope["method"] == "POST" and scope["path"] == SIGN_OUT:
-        return redirect(SIGN_IN, 303).with_headers({"set-cookie": _cookie(scope, "", 0)})
-    if scope["method"] == "POST":
-        fields = parse_qs(body.decode("utf-8", "replace"), max_num_fields=10)
-        key = fields.get("key", [""])[0].strip()[:MAX_KEY_CHARS]
-        target = local_target(fields.get("next", ["/"])[0])
-        if not key:
-            return sign_in_page(request, target, wrong=False)
-        return redirect(target, 303).with_headers({"set-cookie": _cookie(scope, key, MAX_AGE)})
-    return sign_in_page(request, local_target(request.query.get("next", "/")), wrong=False, status=200)
+@dataclass(frozen=True, slots=True)
+class SignIn:
+    """The ways in: a form for a key, and an identity provider."""
+
+    flow: CodeFlow | None = None
+    """None without a provider."""
+    public_url: str = ""
+    """Under which browsers reach this server, without a slash at its end; "" for the URL that they used."""
+
+    @property
+    def provider(self) -> str:
+        """The provider's host; "" without one."""
+        return urlsplit(self.flow.issuer).netloc if self.flow else ""
+
+    async def answer(self, scope: Scope, receive: Receive, request: PageRequest) -> PageResponse:
+        """Show the form, keep the key that was sent or drop it, or send to the provider and take what it sends back.
+
+        The next page tells whether a key is known.
+        """
+        path: str = scope["path"]
+        body = await _body(receive)
+        if scope["method"] == "POST" and path == SIGN_OUT:
+            return redirect(SIGN_IN, 303).with_headers({"set-cookie": _cookie(scope, COOKIE, "", 0)})
+        if path in {BEGIN, RETURN} and self.flow is not None and scope["method"] == "GET":
+            return await run_sync(self._with_provider, self.flow, scope, request)
+        if scope["method"] == "POST" and path == SIGN_IN:
+            return _keep_key(scope, request, body)
+        return sign_in_page(request, local_target(request.query.get("next", "/")), status=200)
+
+    def _with_provider(self, flow: CodeFlow, scope: Scope, request: PageRequest) -> PageResponse:
+        back = f"{self.public_url or request.origin}{RETURN}"
+        try:
+            if scope["path"] == BEGIN:
+                url, sealed = flow.begin(back, local_target(request.query.get("next", "/")))
+                return redirect(url).with_headers({"set-cookie": _cookie(scope, FLOW_COOKIE, sealed, MAX_SECONDS)})
+            cookie = SimpleCookie(Headers(scope=scope).get("cookie", "")).get(FLOW_COOKIE)
+            done = flow.finish(unquote(cookie.value) if cookie else "", request.query, back)
+        except (KnowledgeError, CookieError) as error:
+            return sign_in_page(request, "/", problem=str(error))
+        if len(done.token) > MAX_KEY_CHARS:
+            return sign_in_page(request, "/", problem="The identity provider's token is too long for a cookie.")
+        kept = _cookie(scope, COOKIE, done.token, min(done.lifetime, MAX_AGE))
+        return redirect(local_target(done.target), 303).with_headers({"set-cookie": kept})
 
 
-def sign_in_page(request: PageRequest, target: str, *, wrong: bool, status: int = 401) -> PageResponse:
+def _keep_key(scope: Scope, request: PageRequest, body: bytes) -> PageResponse:
+    fields = parse_qs(body.decode("utf-8", "replace"), max_num_fields=10)
+    key = fields.get("key", [""])[0].strip()[:MAX_KEY_CHARS]
+    target = local_target(fields.get("next", ["/"])[0])
+    if not key:
+        return sign_in_page(request, target)
+    return redirect(target, 303).with_headers({"set-cookie": _cookie(scope, COOKIE, key, MAX_AGE)})
+
+
+def sign_in_page(
+    request: PageRequest, target: str, *, wrong: bool = False, problem: str = "", status: int = 401
+) -> PageResponse:
     """The form.
 
     Args:
         request: What the reader asked for.
         target: Where the reader goes once signed in.
-        wrong: Whether a key was given that is not known.
+        wrong: Whether a key was given that is not known, or not any more.
+        problem: Why the identity provider signed nobody in.
         status: 401 when it stands for another page.
     """
-    made = page(request, "signin.html", status, target=local_target(target), wrong=wrong)
+    made = page(request, "signin.html", status, target=local_target(target), wrong=wrong, problem=problem, begin=BEGIN)
     return made.with_headers({"cache-control": "no-store"})
 
 
@@ -59,9 +110,9 @@ def scheme_of(scope: Scope, headers: Headers) -> str:
     return told if told in {"http", "https"} else str(scope.get("scheme", "http"))
 
 
-def _cookie(scope: Scope, key: str, seconds: int) -> str:
+def _cookie(scope: Scope, name: str, value: str, seconds: int) -> str:
     secure = "; Secure" if scheme_of(scope, Headers(scope=scope)) == "https" else ""
-    return f"{COOKIE}={quote(key, safe='')}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}"
+    return f"{name}={quote(value, safe='')}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}"
 
 
 async def _body(receive: Receive) -> bytes:

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import cast
 
-from commonplace.domain.addresses import MARKDOWN_SUFFIXES, Address, parse_address
+from commonplace.domain.addresses import Address, is_document_path, parse_address
 from commonplace.domain.errors import InvalidInputError
-from commonplace.domain.links import MARKDOWN_KINDS, NamedDocument, resolve
+from commonplace.domain.links import MARKDOWN_KINDS, NamedDocument, meaning_scope, resolve
 from commonplace.domain.ports import Store
 from commonplace.domain.query import ResolvedLink
+from commonplace.domain.sites.tree import SiteTree
+from commonplace.index.catalogue.database import stored_sites
 from commonplace.index.catalogue.links import LINK_THRESHOLD, CatalogueLookup, link_from
 from commonplace.index.catalogue.other_files import OtherFiles
 
@@ -49,15 +51,23 @@ class LinkDecisionCache:
             link = self._links[stored] = ResolvedLink(source=Address(source), link=link_from(text), target=None)
         return link
 
-    def places(self, one: ResolvedLink, decide: Callable[[], frozenset[str] | None]) -> frozenset[str] | None:
+    def places(
+        self, one: ResolvedLink, sites: Sequence[SiteTree], decide: Callable[[], frozenset[str] | None]
+    ) -> frozenset[str] | None:
         """The paths of other files that a link can mean; None if it resolves to a document.
 
         Args:
             one: The link.
+            sites: The docs trees.
             decide: Computes the result if it is not cached.
         """
         # Everything that `resolve` depends on. A link without a target is never broken.
-        means = (one.link.collection, one.link.target, one.source.folder, one.link.kind in MARKDOWN_KINDS)
+        means = (
+            one.link.collection,
+            one.link.target,
+            meaning_scope(one.link, one.source, sites),
+            one.link.kind in MARKDOWN_KINDS,
+        )
         if means not in self._places:
             self._places[means] = decide()
         return self._places[means]
@@ -91,9 +101,10 @@ def find_broken_links(
         return frozenset(lookups[0].places) if target is None else None
 
     links: list[tuple[ResolvedLink, frozenset[str]]] = []
+    sites = stored_sites(connection)
     for stored in rows:
         one = decided.link(stored)
-        places = decided.places(one, partial(decide, one))
+        places = decided.places(one, sites, partial(decide, one))
         if places is not None:
             links.append((one, places))
     return BrokenLinks(links, frozenset[str]().union(*(places for _, places in links)))
@@ -117,11 +128,12 @@ class _Documents:
         if many:
             self._lookup.read_all_names()
         self.places: set[str] = set()
+        self.sites = lookup.sites
 
     def at(self, path: str) -> Address | None:
         if path in self._paths:
             return Address(path)
-        if not path.lower().endswith(MARKDOWN_SUFFIXES) and _is_address(path):
+        if not is_document_path(path) and _is_address(path):
             self.places.add(path)
         return None
 

@@ -5,14 +5,17 @@ The catalogue is derived data: a commit need not be durable, but the file must s
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import threading
 from collections.abc import Generator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import cast
 
-SCHEMA_VERSION = 11
+from commonplace.domain.sites.tree import SiteTree, from_json
+
+SCHEMA_VERSION = 14
 """Incremented with every change of the tables, of the full text's fields or of the data derived from a document."""
 
 BUSY_SECONDS = 30.0
@@ -22,6 +25,11 @@ WRITER_WAIT_SECONDS = 1.0
 
 If SQLite's unlock fails, this process's other connections see the lock as held, and no error is reported.
 """
+
+SITES = "sites"
+"""Key in `meta` of the docs trees as JSON."""
+LANGUAGE_FOLDERS = "language_folders"
+"""Key in `meta` of the folders that hold translations, as a JSON list."""
 
 CACHE_KIB = 2_000
 BATCH_CACHE_KIB = 16_000
@@ -162,13 +170,12 @@ class Catalogue:
 
     def _beginning(self, seconds: float) -> sqlite3.Connection:
         connection = self._taken()
-        try:
+        with ExitStack() as returning:
+            returning.callback(self._returned, connection)
             _wait(connection, seconds)
             connection.execute("BEGIN IMMEDIATE")
             _wait(connection, BUSY_SECONDS)
-        except BaseException:
-            self._returned(connection)
-            raise
+            returning.pop_all()
         return connection
 
     def _taken(self) -> sqlite3.Connection:
@@ -235,6 +242,18 @@ def read_meta(connection: sqlite3.Connection, key: str) -> int | str | None:
 def read_number(connection: sqlite3.Connection, key: str) -> int:
     """A number of the `meta` table; 0 if there is none."""
     return cast("int", read_meta(connection, key) or 0)
+
+
+def stored_sites(connection: sqlite3.Connection) -> tuple[SiteTree, ...]:
+    """The docs trees, as of the last sync."""
+    stored = read_meta(connection, SITES)
+    return tuple(map(from_json, json.loads(stored))) if isinstance(stored, str) else ()
+
+
+def stored_language_folders(connection: sqlite3.Connection) -> frozenset[str]:
+    """The folders that hold translations, as of the last sync."""
+    stored = read_meta(connection, LANGUAGE_FOLDERS)
+    return frozenset(json.loads(stored)) if isinstance(stored, str) else frozenset()
 
 
 def write_meta(connection: sqlite3.Connection, key: str, value: int | str) -> None:

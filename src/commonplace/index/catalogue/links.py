@@ -12,13 +12,22 @@ from contextlib import suppress
 from operator import itemgetter
 from typing import cast
 
-from commonplace.domain.addresses import Address, is_markdown, parse_address
+from commonplace.domain.addresses import Address, is_document_path, parse_address
 from commonplace.domain.documents import Document, Link, LinkKind, Span
 from commonplace.domain.errors import InvalidInputError, StorageError
-from commonplace.domain.links import INDEX_NAMES, MARKDOWN_KINDS, NamedDocument, link_key, name_keys, resolve
+from commonplace.domain.links import (
+    INDEX_NAMES,
+    MARKDOWN_KINDS,
+    NamedDocument,
+    link_key,
+    meaning_scope,
+    name_keys,
+    resolve,
+)
 from commonplace.domain.ports import Store
 from commonplace.domain.query import Record, ResolvedLink
-from commonplace.index.catalogue.database import grow, sql
+from commonplace.domain.sites.tree import SiteTree
+from commonplace.index.catalogue.database import grow, sql, stored_sites
 from commonplace.index.catalogue.document_rows import aliases_from, document_key, encode, names_of_record, records_where
 from commonplace.index.catalogue.other_files import OtherFiles, is_file
 
@@ -60,10 +69,11 @@ class CatalogueLookup:
         self._files: dict[str, Address | None] = {}
         self._names: dict[str, list[NamedDocument]] = {}
         self._all_names = False
+        self.sites = stored_sites(connection)
 
     def at(self, path: str) -> Address | None:
         """The document or other file at this path; None if there is none."""
-        if is_markdown(path):
+        if is_document_path(path):
             # The path is only compared with validated paths.
             return Address(path) if self._has_document(path) else None
         if path not in self._files:
@@ -198,9 +208,9 @@ class LinkWriter:
     def _add_links(self, document: Document) -> None:
         if not document.links:
             return
-        source, folder = document_key(document.address.path), document.address.folder
+        source = document_key(document.address.path)
         for ordinal, link in enumerate(document.links):
-            means = _means(link, folder, source)
+            means = _means(link, document.address, self._lookup.sites)
             columns = self._targets.get(means)
             if columns is None:
                 columns = self._targets[means] = self._target_columns(link, document.address)
@@ -213,17 +223,12 @@ class LinkWriter:
         return (link_key(whole) if whole else None, *_columns(target))
 
 
-def _means(link: Link, folder: str, source: int) -> _Means:
-    """Everything that determines a link's target.
-
-    A path from the root has the same target in every folder; a link without a target means its own document.
-    """
-    target = link.target
-    place = source if not target else "" if target[0] == "/" and not link.collection else folder
-    return link.collection, target, place, link.kind in MARKDOWN_KINDS
+def _means(link: Link, source: Address, sites: Sequence[SiteTree]) -> _Means:
+    """Everything that determines a link's target."""
+    return link.collection, link.target, meaning_scope(link, source, sites), link.kind in MARKDOWN_KINDS
 
 
-_Means = tuple[str, str, str | int, bool]
+_Means = tuple[str, str, str, bool]
 _Columns = tuple[str | None, int | None, str | None]
 _LinkRow = tuple[int, int, str | None, int | None, str | None, str, str]
 
@@ -249,11 +254,13 @@ def has_links(connection: sqlite3.Connection, keys: Iterable[str]) -> bool:
     return connection.execute(query, (encode(list(keys)),)).fetchone() is not None
 
 
-def resolve_links(connection: sqlite3.Connection, store: Store, others: OtherFiles | None) -> None:
-    """Resolve all unsettled links again."""
+def resolve_links(
+    connection: sqlite3.Connection, store: Store, others: OtherFiles | None, *, anew: bool = False
+) -> None:
+    """Resolve all unsettled links again; all links if `anew`."""
     everything = connection.execute("SELECT 1 FROM unsettled WHERE key = ?", (ALL_LINKS,)).fetchone()
-    which = _UNRESOLVED if everything else "l.key IN (SELECT key FROM unsettled)"
-    values = (encode(others.keys() if others else ()),) if everything else ()
+    which = "TRUE" if anew else _UNRESOLVED if everything else "l.key IN (SELECT key FROM unsettled)"
+    values = (encode(others.keys() if others else ()),) if everything and not anew else ()
     rows = cast(
         "list[tuple[int, int, str, str, int | None, str | None]]",
         connection.execute(sql(_TO_RESOLVE, which), values).fetchall(),
@@ -265,7 +272,7 @@ def resolve_links(connection: sqlite3.Connection, store: Store, others: OtherFil
     found: dict[_Means, tuple[int | None, str | None]] = {}
     for source, ordinal, path, stored, target, attachment in rows:
         link, address = link_from(stored), Address(path)
-        means = _means(link, address.folder, source)
+        means = _means(link, address, lookup.sites)
         if means not in found:
             found[means] = _columns(resolve(link, address, lookup, collection=store.name))
         now = found[means]

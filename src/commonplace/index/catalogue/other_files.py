@@ -7,25 +7,30 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from commonplace.domain.addresses import MARKDOWN_SUFFIXES, SKIPPED_FOLDERS, Address, parse_address
+from commonplace.domain.addresses import SKIPPED_FOLDERS, Address, is_document_path, parse_address
 from commonplace.domain.errors import InvalidInputError, StorageError
 from commonplace.domain.links import link_key
 from commonplace.domain.ports import Store
 from commonplace.index.catalogue.path_existence import DiskStore
+
+TEXT_SUFFIXES = (".adoc", ".asciidoc", ".ipynb", ".mdoc", ".mdown", ".mkd", ".org", ".qmd", ".rmd", ".rst", ".txt")
+"""Suffixes of files with text for readers that are not read by default."""
 
 
 class OtherFiles:
     """Names of other files. Thread-safe.
 
     Args:
-        store: The files. A store that is not on disk has none.
+        store: The files. The names in a store that is not on disk stay as they were when first needed.
     """
 
     def __init__(self, store: Store) -> None:
+        self._store = store
         self._root = os.fspath(store.root) if isinstance(store, DiskStore) else None
         self._lock = threading.Lock()
         self._known: dict[str, dict[str, Address]] | None = None
@@ -47,6 +52,13 @@ class OtherFiles:
         """All keys of other files."""
         with self._lock:
             return list(self._names())
+
+    def texts(self) -> dict[str, int]:
+        """Number of files with text that no suffix or mask makes documents, by suffix, most first."""
+        with self._lock:
+            names = [path.lower() for named in self._names().values() for path in named]
+        counts = Counter(suffix for name in names for suffix in TEXT_SUFFIXES if name.endswith(suffix))
+        return dict(counts.most_common())
 
     def changed(self, addresses: Iterable[Address]) -> None:
         """Update the cache for files or folders that may have been added or removed."""
@@ -85,7 +97,10 @@ class OtherFiles:
 
     def _walk(self) -> Iterable[str]:
         """Paths of regular files, except hidden ones and links."""
-        pending = [""] if self._root is not None else []
+        if self._root is None:
+            yield from _stored(self._store)
+            return
+        pending = [""]
         while pending:
             folder = pending.pop()
             entries = _listed(f"{self._root}/{folder}")
@@ -95,12 +110,21 @@ class OtherFiles:
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
                     pending += [f"{folder}{entry.name}/"] if entry.name not in SKIPPED_FOLDERS else []
-                elif entry.is_file(follow_symlinks=False) and not entry.name.lower().endswith(MARKDOWN_SUFFIXES):
+                elif entry.is_file(follow_symlinks=False) and not is_document_path(entry.name):
                     yield folder + entry.name
 
     def _known_before(self, folder: str) -> Iterable[str]:
         """Paths of the files below a folder as of its last listing, because an unreadable folder need not be empty."""
         return [path for named in (self._before or {}).values() for path in named if path.startswith(folder)]
+
+
+def _stored(store: Store) -> Iterable[str]:
+    """Paths of the other files of a store that is not on disk."""
+    pending = [""]
+    while pending:
+        folder = pending.pop()
+        pending += store.folders(folder)
+        yield from (address.path for address, _ in store.files(folder) if not address.is_document)
 
 
 def _listed(folder: str) -> list[os.DirEntry[str]] | None:

@@ -38,7 +38,7 @@ def document_text(document: Document, record: Record) -> DocumentText:
     said = any(section.heading == record.title for section in document.sections)
     names = (*record.aliases, record.id, *record.tags, record.description)
     about = fold_text("\n".join(names if said else (record.title, *names)))
-    source = document.raw if document.decodable else document.text.encode()
+    source = document.source
     written = source[document.body_start :].decode()
     text = fold_text(written)
     return DocumentText(

@@ -52,7 +52,9 @@ class RankFusion:
         known = self._nearness(list(window))
         scale = self.query.scale or max(window.values(), default=0.0) or 1.0
         near = {key: one.similarity for key, one in known.items()}
-        ordered = fused(window, near, scale, weight_of(self.query.text))
+        similarity = self.query.similarity
+        ordinary, understood = (similarity.background, similarity.understood) if similarity else (0.0, 0.0)
+        ordered = fused(window, near, scale, weight_of(self.query.text, understood), ordinary)
         rest = {key: score / scale for key, score in by_words.items() if key not in ordered}
         return FusedRanking(ordered | rest, known, len(near.keys() - by_words.keys()))
 
@@ -75,10 +77,15 @@ class RankFusion:
         further = {
             document_key(one.path): one
             for one in self._best()[:MAX_FUSED]
-            if one.similarity >= FLOOR and one.path not in known
+            if one.similarity >= self._floor and one.path not in known
         }
         there = self._paths(list(further))
         return near | {key: one for key, one in further.items() if key in there}
+
+    @property
+    def _floor(self) -> float:
+        """The minimum similarity of a document without any of the words."""
+        return max(FLOOR, self.query.similarity.background) if self.query.similarity else FLOOR
 
     def _best(self) -> list[NearDocument]:
         return list(self.query.similarity.best) if self.query.similarity else []

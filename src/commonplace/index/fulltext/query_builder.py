@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import tantivy
 from tantivy import Occur, Query
 
+from commonplace.domain.query_expression import Expression, Leaf
 from commonplace.domain.query_parser import PhraseTerms
 from commonplace.domain.ranking import TIE
 from commonplace.index.fulltext import tantivy_index as ft
 from commonplace.index.fulltext.search_scope import SearchScope
-from commonplace.index.fulltext.term_dictionary import STEM_WEIGHT, ExpandedQuery
+from commonplace.index.fulltext.term_dictionary import STEM_WEIGHT, ExpandedQuery, ExpandedTerm, TermForms
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +25,10 @@ class FieldWeight:
     min_form_weight: float = 0.0
     """Minimum weight of a form that is searched: distant forms cost time and match little in short texts."""
 
-    def forms(self, weights: Mapping[str, float]) -> Iterator[tuple[str, float]]:
-        """The forms to search, with their weights."""
-        return ((form, weight) for form, weight in weights.items() if weight >= self.min_form_weight)
+    def forms(self, word: ExpandedTerm) -> Iterator[tuple[str, float]]:
+        """The forms to search, with the factors of their scores."""
+        factor = FOLDED_WEIGHT if word.accented else 1.0
+        return ((form, factor * weight) for form, weight in word.forms.items() if weight >= self.min_form_weight)
 
 
 EXACT_OR_STEM = FieldWeight(1.0, STEM_WEIGHT)
@@ -35,8 +37,10 @@ FIELD_WEIGHTS: Mapping[str, FieldWeight] = {ft.BODY: FieldWeight(1.0), ft.TITLE:
 """Whole documents. The body also contains the title."""
 MAX_LISTED_TERMS = 64
 """Maximum number of terms in a boolean query. For more, a term set query is faster, although it costs more to build."""
+FOLDED_WEIGHT = 0.5
+"""Weight of a word without its accents if it was typed with them."""
 COMPOUND_WEIGHT = 1.5
-"""Additional weight of adjacent parts of `std::vector`, or of `utf8`."""
+"""Additional weight of adjacent parts of `std::vector`, or of `utf8`, and of a phrase that is not demanded."""
 
 
 class QueryBuilder:
@@ -69,6 +73,8 @@ class QueryBuilder:
         if not self._expanded.has_terms:
             clauses.append((Occur.Must, _silent(Query.all_query())))
         clauses += ((Occur.MustNot, _phrase(schema, phrase)) for phrase in self._expanded.excluded)
+        if self._expanded.expression is not None:
+            clauses.append((Occur.Must, _silent(_matching(schema, self._expanded.expression))))
         clauses += ((Occur.Must, _silent(query)) for query in _within(schema, scope))
         for left_out in (hidden, sorted(scope.without)):
             if left_out:
@@ -87,13 +93,28 @@ class QueryBuilder:
     def _parts(self, schema: tantivy.Schema, fields: Mapping[str, FieldWeight]) -> Iterable[tuple[Occur, Query]]:
         for word in self._expanded.words:
             for name, field in fields.items():
-                forms = [_weighted(_term(schema, name, form), share) for form, share in field.forms(word.forms)]
+                forms = [_weighted(_term(schema, name, form), share) for form, share in field.forms(word)]
+                if word.accented and name == ft.BODY:
+                    forms.append(_term(schema, ft.ACCENTED, word.accented))
                 yield Occur.Should, _weighted(_best(forms), field.weight * word.count)
         for gram, count in self._expanded.grams.items():
             yield Occur.Should, _weighted(_term(schema, ft.GRAMS, gram), count)
         if schema is self._documents:
             for compound in (*self._expanded.compounds, *self._expanded.parted):
                 yield Occur.Should, _weighted(Query.phrase_query(schema, ft.BODY, list(compound)), COMPOUND_WEIGHT)
+            for phrase in self._expanded.optional_phrases:
+                yield Occur.Should, _weighted(_phrase(schema, phrase), COMPOUND_WEIGHT)
+
+
+def _matching(schema: tantivy.Schema, expression: Expression[TermForms]) -> Query:
+    """The query for the documents that match an expression."""
+    if isinstance(expression, Leaf):
+        forms = expression.term.forms
+        return _any_of(schema, ft.BODY, forms) if forms else _phrase(schema, expression.term.phrase)
+    first, *others = (_matching(schema, part) for part in expression.parts)
+    occur = {"all": Occur.Must, "any": Occur.Should, "but": Occur.MustNot}[expression.kind]
+    head = Occur.Should if expression.kind == "any" else Occur.Must
+    return Query.boolean_query([(head, first), *((occur, other) for other in others)])
 
 
 def _phrase(schema: tantivy.Schema, phrase: PhraseTerms) -> Query:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, cast
 
 import tantivy
 
 from commonplace.domain.query import ListQuery, SearchQuery
+from commonplace.domain.semantic.fusion import FLOOR
 from commonplace.domain.similarity import NearDocument
+from commonplace.index.catalogue.database import stored_language_folders
 from commonplace.index.catalogue.listing import sorted_keys
 from commonplace.index.fulltext import tantivy_index as ft
 from commonplace.index.fulltext.hybrid_ranking import MAX_FUSED, FusedRanking, RankFusion
@@ -20,6 +22,7 @@ from commonplace.index.fulltext.scoring import RecentScorer
 from commonplace.index.fulltext.search_scope import SearchScope
 from commonplace.index.fulltext.snapshot import Snapshot
 from commonplace.index.fulltext.term_dictionary import ExpandedQuery
+from commonplace.index.sites.translation_order import TRANSLATION_WINDOW, readers_language_first
 
 MAX_RERANKED = 30
 """Number of the best documents that are reranked by their best section."""
@@ -66,6 +69,7 @@ class Ranker:
         expanded: The expanded query.
         known_only: Whether to exclude documents that the catalogue does not contain. They exist only after a process
             was killed, and excluding them costs a tenth of a search.
+        language: The reader's language, for the order of translations; "" for no such order.
     """
 
     def __init__(
@@ -76,8 +80,11 @@ class Ranker:
         expanded: ExpandedQuery,
         *,
         known_only: bool = False,
+        language: str = "",
     ) -> None:
         self._connection = connection
+        self._language = language
+        self._language_folders = stored_language_folders(connection) if language else frozenset[str]()
         self._snapshot = snapshot
         self._searchers = snapshot.searchers
         self._recent = snapshot.recent
@@ -92,7 +99,7 @@ class Ranker:
         if scope.keys is not None and not scope.keys:
             return RankedPage({}, {}, 0)
         if query.similarity and not query.words:
-            return self._fused(RankFusion(self._connection, query).by_similarity(), {}, 0, query)
+            return self._fused(self._by_similarity(query, scope), {}, 0, query)
         if query.sort != "score" or not self._expanded.has_terms:
             every = self.all(scope)
             sort = "path" if query.sort == "score" else query.sort
@@ -112,7 +119,8 @@ class Ranker:
 
     def _best(self, scope: SearchScope, query: SearchQuery) -> RankedPage:
         offset, limit = max(query.offset, 0), max(query.limit, 0)
-        found, total = self._documents(scope, max(offset + limit, MAX_FUSED if query.similarity else MAX_RERANKED))
+        least = TRANSLATION_WINDOW if self._language_folders else MAX_RERANKED
+        found, total = self._documents(scope, max(offset + limit, MAX_FUSED if query.similarity else least))
         newer = self._scorer.documents(scope)
         ordered = self._ordered(newer | found)
         total += len(newer) - (len(found) + len(newer) - len(ordered))
@@ -125,9 +133,17 @@ class Ranker:
                 key: score for key, score in ordered.items() if key not in best
             }
         if query.similarity:
-            strict = bool(self._expanded.phrases or self._expanded.excluded)
+            strict = bool(self._expanded.phrases or self._expanded.excluded or self._expanded.expression)
             return self._fused(RankFusion(self._connection, query, strict).fuse(ordered), seen, total, query)
         return self._page(ordered, seen, total, query)
+
+    def _by_similarity(self, query: SearchQuery, scope: SearchScope) -> FusedRanking:
+        """The most similar documents, without those that are far from the query and contain none of its words."""
+        ranking = RankFusion(self._connection, query).by_similarity()
+        far = frozenset(key for key, similarity in ranking.scores.items() if similarity < FLOOR)
+        shared = self.all(replace(scope, keys=far)) if far and self._expanded.has_terms else {}
+        kept = {key: score for key, score in ranking.scores.items() if key not in far or key in shared}
+        return FusedRanking(kept, ranking.nearest, len(kept))
 
     def _fused(self, meant: FusedRanking, seen: SectionScores, total: int, query: SearchQuery) -> RankedPage:
         """The requested page of a fused ranking. Documents without a matching word show their most similar section."""
@@ -147,6 +163,10 @@ class Ranker:
             query: The query.
         """
         offset, limit = max(query.offset, 0), max(query.limit, 0)
+        if self._language_folders:
+            window = list(ordered)[:TRANSLATION_WINDOW]
+            paths = self._snapshot.documents.paths(self._connection, window)
+            ordered = readers_language_first(ordered, paths, self._language, self._language_folders)
         chosen = dict(list(ordered.items())[offset : offset + limit])
         if query.sections == 1 and all(key in seen for key in chosen):
             return RankedPage(chosen, seen, total)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol, cast
 
-from commonplace.domain.query_parser import Analyze, grams
+from commonplace.domain.query_parser import Analyze, accented_words, grams
 from commonplace.index.fulltext.document_text import DocumentText, text_from_json
 
 MAX_CODE_POINT = "\U0010ffff"
@@ -123,13 +123,18 @@ class RecentDocument:
         """Words by field, and grams under `grams`."""
         texts = {"body": self.text.body, "title": self.text.title}
         words = {name: TextTerms(self.analyze(text)) for name, text in texts.items()}
-        return {**words, "grams": TextTerms(grams(self.text.body))}
+        return {
+            **words,
+            "grams": TextTerms(grams(self.text.body)),
+            "accented": TextTerms(accented_words(self.text.body)),
+        }
 
     @cached_property
     def sections(self) -> DocumentSections:
         """Words and grams of every section."""
         texts = [text for _, text in self.text.sections]
         fields = {"body": Postings(map(self.analyze, texts)), "grams": Postings(map(grams, texts))}
+        fields["accented"] = Postings(map(accented_words, texts))
         return DocumentSections([ordinal for ordinal, _ in self.text.sections], fields)
 
 

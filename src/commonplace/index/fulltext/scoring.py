@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import TypedDict, cast
 
 import tantivy
 from tantivy import Query
 
+from commonplace.domain.query_expression import holds
 from commonplace.domain.query_parser import PhraseTerms
 from commonplace.domain.ranking import FieldStatistics, best_of, bm25, phrase_bm25, phrase_count
 from commonplace.index.fulltext import tantivy_index as ft
@@ -23,7 +25,7 @@ from commonplace.index.fulltext.recent_documents import (
     TextTerms,
 )
 from commonplace.index.fulltext.search_scope import SearchScope
-from commonplace.index.fulltext.term_dictionary import ExpandedQuery
+from commonplace.index.fulltext.term_dictionary import ExpandedQuery, ExpandedTerm, TermForms
 
 PROBES = 200
 """Number of words that are tried to find one for which the full text can explain the average length."""
@@ -128,8 +130,8 @@ class RecentScorer:
         scores: defaultdict[int, float] = defaultdict(float)
         for word in self._expanded.words:
             found: defaultdict[int, list[float]] = defaultdict(list)
-            for form, weight in EXACT_OR_STEM.forms(word.forms):
-                for place, worth in self._worths(sections, ft.BODY, form):
+            for name, form, weight in _searched(word, ft.BODY, EXACT_OR_STEM):
+                for place, worth in self._worths(sections, name, form):
                     found[place].append(weight * worth)
             for place, worths in found.items():
                 scores[place] += EXACT_OR_STEM.weight * word.count * best_of(worths)
@@ -147,16 +149,24 @@ class RecentScorer:
             return None
         if not all(_holds(document, phrase) for phrase in self._expanded.phrases):
             return None
+        expression = self._expanded.expression
+        if expression is not None and not holds(expression, partial(_contains, document)):
+            return None
         score = sum(self._words(name, field, document.fields) for name, field in FIELD_WEIGHTS.items())
         score += sum(
             count * self._worth(ft.GRAMS, gram, document.fields) for gram, count in self._expanded.grams.items()
         )
         for compound in (*self._expanded.compounds, *self._expanded.parted):
             score += COMPOUND_WEIGHT * self._documents.phrase_score(ft.BODY, compound, document.fields[ft.BODY])
-        for phrase in self._expanded.phrases:
-            score += self._documents.phrase_score(ft.BODY, phrase.words, document.fields[ft.BODY])
-            score += self._documents.phrase_score(ft.GRAMS, phrase.grams, document.fields[ft.GRAMS])
+        score += COMPOUND_WEIGHT * sum(
+            self._phrase(document, phrase) for phrase in self._expanded.optional_phrases if _holds(document, phrase)
+        )
+        score += sum(self._phrase(document, phrase) for phrase in self._expanded.phrases)
         return score if score > 0 or self._expanded.phrases or not self._expanded.has_terms else None
+
+    def _phrase(self, document: RecentDocument, phrase: PhraseTerms) -> float:
+        score = self._documents.phrase_score(ft.BODY, phrase.words, document.fields[ft.BODY])
+        return score + self._documents.phrase_score(ft.GRAMS, phrase.grams, document.fields[ft.GRAMS])
 
     def _worths(self, sections: DocumentSections, field: str, word: str) -> Iterator[tuple[int, float]]:
         """Positions of the sections that contain a word, with its score in each."""
@@ -175,9 +185,9 @@ class RecentScorer:
         best = (
             word.count
             * best_of(
-                self._worth(name, form, fields) * weight
-                for form, weight in field.forms(word.forms)
-                if form in fields[name].counts
+                self._worth(of, form, fields) * weight
+                for of, form, weight in _searched(word, name, field)
+                if form in fields[of].counts
             )
             for word in self._expanded.words
         )
@@ -186,6 +196,19 @@ class RecentScorer:
     def _worth(self, name: str, word: str, fields: Fields) -> float:
         words = fields[name]
         return self._documents.score(name, word, words.counts[word], len(words.order))
+
+
+def _contains(document: RecentDocument, term: TermForms) -> bool:
+    counts = document.fields[ft.BODY].counts
+    return any(form in counts for form in term.forms) if term.forms else _holds(document, term.phrase)
+
+
+def _searched(word: ExpandedTerm, name: str, field: FieldWeight) -> Iterator[tuple[str, str, float]]:
+    """The forms of a word to search in a field, each with the field that contains it and the factor of its score."""
+    for form, weight in field.forms(word):
+        yield name, form, weight
+    if word.accented and name == ft.BODY:
+        yield ft.ACCENTED, word.accented, 1.0
 
 
 def _holds(document: RecentDocument, phrase: PhraseTerms) -> bool:

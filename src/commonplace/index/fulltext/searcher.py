@@ -10,6 +10,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Revision
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import InvalidInputError, NotFoundError, StorageError
+from commonplace.domain.markdown.set_aside import readable_source
 from commonplace.domain.query import Filter, Hit, SearchQuery, SearchResult, SectionHit
 from commonplace.domain.query_parser import fold_text, parse_query
 from commonplace.domain.ranking import shared_beginning
@@ -23,7 +24,7 @@ from commonplace.index.fulltext.snapshot import Snapshot
 from commonplace.index.fulltext.tantivy_index import FullText
 from commonplace.index.fulltext.term_dictionary import ExpandedQuery
 
-EMPTY_QUERY = ExpandedQuery(words=(), grams={}, compounds=(), parted=(), phrases=(), excluded=())
+EMPTY_QUERY = ExpandedQuery(words=(), grams={}, compounds=(), parted=(), phrases=(), optional_phrases=(), excluded=())
 """Matches every document."""
 MIN_HIGHLIGHT_PREFIX = 3
 MIN_PART_LENGTH = 2
@@ -38,11 +39,18 @@ class IndexSearcher:
         connection: The catalogue, inside a transaction.
         fulltext: The full text.
         snapshot: The shared snapshot.
+        language: The reader's language; "" if translations stay where they are ranked.
     """
 
     def __init__(
-        self, sources: DocumentSources, connection: sqlite3.Connection, fulltext: FullText, snapshot: Snapshot
+        self,
+        sources: DocumentSources,
+        connection: sqlite3.Connection,
+        fulltext: FullText,
+        snapshot: Snapshot,
+        language: str = "",
     ) -> None:
+        self._language = language
         self.connection = connection
         self._sources = sources
         self._fulltext = fulltext
@@ -58,7 +66,8 @@ class IndexSearcher:
             raise InvalidInputError(
                 "The search text is empty.", kind="query", hint="Give at least one word to search for."
             )
-        question = parse_query(query.text, self._fulltext.analyzer.analyze, prefix=query.prefix)
+        analyze = self._fulltext.analyzer.analyze
+        question = parse_query(query.text, analyze, prefix=query.prefix, demand=query.demand)
         if question.empty:
             return SearchResult(hits=(), total=0, generation=self._snapshot.generation)
         expanded = self._snapshot.dictionary.expand(question)
@@ -72,6 +81,8 @@ class IndexSearcher:
             total=ranked.total,
             addresses=() if query.records else self._addresses(ranked),
             highlight=wanted,
+            demanded=len(expanded.phrases),
+            known=expanded.known or not expanded.has_terms,
             generation=self._snapshot.generation,
         )
 
@@ -104,7 +115,14 @@ class IndexSearcher:
         return list(self._ranker(EMPTY_QUERY).all(scope_of(self.connection, filter_)))
 
     def _ranker(self, expanded: ExpandedQuery, *, known_only: bool = False) -> Ranker:
-        return Ranker(self.connection, self._fulltext, self._snapshot, expanded, known_only=known_only)
+        return Ranker(
+            self.connection,
+            self._fulltext,
+            self._snapshot,
+            expanded,
+            known_only=known_only,
+            language=self._language,
+        )
 
     def _wanted(self, expanded: ExpandedQuery) -> HighlightTerms:
         words: dict[str, set[str]] = {}
@@ -142,10 +160,10 @@ class _SnippetReader:
             source = self._read(record.address, record.revision)
         except (NotFoundError, StorageError):
             return ()
-        raw = source.raw
+        raw = readable_source(record.address, source.raw)
         if source.revision != record.revision or any(finding.rule == "not_utf8" for finding in record.findings):
-            document = read_document(record.address, raw)
-            raw = raw if document.decodable else document.text.encode()
+            document = read_document(record.address, source.raw)
+            raw = document.source
             outline = Outline.of(document.sections)
         chosen = best or [(outline.first_with_text(), 0.0)]
         return tuple(self._section(raw, outline, min(at, outline.last), score) for at, score in chosen)

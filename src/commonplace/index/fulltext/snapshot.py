@@ -51,7 +51,8 @@ class SnapshotCache:
             return latest
         recent = self._recent.at(connection, generation)
         searchers = self._fulltext.searchers(read_number(connection, "fulltext"))
-        snapshot = Snapshot(generation, searchers, recent, TermDictionary(searchers.documents, recent), RecordCache())
+        dictionary = TermDictionary(searchers.documents, recent, self._fulltext.analyzer.analyze)
+        snapshot = Snapshot(generation, searchers, recent, dictionary, RecordCache())
         with self._lock:
             self._latest = snapshot
         return snapshot

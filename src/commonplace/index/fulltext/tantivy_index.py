@@ -16,7 +16,7 @@ from pathlib import Path
 
 import tantivy
 
-from commonplace.domain.query_parser import grams
+from commonplace.domain.query_parser import accented_words, grams
 from commonplace.domain.records import STATED_KEYS
 from commonplace.index.fulltext.document_text import DAY_FIELD, DocumentText
 from commonplace.index.process.allocator import trim_heap, tune_allocator
@@ -27,6 +27,8 @@ TERMS = "terms"
 TITLE = "title"
 BODY = "body"
 GRAMS = "grams"
+ACCENTED = "accented"
+"""Words with accents, as they are written; `BODY` has them folded."""
 
 _WORDS = "commonplace_words"
 _BLANKS = "whitespace"
@@ -169,17 +171,24 @@ class FullTextWriter:
         pairs = grams(text.body)
         if pairs:
             document.add_text(GRAMS, " ".join(pairs))
+        accented = accented_words(text.body)
+        if accented:
+            document.add_text(ACCENTED, " ".join(accented))
         self._documents.add_document(document)
         for ordinal, words in text.sections:
-            self._add_section(key, ordinal, words, grams(words) if pairs else ())
+            self._add_section(
+                key, ordinal, words, grams(words) if pairs else (), accented_words(words) if accented else ()
+            )
 
-    def _add_section(self, key: int, ordinal: int, words: str, pairs: Sequence[str]) -> None:
+    def _add_section(self, key: int, ordinal: int, words: str, pairs: Sequence[str], accented: Sequence[str]) -> None:
         document = tantivy.Document()
         document.add_integer(KEY, key)
         document.add_unsigned(ORDINAL, ordinal)
         document.add_text(BODY, words)
         if pairs:
             document.add_text(GRAMS, " ".join(pairs))
+        if accented:
+            document.add_text(ACCENTED, " ".join(accented))
         self._sections.add_document(document)
 
 
@@ -217,6 +226,7 @@ def _document_schema() -> tantivy.Schema:
     for name in (TITLE, BODY):
         builder.add_text_field(name, tokenizer_name=_WORDS)
     builder.add_text_field(GRAMS, tokenizer_name=_BLANKS)
+    builder.add_text_field(ACCENTED, tokenizer_name=_BLANKS, index_option="freq")
     return builder.build()
 
 
@@ -228,6 +238,7 @@ def _section_schema() -> tantivy.Schema:
     # Without positions: a phrase is searched in the whole document, and shown in a section with all its words.
     builder.add_text_field(BODY, tokenizer_name=_WORDS, index_option="freq")
     builder.add_text_field(GRAMS, tokenizer_name=_BLANKS, index_option="freq")
+    builder.add_text_field(ACCENTED, tokenizer_name=_BLANKS, index_option="freq")
     return builder.build()
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import tantivy
 
 from commonplace.domain.languages import DEFAULT, content_words, language_of
-from commonplace.domain.query_parser import ParsedQuery, PhraseTerms, count_each
+from commonplace.domain.query_expression import Expression, changed
+from commonplace.domain.query_parser import Analyze, ParsedQuery, PhraseTerms, count_each
 from commonplace.domain.ranking import best_forms, near_words
 from commonplace.domain.words.scripts import language_of_script
 from commonplace.domain.words.spellings import spellings
@@ -53,6 +54,17 @@ class ExpandedTerm:
     """Number of occurrences in the query."""
     forms: Mapping[str, float]
     """Weights by form, including the word itself."""
+    accented: str = ""
+    """The word with its accents; "" if it was typed without, or if no document has it with them."""
+
+
+@dataclass(frozen=True, slots=True)
+class TermForms:
+    """A term of an expression."""
+
+    phrase: PhraseTerms
+    forms: tuple[str, ...] = ()
+    """Words of which one is enough; empty if the phrase itself must occur."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +79,12 @@ class ExpandedQuery:
     parted: tuple[tuple[str, ...], ...]
     """Words split at unwritten boundaries."""
     phrases: tuple[PhraseTerms, ...]
+    optional_phrases: tuple[PhraseTerms, ...]
     excluded: tuple[PhraseTerms, ...]
+    expression: Expression[TermForms] | None = None
+    """What documents must match, for a search with operators."""
+    known: bool = True
+    """Whether some document contains a word of the query as it was typed."""
 
     @property
     def has_terms(self) -> bool:
@@ -81,9 +98,11 @@ class TermDictionary:
     Args:
         searcher: Searcher of whole documents.
         recent: The recent documents.
+        analyze: The full text's tokenizer.
     """
 
-    def __init__(self, searcher: tantivy.Searcher, recent: RecentDocuments) -> None:
+    def __init__(self, searcher: tantivy.Searcher, recent: RecentDocuments, analyze: Analyze) -> None:
+        self._analyze = analyze
         self._searcher = searcher
         self._recent = recent
         self._forms = lru_cache(MAX_CACHED_WORDS)(self._found_forms)
@@ -93,8 +112,13 @@ class TermDictionary:
         """Every word of a query with its forms."""
         language = language_of(set(question.words), self._share)
         words = content_words(list(question.words), language)
+        accented = {word: one for one in question.accented if self._holds(one) for word in self._analyze(one)}
         forms = [
-            ExpandedTerm(count, self._forms(word, language_of_script(word) or language, self._least(word, question)))
+            ExpandedTerm(
+                count,
+                self._forms(word, language_of_script(word) or language, self._least(word, question)),
+                accented.get(word, ""),
+            )
             for word, count in count_each(tuple(words)).items()
         ]
         return ExpandedQuery(
@@ -103,8 +127,30 @@ class TermDictionary:
             compounds=question.compounds,
             parted=tuple(parts for parts in question.parted if all(map(self._holding, parts))),
             phrases=question.phrases,
+            optional_phrases=question.optional_phrases,
             excluded=question.excluded,
+            expression=changed(question.expression, partial(self._matching, question)) if question.expression else None,
+            known=self._knows(words, question),
         )
+
+    def _holds(self, accented: str) -> bool:
+        """Whether a document contains a word with these accents."""
+        return bool(self._searcher.doc_freq(ft.ACCENTED, accented) or self._recent.holders(ft.ACCENTED, accented))
+
+    def _knows(self, words: Sequence[str], question: ParsedQuery) -> bool:
+        if question.phrases or any(map(self._holding, words)):
+            return True
+        return any(
+            self._searcher.doc_freq(ft.GRAMS, gram) or self._recent.holders(ft.GRAMS, gram) for gram in question.grams
+        )
+
+    def _matching(self, question: ParsedQuery, term: PhraseTerms, excluded: bool) -> TermForms:
+        """What counts as a term of an expression: other forms of a single word, unless the term is excluded."""
+        if excluded or len(term.words) != 1 or term.grams:
+            return TermForms(term)
+        (word,) = term.words
+        forms = self._forms(word, language_of_script(word) or DEFAULT, self._least(word, question))
+        return TermForms(term, tuple(form for form, weight in forms.items() if weight >= STEM_WEIGHT))
 
     def _counted_holders(self, word: str) -> int:
         """Number of documents that contain a word."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime
 from hashlib import blake2b
 
@@ -13,17 +15,26 @@ from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoun
 from commonplace.domain.frontmatter import block_end
 from commonplace.domain.query import Record
 from commonplace.services.collections import Collection
+from commonplace.services.health.comparisons import (
+    CONTRADICTING,
+    HealthFinding,
+    LineIndex,
+    contradictions,
+    declared,
+    declared_contradiction,
+    outdated,
+)
 from commonplace.services.health.text_rules import text_findings
 
 REVIEW_KEYS = ("review_by", "review-by", "valid_until", "expires")
 """Front-matter keys of the day until which a page holds."""
+_INNER_LINK = re.compile(rb"\](?:\(|:)[ \t]*<?[^)\s]*#")
+_WIKI_INNER_LINK = re.compile(rb"\[\[[^\]\n]*#")
+"""What a page with a link to a heading or block contains; of other pages no links are looked up."""
 MIN_SAME_BYTES = 80
 """Bytes of a text below which two equal ones are no finding."""
 MAX_ATTACHMENTS = 20_000
 """Files that are no pages and are looked at."""
-
-HealthFinding = tuple[Address, int, str, Severity, str]
-"""Address, line (0 for the whole file), rule, severity and message, which says what mends it."""
 
 
 def health_findings(
@@ -38,19 +49,40 @@ def health_findings(
     """
     day = (today or datetime.now(UTC).date()).isoformat()
     texts: dict[bytes, Address] = {}
+    lines = LineIndex()
+    linking: list[Record] = []
     with collection.store.reading() as read:
         for record in sorted(records, key=lambda one: one.address):
             yield from _stale(record, day)
+            yield from outdated(collection, record)
+            yield from declared(collection, record)
             try:
                 raw = read(record.address)
             except KnowledgeError:  # gone meanwhile, or unreadable, which is a finding of its own
                 continue
-            for found in text_findings(raw):
-                line = raw.count(b"\n", 0, found.offset) + 1
-                yield record.address, line, found.rule, found.severity, found.message
+            yield from _of_text(record, raw)
             yield from _same(record, raw, texts)
-    yield from _dead_anchors(collection, records)
+            lines.add(record.address, raw[block_end(raw) :])
+            if _INNER_LINK.search(raw) or _WIKI_INNER_LINK.search(raw) or b"contradict" in raw:
+                linking.append(record)
+    yield from lines.findings()
+    yield from contradictions(collection, records)
+    yield from _of_links(collection, linking)
     yield from _unused(collection)
+
+
+def page_findings(collection: Collection, record: Record) -> Iterator[HealthFinding]:
+    """What the rules find in one page, without comparing it with others."""
+    yield from _stale(record, datetime.now(UTC).date().isoformat())
+    with suppress(KnowledgeError):  # gone meanwhile, or unreadable, which is a finding of its own
+        yield from _of_text(record, collection.store.read(record.address))
+    yield from _of_links(collection, [record])
+
+
+def _of_text(record: Record, raw: bytes) -> Iterator[HealthFinding]:
+    for found in text_findings(raw):
+        line = raw.count(b"\n", 0, found.offset) + 1
+        yield record.address, line, found.rule, found.severity, found.message
 
 
 def _stale(record: Record, today: str) -> Iterator[HealthFinding]:
@@ -72,11 +104,13 @@ def _same(record: Record, raw: bytes, texts: dict[bytes, Address]) -> Iterator[H
         yield record.address, 0, "same_text", Severity.WARNING, message
 
 
-def _dead_anchors(collection: Collection, records: Sequence[Record]) -> Iterator[HealthFinding]:
-    """Links to headings and blocks that their page does not have."""
+def _of_links(collection: Collection, records: Sequence[Record]) -> Iterator[HealthFinding]:
+    """Declared contradictions, and links to headings and blocks that their page does not have."""
     documents: dict[Address, Document | None] = {}
     for record in records:
         for one in collection.index.links_from(record.address):
+            if one.link.relation in CONTRADICTING and one.target is not None:
+                yield declared_contradiction(record.address, one.target)
             fragment, target = one.link.fragment, one.target
             if not fragment or target is None or not target.is_document:
                 continue

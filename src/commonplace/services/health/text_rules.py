@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 from typing import NamedTuple
 
 from commonplace.domain.documents import Severity
@@ -29,48 +30,65 @@ _NAMES = {
 }
 _MAYBE_INVISIBLE = re.compile(rb"\xe2\x80[\x8b\x8e\x8f\xaa-\xae]|\xe2\x81[\xa0-\xa9]|\xef\xbb\xbf|\xf3\xa0[\x80\x81]")
 """UTF-8 of zero-width spaces, marks and overrides of direction, inner byte order marks, and tag characters."""
-_TO_AGENTS = re.compile(
-    rb"(?i)\b(?:ignore|disregard|forget)\s+(?:all\s+|any\s+)?(?:of\s+)?(?:the\s+|your\s+)?(?:previous|prior|earlier|above)\s+"
-    rb"(?:instructions?|prompts?|messages?|rules)"
-    rb"|\bdo\s+not\s+(?:tell|inform|mention\s+(?:this|it)\s+to)\s+the\s+user\b"
-    rb"|<\s*/?\s*(?:system|assistant)\s*>"
-    rb"|\byou\s+are\s+(?:now\s+)?(?:an?\s+)?(?:AI|LLM|language\s+model|assistant|agent)\b"
-    rb"|<!--[^>]{0,200}\b(?:AI|LLM|assistant|agent)s?\b[^>]{0,200}\b(?:must|should|please|send|run|call)\b"
+_TO_AGENTS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        *(
+            word + rb"(?<![a-z0-9_]" + word + rb")\s+(?:all\s+|any\s+)?(?:of\s+)?(?:the\s+|your\s+)?"
+            rb"(?:previous|prior|earlier|above)\s+(?:instructions?|prompts?|messages?|rules)"
+            for word in (b"ignore", b"disregard", b"forget")
+        ),
+        rb"do(?<![a-z0-9_]do)\s+not\s+(?:tell|inform|mention\s+(?:this|it)\s+to)\s+the\s+user\b",
+        rb"<\s*/?\s*(?:system|assistant)\s*>",
+        rb"you(?<![a-z0-9_]you)\s+are\s+(?:now\s+)?(?:an?\s+)?(?:ai|llm|language\s+model|assistant|agent)\b",
+        rb"<!--[^>]{0,200}\b(?:ai|llm|assistant|agent)s?\b[^>]{0,200}\b(?:must|should|please|send|run|call)\b",
+    )
 )
+"""For text in lower case. Each begins with a literal, for which the engine searches fast."""
 _SECRETS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     ("a private key", re.compile(rb"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----")),
-    ("an AWS access key", re.compile(rb"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b")),
-    ("a GitHub token", re.compile(rb"\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{40,})")),
-    ("a Slack token", re.compile(rb"\bxox[abprs]-[A-Za-z0-9-]{20,}")),
-    ("a Google API key", re.compile(rb"\bAIza[0-9A-Za-z_-]{35}\b")),
-    ("an API key", re.compile(rb"\bsk-(?:[a-z]+-)?[A-Za-z0-9_-]{32,}")),
-    (
-        "a password",
-        re.compile(rb"(?i)\b(?:password|passwd|secret|api[_-]?key|token)[ \t]*[:=][ \t]*[\"'][^\"'\s<>{}$]{12,}[\"']"),
-    ),
+    ("an AWS access key", re.compile(rb"AKIA(?<!\wAKIA)[0-9A-Z]{16}\b")),
+    ("an AWS access key", re.compile(rb"ASIA(?<!\wASIA)[0-9A-Z]{16}\b")),
+    ("a GitHub token", re.compile(rb"gh(?<!\wgh)[pousr]_[A-Za-z0-9]{36,}")),
+    ("a GitHub token", re.compile(rb"github_pat_(?<!\wgithub_pat_)[A-Za-z0-9_]{40,}")),
+    ("a Slack token", re.compile(rb"xox(?<!\wxox)[abprs]-[A-Za-z0-9-]{20,}")),
+    ("a Google API key", re.compile(rb"AIza(?<!\wAIza)[0-9A-Za-z_-]{35}\b")),
+    ("an API key", re.compile(rb"sk-(?<!\wsk-)(?:[a-z]+-)?[A-Za-z0-9_-]{32,}")),
 )
+_PASSWORDS = tuple(
+    re.compile(name + rb"(?<!\w" + name + rb")[ \t]*[:=][ \t]*[\"'][^\"'\s<>{}$]{12,}[\"']")
+    for name in (b"password", b"passwd", b"secret", b"apikey", b"api_key", b"api-key", b"token")
+)
+"""For text in lower case."""
 
 
 def text_findings(raw: bytes) -> Iterator[TextFinding]:
     """What the rules find in a page's bytes, rule by rule."""
     yield from _invisible(raw)
-    for number, found in enumerate(_TO_AGENTS.finditer(raw)):
-        if number == MAX_FINDINGS:
-            break
-        shown = " ".join(found[0].decode("utf-8", "replace").split())[:60]
+    lower = raw.lower()
+    for found in _first(pattern.finditer(lower) for pattern in _TO_AGENTS):
+        shown = " ".join(raw[found.start() : found.end()].decode("utf-8", "replace").split())[:60]
         message = f"The text {shown!r} addresses an agent. Remove it, or quote it as what it is."
         yield TextFinding(found.start(), "addresses_agent", Severity.WARNING, message)
     for name, pattern in _SECRETS:
-        for number, found in enumerate(pattern.finditer(raw)):
-            if number == MAX_FINDINGS:
-                break
-            message = f"This looks like {name}. Revoke it, then take it out of the page and of the history."
-            yield TextFinding(found.start(), "secret", Severity.ERROR, message)
+        yield from (_secret(found, name) for found in _first([pattern.finditer(raw)]))
+    yield from (_secret(found, "a password") for found in _first(one.finditer(lower) for one in _PASSWORDS))
+
+
+def _first(found: Iterable[Iterator[re.Match[bytes]]]) -> Iterator[re.Match[bytes]]:
+    return islice(chain.from_iterable(found), MAX_FINDINGS)
+
+
+def _secret(found: re.Match[bytes], name: str) -> TextFinding:
+    message = f"This looks like {name}. Revoke it, then take it out of the page and of the history."
+    return TextFinding(found.start(), "secret", Severity.ERROR, message)
 
 
 def _invisible(raw: bytes) -> Iterator[TextFinding]:
     """Characters that show nothing and change what is read; joiners that scripts and emoji need are none."""
     known: set[int] = set()
+    if raw.isascii():
+        return
     for found in _MAYBE_INVISIBLE.finditer(raw):
         if found.start() == 0 or len(known) == MAX_FINDINGS:  # a byte order mark at the beginning is one
             continue

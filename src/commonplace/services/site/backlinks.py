@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from commonplace.domain.addresses import Address
 from commonplace.domain.query import Filter, Record, ResolvedLink, SearchQuery
 from commonplace.services.collections import Collection, Collections, FoundDocument
+from commonplace.services.site.derived import BoundedCache
+from commonplace.services.site.graph import ADJACENCY
 
 MAX_WITH_SENTENCES = 200
 """Links up to which each backlink comes with its sentence; above it their documents are not read."""
@@ -33,19 +35,48 @@ class Mention:
     snippet: str
 
 
-def backlinks(collections: Collections, collection: Collection, address: Address) -> list[Backlink]:
-    """The documents that link to a document or file, each once, by path; those of other collections last."""
-    links = collection.index.links_to(address, sentences=False)
-    if links and len(links) <= MAX_WITH_SENTENCES:
-        links = collection.index.links_to(address)
-    result = _by_source(collection, [link for link in links if link.source != address])
+@dataclass(frozen=True, slots=True)
+class Backlinks:
+    """The documents that link to another."""
+
+    total: int
+    first: list[Backlink]
+    """By path; those of other collections last."""
+
+
+def backlinks(collections: Collections, collection: Collection, address: Address, limit: int) -> Backlinks:
+    """The documents that link to a document or file, each once.
+
+    Args:
+        collections: All collections that the reader may see.
+        collection: The collection of the document.
+        address: The document or file.
+        limit: How many of them are looked at.
+    """
+    names = tuple(one.name for one in collections)
+    states = tuple(one.index.generation for one in collections)
+    key = (collection.store.identity, address, names, states, limit)
+    return _KNOWN.get(key) or _KNOWN.put(key, _found(collections, collection, address, limit), 1)
+
+
+MAX_KNOWN = 2_000
+"""Documents whose backlinks are cached."""
+_KNOWN: BoundedCache[Backlinks] = BoundedCache(MAX_KNOWN)
+
+
+def _found(collections: Collections, collection: Collection, address: Address, limit: int) -> Backlinks:
+    linking = ADJACENCY.of(collection).get(address, ((), ()))[1]
+    every = [_Source(collection, source, []) for source in sorted(linking)]
+    if 0 < len(linking) <= MAX_WITH_SENTENCES:
+        links = [link for link in collection.index.links_to(address) if link.source != address]
+        every = [_Source(collection, source, kept) for source, kept in _by_source(links).items()]
     record = collection.index.record(address)
     for other in collections:
         if other.name == collection.name or record is None:
             continue
         into = [link for link in other.index.links_into(collection.name) if _leads_to(collection, link, record)]
-        result += _by_source(other, into)
-    return result
+        every += [_Source(other, source, kept) for source, kept in _by_source(into).items()]
+    return Backlinks(len(every), [found for one in every[:limit] if (found := one.backlink())])
 
 
 def mentions(collection: Collection, record: Record) -> list[Mention]:
@@ -71,11 +102,23 @@ def _leads_to(collection: Collection, link: ResolvedLink, record: Record) -> boo
     return target is not None and target.address == record.address
 
 
-def _by_source(collection: Collection, links: list[ResolvedLink]) -> list[Backlink]:
+@dataclass(frozen=True, slots=True)
+class _Source:
+    collection: Collection
+    address: Address
+    sentences: list[str]
+
+    def backlink(self) -> Backlink | None:
+        """None for a document that is gone meanwhile."""
+        record = self.collection.index.record(self.address)
+        return Backlink(FoundDocument(self.collection, record), tuple(self.sentences)) if record else None
+
+
+def _by_source(links: list[ResolvedLink]) -> dict[Address, list[str]]:
+    """The distinct sentences by the document that holds them."""
     sentences: dict[Address, list[str]] = {}
     for link in links:
         kept = sentences.setdefault(link.source, [])
         if link.sentence and link.sentence not in kept:
             kept.append(link.sentence)
-    records = [(collection.index.record(source), kept) for source, kept in sentences.items()]
-    return [Backlink(FoundDocument(collection, record), tuple(kept)) for record, kept in records if record]
+    return sentences

@@ -29,7 +29,7 @@ MAX_SECTION_COMMITS = 40
 
 def _latest(collection: Collection) -> tuple[Commit, ...]:
     history = collection.store.history
-    return tuple(history.log(None, limit=RECENT)) if history.available else ()
+    return tuple(history.log(None, limit=RECENT + 1)) if history.available else ()
 
 
 LATEST = PerState(_latest)
@@ -46,7 +46,8 @@ def recent(collection: Collection, page: int) -> tuple[Sequence[Commit], bool]:
     history = collection.store.history
     if not history.available:
         return (), False
-    found = history.log(None, limit=RECENT + 1, offset=(page - 1) * RECENT)
+    offset = (page - 1) * RECENT
+    found = history.log(None, limit=RECENT + 1, offset=offset) if offset else LATEST.of(collection)
     return found[:RECENT], len(found) > RECENT
 
 

@@ -1,14 +1,47 @@
-"""Facts about a whole collection, computed once for each state of its index."""
+"""Facts about a whole collection, computed once for each state of its index, and a cache of bounded size."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
 from threading import Lock
 from typing import Generic, TypeVar
 
 from commonplace.services.collections import Collection
 
 T = TypeVar("T")
+
+
+class BoundedCache(Generic[T]):
+    """Values by key, the least recently used forgotten first.
+
+    Args:
+        limit: What the sizes of all values may sum up to; the last value stays in any case.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._lock = Lock()
+        self._values: OrderedDict[Hashable, tuple[T, int]] = OrderedDict()
+        self._size = 0
+
+    def get(self, key: Hashable) -> T | None:
+        """The value of a key; None if it is not known."""
+        with self._lock:
+            found = self._values.get(key)
+            if found is not None:
+                self._values.move_to_end(key)
+            return found[0] if found is not None else None
+
+    def put(self, key: Hashable, value: T, size: int) -> T:
+        """Keep a value of this size, and return it."""
+        with self._lock:
+            if key not in self._values:
+                self._values[key] = value, size
+                self._size += size
+            while self._size > self._limit and len(self._values) > 1:
+                self._size -= self._values.popitem(last=False)[1][1]
+        return value
 
 
 class PerState(Generic[T]):

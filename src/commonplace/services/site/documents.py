@@ -6,12 +6,19 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from commonplace.domain.addresses import MARKDOWN_SUFFIXES, Address, parse_address
+from commonplace.domain.addresses import Address, document_suffixes, parse_address
+from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document, Link
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.markdown.paths import INDEX_NAMES
 from commonplace.domain.query import ResolvedLink
+from commonplace.domain.revisions import revision_of
 from commonplace.services.collections import Collection, Collections, FoundDocument, record_of_new_file
+from commonplace.services.site.derived import BoundedCache
+
+MAX_PARSED_BYTES = 24_000_000
+"""Bytes of the files whose documents are cached."""
+_PARSED: BoundedCache[Document] = BoundedCache(MAX_PARSED_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +34,7 @@ class LinkTarget:
 
 def document_at_path(collection: Collection, path: str) -> FoundDocument | None:
     """The document at exactly this path, with or without its suffix; None if there is none."""
-    for name in (*(f"{path}{suffix}" for suffix in MARKDOWN_SUFFIXES), path):
+    for name in (*(f"{path}{suffix}" for suffix in document_suffixes()), path):
         with suppress(InvalidInputError):
             address = parse_address(name)
             if not address.is_document:
@@ -36,9 +43,20 @@ def document_at_path(collection: Collection, path: str) -> FoundDocument | None:
             if record is not None:
                 return FoundDocument(collection, record)
     with suppress(InvalidInputError):
-        record = record_of_new_file(collection, parse_address(f"{path}{MARKDOWN_SUFFIXES[0]}"))
+        record = record_of_new_file(collection, parse_address(f"{path}.md"))
         return FoundDocument(collection, record) if record else None
     return None
+
+
+def parsed_document(collection: Collection, address: Address) -> Document:
+    """A document as it is in its file now; parsed again only when the file's bytes are others.
+
+    Raises:
+        NotFoundError: the document is gone.
+    """
+    raw = collection.store.read(address)
+    key = (collection.store.identity, address, revision_of(raw))
+    return _PARSED.get(key) or _PARSED.put(key, read_document(address, raw), len(raw))
 
 
 def folder_document(collection: Collection, folder: str) -> FoundDocument | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from heapq import nsmallest
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.query import Record
@@ -45,7 +46,8 @@ def neighbours(collection: Collection, address: Address) -> list[Neighbour]:
     links = ADJACENCY.of(collection)
     out, back = links.get(address, (frozenset(), frozenset()))
     degree = Counter({one: len(links[one][0]) + len(links[one][1]) for one in out | back})
-    chosen = sorted(out | back, key=lambda one: (not (one in out and one in back), -degree[one], one))[:MAX_NEIGHBOURS]
+    both = out & back
+    chosen = nsmallest(MAX_NEIGHBOURS, out | back, key=lambda one: (one not in both, -degree[one], one))
     return [Neighbour(one, one.address in out, one.address in back) for one in records(collection, chosen)]
 
 

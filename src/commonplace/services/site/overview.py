@@ -10,6 +10,8 @@ from commonplace.domain.documents import Severity
 from commonplace.domain.query import Counts, Filter, Record
 from commonplace.services import links as document_links
 from commonplace.services.collections import Collection
+from commonplace.services.health.page_rules import health_findings
+from commonplace.services.listing import every_document
 from commonplace.services.site.derived import PerState
 from commonplace.services.site.tree import records
 
@@ -84,9 +86,11 @@ ORPHANS = PerState(_orphans)
 
 @dataclass(frozen=True, slots=True)
 class FindingRow:
-    """Something that is wrong with a document."""
+    """Something that is wrong with a document or another file."""
 
-    record: Record
+    path: str
+    title: str
+    is_document: bool
     rule: str
     severity: Severity
     message: str
@@ -98,12 +102,27 @@ _ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
 
 def _findings(collection: Collection) -> tuple[FindingRow, ...]:
     rows = [
-        FindingRow(record, one.rule, one.severity, one.message, one.line)
+        FindingRow(record.address.path, record.title, True, one.rule, one.severity, one.message, one.line)
         for record in collection.index.findings()
         for one in record.findings
     ]
-    return tuple(sorted(rows, key=lambda row: (_ORDER[row.severity], row.record.address.path, row.line)))
+    return tuple(sorted(rows, key=lambda row: (_ORDER[row.severity], row.path, row.line)))
 
 
 FINDINGS = PerState(_findings)
 """What is wrong with the documents of each collection, gravest first."""
+
+
+def _health(collection: Collection) -> tuple[FindingRow, ...]:
+    every = list(every_document(collection))
+    titles = {record.address: record.title for record in every}
+    rows = [
+        FindingRow(address.path, titles.get(address, address.path), address in titles, rule, severity, message, line)
+        for address, line, rule, severity, message in health_findings(collection, every)
+    ]
+    rows += _findings(collection)
+    return tuple(sorted(rows, key=lambda row: (_ORDER[row.severity], row.path, row.line)))
+
+
+HEALTH = PerState(_health)
+"""The same with what `check` finds by reading every document: out of date, said twice, dead anchors, secrets."""

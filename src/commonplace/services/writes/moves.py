@@ -133,6 +133,7 @@ class _LinksAfter:
     def __init__(self, collection: Collection, moves: Mapping[Address, Address]) -> None:
         self._collection = collection
         self._moves = moves
+        self.sites = collection.index.surroundings().sites
         self._came = frozenset(moves.values())
         self._named: dict[str, list[NamedDocument]] = {}
         self._names: dict[Address, frozenset[str]] = {}

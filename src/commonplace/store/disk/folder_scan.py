@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from commonplace.domain.addresses import MARKDOWN_SUFFIXES, SKIPPED_FOLDERS, Address, parse_address
+from commonplace.domain.addresses import SKIPPED_FOLDERS, Address, is_document_path, parse_address
 from commonplace.domain.changes import FileStat
 from commonplace.domain.errors import InvalidInputError, StorageError
 from commonplace.store.disk.folder import Folder, file_stat, is_foreign, opened_folder
@@ -134,16 +134,12 @@ class FolderScan:
 
 def _document_status(entry: os.DirEntry[str]) -> os.stat_result | None:
     """Metadata of an entry that looks like a document; None for others, for folders, and if it has vanished."""
-    if not _looks_like_document(entry.name) or entry.is_dir(follow_symlinks=False):
+    if not is_document_path(entry.name) or entry.is_dir(follow_symlinks=False):
         return None
     try:
         return entry.stat(follow_symlinks=False)
     except OSError:
         return None
-
-
-def _looks_like_document(name: str) -> bool:
-    return name.endswith(".md") or name.lower().endswith(MARKDOWN_SUFFIXES)
 
 
 def _opened_listing(folder: Folder, path: str) -> int:

@@ -14,6 +14,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import translate
+from hashlib import sha256
 from pathlib import Path
 
 from commonplace.domain.addresses import IGNORE_FILES, Address
@@ -60,7 +61,7 @@ def parse_patterns(text: str) -> tuple[Pattern, ...]:
     return tuple(filter(None, map(parse_pattern, text.splitlines())))
 
 
-_Files = tuple[tuple[int, tuple[Pattern, ...]], ...]
+OwnRules = tuple[tuple[int, tuple[Pattern, ...]], ...]
 """Non-empty ignore files, nearest first: the depth of each in the path, and its patterns."""
 
 
@@ -68,8 +69,8 @@ _Files = tuple[tuple[int, tuple[Pattern, ...]], ...]
 class FolderRules:
     """The ignore rules for the entries of one folder."""
 
-    own: _Files
-    gits: _Files
+    own: OwnRules
+    gits: OwnRules
     tracked: Tracked
     inside: bool = False
     """Whether Git ignores the folder itself, so that only tracked files in it are served."""
@@ -131,6 +132,20 @@ class IgnoreRules:
             for count in range(1, len(parts) + 1)
         )
 
+    def own_rules(self, folder: Sequence[str]) -> OwnRules:
+        """The `.commonplaceignore` files for the entries of a folder, given by its parts from the root.
+
+        Raises:
+            StorageError: an existing ignore file cannot be read for now.
+        """
+        return tuple(self._files(folder, OWN_FILE))
+
+    def digest(self) -> str:
+        """12 hex digits that change with the `.commonplaceignore` files met so far; "" if none has a pattern."""
+        names = sorted(path for path in list(self._cache) if path.rpartition("/")[2] == OWN_FILE)
+        lines = [f"{name} {self._cache[name][0]}" for name in names if self._read(name)]
+        return sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()[:12] if lines else ""
+
     def at(self, folder: Sequence[str]) -> FolderRules:
         """The rules for the entries of a folder, given by its parts from the root.
 
@@ -179,7 +194,7 @@ class IgnoreRules:
         return known[1]
 
 
-def _is_inside(own: _Files, gits: _Files, folder: Sequence[str]) -> bool:
+def _is_inside(own: OwnRules, gits: OwnRules, folder: Sequence[str]) -> bool:
     """Whether Git ignores a folder or one above it, and no own rule includes it again."""
     for count in range(1, len(folder) + 1 if gits else 1):
         above = [[(depth, patterns) for depth, patterns in files if depth < count] for files in (own, gits)]

@@ -12,6 +12,7 @@ import logging
 import os
 import re
 import stat
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -112,18 +113,15 @@ class Journal:
             OSError: the record cannot be written.
         """
         descriptor = self._opened()
-        try:
+        with ExitStack() as closing:
+            closing.callback(os.close, descriptor)
             if record:
                 write_all(descriptor, _framed(_encoded(record)))
             else:
                 os.ftruncate(descriptor, 0)
-        except BaseException:
-            os.close(descriptor)
-            raise
-        if unsynced is None:
-            os.close(descriptor)
-        else:
-            unsynced.keep(descriptor)
+            if unsynced is not None:
+                closing.pop_all()
+                unsynced.keep(descriptor)
 
     def _content(self) -> bytes:
         descriptor = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

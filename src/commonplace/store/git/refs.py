@@ -11,6 +11,7 @@ import logging
 import secrets
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 from commonplace.domain.errors import UnavailableError
@@ -70,17 +71,14 @@ class RefUpdate:
             UnavailableError: another program holds the branch's lock.
         """
         self._take_lock()
-        try:
+        with ExitStack() as closing:
+            closing.callback(self.discard)
+            unlock = closing.enter_context(ExitStack())
+            unlock.callback(gitdir_files.unlink, self._common, self._lock)
             there = current(self._reference) == expected
             if there:
                 gitdir_files.rename(self._common, self._lock, self._reference)
-            else:
-                gitdir_files.unlink(self._common, self._lock)
-        except BaseException:
-            gitdir_files.unlink(self._common, self._lock)
-            raise
-        finally:
-            self.discard()
+                unlock.pop_all()
         return there
 
     def roll_back(self, target: str, expected: str, current: Callable[[str], str]) -> bool:

@@ -64,6 +64,7 @@ class GitRepository:
         self.root = work_tree or gitdir
         """The work tree, or the repository itself if it is bare."""
         self.objects = self.common / "objects"
+        self._objects_path = os.fspath(self.objects)
         self._local = threading.local()
         self._rules: pygit2.Repository | None = None
         self._rules_lock = threading.Lock()
@@ -202,9 +203,9 @@ class GitRepository:
         Raises:
             GitError: its header or its file exceeds `MAX_OBJECT_BYTES`.
         """
-        loose = self.objects / identifier[:2] / identifier[2:]
+        loose = f"{self._objects_path}/{identifier[:2]}/{identifier[2:]}"
         with suppress(OSError):
-            if loose.lstat().st_size > MAX_OBJECT_BYTES:
+            if os.lstat(loose).st_size > MAX_OBJECT_BYTES:  # called for every object: a Path costs more than the call
                 raise _too_large(identifier)
         if self.handle.odb.read_header(identifier)[1] > MAX_OBJECT_BYTES:
             raise _too_large(identifier)

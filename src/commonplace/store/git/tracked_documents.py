@@ -8,7 +8,7 @@ from typing import cast
 
 import pygit2
 
-from commonplace.domain.addresses import MARKDOWN_SUFFIXES
+from commonplace.domain.addresses import is_document_path
 from commonplace.domain.errors import GitError
 from commonplace.store.git.repository import GitRepository
 
@@ -51,7 +51,7 @@ class TrackedDocuments:
             return None
         found: set[str] = set()
         for path in paths:
-            if not path.startswith(self._prefix) or not path.lower().endswith(MARKDOWN_SUFFIXES):
+            if not path.startswith(self._prefix) or not is_document_path(path):
                 continue
             below = path[len(self._prefix) :]
             while below and below not in found:

@@ -10,17 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.domain.errors import ConfigError
+from commonplace.settings.folders import names_layers
 
 if TYPE_CHECKING:
     from commonplace.settings import Settings
     from commonplace.toolsets.cascade.rules.manifest import LayerSpec
 
 log = logging.getLogger(__name__)
-
-
-def names_layers(settings: Settings) -> bool:
-    """Whether layers are asked for."""
-    return not (settings.manifest is None and settings.personal is None and settings.shared is None)
 
 
 def layer_specs(settings: Settings) -> tuple[LayerSpec, ...] | None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from commonplace.domain.errors import ConfigError
 from commonplace.registration import OpenContext, ToolsetRegistration
 from commonplace.services.services import ServiceProvider, Services
-from commonplace.toolsets.cascade.layer_settings import layer_folders, layer_specs, names_layers
+from commonplace.settings.folders import names_layers
+from commonplace.toolsets.cascade.layer_settings import layer_folders, layer_specs
 from commonplace.toolsets.cascade.service import CASCADE_KEY
 
 if TYPE_CHECKING:
@@ -33,42 +36,111 @@ def _folders(settings: Settings) -> Sequence[Path] | None:
 
 def _opened(context: OpenContext) -> ServiceProvider[Cascade | None]:
     specs = layer_specs(context.settings)
-    cascade = None if specs is None else _cascade(specs, context)
-    return ServiceProvider(CASCADE_KEY, partial(_unless_restricted, cascade))
+    layers = None if specs is None else _ServedLayers(context, specs)
+    return ServiceProvider(CASCADE_KEY, partial(_unless_restricted, layers))
 
 
-def _unless_restricted(cascade: Cascade | None, services: Services) -> Cascade | None:
-    return cascade if services.unrestricted else None
+def _unless_restricted(layers: _ServedLayers | None, services: Services) -> Cascade | None:
+    return layers.current() if layers is not None and services.unrestricted else None
 
 
-def _cascade(specs: Sequence[LayerSpec], context: OpenContext) -> Cascade:
-    from commonplace.toolsets.cascade.rules.values import LayerRank
-    from commonplace.toolsets.cascade.service.cascade import Cascade
-    from commonplace.toolsets.cascade.service.foreign_layer import ForeignLayer
-    from commonplace.toolsets.cascade.service.layers import FolderLayer
+class _ServedLayers:
+    """The cascade of the layers that the settings name; a manifest that has changed is read again by the next call.
 
-    layers: list[Layer] = []
-    late: dict[Path, _LazyLayer] = {}
-    for order, spec in enumerate(specs):
+    Args:
+        context: What layers are opened with.
+        specs: The layers at the start.
+    """
+
+    def __init__(self, context: OpenContext, specs: Sequence[LayerSpec]) -> None:
+        self._context = context
+        self._manifest = context.settings.manifest
+        self._lock = threading.Lock()
+        self._stat = _file_stat(self._manifest)
+        self._late: dict[Path, _LazyLayer] = {}
+        self._specs = tuple(specs)
+        self._layers = [self._layer(spec, order) for order, spec in enumerate(specs)]
+        self._cascade: Cascade | None = None
+        context.closing.callback(self._close)
+
+    def current(self) -> Cascade:
+        """The cascade of the layers that the manifest names now, or named last while it cannot be read."""
+        from commonplace.toolsets.cascade.service.cascade import Cascade
+
+        with self._lock:
+            stat = _file_stat(self._manifest)
+            if stat != self._stat:
+                self._stat = stat
+                self._reload()
+            if self._cascade is None:
+                self._cascade = Cascade(self._layers)
+            return self._cascade
+
+    def _reload(self) -> None:
+        from commonplace.domain.records import iso_timestamp
+        from commonplace.toolsets.cascade.service.cascade import Cascade, ManifestFault
+
+        try:
+            specs = layer_specs(self._context.settings) or ()
+        except ConfigError as error:
+            log.warning("the layers stay as they are: %s", error)
+            reason = f"its manifest has changed and is not used: {str(error).removesuffix('.')}"
+            self._cascade = Cascade(self._layers, ManifestFault(reason, iso_timestamp(time.time())))
+            return
+        if specs != self._specs:
+            log.info("the manifest has changed: layers %s", ", ".join(spec.name for spec in specs) or "none")
+            self._replace(specs)
+        self._cascade = Cascade(self._layers)
+
+    def _replace(self, specs: tuple[LayerSpec, ...]) -> None:
+        """Take these layers; those that stand in the same place as before stay open."""
+        before = dict(zip(enumerate(self._specs), self._layers, strict=True))
+        layers = [before.pop((order, spec), None) or self._layer(spec, order) for order, spec in enumerate(specs)]
+        self._specs, self._layers = specs, layers
+        _close(before.values())
+
+    def _layer(self, spec: LayerSpec, order: int) -> Layer:
+        from commonplace.toolsets.cascade.rules.values import LayerRank
+        from commonplace.toolsets.cascade.service.foreign_layer import ForeignLayer
+        from commonplace.toolsets.cascade.service.layers import FolderLayer
+
         rank = LayerRank(spec.name, spec.level, order)
         if spec.source == "mcp":
-            layers.append(ForeignLayer(rank, _graph(spec, context)))
-            continue
-        real = Path(spec.path).resolve()
+            return ForeignLayer(rank, _graph(spec))
+        context = self._context
+        folder = Path(spec.path)
+        real = folder.resolve()
         if real in context.folders:
             at = partial(_collection_at, real, context.folders.index(real), context.collections)
-            layers.append(FolderLayer(rank, at))
-        else:
-            layers.append(FolderLayer(rank, late.setdefault(real, _LazyLayer(real, context.open_collection))))
-    return Cascade(layers)
+            return FolderLayer(rank, folder, at)
+        return FolderLayer(rank, folder, self._late.setdefault(real, _LazyLayer(real, context.open_collection)))
+
+    def _close(self) -> None:
+        _close(self._layers)
 
 
-def _graph(spec: LayerSpec, context: OpenContext) -> ForeignGraph:
+def _close(layers: Iterable[Layer]) -> None:
+    """End the servers of layers; collections belong to the application."""
+    from commonplace.toolsets.cascade.service.foreign_layer import ForeignLayer
+
+    for layer in layers:
+        if isinstance(layer, ForeignLayer):
+            layer.close()
+
+
+def _file_stat(path: Path | None) -> tuple[int, int, int] | None:
+    """What changes when a file does; None without one."""
+    try:
+        found = path.stat() if path is not None else None
+    except OSError:
+        return None
+    return (found.st_mtime_ns, found.st_size, found.st_ino) if found else None
+
+
+def _graph(spec: LayerSpec) -> ForeignGraph:
     from commonplace.toolsets.cascade.foreign.graph import StdioGraph
 
-    graph = StdioGraph(spec.command)
-    context.closing.callback(graph.close)
-    return graph
+    return StdioGraph(spec.command)
 
 
 def _collection_at(folder: Path, place: int, collections: Collections) -> Collection | None:
@@ -98,13 +170,19 @@ class _LazyLayer:
 CASCADE = ToolsetRegistration(
     name="cascade",
     mcp="commonplace.toolsets.cascade.mcp:CASCADE",
+    web="commonplace.toolsets.cascade.web:CASCADE_PAGES",
+    has_web=names_layers,
+    rest="commonplace.toolsets.cascade.rest.endpoints:CASCADE_REST",
+    rest_alone=True,
     commands={
         "resolve": "commonplace.toolsets.cascade.cli.resolve",
         "conflicts": "commonplace.toolsets.cascade.cli.conflicts",
     },
     check_bundle="commonplace.toolsets.cascade.service.bundles:check_bundle",
     confined=False,
+    detects=names_layers,
     takes_stdio=names_layers,
+    excludes_others=names_layers,
     folders=_folders,
     opens=_opened,
 )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 KB_FILE = "kb.yaml"
 """Declares a typed knowledge base; the same as `domain.schema.SCHEMA_FILE`, which takes long to load."""
 SPACE_FILE = ".confluence.json"
-"""Declares a synced space, which the toolset `pages` serves; the same as `domain.pages.space.SPACE_FILE`."""
+"""Declares a synced space, which the toolset `pages` serves; the same as `toolsets.pages.rules.space.SPACE_FILE`."""
 
 
 def _declares_kb(settings: Settings) -> bool:
@@ -34,7 +34,8 @@ def _is_store(folder: Path) -> bool:
 
 KB = ToolsetRegistration(
     name="kb",
-    mcp="commonplace.faces.mcp.toolsets.kb:KB",
+    mcp="commonplace.toolsets.kb.mcp:KB",
+    web="commonplace.toolsets.kb.web:KB_PAGES",
     detects=_declares_kb,
     extend="commonplace.plugins.toolset_extension:with_plugins",
 )

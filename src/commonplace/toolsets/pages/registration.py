@@ -6,15 +6,15 @@ import os
 from typing import TYPE_CHECKING
 
 from commonplace.domain.errors import NotFoundError
-from commonplace.domain.pages.space import SPACE_FILE
 from commonplace.registration import OpenContext, ToolsetRegistration
-from commonplace.services.pages import PAGES_KEY
 from commonplace.services.services import ServiceProvider, Services
-from commonplace.spaces import Spaces
+from commonplace.toolsets.pages.rules.space import SPACE_FILE
+from commonplace.toolsets.pages.service import PAGES_KEY
+from commonplace.toolsets.pages.spaces import Spaces
 
 if TYPE_CHECKING:
-    from commonplace.services.pages.pages import SpacePages
     from commonplace.settings import Settings
+    from commonplace.toolsets.pages.service.pages import SpacePages
 
 
 def _is_space(settings: Settings) -> bool:
@@ -42,7 +42,8 @@ def _opened(context: OpenContext) -> ServiceProvider[SpacePages]:
 
 PAGES = ToolsetRegistration(
     name="pages",
-    mcp="commonplace.faces.mcp.toolsets.pages:PAGES",
+    mcp="commonplace.toolsets.pages.mcp:PAGES",
+    web="commonplace.toolsets.pages.web:PAGES_WEB",
     detects=_is_space,
     opens=_opened,
     serve_stdio="commonplace.cn:serve_stdio_space",

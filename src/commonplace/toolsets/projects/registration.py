@@ -78,6 +78,11 @@ def _opened(context: OpenContext) -> ServiceProvider[ProjectStore]:
     return ServiceProvider(PROJECTS_KEY, store)
 
 
+def _is_served(settings: Settings) -> bool:
+    """Whether the settings name the store; other servers have its tools and no pages of it."""
+    return settings.toolset == NAME
+
+
 def _start(services: Services, settings: Settings) -> None:
     logging.getLogger("commonplace").setLevel(settings.knowledge_log_level.upper())
     services.of(PROJECTS_KEY).upstream.start()
@@ -86,9 +91,13 @@ def _start(services: Services, settings: Settings) -> None:
 PROJECTS = ToolsetRegistration(
     name=NAME,
     mcp="commonplace.toolsets.projects.mcp:PROJECTS",
+    web="commonplace.toolsets.projects.web:PROJECT_PAGES",
+    has_web=_is_served,
     commands={"projects": "commonplace.toolsets.projects.cli.projects"},
     confined=False,
+    has_own_store=True,
     folders=_folders,
+    store_folder=_store_folder,
     opens=_opened,
     starts=_start,
 )

@@ -11,9 +11,9 @@ from mcp import Client
 
 from commonplace.faces.mcp import subscriptions
 from commonplace.faces.mcp.server import build_server
-from commonplace.faces.mcp.toolsets.kb import KB
 from commonplace.services.collections import Collections
 from commonplace.services.services import Services
+from commonplace.toolsets.kb.mcp import KB
 
 SERVER: Any = build_server(KB, Services(collections=Collections(list)), "read")
 

@@ -31,7 +31,7 @@ def fill(root: Path, *paths: str) -> None:
 
 def test_documents_are_found_at_every_depth_whatever_the_case_of_their_suffix(tmp_path: Path) -> None:
     fill(tmp_path, "a.md", "B.MD", "c.markdown", "x/y/z/d.Md", "e.txt", "md", "f.mdx", "x/picture.png")
-    assert scan(tmp_path) == ({"a.md", "B.MD", "c.markdown", "x/y/z/d.Md"}, {})
+    assert scan(tmp_path) == ({"a.md", "B.MD", "c.markdown", "x/y/z/d.Md", "f.mdx"}, {})
 
 
 def test_hidden_and_generated_folders_are_left_out_silently(tmp_path: Path) -> None:

@@ -104,3 +104,22 @@ def test_the_inside_of_a_repository_is_no_collection(bare: Path, repo: GitRepo) 
     for inside in (bare / "objects", repo.path / ".git", repo.path / ".git/refs"):
         with pytest.raises(ConfigError, match="own files"):
             opened(inside)
+
+
+def test_ignore_files_hide_the_same_documents_as_in_a_work_tree(repo: GitRepo, tmp_path: Path) -> None:
+    repo.write(".commonplaceignore", "drafts/\n*.tmp.md\n!keep.tmp.md\n")
+    repo.write("notes/.commonplaceignore", "/own.md\ndeep/*\n!deep/shown.md\n")
+    repo.write(".gitignore", "b.md\n")
+    for path in ("drafts/d.md", "x/drafts/d.md", "n.tmp.md", "keep.tmp.md", "notes/own.md", "notes/x/own.md", "own.md",
+                 "notes/deep/a.md", "notes/deep/shown.md"):  # fmt: skip
+        repo.write(path, "# X\n")
+    repo.git("add", "--all", "--force")
+    repo.commit("Ignore")
+    repo.git("clone", "--quiet", "--bare", str(repo.path), str(tmp_path / "ignoring.git"))
+    plain, bare = opened(repo.path), opened(tmp_path / "ignoring.git")
+    shown = {address.path for address, _ in bare.scan()}
+    assert shown == {address.path for address, _ in plain.scan()} - {"link.md"}  # a link is none in a bare one
+    assert {"b.md", "keep.tmp.md", "own.md", "notes/x/own.md", "notes/deep/shown.md"} < shown
+    for path in ("drafts/d.md", "x/drafts/d.md", "n.tmp.md", "notes/own.md", "notes/deep/a.md"):
+        assert bare.stat(Address(path)) is None
+    assert bare.stat(Address("notes/deep/shown.md")) is not None

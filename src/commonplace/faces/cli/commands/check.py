@@ -1,7 +1,8 @@
 """`commonplace check`: what is wrong with the pages.
 
 As JSON: `{"documents", "counts": {"error", "warning", "info"}, "findings": [{"collection", "path", "line", "severity",
-"rule", "message"}]}`; `line` is 0 for what is about the whole file.
+"rule", "message"}]}`; `line` is 0 for what is about the whole file. With `--questions` it begins with
+`"questions"` instead of `"documents"`.
 """
 
 from __future__ import annotations
@@ -13,12 +14,17 @@ from typing import Annotated
 import typer
 
 from commonplace.domain.documents import Severity
+from commonplace.domain.errors import ConfigError
 from commonplace.domain.json import Json
 from commonplace.domain.words.amounts import amount
 from commonplace.faces.cli.failures import FINDINGS
+from commonplace.faces.cli.options import exclusive
 from commonplace.faces.cli.output import BOLD, FAINT, RED, one_line
 from commonplace.faces.cli.session import Session
-from commonplace.services.checks import PageProblem, check_pages
+from commonplace.services.checks import check_pages, check_questions
+from commonplace.services.collections import Collections
+from commonplace.services.health.questions import QUESTIONS_FILE
+from commonplace.services.quality import Issue
 
 
 def command(
@@ -28,6 +34,9 @@ def command(
     okf: Annotated[
         str | None, typer.Option(metavar="PATH", help="Check a folder as an OKF v0.2 bundle instead.")
     ] = None,
+    questions: Annotated[
+        bool, typer.Option("--questions", help="Ask the golden questions of questions.yaml instead.")
+    ] = False,
 ) -> int:
     """Find what is wrong with the pages.
 
@@ -36,41 +45,63 @@ def command(
         commonplace check -C ~/docs --quiet
         commonplace check --json | jq .counts
         commonplace check --okf ~/bundle
+        commonplace check --questions
 
     Found are bad YAML, files that are no UTF-8, broken links and anchors, double ids, texts that stand twice, pages
-    past their review_by, secrets, invisible characters, text that addresses agents, and files that cannot be served,
-    one a line: PATH:LINE: severity: message [rule]. Pages and attachments that nothing links to are worth knowing and
-    no more. The exit code is 1
-    when there is an error or a warning. Nothing is changed.
+    past their review_by or older than what they describe, contradictions, secrets, invisible characters, text that
+    addresses agents, and files that cannot be served, one a line: PATH:LINE: severity: message [rule]. Near-duplicates,
+    and pages and attachments that nothing links to, are worth knowing and no more. The exit code is 1 when
+    there is an error or a warning. Nothing is changed.
+
+    questions.yaml in the folder is a list of {question, pages, budget}. With --questions the exit code is 1 when a
+    search for a question does not find all of its pages within its budget of tokens (1000 without one).
     """
+    exclusive(**{"--okf": okf, "--questions": questions})
     if okf is not None:
         with session.opened_bundle(okf) as bundle:
             report = session.dependencies.check_bundle(bundle)
             return _report(session, report.problems, report.files, quiet=quiet)
     with session.opened() as collections:
+        if questions:
+            return _ask(session, collections)
         problems = [one for collection in collections for one in check_pages(collections, collection)]
         documents = sum(collection.index.counts().documents for collection in collections)
         return _report(session, problems, documents, quiet=quiet)
 
 
-def _report(session: Session, problems: Sequence[PageProblem], documents: int, *, quiet: bool) -> int:
+def _ask(session: Session, collections: Collections) -> int:
+    answers = [check_questions(collection) for collection in collections]
+    count = sum(number for number, _ in answers)
+    if not count:
+        raise ConfigError(
+            f"There is no {QUESTIONS_FILE} in the folder.",
+            kind="questions",
+            hint="Write one: a list of entries such as {question: How hot for tea?, pages: [green.md], budget: 1000}.",
+        )
+    problems = [problem for _, found in answers for problem in found]
+    return _report(session, problems, count, quiet=False, counted="question")
+
+
+def _report(session: Session, problems: Sequence[Issue], documents: int, *, quiet: bool, counted: str = "page") -> int:
     out = session.out
     counts = Counter(problem.severity for problem in problems)
     shown = [one for one in problems if not quiet or one.severity is not Severity.INFO]
     if out.as_json:
         findings: list[Json] = [_json(problem) for problem in shown]
         totals: dict[str, Json] = {severity.value: counts[severity] for severity in Severity}
-        out.json({"documents": documents, "counts": totals, "findings": findings})
+        out.json(
+            {f"{counted}s" if counted != "page" else "documents": documents, "counts": totals, "findings": findings}
+        )
     else:
         several = len({problem.collection.name for problem in problems}) > 1
         for problem in shown:
             _show(session, problem, several=several)
         totals_line = ", ".join(f"{counts[severity]:,} {severity.value}" for severity in Severity)
-        out.message(f"{amount(documents, 'page')}: {totals_line}.")
+        out.message(f"{amount(documents, counted)}: {totals_line}.")
     return FINDINGS if counts[Severity.ERROR] + counts[Severity.WARNING] else 0
 
 
-def _show(session: Session, problem: PageProblem, *, several: bool) -> None:
+def _show(session: Session, problem: Issue, *, several: bool) -> None:
     out = session.out
     name = f"{problem.collection.name}:" if several else ""
     line = f":{problem.line}" if problem.line else ""
@@ -79,7 +110,7 @@ def _show(session: Session, problem: PageProblem, *, several: bool) -> None:
     out.line(f"{out.styled(BOLD, f'{name}{problem.path}{line}')}: {severity}: {one_line(problem.message)} {rule}")
 
 
-def _json(problem: PageProblem) -> dict[str, Json]:
+def _json(problem: Issue) -> dict[str, Json]:
     return {
         "collection": problem.collection.name,
         "path": problem.path,

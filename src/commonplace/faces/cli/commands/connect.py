@@ -15,10 +15,11 @@ import typer
 from commonplace.domain.errors import ConfigError
 from commonplace.domain.json import Json
 from commonplace.faces import clients
+from commonplace.faces.cli.options import LayerOptions, require_layers_alone
 from commonplace.faces.cli.output import show_diff
 from commonplace.faces.cli.session import Session
-from commonplace.settings import Settings, about
-from commonplace.settings.folders import require_folders
+from commonplace.settings import CURRENT_FOLDER, Settings, about
+from commonplace.settings.folders import names_layers, require_folders
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +45,8 @@ class ConfigOptions:
         typer.Option(metavar="NAME", help="One entry of this name; default: one for each folder, named after it."),
     ] = None
     file: Annotated[str | None, typer.Option(metavar="FILE", help="Another file than the client's usual one.")] = None
+    remove: Annotated[bool, typer.Option("--remove", help="Take the entry out of the client's configuration.")] = False
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Write the change.")] = False
 
 
 def command(
@@ -51,9 +54,8 @@ def command(
     client: Annotated[clients.ClientName, typer.Argument(metavar="CLIENT", hidden=True)],
     *,
     served: EntryOptions,
+    layers: LayerOptions,
     entry: ConfigOptions,
-    remove: Annotated[bool, typer.Option("--remove", help="Take the entry out of the client's configuration.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Write the change.")] = False,
 ) -> None:
     """Tell an MCP client of folders: show the change in its configuration, and write it with --yes.
 
@@ -65,28 +67,56 @@ def command(
         commonplace connect zed --remove --name notes --yes
         commonplace connect cursor --json
         commonplace connect claude-code --toolset projects --yes
+        commonplace connect claude-code --manifest layers.json --yes
 
     With --toolset projects the entry names the store of project knowledge: the folder of -C, else $KNOWLEDGE_MCP_HOME,
     else ~/.knowledge-mcp. CLIENT is claude-code (.mcp.json here), claude-desktop, vscode (.vscode/mcp.json here),
     cursor, codex, gemini, windsurf or zed. Nothing else in the file changes, and nothing at all without --yes.
     """
     target = Path(entry.file).expanduser() if entry.file else clients.client_config_file(client)
-    if remove:
-        names = [entry.name] if entry.name else clients.entry_names(_given(session, session.settings))
+    if entry.remove:
+        settings = session.configured(layers.flags())
+        names = [entry.name] if entry.name else clients.entry_names(_named_after(session, settings))
         made = clients.config_removal(client, names, target)
-        _finish(session, client, made, {}, names, yes=yes)
+        _finish(session, client, made, {}, names, yes=entry.yes)
         return
-    settings = session.configured({"toolset": served.toolset, "tier": served.tier, "commit": served.commit})
-    folders = _given(session, settings) if settings.toolset == "projects" else [_folder(path) for path in settings.kb]
+    settings = session.configured(
+        {"toolset": served.toolset, "tier": served.tier, "commit": served.commit, **layers.flags()}
+    )
+    require_layers_alone(settings, paths=None, flags=session.flags, toolset=served.toolset)
     program = clients.this_program("commonplace")
-    names = [entry.name] if entry.name else clients.entry_names(folders)
-    groups = [folders] if entry.name else [[folder] for folder in folders]
+    folders = _served(session, settings)
+    names = [entry.name] if entry.name else clients.entry_names(_named_after(session, settings))
+    groups = [folders] if entry.name or names_layers(settings) else [[folder] for folder in folders]
     servers = {
         name: clients.LaunchCommand(program, ["mcp", *map(str, group), *served.args()])
         for name, group in zip(names, groups, strict=True)
     }
     made = clients.config_change(client, servers, target)
-    _finish(session, client, made, clients.server_entry(client, servers), list(servers), yes=yes)
+    _finish(session, client, made, clients.server_entry(client, servers), list(servers), yes=entry.yes)
+
+
+def _served(session: Session, settings: Settings) -> list[Path | str]:
+    """The arguments by which the entry names what is served; they need no variables and no current folder."""
+    if names_layers(settings):
+        named = {"--manifest": settings.manifest, "--personal": settings.personal, "--shared": settings.shared}
+        given = {option: path.expanduser().absolute() for option, path in named.items() if path is not None}
+        for option, path in given.items():
+            if option == "--manifest" and not path.is_file():
+                raise ConfigError(f"There is no manifest {path.name!r}.", kind="manifest", hint="Name one that exists.")
+        return [part for option, path in given.items() for part in (option, path)]
+    store = _store(session, settings)
+    return [_folder(path) for path in settings.kb] if store is None else [store]
+
+
+def _named_after(session: Session, settings: Settings) -> list[Path]:
+    """The folders after which entries are named: layers after the manifest's folder, or the shared layer."""
+    if names_layers(settings):
+        shared = settings.shared or Path()
+        return [
+            (settings.manifest.absolute().parent if settings.manifest else shared).expanduser().absolute().resolve()
+        ]
+    return _given(session, settings)
 
 
 def _finish(
@@ -127,22 +157,20 @@ def _outcome(made: clients.ConfigChange, *, written: bool, removed: bool) -> str
 
 
 def _given(session: Session, settings: Settings) -> list[Path]:
-    """The folders without a look whether they are there; for projects their store: that of -C, else the usual one."""
-    if settings.toolset == "projects":
-        return _stores(session, settings)
-    return [path.expanduser().absolute().resolve() for path in settings.kb]
+    """The folders, which need not exist: the store that the toolset creates, else those of the settings."""
+    store = _store(session, settings)
+    return [path.expanduser().absolute().resolve() for path in settings.kb] if store is None else [store]
 
 
-def _stores(session: Session, settings: Settings) -> list[Path]:
-    """The store of project knowledge, which need not be there yet: the folder of -C, else the usual one.
+def _store(session: Session, settings: Settings) -> Path | None:
+    """The store that the toolset creates, in the folder of -C or in its usual one; None if it creates none.
 
     Raises:
         ConfigError: several folders are given.
     """
-    given = session.flags.get("kb")
-    if given and len(settings.kb) > 1:
-        raise ConfigError("Projects have one store: name one folder.", kind="kb")
-    return [path.expanduser().resolve() for path in (settings.kb if given else (settings.knowledge_home,))]
+    named = settings.kb if session.flags.get("kb") else CURRENT_FOLDER
+    store = session.dependencies.store_folder(named, settings)
+    return None if store is None else store.expanduser().resolve()
 
 
 def _folder(path: Path) -> Path:

@@ -15,7 +15,7 @@ from commonplace.domain.json import Json
 from commonplace.domain.query import Counts, SyncReport
 from commonplace.domain.words.amounts import amount
 from commonplace.faces.cli.options import exclusive
-from commonplace.faces.cli.output import BOLD, one_line
+from commonplace.faces.cli.output import BOLD, left_out_message, one_line
 from commonplace.faces.cli.progress import progress_bar
 from commonplace.faces.cli.session import Session
 from commonplace.services.collections import Collection
@@ -81,6 +81,9 @@ def _show(session: Session, collection: Collection, counts: Counts, report: Sync
     out.line(f"{out.styled(BOLD, one_line(collection.name))}: {totals}{changed}")
     for path, reason in report.unreadable if report else ():
         out.message(f"{path}: {reason}")
+    left_out = collection.index.surroundings().left_out
+    if report and left_out:
+        out.message(left_out_message(left_out))
 
 
 def _json(collection: Collection, counts: Counts, report: SyncReport | None, seconds: float) -> dict[str, Json]:

@@ -4,34 +4,43 @@ As JSON: for a page `{"page": {"collection", "id", "path", "title", "revision"},
 `--out` or `--back` only that list; each link is `{"collection", "id", "path", "title", "target", "fragment", "label",
 "kind", "relation", "broken", "sentence"}`, the first four being of the page at its other end and null where there is
 none. For `--broken` `{"total", "broken": [{"collection", "path", "line", "target"}]}`, for `--orphans` `{"total",
-"orphans": [..]}` with the records of `list`.
+"orphans": [..]}` with the records of `list`. With `--at` also `"at": {folder: commit}`.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
 from commonplace.domain.errors import ConfigError
 from commonplace.domain.json import Json
-from commonplace.faces.cli.options import OptionalPageArgument, exclusive
+from commonplace.faces.cli.options import AtOption, OptionalPageArgument, exclusive
 from commonplace.faces.cli.output import BOLD, FAINT, RED, one_line
 from commonplace.faces.cli.pages import located, path_of, place_json, record_json, record_line
-from commonplace.faces.cli.session import Session
-from commonplace.services import checks, links
+from commonplace.faces.cli.session import Session, opened_at
+from commonplace.services import links, quality
 from commonplace.services.collections import Collections, FoundDocument
 from commonplace.services.links import DEFAULT_RELATION, LinkedDocument
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndOptions:
+    """Which links of a page are meant."""
+
+    out: Annotated[bool, typer.Option("--out", help="Only what the page links to.")] = False
+    back: Annotated[bool, typer.Option("--back", help="Only what links to the page.")] = False
 
 
 def command(
     session: Session,
     page: OptionalPageArgument = None,
     *,
-    out: Annotated[bool, typer.Option("--out", help="Only what the page links to.")] = False,
-    back: Annotated[bool, typer.Option("--back", help="Only what links to the page.")] = False,
+    ends: EndOptions,
     broken: Annotated[bool, typer.Option("--broken", help="Links that lead nowhere, of PAGE or of all pages.")] = False,
     orphans: Annotated[bool, typer.Option("--orphans", help="Pages that no other page links to.")] = False,
+    at: AtOption = "",
 ) -> None:
     """Follow the links between pages, both ways.
 
@@ -40,29 +49,43 @@ def command(
         commonplace links notes/idea --back
         commonplace links --broken
         commonplace links --orphans --json
+        commonplace links notes/idea --at "before 1a2b3c4"
 
     Each backlink comes with the sentence that it stands in. PAGE is a path with or without .md, an id, or a title.
     """
-    exclusive(**{"--out": out, "--back": back, "--broken": broken, "--orphans": orphans})
+    exclusive(**{"--out": ends.out, "--back": ends.back, "--broken": broken, "--orphans": orphans})
     if orphans and page:
         raise ConfigError("--orphans is about all pages.", kind="option", hint="Leave out PAGE.")
     if not page and not broken and not orphans:
         raise ConfigError("Missing PAGE.", kind="option", hint="Name a page, or ask for --broken or --orphans.")
-    with session.opened() as collections:
+    with opened_at(session, at) as (collections, moment):
+        shown = _Shown(session, collections, moment)
+        found = located(collections, session.relative(page)) if page else None
         if orphans:
-            _show_orphans(session, collections)
+            _show_orphans(shown)
         elif broken:
-            _show_broken(session, collections, located(collections, session.relative(page)) if page else None)
-        elif page:
-            _show_links(session, collections, located(collections, session.relative(page)), (not back, not out))
+            _show_broken(shown, found)
+        elif found:
+            _show_links(shown, found, (not ends.back, not ends.out))
 
 
-def _show_links(session: Session, collections: Collections, found: FoundDocument, wanted: tuple[bool, bool]) -> None:
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What an answer is about, and where it goes."""
+
+    session: Session
+    collections: Collections
+    moment: dict[str, Json]
+    """What JSON says of a moment of the past."""
+
+
+def _show_links(shown: _Shown, found: FoundDocument, wanted: tuple[bool, bool]) -> None:
+    session, collections = shown.session, shown.collections
     collection, address = found.collection, found.record.address
     outgoing = links.outgoing(collections, collection, address) if wanted[0] else []
     incoming = links.incoming(collections, collection, address) if wanted[1] else []
     if session.out.as_json:
-        value: dict[str, Json] = {"page": place_json(collection, found.record)}
+        value: dict[str, Json] = {"page": place_json(collection, found.record), **shown.moment}
         value |= {"out": [_link_json(one) for one in outgoing]} if wanted[0] else {}
         value |= {"back": [_link_json(one) for one in incoming]} if wanted[1] else {}
         session.out.json(value)
@@ -89,17 +112,17 @@ def _show_link(session: Session, collections: Collections, arrow: str, neighbour
         out.line(f"     {one_line(resolved.sentence)}")
 
 
-def _show_broken(session: Session, collections: Collections, found: FoundDocument | None) -> None:
-    out = session.out
+def _show_broken(shown: _Shown, found: FoundDocument | None) -> None:
+    out, collections = shown.session.out, shown.collections
     chosen = [found.collection] if found else collections.members
     address = found.record.address if found else None
-    broken = [one for collection in chosen for one in checks.broken_links(collections, collection, address)]
+    broken = [one for collection in chosen for one in quality.broken_links(collections, collection, address)]
     if out.as_json:
         rows: list[Json] = [
             {"collection": one.collection.name, "path": one.path, "line": one.line, "target": one.target}
             for one in broken
         ]
-        out.json({"total": len(broken), "broken": rows})
+        out.json({"total": len(broken), "broken": rows, **shown.moment})
         return
     for one in broken:
         prefix = f"{one.collection.name}:" if len(collections.members) > 1 else ""
@@ -108,10 +131,11 @@ def _show_broken(session: Session, collections: Collections, found: FoundDocumen
         out.message("No broken links.")
 
 
-def _show_orphans(session: Session, collections: Collections) -> None:
+def _show_orphans(shown: _Shown) -> None:
+    session, collections = shown.session, shown.collections
     found = [FoundDocument(collection, record) for collection in collections for record in links.orphans(collection)]
     if session.out.as_json:
-        session.out.json({"total": len(found), "orphans": [record_json(one) for one in found]})
+        session.out.json({"total": len(found), "orphans": [record_json(one) for one in found], **shown.moment})
         return
     for one in found:
         path = path_of(collections, one.collection, one.record.address)

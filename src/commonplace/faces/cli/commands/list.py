@@ -1,7 +1,7 @@
 """`commonplace list`: pages by what they are, not by what they say.
 
 As JSON: `{"total", "limit", "offset", "documents": [{"collection", "id", "path", "title", "revision", "type", "tags",
-"description", "date", "created", "updated", "words", "size"}]}`.
+"description", "date", "created", "updated", "words", "size"}]}`; with `--at` also `"at": {folder: commit}`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import typer
 
 from commonplace.domain.query import ListQuery
 from commonplace.faces.cli.filters import FilterOptions, ListSort, PagingOptions, newest_first
+from commonplace.faces.cli.options import AtOption
 from commonplace.faces.cli.pages import path_of, record_json, record_line
-from commonplace.faces.cli.session import Session
+from commonplace.faces.cli.session import Session, opened_at
 from commonplace.faces.cli.suggestions import unknown_values
 from commonplace.services.listing import list_documents
 
@@ -23,6 +24,7 @@ def command(
     filters: FilterOptions,
     paging: PagingOptions,
     sort: Annotated[ListSort, typer.Option(metavar="KEY", help=f"One of {', '.join(get_args(ListSort))}.")] = "path",
+    at: AtOption = "",
     *,
     reverse: Annotated[bool, typer.Option("--reverse", help="Turn the order round.")] = False,
 ) -> None:
@@ -33,6 +35,7 @@ def command(
         commonplace list --tag project/alpha --field status=open
         commonplace list --prefix runbooks/ --limit 1000 | cut -f1
         commonplace list --sort updated --limit 5 --json
+        commonplace list --prefix runbooks/ --at 2026-03-01
 
     A page a line: path, title, type, tags and date, separated by tabs where the output is no terminal.
     """
@@ -44,11 +47,13 @@ def command(
         offset=paging.offset,
     )
     out = session.out
-    with session.opened() as collections:
+    with opened_at(session, at) as (collections, moment):
         listing = list_documents(collections.members, query)
         if out.as_json:
             documents = [record_json(found) for found in listing.found]
-            out.json({"total": listing.total, "limit": query.limit, "offset": query.offset, "documents": documents})
+            out.json(
+                {"total": listing.total, "limit": query.limit, "offset": query.offset, "documents": documents, **moment}
+            )
             return
         for found in listing.found:
             out.line(record_line(out, path_of(collections, found.collection, found.record.address), found.record))

@@ -7,10 +7,10 @@ from typing import Annotated, Literal, TypeAlias
 
 import typer
 
-from commonplace.faces.cli.options import ADOPT, LayerOptions
+from commonplace.faces.cli.options import ADOPT, LayerOptions, require_layers_alone
 from commonplace.faces.cli.session import HttpOptions, Session
 from commonplace.settings import Flags, about
-from commonplace.settings.folders import require_folders
+from commonplace.settings.folders import names_layers, require_folders
 
 Transport: TypeAlias = Literal["stdio", "http", "sse"]
 
@@ -66,7 +66,8 @@ def command(
     """
     given: Flags = {"kb": paths} if paths else {}
     settings = session.configured({**serving.flags(), **layers.flags(), **given})
-    if settings.toolset != "projects":  # its store is made at the first start
+    require_layers_alone(settings, paths=paths, flags=session.flags, toolset=serving.toolset)
+    if not names_layers(settings) and session.dependencies.store_folder(settings.kb, settings) is None:
         require_folders(settings.kb)
     if serving.transport == "stdio":
         session.dependencies.serve(settings)

@@ -17,7 +17,7 @@ from commonplace.domain.documents import Document, Section
 from commonplace.domain.errors import ConfigError, KnowledgeError
 from commonplace.domain.json import Json
 from commonplace.domain.revisions import revision_of
-from commonplace.faces.cli.options import PageArgument, exclusive
+from commonplace.faces.cli.options import AtOption, PageArgument, exclusive
 from commonplace.faces.cli.output import FAINT, one_line
 from commonplace.faces.cli.pages import addressed, located
 from commonplace.faces.cli.session import Session
@@ -31,12 +31,7 @@ def command(
     page: PageArgument,
     section: Annotated[str | None, typer.Option(metavar="HEADING", help='One section: "Set-up > Linux".')] = None,
     lines: Annotated[str | None, typer.Option(metavar="FROM-TO", help="Some lines, as in 10-40, 10- or 10.")] = None,
-    at: Annotated[
-        str,
-        typer.Option(
-            metavar="WHEN", help="As it was: a date, 'yesterday', a commit, revision or tag, 'before COMMIT'."
-        ),
-    ] = "",
+    at: AtOption = "",
     *,
     outline: Annotated[bool, typer.Option("--outline", help="Its headings and their lines only.")] = False,
 ) -> None:
@@ -60,7 +55,7 @@ def command(
     span = _range(lines) if lines is not None else None
     with session.opened() as collections:
         collection, address, part = _named(collections, session.relative(page), at)
-        at = history.revision_at(collection, address, at)
+        at = history.revision_at(collection, at)
         if outline:
             _show_outline(session, collection, reads.document_at(collection, address, at))
         elif part and section is None and span is None:

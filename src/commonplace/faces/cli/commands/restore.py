@@ -39,7 +39,9 @@ def command(
         str, typer.Option("--to", metavar="PATH", help="Bring what the trash has back to this path instead.")
     ] = "",
     message: Annotated[str, typer.Option("--message", "-m", metavar="TEXT", help="The commit's message.")] = "",
-    force: Annotated[bool, typer.Option("--force", help="Also where the page holds text that no commit has.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the page's text, also where no commit has it.")
+    ] = False,
 ) -> None:
     """Bring a page back from a commit or from the trash; without PAGE: list the trash.
 
@@ -52,8 +54,8 @@ def command(
 
     The trash keeps for 30 days what was deleted or replaced and is in no commit. PAGE is a path, an id, a revision that
     the list shows, or a file's name. Without --at, a page that is gone comes back as it last was. What comes from the
-    trash never overwrites a file. With --at COMMIT the page is written as it was, as a new commit; where it holds text
-    that was never committed the command refuses, and --force sends that text to the trash.
+    trash overwrites a file only with --force. With --at COMMIT the page is written as it was, as a new commit; where it
+    holds text that was never committed the command refuses, and --force sends that text to the trash.
     """
     if page is None:
         if at or to:
@@ -67,8 +69,8 @@ def command(
         if item is not None and not at and reference in (item.address.path, item.address.id):
             item = _unless_older(collection, item)
         if item is not None:
-            restored = history.bring_back(collection, item, _target(item, session.relative(to)), intent)
-            _show(session, collection, restored, item.revision, [])
+            restored = history.bring_back(collection, item, _target(item, session.relative(to)), intent, force=force)
+            _show(session, collection, restored, item.revision, in_no_commit(kept))
             return
         if to:
             raise _not_in_trash(reference)

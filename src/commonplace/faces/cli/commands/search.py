@@ -3,7 +3,8 @@
 As JSON: `{"query", "total", "limit", "offset", "hits": [{"collection", "id", "path", "title", "revision", "type",
 "tags", "date", "score", "sections": [{"heading": [..], "anchor", "snippet"}]}]}`; with `--facets` also `"facets":
 [{"name", "values": [{"value", "count"}]}]`, the value "" counting pages that have none; with `--max-tokens` `{"query",
-"total", "sections": [{"collection", "id", "path", "title", "revision", "heading": [..], "anchor", "text"}]}`.
+"total", "sections": [{"collection", "id", "path", "title", "revision", "heading": [..], "anchor", "text"}]}`; with
+`--at` also `"at": {folder: commit}`.
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ from commonplace.domain.query import SearchQuery
 from commonplace.domain.similarity import SEARCH_MODES, SearchMode
 from commonplace.faces.cli.filters import FilterOptions, PagingOptions, SearchSort, newest_first
 from commonplace.faces.cli.highlighter import highlighter
+from commonplace.faces.cli.options import AtOption
 from commonplace.faces.cli.output import BOLD, FAINT, json_text, one_line, shown
 from commonplace.faces.cli.pages import path_of, place_json
-from commonplace.faces.cli.session import Session
+from commonplace.faces.cli.session import Session, opened_at
 from commonplace.faces.cli.suggestions import unknown_values
 from commonplace.faces.cli.text_input import read_text
 from commonplace.services.collections import Collections
-from commonplace.services.evidence import CHARACTERS_PER_TOKEN, EvidenceSection, fit, gather
+from commonplace.services.evidence import CHARACTERS_PER_TOKEN, EvidenceSection, evidence, fit
 from commonplace.services.listing import Facet, facets
 from commonplace.services.searches import FoundHit, FoundHits, search
 
@@ -53,6 +55,7 @@ class RankingOptions:
     mode: Annotated[
         SearchMode, typer.Option(metavar="|".join(SEARCH_MODES), help="By words, by meaning, or by both.")
     ] = "hybrid"
+    at: AtOption = ""
 
 
 def command(
@@ -71,11 +74,12 @@ def command(
         commonplace search '"exact phrase" -without'
         commonplace search invoice --type note --tag 2024 --sort date
         commonplace search invoice --facets type,tags,status
-        commonplace search vector -C ~/docs --prefix standard-library/ --json
+        commonplace search vector -C ~/docs --prefix library/ --at yesterday
         echo tea ceremony | commonplace search -
 
     Words are ranked together, and the last one also as the beginning of a word; small typing errors are forgiven.
-    Where a model is installed (commonplace model install) and pages are embedded, meaning counts too.
+    Where a model is installed (commonplace model install) and pages are embedded, meaning counts too;
+    with --at words alone do.
     What begins with a dash comes inside quotes or after --. QUERY - reads standard input.
     """
     text = read_text("-", session.out).decode().strip() if query == ["-"] else " ".join(query)
@@ -87,23 +91,26 @@ def command(
         limit=paging.limit,
         offset=paging.offset,
     )
-    with session.opened() as collections:
+    with opened_at(session, asking.at) as (collections, moment):
         if asking.max_tokens:
-            _show_sections(session, collections, asked, asking)
+            _show_sections(session, collections, asked, asking, moment)
             return
         answer = search(collections.members, asked, asking.mode)
         divided = _facets(collections, asked, answer, asking)
         if session.out.as_json:
-            session.out.json(_json(asked, answer) | (_facets_json(divided) if asking.facets else {}))
+            session.out.json(_json(asked, answer) | (_facets_json(divided) if asking.facets else {}) | moment)
             return
         _show(session, collections, asked, answer)
         _show_facets(session, divided)
-        if answer.total:
-            session.out.message(paging.more(len(answer.hits), answer.total))
-        else:
-            session.out.message("Nothing found.")
-            for hint in unknown_values(collections.members, asked.filter):
-                session.out.message(hint)
+        session.out.message(_summary(answer.notice, found=bool(answer.total)))
+        session.out.message(paging.more(len(answer.hits), answer.total))
+        for hint in () if answer.total else unknown_values(collections.members, asked.filter):
+            session.out.message(hint)
+
+
+def _summary(notice: str, *, found: bool) -> str:
+    """What is said beside the hits: the notice of the search, and that there are none."""
+    return notice if found else f"Nothing found. {notice}".rstrip()
 
 
 def _facets(collections: Collections, asked: SearchQuery, answer: FoundHits, asking: RankingOptions) -> list[Facet]:
@@ -132,10 +139,19 @@ def _show_facets(session: Session, divided: Sequence[Facet]) -> None:
         out.line(f"{out.styled(BOLD, one.name)}: {told}{more}")
 
 
-def _show_sections(session: Session, collections: Collections, asked: SearchQuery, asking: RankingOptions) -> None:
+def _show_sections(
+    session: Session,
+    collections: Collections,
+    asked: SearchQuery,
+    asking: RankingOptions,
+    moment: dict[str, Json],
+) -> None:
     """The best sections, within so many tokens of what is printed."""
-    found = gather(collections.members, asked, asking.mode)
-    answer: dict[str, Json] = {"query": asked.text[:MAX_QUERY_SHOWN], "total": len(found), "sections": []}
+    gathered = evidence(collections.members, asked, asking.mode)
+    found = gathered.sections
+    answer: dict[str, Json] = {"query": asked.text[:MAX_QUERY_SHOWN], "total": len(found), **moment, "sections": []}
+    if gathered.notice:
+        answer["notice"] = gathered.notice
     room = CHARACTERS_PER_TOKEN * (asking.max_tokens or 0) - len(json_text(answer)) - 1
 
     def text_of(one: EvidenceSection, text: str) -> tuple[str, int]:
@@ -153,7 +169,7 @@ def _show_sections(session: Session, collections: Collections, asked: SearchQuer
         return
     for text in fit(found, asked.text, CHARACTERS_PER_TOKEN * (asking.max_tokens or 0), text_of):
         session.out.line(text)
-    session.out.message("" if found else "Nothing found.")
+    session.out.message(_summary(gathered.notice, found=bool(found)))
 
 
 def _show(session: Session, collections: Collections, asked: SearchQuery, answer: FoundHits) -> None:
@@ -176,6 +192,7 @@ def _json(asked: SearchQuery, answer: FoundHits) -> dict[str, Json]:
         "limit": asked.limit,
         "offset": asked.offset,
         "hits": [_hit_json(found) for found in answer.hits],
+        **({"notice": answer.notice} if answer.notice else {}),
     }
 
 

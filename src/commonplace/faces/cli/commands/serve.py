@@ -7,9 +7,12 @@ from typing import Annotated
 
 import typer
 
+from commonplace.domain.errors import ConfigError
+from commonplace.domain.words.amounts import amount
+from commonplace.faces.cli.options import LayerOptions, require_layers_alone
 from commonplace.faces.cli.session import HttpOptions, Session
-from commonplace.settings import Flags, about
-from commonplace.settings.folders import require_folders
+from commonplace.settings import Flags, Settings, about
+from commonplace.settings.folders import names_layers, require_folders
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,12 +26,19 @@ class ServeOptions:
     )
     tier: Annotated[str | None, typer.Option(metavar="read|write|admin", help=about("tier"))] = None
     commit: Annotated[str | None, typer.Option(metavar="manual|auto", help=about("commit"))] = None
+    replica_of: Annotated[
+        list[str] | None, typer.Option("--replica-of", metavar="URL", help=about("replica_of"), show_default=False)
+    ] = None
+    replica_poll: Annotated[str | None, typer.Option("--replica-poll", metavar="N", help=about("replica_poll"))] = None
     public_url: Annotated[str | None, typer.Option("--public-url", metavar="URL", help=about("public_url"))] = None
     oauth_issuer: Annotated[str | None, typer.Option("--oauth-issuer", metavar="URL", help=about("oauth_issuer"))] = (
         None
     )
     oauth_audience: Annotated[
         str | None, typer.Option("--oauth-audience", metavar="NAME", help=about("oauth_audience"))
+    ] = None
+    oauth_client_id: Annotated[
+        str | None, typer.Option("--oauth-client-id", metavar="ID", help=about("oauth_client_id"))
     ] = None
     rate_limit: Annotated[str | None, typer.Option("--rate-limit", metavar="N", help=about("rate_limit"))] = None
     allow_origin: Annotated[
@@ -47,9 +57,12 @@ class ServeOptions:
             "toolset": self.toolset,
             "tier": self.tier,
             "commit": self.commit,
+            "replica_of": self.replica_of or None,
+            "replica_poll": self.replica_poll,
             "public_url": self.public_url,
             "oauth_issuer": self.oauth_issuer,
             "oauth_audience": self.oauth_audience,
+            "oauth_client_id": self.oauth_client_id,
             "rate_limit": self.rate_limit,
             "allow_origin": self.allow_origin or None,
         }
@@ -60,6 +73,7 @@ def command(
     paths: Annotated[list[str] | None, typer.Argument(metavar="PATH", hidden=True)] = None,
     *,
     listening: ServeOptions,
+    layers: LayerOptions,
 ) -> None:
     """Serve folders of Markdown over HTTP: pages for people at /, REST at /api/v1, MCP at /mcp, /health, /metrics.
 
@@ -67,17 +81,32 @@ def command(
         commonplace serve ~/notes
         commonplace serve ~/notes --toolset wiki --port 8090
         commonplace serve ~/notes --public-url https://notes.example.org
+        commonplace serve --manifest layers.json
+        commonplace serve --replica-of https://git.example.org/team/notes.git
 
     PATHs are the folders to serve, by default those of --kb. On 127.0.0.1 nobody needs a key until there is one; any
     other address needs one first: `commonplace keys create`.
     """
     given: Flags = {"kb": paths} if paths else {}
-    settings = session.configured({**listening.flags(), **given})
-    if settings.toolset != "projects":  # its store is made at the first start
+    settings = session.configured({**listening.flags(), **layers.flags(), **given})
+    require_layers_alone(settings, paths=paths, flags=session.flags, toolset=listening.toolset)
+    if listening.replica_of and (paths or names_layers(settings)):
+        raise ConfigError(
+            "Folders and --replica-of are named.", kind="replica", hint="Name folders, or remotes to follow."
+        )
+    is_named = names_layers(settings) or settings.replica_of
+    if not is_named and session.dependencies.store_folder(settings.kb, settings) is None:
         require_folders(settings.kb)
-    session.out.message(
-        f"Opening {', '.join(map(str, settings.kb))}"
-    )  # at once: loading takes a second on a slow machine
+    session.out.message(f"Opening {_sources(settings)}")  # at once: loading takes a second on a slow machine
     session.out.terminal.stderr.flush()
     sse = "beside" if listening.sse else "off"
     session.dependencies.serve_http(settings, HttpOptions(sse=sse, anonymous=listening.allow_anonymous))
+
+
+def _sources(settings: Settings) -> str:
+    if settings.replica_of:
+        return amount(len(settings.replica_of), "replica")
+    if names_layers(settings):
+        named = (settings.manifest, settings.personal, settings.shared)
+        return "layers: " + ", ".join(str(one) for one in named if one is not None)
+    return ", ".join(map(str, settings.kb))

@@ -1,7 +1,8 @@
 """`commonplace status`: where the folders and their indexes stand.
 
 As JSON: `{"collections": [{"collection", "commit", "message", "uncommitted": [PATH], "documents", "generation",
-"read_only"}]}`; `commit` and `message` are "" without Git, `read_only` says why nothing can be committed, "" when it
+"read_only", "docs_trees": [{"generator", "config", "folder", "mounts": [{"url", "folder"}], …}], "left_out":
+{SUFFIX: N}}]}`; `commit` and `message` are "" without Git, `read_only` says why nothing can be committed, "" when it
 can. An MCP server names `commit` and `generation` of each collection in the `_meta` of its answers.
 """
 
@@ -11,8 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from commonplace.domain.json import Json
+from commonplace.domain.sites.tree import Surroundings, as_json
 from commonplace.domain.words.amounts import amount
-from commonplace.faces.cli.output import BOLD, FAINT, one_line
+from commonplace.faces.cli.output import BOLD, FAINT, left_out_message, one_line
 from commonplace.faces.cli.session import Session
 from commonplace.services import history
 from commonplace.services.collections import Collection
@@ -33,6 +35,7 @@ class _FolderStatus:
     uncommitted: Sequence[str]
     documents: int
     read_only: str
+    around: Surroundings
 
 
 def command(session: Session) -> None:
@@ -64,6 +67,7 @@ def _status(collection: Collection) -> _FolderStatus:
         sorted(address.path for address in pending),
         collection.index.counts().documents,
         collection.store.committing().read_only_reason,
+        collection.index.surroundings(),
     )
 
 
@@ -76,6 +80,8 @@ def _json(one: _FolderStatus) -> dict[str, Json]:
         "documents": one.documents,
         "generation": one.standing.generation,
         "read_only": one.read_only,
+        "docs_trees": [as_json(site) for site in one.around.sites],
+        "left_out": dict(one.around.left_out),
     }
 
 
@@ -88,5 +94,11 @@ def _show(session: Session, one: _FolderStatus) -> None:
         out.line(f"    not committed: {one_line(path)}")
     if len(one.uncommitted) > MAX_SHOWN_UNCOMMITTED:
         out.line(f"    and {len(one.uncommitted) - MAX_SHOWN_UNCOMMITTED:,} more")
+    for site in one.around.sites:
+        roots = ", ".join(f"/{mount.url} is {mount.folder or '.'}" for mount in site.mounts)
+        source = f" by {site.config}" if site.config else " by link_roots"
+        out.line(one_line(f"    docs tree: {site.generator}{source}; {roots}"))
+    if one.around.left_out:
+        out.line(f"    {left_out_message(one.around.left_out)}")
     if one.read_only:
         out.line(f"    nothing can be committed: {one.read_only}")

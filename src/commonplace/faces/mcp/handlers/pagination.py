@@ -32,11 +32,6 @@ async def protocol(runner: Runner, context: Context, verb: str, function: Callab
         raise unable(error) from error
     except KnowledgeError as error:
         raise MCPError(code=ERROR_MAPPINGS[error.code].jsonrpc, message=f"{error} {error.hint}".strip()) from error
-    except Exception as error:
-        # The face is where the unforeseen ends; `observed` has logged it.
-        raise MCPError(
-            code=types.INTERNAL_ERROR, message="Internal error; the server's log has the details."
-        ) from error
 
 
 def cursor_of(offset: int) -> str:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from functools import lru_cache
 
 from commonplace.domain.documents import Document
 from commonplace.domain.languages import language_of
 
 SAMPLE_CHARS = 3_000
 """Characters of a document that are looked at."""
+_CACHED = 2_000
+"""Samples."""
 _CODES = {
     "english": "en", "german": "de", "french": "fr", "spanish": "es", "italian": "it", "portuguese": "pt",
     "dutch": "nl", "danish": "da", "swedish": "sv", "norwegian": "nb", "finnish": "fi", "hungarian": "hu",
@@ -31,9 +34,14 @@ def language_and_direction(document: Document) -> tuple[str, str]:
     body = raw[document.body_start :][: 4 * SAMPLE_CHARS].decode("utf-8", "ignore")[:SAMPLE_CHARS]
     values = document.frontmatter.values
     given = values.get("lang") or values.get("language")
-    lang = given if isinstance(given, str) and _TAG.fullmatch(given) else _guessed(body)
+    guessed, direction = _of_sample(body)
+    return given if isinstance(given, str) and _TAG.fullmatch(given) else guessed, direction
+
+
+@lru_cache(_CACHED)
+def _of_sample(body: str) -> tuple[str, str]:
     letters = Counter(unicodedata.bidirectional(c) in _RIGHT_TO_LEFT for c in body if c.isalpha())
-    return lang, "rtl" if letters[True] > letters[False] else "ltr"
+    return _guessed(body), "rtl" if letters[True] > letters[False] else "ltr"
 
 
 def _guessed(text: str) -> str:

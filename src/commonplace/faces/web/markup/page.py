@@ -5,23 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
-from urllib.parse import quote
+
+from markupsafe import Markup
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import find_fragment
-from commonplace.domain.documents import Document, Link
+from commonplace.domain.documents import Document
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.markdown.paths import joined
 from commonplace.faces.web.markup.blocks import Piece, pieces
 from commonplace.faces.web.markup.callouts import admonition_html
 from commonplace.faces.web.markup.footnotes import Footnotes
 from commonplace.faces.web.markup.html import HtmlWriter, LinkHtml, Scope
-from commonplace.faces.web.markup.media import media_html
-from commonplace.faces.web.markup.parser import LinkKey, Parsed, definitions, parse, written_links
-from commonplace.faces.web.markup.sanitizer import Rebase, sanitized
-from commonplace.faces.web.urls import Urls, heading_anchor
+from commonplace.faces.web.markup.links import DocumentLinks, LinkSource, external_link
+from commonplace.faces.web.markup.parser import LinkKey, Parsed, definitions, missing_definitions, parse, written_links
+from commonplace.faces.web.markup.sanitizer import Rebase, no_rebase, sanitized
+from commonplace.faces.web.urls import Urls
 from commonplace.services.collections import Collection, Collections
-from commonplace.services.site.documents import LinkTarget, link_targets
+from commonplace.services.site.documents import LinkTarget
 
 MAX_DEPTH = 4
 """Embeds inside of embeds, and admonitions inside of admonitions."""
@@ -29,6 +30,10 @@ MAX_EMBEDS = 60
 """Embedded documents of one page."""
 MAX_EMBEDDED_BYTES = 400_000
 """Bytes of all of them."""
+
+MAX_TEXTS = 600_000
+"""Characters of the texts of one page that are no document."""
+CUT = "<p>\u2026 The rest is too long to be shown here.</p>\n"
 
 
 @dataclass(slots=True)
@@ -52,13 +57,13 @@ class Renderer:
 
     def document(self, document: Document, span: tuple[int, int] | None = None) -> str:
         """A document's body, or the bytes of it from and to an offset, as sanitized HTML."""
-        return sanitized(self._html(document, span, with_anchors=True), self._rebase(document.address))
+        return sanitized(self._html(document, span, with_anchors=True), self.rebase(document.address))
 
     def text(self, document: Document, markdown: str) -> str:
         """Markdown that stands elsewhere, such as a value of the front matter, seen from a document."""
         raw = markdown.encode("utf-8", "replace")
         other = replace(document, raw=raw, sections=())
-        return sanitized(self._html(other, (0, len(raw)), with_anchors=False), self._rebase(document.address))
+        return sanitized(self._html(other, (0, len(raw)), with_anchors=False), self.rebase(document.address))
 
     def _html(self, document: Document, span: tuple[int, int] | None, *, with_anchors: bool) -> str:
         raw = document.raw if document.decodable else document.text.encode()
@@ -67,7 +72,12 @@ class Renderer:
         if span and (start, end) != (document.body_start, len(raw)) and with_anchors:
             source = source + b"\n\n" + definitions(raw[document.body_start :])
         anchors = {one.content - start: one.anchor for one in document.sections if one.level} if with_anchors else {}
-        return _Body(replace(self, within=(*self.within, document.address)), document).html(source, anchors)
+        return _Body(self.links(document)).html(source, anchors)
+
+    def links(self, document: Document) -> LinkSource:
+        """How the links of a document are shown."""
+        inner = replace(self, within=(*self.within, document.address))
+        return DocumentLinks(self.collections, self.collection, self.urls, document, inner.embedded)
 
     def embedded(self, target: LinkTarget, fragment: str) -> str:
         """A document, or the part of it that a fragment means, inside of another; not yet sanitized."""
@@ -89,7 +99,9 @@ class Renderer:
         inside = other._html(document, span, with_anchors=False)  # noqa: SLF001 - another renderer of the same page
         return f'<div class="embed">{title}<div class="embed-body">{inside}</div></div>'
 
-    def _rebase(self, address: Address) -> Rebase:
+    def rebase(self, address: Address) -> Rebase:
+        """What turns relative URLs in a document's own HTML into URLs of this server."""
+
         def rebase(url: str, media: bool) -> str:
             path, mark, rest = url.partition("#")
             place = joined(address.folder, path)
@@ -103,20 +115,56 @@ class Renderer:
 
 
 @dataclass(slots=True)
+class TextRenderer:
+    """Renders the texts of one page that are no document of a collection; they share one list of footnotes.
+
+    Args:
+        links: How their links are shown.
+        local: What the URLs of these links begin with, beside those of every page: `/concepts/`.
+        rebase: Called for relative URLs in their own HTML.
+    """
+
+    links: LinkSource
+    local: tuple[str, ...] = ()
+    rebase: Rebase = no_rebase
+    whole: str = ""
+    """The text of which those that are rendered are parts: it defines footnotes and the targets of links."""
+    left: int = MAX_TEXTS
+    """Characters that may still be rendered; what is longer is cut."""
+    _footnotes: Footnotes = field(default_factory=Footnotes)
+
+    def html(self, markdown: str) -> Markup:
+        """A text as sanitized HTML, without its footnotes."""
+        shown = markdown[: self.left]
+        self.left -= len(shown)
+        source = shown.encode("utf-8", "replace")
+        defined = missing_definitions(source, self.whole.encode("utf-8", "replace"))
+        written = _Body(self.links, self._footnotes).written(b"\n\n".join(filter(None, [source, *defined])))
+        return self._clean(written + (CUT if len(shown) < len(markdown) else ""))
+
+    def footnotes(self) -> Markup:
+        """The footnotes of all texts so far, as sanitized HTML."""
+        return self._clean(self._footnotes.html())
+
+    def _clean(self, html: str) -> Markup:
+        return Markup(sanitized(html, self.rebase, self.local))  # noqa: S704 - sanitized
+
+
+@dataclass(slots=True)
 class _Body:
     """The rendering of one run of Markdown, with everything nested in it."""
 
-    renderer: Renderer
-    document: Document
+    links: LinkSource
     footnotes: Footnotes = field(default_factory=Footnotes)
-    targets: dict[LinkKey, tuple[Link, LinkTarget | None]] = field(
-        default_factory=dict[LinkKey, tuple[Link, LinkTarget | None]]
-    )
+    known: dict[LinkKey, LinkHtml] = field(default_factory=dict[LinkKey, LinkHtml])
 
     def html(self, source: bytes, anchors: Mapping[int, str]) -> str:
         """The HTML, footnotes last."""
-        written = self._written(source, anchors, 0)
-        return written + self.footnotes.html()
+        return self.written(source, anchors) + self.footnotes.html()
+
+    def written(self, source: bytes, anchors: Mapping[int, str] | None = None) -> str:
+        """The HTML without footnotes."""
+        return self._written(source, anchors or {}, 0)
 
     def _written(self, source: bytes, anchors: Mapping[int, str], depth: int) -> str:
         found = list(pieces(source)) if depth < MAX_DEPTH else [Piece(source, 0)]
@@ -133,49 +181,8 @@ class _Body:
         return "".join(out)
 
     def _resolve(self, parsed: Sequence[Parsed]) -> None:
-        links = {key: link for key, link in written_links(parsed).items() if key not in self.targets}
-        one = self.renderer
-        targets = link_targets(one.collections, one.collection, self.document, list(links.values()))
-        for (key, link), target in zip(links.items(), targets, strict=True):
-            self.targets[key] = (link, target)
+        links = {key: link for key, link in written_links(parsed).items() if key not in self.known}
+        self.known.update(self.links.shown(links) if links else {})
 
     def _link(self, key: LinkKey) -> LinkHtml:
-        found = self.targets.get(key)
-        if found is None:
-            return _external(key)
-        link, target = found
-        urls, name = self.renderer.urls, self.renderer.collection.name
-        if target is None:
-            return _missing(link, urls, name)
-        if not target.is_document:
-            url = urls.file(target.collection.name, target.address.path)
-            path = target.address.path
-            if key.image:
-                return LinkHtml("", lambda label, title: media_html(url, path, label or link.label, title))
-            return LinkHtml(f'<a class="file" href="{escape(url)}">')
-        if key.image:
-            renderer = self.renderer
-            return LinkHtml("", lambda _label, _title: renderer.embedded(target, link.fragment))
-        same = target.address == self.document.address and target.collection.name == name and link.fragment
-        url = f"#{quote(heading_anchor(link.fragment), safe='^')}" if same else ""
-        url = url or urls.page(target.collection.name, target.address.path, link.fragment)
-        return LinkHtml(f'<a class="page-link" href="{escape(url)}">')
-
-
-def _external(key: LinkKey) -> LinkHtml:
-    opening = f'<a class="external" href="{escape(key.destination)}">' if key.destination else '<a class="unresolved">'
-    if not key.image:
-        return LinkHtml(opening)
-
-    def link(label: str, title: str) -> str:
-        """Foreign images are linked to, never loaded."""
-        return f"{opening}{escape(label or title or key.destination, quote=False)}</a>"
-
-    return LinkHtml("", link)
-
-
-def _missing(link: Link, urls: Urls, collection: str) -> LinkHtml:
-    url = f"/wanted/{urls.path(link.collection or collection, link.target)}"
-    opening = f'<a class="wanted" href="{escape(url)}" title="This page does not exist yet">'
-    shown = escape(link.label or link.raw, quote=False)
-    return LinkHtml(opening, lambda label, _title: f"{opening}{escape(label, quote=False) or shown}</a>")
+        return self.known.get(key) or external_link(key)

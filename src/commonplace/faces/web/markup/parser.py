@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -48,6 +49,24 @@ def definitions(source: bytes) -> bytes:
         return b""
     found = _PARSER.reference_definitions(source.decode("utf-8", "replace"))
     return b"\n".join(source[one["span"]["start"] : one["span"]["end"]].strip() for one in found.values())
+
+
+_FOOTNOTE = re.compile(rb"\[\^([^\]\s]{1,100})\]")
+_FOOTNOTE_TEXT = re.compile(rb"(?m)^\[\^([^\]\s]{1,100})\]:[^\n]*(?:\n(?: {4}|\t)[^\n]*)*")
+
+
+def missing_definitions(part: bytes, whole: bytes) -> list[bytes]:
+    """What a part of a text needs to be rendered alone: link definitions, and the footnotes to which it refers."""
+    result: list[bytes] = []
+    if b"]" not in part or b"]:" not in whole:
+        return result
+    links = definitions(whole)
+    if links:
+        result.append(links)
+    wanted = set(_FOOTNOTE.findall(part)) - {found[1] for found in _FOOTNOTE_TEXT.finditer(part)}
+    if wanted:
+        result += [found[0] for found in _FOOTNOTE_TEXT.finditer(whole) if found[1] in wanted]
+    return result
 
 
 def link_key(data: dict[str, Any], *, image: bool) -> LinkKey:

@@ -62,19 +62,26 @@ Rebase = Callable[[str, bool], str]
 """Turns a relative URL of a document's own HTML into one of this server; the flag says that it is media."""
 
 
-def sanitized(html: str, rebase: Rebase) -> str:
+def no_rebase(url: str, media: bool) -> str:
+    """Leave a relative URL as it is, and load no media from it."""
+    return "" if media else url
+
+
+def sanitized(html: str, rebase: Rebase, local: tuple[str, ...] = ()) -> str:
     """The HTML without scripts, styles, forms, frames, foreign media and anything else that is not allowed.
 
     Args:
         html: Rendered from a document; unclosed and misplaced tags are mended.
         rebase: Called for relative URLs that the document wrote itself as HTML.
+        local: Further beginnings of URLs of this server.
     """
+    own = (*_LOCAL, *local)
 
     def attribute(tag: str, name: str, value: str) -> str | None:
         if name in {"id", "name"}:
             return None if value.startswith(ID_PREFIX) else value
         if name == "src" or (name == "href" and tag == "a"):
-            return _url(tag, value, rebase)
+            return _url(tag, value, rebase, own)
         if tag == "input" and name == "type":
             return "checkbox"
         return value
@@ -92,9 +99,9 @@ def sanitized(html: str, rebase: Rebase) -> str:
     )
 
 
-def _url(tag: str, value: str, rebase: Rebase) -> str | None:
+def _url(tag: str, value: str, rebase: Rebase, local: tuple[str, ...]) -> str | None:
     plain = value.strip()
-    if plain.startswith(_LOCAL) or (tag == "a" and plain.startswith("#")):
+    if plain.startswith(local) or (tag == "a" and plain.startswith("#")):
         return value
     if _has_scheme(plain) or plain.startswith(("//", "\\", "/\\")):
         return None if tag in _MEDIA else value

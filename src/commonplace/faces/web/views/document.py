@@ -17,7 +17,7 @@ from commonplace.services.collections import Collection, FoundDocument
 from commonplace.services.site.backlinks import backlinks
 from commonplace.services.site.backlinks import mentions as unlinked_mentions
 from commonplace.services.site.changes import gone_page, section_authors
-from commonplace.services.site.documents import document_at_path, named_document
+from commonplace.services.site.documents import document_at_path, named_document, parsed_document
 from commonplace.services.site.graph import neighbours
 from commonplace.services.site.tree import FOLDERS, records
 
@@ -40,7 +40,7 @@ def document(request: PageRequest) -> PageResponse:
         return redirect(canonical)
     if request.query.get("at"):
         return _old(request, found, request.query["at"])
-    text = collection.index.document(found.record.address)
+    text = parsed_document(collection, found.record.address)
     return _page(request, found, text)
 
 
@@ -58,7 +58,7 @@ def _page(request: PageRequest, found: FoundDocument, text: Document) -> PageRes
     number = min(request.number("part"), len(all_parts))
     part = all_parts[number - 1]
     url = urls.page(collection.name, record.address.path)
-    links = backlinks(request.collections, collection, record.address)
+    links = backlinks(request.collections, collection, record.address, SHOWN_BACKLINKS)
     history = collection.store.history
     commits = history.log(record.address, limit=1) if history.available else []
     folder = FOLDERS.of(collection).get(record.address.folder)
@@ -78,12 +78,13 @@ def _page(request: PageRequest, found: FoundDocument, text: Document) -> PageRes
         titled=shown.has_title_heading(text) and number == 1,
         outline=shown.outline(text, all_parts, number, url),
         properties=shown.properties(request, collection, text),
-        backlinks=links[:SHOWN_BACKLINKS],
-        backlink_count=len(links),
+        backlinks=links.first,
+        backlink_count=links.total,
         commit=shown.shown_commit(commits[0]) if commits else None,
         graph=shown.local_graph(urls, collection, record, neighbours(collection, record.address)),
         siblings=siblings,
         folder=folder,
+        notes=[note for one in request.toolsets for note in one.notes(request, found)],
         **_language(text),
     )
 
@@ -191,7 +192,7 @@ def source(request: PageRequest) -> PageResponse:
 def preview(request: PageRequest) -> PageResponse:
     """The beginning of a document, or of the section that `fragment` names, for a small window."""
     found = _found(request)
-    text = found.collection.index.document(found.record.address)
+    text = parsed_document(found.collection, found.record.address)
     fragment = request.query.get("fragment", "")
     start, end = text.body_start, len(text.raw)
     if fragment:
@@ -229,8 +230,9 @@ def mentions(request: PageRequest) -> PageResponse:
 def sections(request: PageRequest) -> PageResponse:
     """Who last changed each section, and when."""
     found = _found(request)
-    text = found.collection.index.document(found.record.address)
+    text = parsed_document(found.collection, found.record.address)
     rows = [
         (one, shown.shown_commit(one.commit) if one.commit else None) for one in section_authors(found.collection, text)
     ]
-    return page(request, "sections.html", found=found, record=found.record, rows=rows)
+    fragment = request.query.get("fragment") == "1"
+    return page(request, "sections.html", found=found, record=found.record, rows=rows, fragment=fragment)

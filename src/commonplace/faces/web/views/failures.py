@@ -7,11 +7,20 @@ from commonplace.faces.web.exchange import PageRequest, PageResponse
 from commonplace.faces.web.pages import page
 
 
-def error_page(request: PageRequest, error: KnowledgeError, status: int) -> PageResponse:
-    """An error as a page, with the nearest names as links."""
+def error_page(request: PageRequest, error: KnowledgeError, status: int, near: str = "/p/") -> PageResponse:
+    """An error as a page, with the nearest names as links.
+
+    Args:
+        request: The request.
+        error: What went wrong.
+        status: Of HTTP.
+        near: What the URLs of the nearest names begin with.
+    """
     nearest = error.context.get("nearest")
     names = [str(name) for name in nearest] if isinstance(nearest, list | tuple) else []
-    return page(request, "error.html", status, message=str(error), hint=error.hint, nearest=names, code=status)
+    return page(
+        request, "error.html", status, message=str(error), hint=error.hint, nearest=names, near=near, code=status
+    )
 
 
 def waiting_page(request: PageRequest, error: IndexingError) -> PageResponse:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from commonplace.faces.web import shown
-from commonplace.faces.web.exchange import PageRequest, PageResponse
+from commonplace.faces.web.exchange import CardRow, PageRequest, PageResponse
 from commonplace.faces.web.pages import page
 from commonplace.services.collections import Collection, FoundDocument
 from commonplace.services.site.changes import LATEST
@@ -29,6 +29,8 @@ class CollectionCard:
     start: FoundDocument | None
     """The document that stands for the root."""
     commits: tuple[shown.ShownCommit, ...]
+    about: tuple[CardRow, ...]
+    """What toolsets say of it."""
     findings: int
     wanted: int
     orphans: int
@@ -36,11 +38,13 @@ class CollectionCard:
 
 def home(request: PageRequest) -> PageResponse:
     """The home page."""
-    cards = [_card(collection) for collection in request.collections]
-    return page(request, "home.html", cards=cards, is_empty=not any(card.overview.counts.documents for card in cards))
+    cards = [_card(request, collection) for collection in request.collections]
+    added = [card for one in request.toolsets if (card := one.card(request)) is not None]
+    is_empty = not added and not any(card.overview.counts.documents for card in cards)
+    return page(request, "home.html", cards=cards, added=added, is_empty=is_empty)
 
 
-def _card(collection: Collection) -> CollectionCard:
+def _card(request: PageRequest, collection: Collection) -> CollectionCard:
     folders = FOLDERS.of(collection)
     top = [folders[path] for path in folders[""].folders]
     return CollectionCard(
@@ -49,6 +53,7 @@ def _card(collection: Collection) -> CollectionCard:
         folders=tuple(sorted(top, key=lambda one: -one.total)[:MAX_FOLDERS]),
         start=folder_document(collection, ""),
         commits=tuple(shown.shown_commit(one) for one in LATEST.of(collection)[:SHOWN_COMMITS]),
+        about=tuple(row for one in request.toolsets for row in one.about(request, collection)),
         findings=len(FINDINGS.of(collection)),
         wanted=len(WANTED.of(collection)),
         orphans=len(ORPHANS.of(collection)),

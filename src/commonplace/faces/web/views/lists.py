@@ -10,9 +10,10 @@ from commonplace.domain.query import Filter, ListQuery, SortKey
 from commonplace.faces.web import shown
 from commonplace.faces.web.exchange import PageRequest, PageResponse
 from commonplace.faces.web.pages import breadcrumbs, page
+from commonplace.faces.web.urls import with_query
 from commonplace.services.collections import FoundDocument
 from commonplace.services.listing import list_documents, list_tags
-from commonplace.services.site.documents import folder_document
+from commonplace.services.site.documents import folder_document, parsed_document
 from commonplace.services.site.overview import OVERVIEWS
 from commonplace.services.site.tree import FOLDERS, records
 
@@ -39,7 +40,7 @@ def tree(request: PageRequest) -> PageResponse:
     number = request.number("page")
     chosen = folder.documents[(number - 1) * PAGE_SIZE : number * PAGE_SIZE]
     start = folder_document(collection, path)
-    text = collection.index.document(start.record.address) if start else None
+    text = parsed_document(collection, start.record.address) if start else None
     html = shown.rendered(request, collection, text, (text.body_start, len(text.raw))) if text and number == 1 else ""
     return page(
         request,
@@ -58,7 +59,8 @@ def tree(request: PageRequest) -> PageResponse:
 def tags(request: PageRequest) -> PageResponse:
     """All tags as a tree, or the documents that have one."""
     if request.path:
-        return _documents(request, f"#{request.path}", Filter(tags=(request.path,)))
+        feed = with_query("/feed.atom", tag=request.path)
+        return _documents(request, f"#{request.path}", Filter(tags=(request.path,)), feed=feed)
     counts = dict(list_tags(list(request.collections)))
     return page(request, "tags.html", tags=_nested(counts), total=len(counts))
 
@@ -104,7 +106,13 @@ def timeline(request: PageRequest) -> PageResponse:
 
 
 def _documents(
-    request: PageRequest, heading: str, filter_: Filter, *, sort: SortKey = "title", descending: bool = False
+    request: PageRequest,
+    heading: str,
+    filter_: Filter,
+    *,
+    sort: SortKey = "title",
+    descending: bool = False,
+    feed: str = "",
 ) -> PageResponse:
     number = request.number("page")
     query = ListQuery(
@@ -118,6 +126,7 @@ def _documents(
         request,
         "documents.html",
         heading=heading,
+        feed=feed,
         found=found,
         days=[(day, list(rows)) for day, rows in groupby(found, _day)] if sort == "updated" else [],
         paging=_paging(number, listed.total),

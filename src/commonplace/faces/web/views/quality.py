@@ -11,7 +11,7 @@ from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
 from commonplace.faces.web.pages import page
 from commonplace.services.collections import Collection
 from commonplace.services.site.documents import document_at_path
-from commonplace.services.site.overview import FINDINGS, ORPHANS, WANTED, FindingRow, WantedPage
+from commonplace.services.site.overview import FINDINGS, HEALTH, ORPHANS, WANTED, FindingRow, WantedPage
 from commonplace.services.site.tree import records
 
 PAGE_SIZE = 100
@@ -72,8 +72,9 @@ def orphans(request: PageRequest) -> PageResponse:
 
 def findings(request: PageRequest) -> PageResponse:
     """What is wrong with documents, gravest first."""
+    more = request.query.get("more") == "1"
     every: list[tuple[Collection, FindingRow]] = [
-        (collection, row) for collection in request.collections for row in FINDINGS.of(collection)
+        (collection, row) for collection in request.collections for row in (HEALTH if more else FINDINGS).of(collection)
     ]
     severity = request.query.get("severity", "")
     shown = [one for one in every if not severity or one[1].severity == severity]
@@ -88,6 +89,7 @@ def findings(request: PageRequest) -> PageResponse:
         total=len(shown),
         counts=counts,
         severity=severity,
+        more=more,
         number=number,
         last=last,
     )

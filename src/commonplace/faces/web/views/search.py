@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 from markupsafe import Markup, escape
 
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.languages import content_words, language_of
-from commonplace.domain.query import Filter, ListQuery, SearchQuery, SectionHit
+from commonplace.domain.query import Filter, ListQuery, Record, SearchQuery, SectionHit
 from commonplace.domain.query_parser import parse_query
 from commonplace.faces.web.exchange import PageRequest, PageResponse
 from commonplace.faces.web.pages import page
@@ -30,6 +32,8 @@ MAX_FACET_VALUES = 8
 PREFIX_CHARS = 3
 """Characters from which on a searched word also marks the longer words that begin with it."""
 _WORD = re.compile(r"\w+")
+LATELY = (("last week", 7), ("last month", 30), ("last year", 365))
+"""Names of times up to now, and their days."""
 _OPERATOR_OF = {"type": "type", "tags": "tag", "folder": "in"}
 
 
@@ -60,7 +64,7 @@ def search(request: PageRequest) -> PageResponse:
         sections=3,
         snippet=240,
     )
-    chosen = list(request.collections)
+    chosen = query.chosen(request.collections)
     try:
         answer = searches.search(chosen, asked, "hybrid")
     except InvalidInputError as error:
@@ -78,6 +82,7 @@ def search(request: PageRequest) -> PageResponse:
         last=max(1, -(-answer.total // PAGE_SIZE)),
         facets=_facets(chosen, query),
         problem="",
+        notice=answer.notice,
         many=len(chosen) > 1,
         recent=[],
     )
@@ -86,7 +91,7 @@ def search(request: PageRequest) -> PageResponse:
 def suggest(request: PageRequest) -> PageResponse:
     """The first hits by words, as a piece of HTML; recently changed pages without a query."""
     query = read_query(request.query)
-    chosen = list(request.collections)
+    chosen = query.chosen(request.collections)
     hits: list[ShownHit] = []
     if query.words:
         asked = SearchQuery(text=query.words, filter=query.filter(), limit=SUGGESTED, sections=1, snippet=120)
@@ -98,7 +103,7 @@ def suggest(request: PageRequest) -> PageResponse:
 
 
 def _filtered(request: PageRequest, query: QueryText, number: int) -> PageResponse:
-    chosen = list(request.collections)
+    chosen = query.chosen(request.collections)
     found, total = _recent(chosen, query.filter(), (number - 1) * PAGE_SIZE, PAGE_SIZE)
     return page(
         request,
@@ -110,6 +115,7 @@ def _filtered(request: PageRequest, query: QueryText, number: int) -> PageRespon
         last=max(1, -(-total // PAGE_SIZE)) if query.chips else 1,
         facets=_facets(chosen, query) if query.chips else [],
         problem="",
+        notice="",
         many=len(chosen) > 1,
         recent=[] if query.chips else [_listed(request, one) for one in found],
     )
@@ -117,7 +123,8 @@ def _filtered(request: PageRequest, query: QueryText, number: int) -> PageRespon
 
 def _empty(query: QueryText, problem: str) -> dict[str, object]:
     return {
-        "query": query, "hits": [], "total": 0, "number": 1, "last": 1, "facets": [], "problem": problem, "many": False,
+        "query": query, "hits": [], "total": 0, "number": 1, "last": 1, "facets": [], "problem": problem, "notice": "",
+        "many": False,
         "recent": [],
     }  # fmt: skip
 
@@ -179,9 +186,10 @@ def _why(hit: searches.FoundHit, words: set[tuple[str, str]], meaning: set[tuple
 def _facets(chosen: Sequence[Collection], query: QueryText) -> list[FacetRow]:
     if query.words:
         asked = SearchQuery(text=query.words, filter=query.filter(), limit=FACETED, sections=0)
-        records = [hit.hit.record for hit in searches.search(chosen, asked, "keyword").hits]
+        found = [(hit.collection.name, hit.hit.record) for hit in searches.search(chosen, asked, "keyword").hits]
     else:
-        records = [one.record for one in _recent(chosen, query.filter(), 0, FACETED)[0]]
+        found = [(one.collection.name, one.record) for one in _recent(chosen, query.filter(), 0, FACETED)[0]]
+    records = [record for _, record in found]
     in_force = {(chip.operator, chip.value) for chip in query.chips}
     rows: list[FacetRow] = []
     for facet in facets(records, tuple(_OPERATOR_OF)):
@@ -193,7 +201,28 @@ def _facets(chosen: Sequence[Collection], query: QueryText) -> list[FacetRow]:
         )
         if chips:
             rows.append(FacetRow(facet.name, chips[:MAX_FACET_VALUES]))
-    return rows
+    return [*_bases(found, query), *rows, *_days(records, query)]
+
+
+def _bases(found: Sequence[tuple[str, Record]], query: QueryText) -> list[FacetRow]:
+    """The collections that hold the documents, if there are several."""
+    counts = Counter(name for name, _ in found)
+    chips = tuple(FacetChip(name, count, query.with_chip("base", name)) for name, count in counts.most_common())
+    return [FacetRow("base", chips[:MAX_FACET_VALUES])] if len(chips) > 1 else []
+
+
+def _days(records: Sequence[Record], query: QueryText) -> list[FacetRow]:
+    """How many of the documents changed lately; nothing if a day is asked for already."""
+    if any(chip.operator == "after" for chip in query.chips):
+        return []
+    today = datetime.now(UTC).date()
+    chips: list[FacetChip] = []
+    for label, days in LATELY:
+        first = (today - timedelta(days=days)).isoformat()
+        count = sum(record.updated[:10] >= first for record in records)
+        if 0 < count < len(records):
+            chips.append(FacetChip(label, count, query.with_chip("after", first)))
+    return [FacetRow("changed", tuple(chips))] if chips else []
 
 
 def marker(words: str) -> Callable[[str], Markup]:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 
 import pygit2
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Commit, Revision
-from commonplace.domain.errors import GitError, InvalidInputError, NotFoundError
-from commonplace.domain.revisions import is_revision, revision_of
+from commonplace.domain.errors import GitError, NotFoundError
+from commonplace.domain.revisions import revision_of
 from commonplace.store.disk.folder import Folder
+from commonplace.store.git.past.revision_names import checked, named_object
 from commonplace.store.git.past.revision_walk import (
     DocumentSpans,
     changed_paths,
@@ -26,9 +26,6 @@ from commonplace.store.git.past.revision_walk import (
 from commonplace.store.git.repository import GitRepository, guarded, object_at
 from commonplace.store.git.tree_diff import TreeDiff
 from commonplace.store.git.worktree.filters import stored_form
-
-_TAG = re.compile(r"[A-Za-z0-9][\w.+/-]{0,199}", re.ASCII)
-"""Names of tags that are looked for."""
 
 
 class NoHistory:
@@ -43,6 +40,11 @@ class NoHistory:
         """No commits."""
         del address, limit, offset
         return []
+
+    def versions(self, address: Address) -> Iterator[tuple[Commit, bytes]]:
+        """No commits."""
+        del address
+        return iter(())
 
     def read(self, address: Address, revision: str) -> bytes:
         """Raises NotFoundError: there are no versions."""
@@ -114,6 +116,16 @@ class GitHistory:
         trees = TreeDiff(self._repository)
         return [commit_value(commit, self._documents(trees, commit)) for commit in chosen]
 
+    def versions(self, address: Address) -> Iterator[tuple[Commit, bytes]]:
+        """The commits that touched the document, newest first, with its bytes in each; b"" where it is not there."""
+        head = self.head()
+        if not head:
+            return
+        trees, path = TreeDiff(self._repository), self._prefix + address.path
+        for commit in commits_touching(self._repository, head, path, self._spans.first_of(address), trees):
+            blob = trees.at(str(commit.tree_id), os.fsencode(path))
+            yield commit_value(commit), self._repository.content(blob) if blob else b""
+
     def read(self, address: Address, revision: str) -> bytes:
         """The document as it was at a commit, at a tag, or the version of it that has this blob id.
 
@@ -121,7 +133,7 @@ class GitHistory:
 
         Only commits of the current branch count, and only blobs that were versions of this document.
         """
-        revision = _checked(revision)
+        revision = checked(revision)
         current = self._current(address)
         if current is not None and revision_of(current).startswith(revision):
             return current
@@ -180,34 +192,22 @@ class GitHistory:
         try:
             return self.read(address, revision)
         except NotFoundError:
-            if isinstance(self._object(address, _checked(revision)), pygit2.Commit):
+            if isinstance(self._object(address, checked(revision)), pygit2.Commit):
                 return None
             raise
 
     def _before(self, address: Address, commit: str) -> bytes | None:
         """The document as the first parent of a commit has it; None without either."""
-        found = self._object(address, _checked(commit))
+        found = self._object(address, checked(commit))
         parents = parents_of(found) if isinstance(found, pygit2.Commit) else []
         return self._content_at(parents[0], address) if parents else None
 
     def _object(self, address: Address, revision: str) -> pygit2.Commit | pygit2.Blob:
-        """The commit of the current branch, or the blob, with a validated revision."""
-        head = self.head()
-        named = revision.removesuffix("^")
-        try:
-            found = self._repository.find(named) if is_revision(named) else None
-        except ValueError as error:
-            raise InvalidInputError(
-                f"The revision {revision} is not unique.", kind="revision", hint="Give more of its digits."
-            ) from error
-        found = found or _tagged(self._repository, named)
-        if found is None and not is_revision(named):
-            raise _invalid(revision)
-        if isinstance(found, pygit2.Commit) and named != revision:
-            found = next(iter(parents_of(found)), None)
-        if isinstance(found, pygit2.Blob) or (found and self._repository.holds(head, str(found.id))):
-            return found
-        raise _no_such_revision(address, revision)
+        """The commit of the current branch, or the blob, with a checked revision."""
+        found = named_object(self._repository, self.head(), revision)
+        if found is None:
+            raise _no_such_revision(address, revision)
+        return found
 
     def _content_at(self, commit: pygit2.Commit, address: Address) -> bytes | None:
         blob = object_at(commit, self._prefix + address.path)
@@ -238,32 +238,6 @@ class GitHistory:
             return stored_form(self._repository, self._prefix + address.path, content)
         except GitError:  # the file cannot be committed here; compare its bytes
             return content
-
-
-def _checked(revision: str) -> str:
-    named = revision.removesuffix("^")
-    if is_revision(named):
-        return revision.lower()
-    if not _TAG.fullmatch(named):
-        raise _invalid(revision)
-    return revision
-
-
-def _tagged(repository: GitRepository, name: str) -> pygit2.Commit | None:
-    """The commit that a tag names, None for none."""
-    try:
-        reference = repository.handle.references.get(f"refs/tags/{name}")
-        return guarded(lambda: reference.peel(pygit2.Commit)) if reference else None
-    except (ValueError, KeyError, GitError):
-        return None
-
-
-def _invalid(revision: str) -> InvalidInputError:
-    return InvalidInputError(
-        f"Invalid revision {revision[:60]!r}: expected 7 to 40 hex digits, or a tag.",
-        kind="revision",
-        hint="Take one from the document's history.",
-    )
 
 
 def _no_such_revision(address: Address, revision: str) -> NotFoundError:

@@ -27,7 +27,9 @@ MAX_COMMITS_BETWEEN = 1000
 """Maximum number of commits that are read to find changes since a commit; beyond, everything may have changed."""
 
 
-def commits_touching(repository: GitRepository, head: str, path: str, first: str = "") -> Iterator[pygit2.Commit]:
+def commits_touching(
+    repository: GitRepository, head: str, path: str, first: str = "", trees: TreeDiff | None = None
+) -> Iterator[pygit2.Commit]:
     """The commits reachable from `head` that changed what is at a path ("" for anything), newest first.
 
     As in `git log`, a merge that took one side's version unchanged is skipped, and only that side is followed.
@@ -37,8 +39,9 @@ def commits_touching(repository: GitRepository, head: str, path: str, first: str
         head: A commit.
         path: Path in the repository.
         first: The commit that first touched the path, at which the walk ends; "" if unknown.
+        trees: A cache of the repository's trees.
     """
-    trees = TreeDiff(repository)
+    trees = trees or TreeDiff(repository)
     wanted = os.fsencode(path)
     last = repository.commit(head)
     queue = [(-last.commit_time, 0, last, trees.at(str(last.tree_id), wanted))]

@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -106,14 +106,12 @@ class IndexEntries:
             gitdir_files.link_or_copy(self._file.parent, beside.name, self._lock.name)
         except FileExistsError:
             return False
-        try:
+        with ExitStack() as unlock:
+            unlock.callback(self._lock.unlink, missing_ok=True)
             if self._stat() != before:
-                self._lock.unlink()
                 return False
             self._lock.rename(self._file)
-        except BaseException:
-            self._lock.unlink(missing_ok=True)
-            raise
+            unlock.pop_all()
         beside.unlink(missing_ok=True)
         self._known = _Known(self._stat(), new) if new else None
         return True

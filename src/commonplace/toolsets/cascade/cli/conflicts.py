@@ -14,6 +14,7 @@ from commonplace.faces.cli.options import LayerOptions
 from commonplace.faces.cli.output import BOLD, FAINT, one_line
 from commonplace.faces.cli.session import Session
 from commonplace.toolsets.cascade.cli.open_layers import open_layers
+from commonplace.toolsets.cascade.rules.health import health_json, not_asked
 from commonplace.toolsets.cascade.rules.values import ValueDissent
 from commonplace.toolsets.cascade.service.conflicts import Disagreement, conflicts
 
@@ -33,8 +34,11 @@ def command(session: Session, *, layers: LayerOptions) -> None:
     out = session.out
     with open_layers(session, layers, sync=True) as cascade:
         found = conflicts(cascade)
+        states = cascade.health()
     if out.as_json:
-        out.json({"count": len(found), "conflicts": [_json(one) for one in found]})
+        shown: dict[str, Json] = {"count": len(found), "conflicts": [_json(one) for one in found]}
+        health = health_json(states)
+        out.json({**shown, "layers": health} if health else shown)
         return
     for one in found:
         what = f"section {one.key!r}" if one.kind == "section" else f"key {one.key!r}"
@@ -43,6 +47,8 @@ def command(session: Session, *, layers: LayerOptions) -> None:
             where = out.styled(FAINT, f"{said.layer} ({said.updated or '?'}):")
             out.line(f"    {where} {_brief(said.value)}")
     out.message(f"{amount(len(found), 'conflict')}.")
+    for state in not_asked(states):
+        out.message(f"Not asked: layer {state.sentence()}.")
 
 
 def _json(one: Disagreement) -> dict[str, Json]:

@@ -16,7 +16,8 @@ from commonplace.faces.cli.options import LayerOptions
 from commonplace.faces.cli.session import Session
 from commonplace.toolsets.cascade.cli.open_layers import open_layers
 from commonplace.toolsets.cascade.rules.concepts import concept_id
-from commonplace.toolsets.cascade.rules.json_output import resolved_json
+from commonplace.toolsets.cascade.rules.health import health_json
+from commonplace.toolsets.cascade.rules.output.json_output import resolved_json
 
 ABSENT = 1
 """Exit code where no layer holds the concept, so that a shell can test it."""
@@ -37,10 +38,12 @@ def command(
     What is printed is JSON: each section with the layer that it comes from and what other layers say otherwise. The
     exit code is 1 when no layer holds the concept.
     """
-    identifier = concept_id(concept)
+    concept_id(concept)
     with open_layers(session, layers, sync=False) as cascade:
         try:
-            session.out.json(resolved_json(cascade.resolve(identifier)))
+            shown = resolved_json(cascade.resolve(cascade.identify(concept)))
+            states = health_json(cascade.health())
+            session.out.json({**shown, "layers": states} if states else shown)
         except NotFoundError as error:
             report(session.out, error)
             return ABSENT

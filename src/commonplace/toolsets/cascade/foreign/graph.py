@@ -9,10 +9,13 @@ from typing import cast
 from commonplace import __version__
 from commonplace.domain.errors import UnavailableError
 from commonplace.domain.json import Json
-from commonplace.toolsets.cascade.foreign.process import ServerProcess
-from commonplace.toolsets.cascade.rules.foreign import Fact, ForeignNode
+from commonplace.toolsets.cascade.foreign.process import REFUSED, ServerProcess
+from commonplace.toolsets.cascade.rules.foreign import BROKEN, Fact, ForeignNode
+from commonplace.toolsets.cascade.rules.health import outside_line
 
 REQUEST_SECONDS = 5.0
+MAX_SHOWN_TOOLS = 5
+"""Tools of a server that a message names."""
 PROTOCOL = "2025-06-18"
 """The requested protocol version. Any server that supports `initialize` answers with its own."""
 
@@ -37,7 +40,7 @@ class StdioGraph:
         answer = _mapping(self._call("list_nodes", {}))
         ids = answer.get("nodes")
         if not isinstance(ids, list):
-            raise self._given_up('its answer to list_nodes has no list "nodes"')
+            raise self._given_up('its answer to list_nodes has no list "nodes"', BROKEN)
         return list(dict.fromkeys(_text(one) for one in ids if isinstance(one, str)))
 
     def node(self, identifier: str) -> ForeignNode | None:
@@ -46,7 +49,7 @@ class StdioGraph:
         if answer is None:
             return None
         if not isinstance(answer, dict):
-            raise self._given_up("its answer to get_node is not a node")
+            raise self._given_up("its answer to get_node is not a node", BROKEN)
         return _node(answer)
 
     def close(self) -> None:
@@ -58,10 +61,28 @@ class StdioGraph:
     def _call(self, tool: str, arguments: Mapping[str, Json]) -> Json:
         try:
             server = self._server or self._started()
-            result = _mapping(server.request("tools/call", {"name": tool, "arguments": arguments}, self._seconds))
-            return _content(result)
+            try:
+                result = server.request("tools/call", {"name": tool, "arguments": arguments}, self._seconds)
+                return _content(_mapping(result))
+            except UnavailableError as error:
+                if error.kind != REFUSED:
+                    raise
+                raise self._without(tool, server) or error from error
         except UnavailableError as error:
-            raise self._given_up(str(error)) from error
+            kind = BROKEN if error.kind == BROKEN else ""
+            raise self._given_up(f"{tool}: {error}" if self._server else str(error), kind) from error
+
+    def _without(self, tool: str, server: ServerProcess) -> UnavailableError | None:
+        """The error for a server that does not offer a tool; None if it does, or does not list its tools."""
+        try:
+            listed = _mapping(server.request("tools/list", {}, self._seconds)).get("tools")
+        except UnavailableError:
+            return None
+        names = [_text(_mapping(one).get("name")) for one in listed] if isinstance(listed, list) else [tool]
+        if tool in names:
+            return None
+        offered = ", ".join(map(outside_line, names[:MAX_SHOWN_TOOLS])) or "none"
+        return UnavailableError(f"it offers no such tool, but {offered}", kind=BROKEN)
 
     def _started(self) -> ServerProcess:
         self._server = server = ServerProcess(self._command)
@@ -71,12 +92,12 @@ class StdioGraph:
         server.notify("notifications/initialized", self._seconds)
         return server
 
-    def _given_up(self, reason: str) -> UnavailableError:
+    def _given_up(self, reason: str, kind: str = "") -> UnavailableError:
         """Terminate a failed server, so that the next request starts a new one."""
         server, self._server = self._server, None
         if server:
             server.close(grace=0.0)
-        return UnavailableError(reason)
+        return UnavailableError(reason, kind=kind)
 
 
 def _content(result: Mapping[str, Json]) -> Json:
@@ -86,15 +107,15 @@ def _content(result: Mapping[str, Json]) -> Json:
         UnavailableError: the result is an error, or not JSON text.
     """
     if result.get("isError") is True:
-        raise UnavailableError("it answered with an error")
+        raise UnavailableError("it answered with an error", kind=REFUSED)
     blocks = result.get("content")
     text = _mapping(blocks[0] if isinstance(blocks, list) and blocks else None).get("text")
     if not isinstance(text, str):
-        raise UnavailableError("its answer is no JSON text")
+        raise UnavailableError("its answer is no JSON text", kind=BROKEN)
     try:
         return cast("Json", json.loads(text))
     except (ValueError, RecursionError):
-        raise UnavailableError("its answer is no JSON text") from None
+        raise UnavailableError("its answer is no JSON text", kind=BROKEN) from None
 
 
 def _node(fields: Mapping[str, Json]) -> ForeignNode:

@@ -18,9 +18,17 @@ from typing import cast
 
 from commonplace.domain.errors import UnavailableError
 from commonplace.domain.json import Json
+from commonplace.toolsets.cascade.rules.foreign import BROKEN
+from commonplace.toolsets.cascade.rules.health import outside_line
 
 MAX_ANSWER_BYTES = 16_000_000
 """Maximum number of bytes that a server may write before it answers; above, it is terminated."""
+MAX_LOG_BYTES = 8000
+"""Last bytes of a server's standard error that are retained."""
+EXIT_SECONDS = 0.5
+"""Seconds in which a server that has closed its output exits, for its exit code."""
+REFUSED = "refused"
+"""The `kind` of the error of a server that answered with an error."""
 SHUTDOWN_SECONDS = 1.0
 """Seconds that a server has to exit after its input is closed."""
 OWN_VARIABLES = "COMMONPLACE_"
@@ -45,7 +53,7 @@ class ServerProcess:
                 list(command),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
                 bufsize=0,
                 env=environment,
                 start_new_session=True,
@@ -56,10 +64,11 @@ class ServerProcess:
                 if isinstance(error, OSError)
                 else "it contains a character that commands may not contain"
             )
-            raise UnavailableError(f"its command cannot be started: {reason}") from error
+            raise UnavailableError(f"its command cannot be started: {reason}", kind=BROKEN) from error
         self._buffer = bytearray()
+        self._errors = bytearray()
         self._last_id = 0
-        for stream in (self._input, self._output):
+        for stream in (self._input, self._output, self._log):
             os.set_blocking(stream, False)
 
     def request(self, method: str, params: Mapping[str, Json], seconds: float) -> Json:
@@ -91,7 +100,8 @@ class ServerProcess:
         Args:
             grace: Seconds to exit on its own.
         """
-        stdin, stdout = self._process.stdin, self._process.stdout
+        stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
+        self._drain_log()
         with contextlib.suppress(OSError):
             if stdin:
                 stdin.close()
@@ -100,8 +110,9 @@ class ServerProcess:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
-        if stdout:
-            stdout.close()
+        for stream in (stdout, stderr):
+            if stream:
+                stream.close()
 
     @property
     def _input(self) -> int:
@@ -111,23 +122,63 @@ class ServerProcess:
     def _output(self) -> int:
         return self._process.stdout.fileno() if self._process.stdout else -1
 
+    @property
+    def _log(self) -> int:
+        return self._process.stderr.fileno() if self._process.stderr else -1
+
+    def _wait(self, descriptor: int, event: int, deadline: float) -> None:
+        """Wait for a stream, and read what the server logs meanwhile: it could wait for that before it answers."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(descriptor, event)
+            selector.register(self._log, selectors.EVENT_READ)
+            while True:
+                ready = {key.fd for key, _ in selector.select(max(0.0, deadline - time.monotonic()))}
+                if self._log in ready and self._drain_log():
+                    selector.unregister(self._log)
+                if descriptor in ready:
+                    return
+                if not ready:
+                    raise UnavailableError(f"it did not answer in time{self._last_words()}")
+
+    def _drain_log(self) -> bool:
+        """Read what the server has logged, and retain its end. Returns whether the server has closed its log."""
+        with contextlib.suppress(BlockingIOError):
+            while piece := os.read(self._log, _PIECE):
+                self._errors = (self._errors + piece)[-MAX_LOG_BYTES:]
+            return True
+        return False
+
+    def _ended(self) -> UnavailableError:
+        """The error for a server that has closed its output: its exit code and the last line that it logged."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(EXIT_SECONDS)
+        self._drain_log()
+        code = self._process.poll()
+        how = "it has closed its output" if code is None else f"it has ended with {_outcome(code)}"
+        return UnavailableError(f"{how}{self._last_words()}")
+
+    def _last_words(self) -> str:
+        lines = self._errors.decode("utf-8", "replace").split("\n")
+        last = next(filter(None, (outside_line(line) for line in reversed(lines))), "")
+        return f"; its last line on standard error: {last!r}" if last else ""
+
     def _send(self, message: Mapping[str, Json], deadline: float) -> None:
         left = memoryview(json.dumps(message).encode() + b"\n")
         while left:
-            _wait(self._input, selectors.EVENT_WRITE, deadline)
+            self._wait(self._input, selectors.EVENT_WRITE, deadline)
             try:
                 left = left[os.write(self._input, left) :]
             except OSError as error:
-                raise UnavailableError("it has ended") from error
+                raise self._ended() from error
 
     def _receive(self, deadline: float) -> int:
-        _wait(self._output, selectors.EVENT_READ, deadline)
+        self._wait(self._output, selectors.EVENT_READ, deadline)
         try:
             piece = os.read(self._output, _PIECE)
         except OSError as error:
-            raise UnavailableError("it has ended") from error
+            raise self._ended() from error
         if not piece:
-            raise UnavailableError("it has ended")
+            raise self._ended()
         self._buffer += piece
         return len(piece)
 
@@ -155,8 +206,15 @@ class ServerProcess:
         if fields.get("id") != self._last_id:
             return None
         if "error" in fields:
-            raise UnavailableError("it answered with an error")
+            raise UnavailableError(f"it answered with an error{_said(fields['error'])}", kind=REFUSED)
         return fields
+
+
+def _said(error: Json) -> str:
+    """The message of a JSON-RPC error, for a message."""
+    text = error.get("message") if isinstance(error, dict) else None
+    line = outside_line(text) if isinstance(text, str) else ""
+    return f": {line!r}" if line else ""
 
 
 def _reply(asked: Mapping[str, Json]) -> Mapping[str, Json]:
@@ -167,8 +225,5 @@ def _reply(asked: Mapping[str, Json]) -> Mapping[str, Json]:
     return {**known, "error": {"code": -32601, "message": "Method not found"}}
 
 
-def _wait(descriptor: int, event: int, deadline: float) -> None:
-    with selectors.DefaultSelector() as selector:
-        selector.register(descriptor, event)
-        if not selector.select(max(0.0, deadline - time.monotonic())):
-            raise UnavailableError("it did not answer in time")
+def _outcome(code: int) -> str:
+    return f"signal {-code}" if code < 0 else f"exit code {code}"

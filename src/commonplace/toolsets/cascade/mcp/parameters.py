@@ -16,6 +16,10 @@ class SearchConcepts(Parameters):
 
     query: Annotated[str, Field(description="Words or a question; not blank.")]
     limit: Annotated[float, Field(ge=1, allow_inf_nan=False, description="At most so many concepts.")] = 10
+    layer: Annotated[
+        str | None,
+        Field(description="Search this layer's own text alone; what higher layers suppress is then shown, and marked."),
+    ] = None
 
 
 class ReadFile(Parameters):

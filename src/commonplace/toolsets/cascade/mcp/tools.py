@@ -2,59 +2,64 @@
 
 from __future__ import annotations
 
+from pydantic_core import to_json
+
 from commonplace.domain.errors import ConfigError, KnowledgeError
-from commonplace.domain.json import Json
-from commonplace.faces.mcp.toolset import Call, ToolResult
+from commonplace.domain.json import Json, JsonObject
+from commonplace.faces.mcp.toolset import Call, ContentBlocks, ToolResult
 from commonplace.toolsets.cascade.mcp.parameters import GetLinks, ListConcepts, ReadFile, SearchConcepts
-from commonplace.toolsets.cascade.rules.concepts import concept_id
-from commonplace.toolsets.cascade.rules.json_output import raw_json, resolved_json
+from commonplace.toolsets.cascade.rules.health import health_json, not_asked
+from commonplace.toolsets.cascade.rules.output.json_output import contributor_json, raw_json, resolved_json
 from commonplace.toolsets.cascade.service import CASCADE_KEY, concept_links, concept_search
 from commonplace.toolsets.cascade.service.cascade import Cascade, ConceptRow
+from commonplace.toolsets.cascade.service.concept_search import ConceptHit
 
 
 def search(call: Call, arguments: SearchConcepts) -> ToolResult:
     """Concepts that answer a query, best first."""
-    entries = concept_search.search(_cascade(call), arguments.query, int(arguments.limit))
-    return [
-        {
-            "id": one.row.id,
-            "title": one.row.title,
-            "score": one.score,
-            "layers": list(one.row.layers),
-            "snippet": one.snippet,
-        }
-        for one in entries
-    ]
+    cascade = _cascade(call)
+    found = concept_search.search(cascade, arguments.query, int(arguments.limit), arguments.layer)
+    return _list_with_health(cascade, [_hit(one) for one in found])
 
 
 def read_file(call: Call, arguments: ReadFile) -> ToolResult:
     """A concept, resolved or as one layer has it."""
-    identifier = concept_id(arguments.concept_id)
-    if arguments.layer is not None:
-        return raw_json(_cascade(call).raw(identifier, arguments.layer), arguments.layer)
-    return resolved_json(_cascade(call).resolve(identifier))
+    cascade = _cascade(call)
+    identifier = cascade.identify(arguments.concept_id)
+    if arguments.layer is None:
+        return _with_health(cascade, resolved_json(cascade.resolve(identifier)))
+    concept = cascade.raw(identifier, arguments.layer)
+    suppressed = cascade.suppressed_keys(identifier, arguments.layer)
+    return _with_health(cascade, raw_json(concept, arguments.layer, suppressed))
 
 
 def list_concepts(call: Call, arguments: ListConcepts) -> ToolResult:
     """Every concept, or those of a type."""
-    rows = _cascade(call).overview().rows.values()
-    return [_row(row) for row in rows if arguments.type is None or row.type == arguments.type]
+    cascade = _cascade(call)
+    rows = cascade.overview().rows.values()
+    return _list_with_health(
+        cascade, [_row(row) for row in rows if arguments.type is None or row.type == arguments.type]
+    )
 
 
 def get_links(call: Call, arguments: GetLinks) -> ToolResult:
     """Links of a concept, both ways."""
     cascade = _cascade(call)
-    resolved = cascade.resolve(concept_id(arguments.concept_id))
-    return {
-        "source": {"id": resolved.id, "contributors": [one.layer for one in resolved.contributors]},
-        "outgoing": [
-            {"raw": one.raw, "target": one.target, "id": one.id, "layers": list(one.layers)}
-            for one in concept_links.outgoing(cascade, resolved)
-        ],
-        "incoming": [
-            {"id": one.id, "layer": one.layer, "raw": one.raw} for one in concept_links.incoming(cascade, resolved.id)
-        ],
-    }
+    resolved = cascade.resolve(cascade.identify(arguments.concept_id), dated=False)
+    return _with_health(
+        cascade,
+        {
+            "source": {"id": resolved.id, "contributors": [contributor_json(one) for one in resolved.contributors]},
+            "outgoing": [
+                {"raw": one.raw, "target": one.target, "id": one.id, "layers": list(one.layers)}
+                for one in concept_links.outgoing(cascade, resolved)
+            ],
+            "incoming": [
+                {"id": one.id, "layer": one.layer, "raw": one.raw}
+                for one in concept_links.incoming(cascade, resolved.id)
+            ],
+        },
+    )
 
 
 def show_error(error: KnowledgeError) -> str:
@@ -62,6 +67,37 @@ def show_error(error: KnowledgeError) -> str:
     nearest = error.context.get("nearest")
     near = f"Nearest: {', '.join(nearest)}." if isinstance(nearest, list) and nearest else ""
     return " ".join(filter(None, [str(error), near, error.hint]))
+
+
+def _with_health(cascade: Cascade, shown: dict[str, Json]) -> dict[str, Json]:
+    """An answer about one concept, with the state of the layers unless all are well."""
+    states = cascade.health()
+    layers = health_json(states)
+    if not layers:
+        return shown
+    missing: list[Json] = [one.rank.name for one in not_asked(states)]
+    return {**shown, "layers": layers, **({"notAsked": missing} if missing else {})}
+
+
+def _list_with_health(cascade: Cascade, shown: list[Json]) -> ToolResult:
+    """A list, with the state of the layers in a block of its own unless all are well: the list's text is an array."""
+    layers = health_json(cascade.health())
+    if not layers:
+        return shown
+    notes: dict[str, Json] = {"layers": layers}
+    blocks: list[JsonObject] = [{"type": "text", "text": to_json(part).decode()} for part in (shown, notes)]
+    return ContentBlocks(blocks, {"result": shown, **notes})
+
+
+def _hit(one: ConceptHit) -> dict[str, Json]:
+    shown: dict[str, Json] = {
+        "id": one.row.id,
+        "title": one.row.title,
+        "score": one.score,
+        "layers": list(one.row.layers),
+        "snippet": one.snippet,
+    }
+    return {**shown, "suppressed": True} if one.suppressed else shown
 
 
 def _row(row: ConceptRow) -> dict[str, Json]:

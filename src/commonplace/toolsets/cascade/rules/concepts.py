@@ -17,6 +17,8 @@ CONCEPT_SUFFIX = ".md"
 RESERVED = frozenset({"index.md", "log.md"})
 """File names that OKF reserves for lists and logs, at every level."""
 
+_CONFLICT_MARKS = (re.compile(r"<{7}(?: |\Z)"), re.compile(r"={7}\Z"), re.compile(r">{7}(?: |\Z)"))
+"""The lines that git-merge(1) leaves round the two sides of a conflict, in order."""
 _BOM = b"\xef\xbb\xbf"
 _LINE_END = re.compile(r"\r\n?")
 _DRIVE = re.compile(r"[A-Za-z]:")
@@ -39,6 +41,17 @@ def concept_id(text: str) -> str:
     except InvalidInputError as error:
         raise _bad_id(text, str(error).rpartition(": ")[2].removesuffix(".")) from None
     return normal
+
+
+def literal_id(text: str, identifier: str) -> str | None:
+    """The id that an argument spells out with its suffix, such as `notes.md` for `notes.md.md`; None if it has none.
+
+    Args:
+        text: The argument.
+        identifier: What `concept_id` made of it.
+    """
+    path = re.split(r"[#?]", text, maxsplit=1)[0].strip()
+    return identifier + CONCEPT_SUFFIX if path.endswith(CONCEPT_SUFFIX) else None
 
 
 def concept_address(identifier: str) -> Address:
@@ -65,8 +78,25 @@ def read_concept(identifier: str, raw: bytes) -> Concept:
         source = source.decode("utf-8", "replace").encode()
     frontmatter = read_frontmatter(source)
     body = _LINE_END.sub("\n", source[frontmatter.span.end :].decode())
+    findings += tuple(_merge_conflicts(_LINE_END.sub("\n", source.decode())))
     concept = Concept(identifier, frontmatter.values, (), (*findings, *frontmatter.findings))
     return Concept(identifier, concept.frontmatter, flat_sections(body, concept.updated), concept.findings)
+
+
+def _merge_conflicts(text: str) -> Iterator[Finding]:
+    """A finding for each conflict that a merge has left in a text."""
+    if "<<<<<<<" not in text:
+        return
+    expected, began = 0, 0
+    for number, line in enumerate(text.split("\n"), 1):
+        if _CONFLICT_MARKS[0].match(line):
+            expected, began = 1, number
+        elif expected and _CONFLICT_MARKS[expected].match(line):
+            expected += 1
+            if expected == len(_CONFLICT_MARKS):
+                message = "A merge has left both sides of a conflict here. Choose one, and remove the marker lines."
+                yield Finding("merge_conflict", Severity.ERROR, message, line=began)
+                expected = 0
 
 
 def flat_sections(body: str, updated: str | None) -> tuple[ConceptSection, ...]:

@@ -8,10 +8,15 @@ from typing import Protocol
 
 from commonplace.domain.json import Json
 from commonplace.toolsets.cascade.rules.concepts import unique_key
-from commonplace.toolsets.cascade.rules.values import Concept, ConceptSection, date_sort_key
+from commonplace.toolsets.cascade.rules.dates import date_sort_key
+from commonplace.toolsets.cascade.rules.values import Concept, ConceptSection
 
 UNNAMED = "Note"
 """The topic of a fact without one."""
+
+
+BROKEN = "broken"
+"""The `kind` of the error of a server that would fail in the same way when it is asked again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,9 @@ class ForeignGraph(Protocol):
         """The ids of all nodes.
 
         Raises:
-            UnavailableError: the server does not start, times out, or gives an invalid answer.
+            UnavailableError: the server does not start, times out, or gives an invalid answer; kind "broken" for one
+                that cannot be started, lacks a tool, or answers in another form. The message is one sentence without
+                a full stop, in which nothing of the server's output is a secret or a folder.
         """
         ...
 

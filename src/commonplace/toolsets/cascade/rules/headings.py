@@ -7,16 +7,22 @@ begins on the line of a list item ends with the item, as in CommonMark.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from commonplace.toolsets.cascade.rules.values import Attributes
 
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?")
 _FENCE = re.compile(r"( {0,3}(?:(?:[-*+]|\d{1,9}[.)]) {1,4})*)(`{3,}(?=[^`]*\Z)|~{3,})")
-_BRACES = re.compile(r"\{([^{}]*)\}\s*\Z")
-_ATTRIBUTE = re.compile(r"""([\w:][\w:.-]*)=(?:"([^"]*)"|'([^']*)'|([^\s"']*))""")
-_KEY = re.compile(r"""#(?:"([^"]*)"|(\S+(?:\s+[^\s=."'#][^\s="'#]*(?=\s|\Z))*))""")
+_BRACES = re.compile(r"\{([^{}]*)\}")
+_TOKEN = re.compile(
+    r"""([\w:][\w:.-]*)=(?:"([^"]*)"|'([^']*)'|([^\s"']*))"""
+    r"""|\#(?:"([^"]*)"|([^\s"]+(?:\s+[^\s=."'\#][^\s="'\#]*(?=\s|\Z))*))"""
+    r"""|\S+"""
+)
+"""An attribute (1 to 4), a key (5, 6), or a class or word, which says nothing to layers."""
+_EQUALS = re.compile(r"\s*=\s*")
+_OWN_ATTRIBUTES = frozenset({"override", "updated"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,30 +81,80 @@ def scan_lines(text: str) -> Iterator[ScannedLine]:
 
 def heading_key(heading: str) -> str:
     """The key of a heading's text: `{#key}` in lower case, else the words in lower case without the braces."""
-    braces = _BRACES.search(heading)
-    if braces:
-        named = _KEY.match(braces[1].strip())
-        if named:
-            return " ".join((named[1] or named[2] or "").lower().split())
-        heading = heading[: braces.start()] or heading
-    return " ".join(heading.lower().split())
+    braces = _read_braces(heading)
+    if braces.key:
+        return " ".join(braces.key.lower().split())
+    return " ".join((braces.outside(heading) or heading).lower().split())
 
 
 def heading_attributes(heading: str) -> Attributes:
-    """The attributes in the braces at the end of a heading's text."""
-    braces = _BRACES.search(heading)
-    found = {name: a or b or c for name, a, b, c in _ATTRIBUTE.findall(braces[1])} if braces else {}
+    """The attributes in the braces of a heading's text, in any order."""
+    found = _read_braces(heading).values
     return Attributes(updated=found.get("updated") or None, override=found.get("override") or None)
+
+
+def shown_heading(line: str) -> tuple[int, str]:
+    """Level and text of a heading's line, without markers, key and attributes; level 0 for any other line."""
+    found = _HEADING.fullmatch(line)
+    if found is None:
+        return 0, line.strip()
+    text = _unclosed(found[2] or "")
+    braces = _BRACES.search(text)
+    return len(found[1]), (text[: braces.start()].rstrip() or text) if braces else text
 
 
 def with_key(line: str, key: str) -> str:
     """A heading's line with this key in place of any other."""
     bare = _unclosed(line)
-    braces = _BRACES.search(bare)
-    rest = _KEY.sub("", braces[1].strip(), count=1).strip() if braces else ""
-    start = (bare[: braces.start()] if braces else bare).rstrip() or line.strip()
+    braces = _read_braces(bare)
+    rest = " ".join(braces.others)
+    start = braces.outside(bare) or line.strip()
     shown = f'#"{key}"' if re.search(r"\s", key) else f"#{key}"
     return f"{start} {{{shown}{' ' if rest else ''}{rest}}}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Braces:
+    """The `{...}` of a heading that holds its attributes."""
+
+    start: int = 0
+    end: int = 0
+    key: str = ""
+    values: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Attributes by name in lower case; of several of one name, the first."""
+    others: tuple[str, ...] = ()
+    """All but the key, as written."""
+
+    def outside(self, heading: str) -> str:
+        """The heading without the braces."""
+        return f"{heading[: self.start].rstrip()} {heading[self.end :].lstrip()}".strip()
+
+
+def _read_braces(heading: str) -> _Braces:
+    """The last braces that name a key or an attribute of layers, wherever they stand, else those at the end.
+
+    Words may follow braces that suppress a section: whether text is hidden does not depend on that.
+    """
+    read = [_read_tokens(found) for found in _BRACES.finditer(heading)]
+    for braces in reversed(read):
+        if braces.key or not _OWN_ATTRIBUTES.isdisjoint(braces.values):
+            return braces
+    return read[-1] if read and not heading[read[-1].end :].strip() else _Braces()
+
+
+def _read_tokens(braces: re.Match[str]) -> _Braces:
+    key = ""
+    values: dict[str, str] = {}
+    others: list[str] = []
+    for token in _TOKEN.finditer(_EQUALS.sub("=", braces[1])):
+        named = token[5] or token[6]
+        if named and not key:
+            key = named
+            continue
+        others.append(token[0])
+        if token[1]:
+            values.setdefault(token[1].lower(), token[2] or token[3] or token[4] or "")
+    return _Braces(braces.start(), braces.end(), key, values, tuple(others))
 
 
 def _unclosed(heading: str) -> str:

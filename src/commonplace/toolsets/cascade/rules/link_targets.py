@@ -40,5 +40,6 @@ def candidate_ids(target: str, folder: str) -> list[str]:
     relative = path.lstrip("/").rstrip("/")
     if not relative:
         return []
-    found = [normpath(start + relative).removesuffix(CONCEPT_SUFFIX) for start in folders]
+    paths = [normpath(start + relative) for start in folders]
+    found = [*(path.removesuffix(CONCEPT_SUFFIX) for path in paths), *paths]
     return [one for one in dict.fromkeys(found) if one not in {"", ".", ".."} and not one.startswith("../")]

@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Literal, TypeAlias, cast, get_args
 
 from commonplace.domain.errors import ConfigError
 from commonplace.domain.json import Json
 
 Source: TypeAlias = Literal["okf-local", "mcp"]
+MANIFEST_KEYS = ("layers",)
+LAYER_KEYS = ("name", "level", "source", "path", "command", "args")
+NEAR = 0.5
+"""Least similarity of a misspelt key to the one that is meant, as `difflib` counts it."""
 SOURCES: tuple[Source, ...] = get_args(Source)
 
 
@@ -43,9 +48,13 @@ def parse_manifest(text: str, file: str) -> tuple[LayerSpec, ...]:
         loaded: object = json.loads(text)
     except (ValueError, RecursionError):
         raise _refused(file, "it is not valid JSON") from None
-    entries = cast("Mapping[str, object]", loaded).get("layers") if isinstance(loaded, dict) else None
+    given = cast("Mapping[str, object]", loaded if isinstance(loaded, dict) else {})
+    entries = given.get("layers")
+    if "layers" in given or not given:
+        _require_known(given, MANIFEST_KEYS, "it", file)
     if not isinstance(entries, list):
-        raise _refused(file, 'it has no list "layers"')
+        nearest = next(iter(get_close_matches("layers", given, 1, NEAR)), "")
+        raise _refused(file, 'it has no list "layers"' + (f", but a key {nearest!r}" if nearest else ""))
     layers: list[LayerSpec] = []
     for number, entry in enumerate(cast("list[object]", entries), 1):
         layer = _layer(entry, number, file)
@@ -83,6 +92,7 @@ def _layer(entry: object, number: int, file: str) -> LayerSpec:
     name = _text(given.get("name"))
     if not name or not name.isprintable():
         raise _refused(file, f'layer {number} has no "name", a text of one line')
+    _require_known(given, LAYER_KEYS, f"layer {name!r}", file)
     level = given.get("level")
     if not isinstance(level, int) or isinstance(level, bool):
         raise _refused(file, f'the "level" of layer {name!r} is not an integer')
@@ -93,6 +103,15 @@ def _layer(entry: object, number: int, file: str) -> LayerSpec:
         command = (_required(given, "command", name, file), *_arguments(given.get("args"), name, file))
         return LayerSpec(name=name, level=level, source="mcp", command=command)
     raise _refused(file, f'the "source" of layer {name!r} is not one of {", ".join(SOURCES)}')
+
+
+def _require_known(given: Mapping[str, object], known: tuple[str, ...], whose: str, file: str) -> None:
+    """Refuse a key that is none of those known: it is misspelt, and what it says would be ignored."""
+    for key in given:
+        if key not in known:
+            nearest = get_close_matches(key.lower(), known, 1, NEAR)
+            meant = f"; did you mean {nearest[0]!r}?" if nearest else f"; known are {', '.join(known)}"
+            raise _refused(file, f"{whose} has an unknown key {key[:80]!r}{meant}")
 
 
 def _required(given: Mapping[str, Json], key: str, name: str, file: str) -> str:
@@ -117,4 +136,5 @@ def _text(value: Json) -> str:
 
 
 def _refused(file: str, reason: str) -> ConfigError:
-    return ConfigError(f"The manifest {file!r} is not valid: {reason}.", kind="manifest")
+    end = "" if reason.endswith("?") else "."
+    return ConfigError(f"The manifest {file!r} is not valid: {reason}{end}", kind="manifest")

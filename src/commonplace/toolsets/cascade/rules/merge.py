@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from commonplace.domain.json import Json
+from commonplace.toolsets.cascade.rules.dates import date_sort_key
 from commonplace.toolsets.cascade.rules.values import (
     OVERRIDE_FULL,
     Contribution,
@@ -14,9 +15,11 @@ from commonplace.toolsets.cascade.rules.values import (
     LayerRank,
     ResolvedConcept,
     ValueDissent,
-    date_sort_key,
     scalar_as_text,
 )
+
+DATE_KEY = "updated"
+"""The frontmatter key in which documents differ without a disagreement."""
 
 
 def resolve(identifier: str, contributions: Iterable[Contribution]) -> ResolvedConcept:
@@ -35,6 +38,7 @@ def resolve(identifier: str, contributions: Iterable[Contribution]) -> ResolvedC
             Contributor(one.layer.name, one.layer.level, one.concept.updated, one.concept.findings) for one in ordered
         ),
         frontmatter=frontmatter,
+        excluded=frozenset(one.layer.name for one in ordered[len(counting) :]),
         provenance=provenance,
         sections=_sections(counting),
         value_conflicts=_value_conflicts(counting),
@@ -82,9 +86,9 @@ def _dissents(won: EffectiveSection, lost: Sequence[EffectiveSection]) -> tuple[
     if won.suppressed:
         return ()
     return tuple(
-        Dissent(one.layer, one.section.updated, one.section.stated)
+        Dissent(one.layer, one.section.updated, one.section.stated, one.section.dated_by)
         for one in lost
-        if one.section.stated != won.section.content
+        if without_trailing_blanks(one.section.stated) != without_trailing_blanks(won.section.content)
     )
 
 
@@ -92,10 +96,18 @@ def _value_conflicts(counting: Sequence[Contribution]) -> dict[str, tuple[ValueD
     said: dict[str, list[ValueDissent]] = {}
     for one in counting:
         for key, value in one.concept.frontmatter.items():
+            if key == DATE_KEY:
+                continue
             said.setdefault(key, []).append(ValueDissent(one.layer.name, one.concept.updated, value))
     return {key: tuple(all_) for key, all_ in said.items() if any(_differ(one.value, all_[0].value) for one in all_)}
 
 
 def _differ(one: Json, other: Json) -> bool:
-    """Whether two values differ, types included: Python's `1 == True`."""
-    return repr(one) != repr(other)
+    """Whether two values differ, types included (Python's `1 == True`), trailing blanks of lines not."""
+    first, second = (without_trailing_blanks(value) if isinstance(value, str) else value for value in (one, other))
+    return repr(first) != repr(second)
+
+
+def without_trailing_blanks(text: str) -> str:
+    """A text whose lines end alike and without blanks, in which a difference would not be one of meaning."""
+    return "\n".join(line.rstrip() for line in text.splitlines()).strip()

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from commonplace.domain.documents import Finding
 from commonplace.domain.json import Json
-from commonplace.domain.records import normal_timestamp
+from commonplace.toolsets.cascade.rules.dates import is_later
 
+DatedBy: TypeAlias = Literal["git"]
+"""What dates a section whose document states no date."""
 OVERRIDE_NONE = "none"
 """The `override` of a section that suppresses it."""
 OVERRIDE_FULL = "full"
@@ -34,8 +37,10 @@ class ConceptSection:
     text: str
     """Text without blank lines at its ends; the first line keeps its indentation."""
     updated: str | None = None
-    """The section's attribute, else the document's `updated`."""
+    """The section's attribute, else the document's `updated`, else the date of the last commit of its lines."""
     override: str | None = None
+    dated_by: DatedBy | None = None
+    """`git` if `updated` is the date of a commit; None if the document states it, or there is no date."""
 
     @property
     def content(self) -> str:
@@ -99,6 +104,7 @@ class Dissent:
     layer: str
     updated: str | None
     content: str
+    dated_by: DatedBy | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +124,7 @@ class EffectiveSection:
     @property
     def fresher_dissent(self) -> bool:
         """Whether a dissent has a later date than the winning section."""
-        ours = self.section.updated
-        return ours is not None and any(
-            date_sort_key(d.updated) > date_sort_key(ours) for d in self.conflicts if d.updated
-        )
+        return any(is_later(dissent.updated, self.section.updated) for dissent in self.conflicts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +144,8 @@ class ResolvedConcept:
     contributors: tuple[Contributor, ...]
     """Every layer that contains the concept, highest first, including those that are cut off."""
     frontmatter: Mapping[str, Json]
+    excluded: frozenset[str]
+    """Contributors that `override: full` of a higher one cuts off."""
     provenance: Mapping[str, str]
     """Source layer of each key."""
     sections: tuple[EffectiveSection, ...]
@@ -163,8 +168,3 @@ def scalar_as_text(value: Json) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value).strip() or None if isinstance(value, (str, int, float)) else None
-
-
-def date_sort_key(date: str | None) -> str:
-    """Sort key of dates: later dates are greater, and every date is greater than none."""
-    return (normal_timestamp(date) or (date if date[:1].isdigit() else f"!{date}")) if date else ""

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from commonplace.domain.documents import Finding, Severity
 from commonplace.domain.errors import NotFoundError, StorageError
-from commonplace.services.checks import BundleReport, PageProblem
+from commonplace.services.checks import BundleReport
 from commonplace.services.collections import Collection
+from commonplace.services.quality import Issue
 from commonplace.toolsets.cascade.rules.okf import nonconformities
 
 
 def check_bundle(collection: Collection) -> BundleReport:
     """Check every file of a folder against the rules of OKF v0.2. Read-only; needs no index."""
     addresses = sorted(address for address, _ in collection.store.scan())
-    problems: list[PageProblem] = []
+    problems: list[Issue] = []
     for address in addresses:
         try:
             found = nonconformities(address, collection.store.read(address))
         except (NotFoundError, StorageError) as error:
             found = [Finding("unreadable", Severity.ERROR, str(error))]
         problems += (
-            PageProblem(
+            Issue(
                 collection=collection,
                 path=address.path,
                 line=finding.line,

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from threading import Lock
 
 from commonplace.domain.addresses import fold
 from commonplace.domain.errors import NotFoundError
+from commonplace.toolsets.cascade.rules.concepts import concept_id, literal_id
+from commonplace.toolsets.cascade.rules.health import LayerHealth, not_asked
 from commonplace.toolsets.cascade.rules.merge import resolve
 from commonplace.toolsets.cascade.rules.values import Concept, ConceptSection, Contribution, ResolvedConcept
 from commonplace.toolsets.cascade.service.layers import Layer
@@ -19,29 +22,80 @@ MAX_COMPARED_CONCEPTS = 20_000
 """Maximum number of ids compared to find similar ones."""
 
 
+@dataclass(frozen=True, slots=True)
+class ManifestFault:
+    """Why a changed manifest was not taken."""
+
+    reason: str
+    """One sentence without a full stop."""
+    since: str
+    """ISO 8601 UTC."""
+
+
 class Cascade:
     """The layers that are served.
 
     Args:
         layers: In the manifest's order.
+        fault: Why the layers are not those that the manifest names now; "" if they are.
     """
 
-    def __init__(self, layers: Sequence[Layer]) -> None:
+    def __init__(self, layers: Sequence[Layer], fault: ManifestFault | None = None) -> None:
         self.layers = tuple(layers)
+        self._fault = fault
         self._lock = Lock()
         self._overview = EMPTY_OVERVIEW
 
-    def resolve(self, identifier: str) -> ResolvedConcept:
+    def health(self) -> list[LayerHealth]:
+        """The state of every layer, in the manifest's order."""
+        states = [layer.health() for layer in self.layers]
+        fault = self._fault
+        if fault is None:
+            return states
+        return [
+            LayerHealth(one.rank, "stale", fault.reason, fault.since) if one.state == "ok" else one for one in states
+        ]
+
+    def identify(self, text: str) -> str:
+        """The id of an argument: as `concept_id`, unless only the id with the suffix that was written is there.
+
+        Raises:
+            InvalidInputError: kind "concept": the argument is no id.
+        """
+        identifier = concept_id(text)
+        literal = literal_id(text, identifier)
+        if literal is not None and all(layer.concept(identifier) is None for layer in self.layers):
+            return literal if any(layer.concept(literal) is not None for layer in self.layers) else identifier
+        return identifier
+
+    def resolve(self, identifier: str, *, dated: bool = True) -> ResolvedConcept:
         """Returns the effective concept.
+
+        Args:
+            identifier: Its id.
+            dated: Whether sections that state no date have that of their last commit.
 
         Raises:
             NotFoundError: kind "concept": no layer contains it; context has `nearest`.
         """
-        held = ((layer.rank, layer.concept(identifier)) for layer in self.layers)
-        contributions = [Contribution(rank, concept) for rank, concept in held if concept is not None]
+        held = ((layer, layer.concept(identifier)) for layer in self.layers)
+        contributions = [
+            Contribution(layer.rank, layer.dated(concept) if dated else concept)
+            for layer, concept in held
+            if concept is not None
+        ]
         if not contributions:
             raise self._missing(identifier)
         return resolve(identifier, contributions)
+
+    def suppressed_keys(self, identifier: str, name: str) -> frozenset[str]:
+        """Keys of a layer's sections that a tombstone, or `override: full`, takes out of the effective concept."""
+        resolved = self.resolve(identifier, dated=False)
+        concept = self.layer(name).concept(identifier)
+        keys = frozenset(section.key for section in concept.sections) if concept else frozenset[str]()
+        if name in resolved.excluded:
+            return keys
+        return keys & {one.section.key for one in resolved.sections if one.suppressed}
 
     def effective(self, row: ConceptRow) -> Iterator[ConceptSection]:
         """The effective sections of a concept, without dissents; each layer is read when the iteration reaches it."""
@@ -59,9 +113,17 @@ class Cascade:
         Raises:
             NotFoundError: kind "layer": no such layer; kind "concept": the layer does not contain the concept.
         """
-        concept = self.layer(name).concept(identifier)
+        layer = self.layer(name)
+        concept = layer.concept(identifier)
         if concept is not None:
-            return concept
+            return layer.dated(concept)
+        health = layer.health()
+        if not health.was_asked:
+            raise NotFoundError(
+                f"The layer {health.sentence()} cannot be read, so whether it holds {identifier[:200]!r} is not known.",
+                kind="concept",
+                hint="Leave out `layer` for what the other layers hold.",
+            )
         held = self.overview().rows.get(identifier)
         if held is None:
             raise self._missing(identifier)
@@ -99,8 +161,10 @@ class Cascade:
         last = fold(identifier.rpartition("/")[2])
         same_name = [id_ for id_ in ids if fold(id_.rpartition("/")[2]) == last]
         nearest = [*same_name, *get_close_matches(identifier, ids[:MAX_COMPARED_CONCEPTS], MAX_NEAREST_CONCEPTS)]
+        absent = "; ".join(one.sentence() for one in not_asked([layer.health() for layer in self.layers]))
+        where = f" in the layers that were asked; not asked: {absent}" if absent else ""
         return NotFoundError(
-            f"There is no concept {identifier[:200]!r}.",
+            f"There is no concept {identifier[:200]!r}{where}.",
             kind="concept",
             hint="Search for it, or list what there is with list_concepts.",
             nearest=list(dict.fromkeys(nearest))[:MAX_NEAREST_CONCEPTS],

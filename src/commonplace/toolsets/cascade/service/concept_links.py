@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from commonplace.domain.addresses import fold
 from commonplace.domain.documents import Link
 from commonplace.domain.links import link_key
 from commonplace.toolsets.cascade.rules.link_targets import body_links, candidate_ids
-from commonplace.toolsets.cascade.rules.markdown_output import to_body
+from commonplace.toolsets.cascade.rules.output.markdown_output import to_body
 from commonplace.toolsets.cascade.rules.values import ResolvedConcept
 from commonplace.toolsets.cascade.service.cascade import Cascade, ConceptOverview
 
@@ -42,7 +43,7 @@ def outgoing(cascade: Cascade, resolved: ResolvedConcept) -> list[OutgoingLink]:
     found: dict[str, OutgoingLink] = {}
     for raw, link in body_links(to_body(resolved)):
         if raw not in found:
-            target, layers = _led_to(overview, link, resolved.id)
+            target, layers = target_of(overview, link, resolved.id)
             found[raw] = OutgoingLink(raw, link.raw, target, layers)
     return list(found.values())
 
@@ -52,29 +53,49 @@ def incoming(cascade: Cascade, identifier: str) -> list[IncomingLink]:
     overview = cascade.overview()
     row = overview.rows.get(identifier)
     names = [identifier, *(row.aliases if row else ()), *([row.title] if row and row.title else [])]
-    names += [f"{layer.rank.name}:{name}" for layer in cascade.layers for name in names]
+    names += [f"{layer.rank.name}:{start}{name}" for layer in cascade.layers for name in names for start in ("", "/")]
     keys = sorted({link_key(name) for name in names} - {""})
     found: dict[tuple[str, str], IncomingLink] = {}
     for layer in sorted(cascade.layers, key=lambda layer: -layer.rank.level):
         name = layer.rank.name
         for one in layer.links(keys):
             is_new = one.source != identifier and (one.source, name) not in found
-            if is_new and _led_to(overview, one.link, one.source)[0] == identifier:
+            if is_new and target_of(overview, one.link, one.source)[0] == identifier:
                 found[one.source, name] = IncomingLink(one.source, name, one.written())
     return sorted(found.values(), key=lambda one: one.id)
 
 
-def _led_to(overview: ConceptOverview, link: Link, source: str) -> tuple[str | None, tuple[str, ...]]:
-    """The target concept of a link, and the layers that contain it: all, or the one that the link names."""
-    target = link.target
-    if link.collection in overview.by_layer:
-        found = _found(overview, target, source, link.collection)
-        return (found, (link.collection,)) if found else (None, ())
-    if link.collection:
-        target = f"{link.collection}:{target}"
+def target_of(overview: ConceptOverview, link: Link, source: str) -> tuple[str | None, tuple[str, ...]]:
+    """The target concept of a link, and the layers that contain it: all, or the one that the link names.
+
+    Args:
+        overview: Every concept.
+        link: The link.
+        source: Id of the concept that contains the link.
+    """
+    target = f"{link.collection}:{link.target}" if link.collection else link.target
+    layer, path = _split_layer(overview, target)
+    if layer:
+        found = _found(overview, path, source, layer)
+        return (found, (layer,)) if found else (None, ())
     found = _found(overview, target, source, None) if target else source
     row = overview.rows.get(found or "")
     return (row.id, row.layers) if row else (None, ())
+
+
+def _split_layer(overview: ConceptOverview, target: str) -> tuple[str, str]:
+    """The layer that a target names before a colon, and the rest; ("", target) if it names none.
+
+    The name counts without regard to case if no other layer has it, because people write `Team:` for `team`.
+    """
+    prefix, colon, path = target.partition(":")
+    name = prefix.strip()
+    if not colon or not path.strip():
+        return "", target
+    if name in overview.by_layer:
+        return name, path.strip()
+    alike = [layer for layer in overview.by_layer if fold(layer) == fold(name)]
+    return (alike[0], path.strip()) if len(alike) == 1 else ("", target)
 
 
 def _found(overview: ConceptOverview, target: str, source: str, layer: str | None) -> str | None:
@@ -83,5 +104,5 @@ def _found(overview: ConceptOverview, target: str, source: str, layer: str | Non
     by_path = next((one for one in candidate_ids(target, folder) if one in ids), None)
     if by_path or target.startswith("/"):
         return by_path
-    titled = overview.titled(target)
-    return titled if titled in ids else None
+    named = [one for one in overview.named_so(target) if one in ids]
+    return named[0] if len(named) == 1 else None

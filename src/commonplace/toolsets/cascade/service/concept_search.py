@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from commonplace.domain.addresses import fold
 from commonplace.domain.errors import InvalidInputError
 from commonplace.toolsets.cascade.rules.concept_terms import ConceptQuery, best_snippet, first_text
+from commonplace.toolsets.cascade.rules.values import OVERRIDE_NONE, ConceptSection
 from commonplace.toolsets.cascade.service.cascade import Cascade, ConceptOverview, ConceptRow
+from commonplace.toolsets.cascade.service.layers import Layer
 
 LAYER_CANDIDATES = 30
 """Minimum number of a layer's concepts whose names are compared."""
@@ -22,6 +24,8 @@ class ConceptHit:
     row: ConceptRow
     score: float
     snippet: str
+    suppressed: bool = False
+    """Whether the snippet is text that the effective concept leaves out; only in a search of one layer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,37 +36,45 @@ class _BestLayer:
     score: float
 
 
-def search(cascade: Cascade, query: str, limit: int) -> list[ConceptHit]:
+def search(cascade: Cascade, query: str, limit: int, layer: str | None = None) -> list[ConceptHit]:
     """The best matching concepts, by score, then id.
+
+    Suppressed text is found, but not shown: its concept has a snippet of the effective text. In a search of one layer
+    it is shown and marked.
 
     Args:
         cascade: The cascade to search.
         query: As typed.
         limit: Maximum number of results.
+        layer: Name of the only layer to search; None for all of them.
 
     Raises:
         InvalidInputError: kind "query": the query is blank.
+        NotFoundError: kind "layer": no such layer.
     """
     if not query.strip():
         raise InvalidInputError(
             "The query is blank.", kind="query", hint="Give at least one word to search for, or use list_concepts."
         )
+    searched = cascade.layers if layer is None else (cascade.layer(layer),)
     overview = cascade.overview()
     asked = ConceptQuery.of(query)
-    best = _best(cascade, overview, query, asked, max(2 * limit, LAYER_CANDIDATES))
+    best = _best(searched, overview, query, asked, max(2 * limit, LAYER_CANDIDATES))
     entries: list[ConceptHit] = []
     for identifier, found in sorted(best.items(), key=lambda one: (-one[1].score, one[0])):
         row = overview.rows.get(identifier)
-        shown = None if row is None else _snippet(cascade, row, found.layer, asked)
-        if row is not None and shown is not None:
-            entries.append(ConceptHit(row, found.score, shown))
+        if row is None:
+            continue
+        hit = _hit_in(cascade, row, layer, found, asked) if layer else _hit(cascade, row, found, asked)
+        if hit is not None:
+            entries.append(hit)
         if len(entries) == limit:
             break
     return entries
 
 
 def _best(
-    cascade: Cascade, overview: ConceptOverview, query: str, asked: ConceptQuery, limit: int
+    layers: Sequence[Layer], overview: ConceptOverview, query: str, asked: ConceptQuery, limit: int
 ) -> dict[str, _BestLayer]:
     """The layer and score at which each matching concept scores best.
 
@@ -72,7 +84,7 @@ def _best(
     """
     largest = max(map(len, overview.by_layer.values()), default=0)
     best: dict[str, _BestLayer] = {}
-    for layer in cascade.layers:
+    for layer in layers:
         name = layer.rank.name
         held = overview.by_layer[name]
         scale = math.log(1 + largest) / math.log(1 + len(held)) if held else 0.0
@@ -82,7 +94,9 @@ def _best(
             if match.id not in best or score > best[match.id].score:
                 best[match.id] = _BestLayer(name, score)
     top = max((one.score for one in best.values()), default=0.0)
-    return {**{identifier: _BestLayer("", top) for identifier in _exactly_named(overview, query)}, **best}
+    names = {layer.rank.name for layer in layers}
+    named = (one for one in _exactly_named(overview, query) if not names.isdisjoint(overview.rows[one].layers))
+    return {**{identifier: _BestLayer("", top) for identifier in named}, **best}
 
 
 def _exactly_named(overview: ConceptOverview, query: str) -> Iterator[str]:
@@ -93,15 +107,40 @@ def _exactly_named(overview: ConceptOverview, query: str) -> Iterator[str]:
     yield from sorted(overview.named.get(fold(name), ()))
 
 
-def _snippet(cascade: Cascade, row: ConceptRow, layer: str, asked: ConceptQuery) -> str | None:
-    """From the effective text if it matches, else from the text of the best layer; None for a deleted concept."""
-    best = best_snippet(cascade.effective(row), asked)
+def _hit(cascade: Cascade, row: ConceptRow, found: _BestLayer, asked: ConceptQuery) -> ConceptHit | None:
+    """With a snippet of the effective text if it matches, else of what the best layer says otherwise.
+
+    None for a deleted concept.
+    """
+    effective = list(cascade.effective(row))
+    best = best_snippet(effective, asked)
     if best is not None:
-        return best
-    first = first_text(cascade.effective(row))
+        return ConceptHit(row, found.score, best)
+    first = first_text(effective)
     if not first and all(cascade.layer(name).concept(row.id) is None for name in row.layers):
         return None
     if asked.matches(" ".join([row.id, row.title or "", *row.aliases])):
-        return first
-    own = cascade.layer(layer).concept(row.id) if layer else None
-    return (best_snippet(own.sections, asked) if own else None) or first
+        return ConceptHit(row, found.score, first)
+    dissenting = _dissenting(cascade, row, found.layer, effective)
+    return ConceptHit(row, found.score, best_snippet(dissenting, asked) or first)
+
+
+def _dissenting(
+    cascade: Cascade, row: ConceptRow, layer: str, effective: Sequence[ConceptSection]
+) -> list[ConceptSection]:
+    """A layer's sections that lose without being suppressed."""
+    own = cascade.layer(layer).concept(row.id) if layer in row.effective_layers else None
+    suppressed = {one.key for one in effective if one.override == OVERRIDE_NONE}
+    return [one for one in own.sections if one.key not in suppressed] if own else []
+
+
+def _hit_in(cascade: Cascade, row: ConceptRow, layer: str, found: _BestLayer, asked: ConceptQuery) -> ConceptHit | None:
+    """With a snippet of one layer's own text, marked if the effective concept leaves that text out."""
+    concept = cascade.layer(layer).concept(row.id)
+    if concept is None:
+        return None
+    keys = cascade.suppressed_keys(row.id, layer)
+    effective = [one for one in concept.sections if one.key not in keys]
+    shown = best_snippet(effective, asked)
+    hidden = None if shown else best_snippet([one for one in concept.sections if one.key in keys], asked)
+    return ConceptHit(row, found.score, shown or hidden or first_text(effective), suppressed=hidden is not None)

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from commonplace.domain.errors import NotFoundError
-from commonplace.toolsets.cascade.rules.values import ResolvedConcept, ValueDissent, date_sort_key
+from commonplace.toolsets.cascade.rules.dates import date_sort_key
+from commonplace.toolsets.cascade.rules.values import ValueDissent
 from commonplace.toolsets.cascade.service.cascade import Cascade
 
 
@@ -34,14 +35,17 @@ def conflicts(cascade: Cascade) -> list[Disagreement]:
     found: list[Disagreement] = []
     for identifier in cascade.overview().rows:
         try:
-            found += _of_concept(cascade.resolve(identifier))
+            found += _of_concept(cascade, identifier)
         except NotFoundError:  # deleted since it was listed
             continue
     found.sort(key=lambda one: (one.id, one.kind, one.key))
     return sorted(found, key=lambda one: date_sort_key(one.newest), reverse=True)
 
 
-def _of_concept(resolved: ResolvedConcept) -> Iterator[Disagreement]:
+def _of_concept(cascade: Cascade, identifier: str) -> Iterator[Disagreement]:
+    resolved = cascade.resolve(identifier, dated=False)
+    if any(one.conflicts for one in resolved.sections):  # dates of commits are not read for all the others
+        resolved = cascade.resolve(identifier)
     for one in resolved.sections:
         if one.conflicts:
             winner = ValueDissent(one.layer, one.section.updated, one.section.content)

@@ -12,10 +12,11 @@ from typing import TypeVar
 from commonplace.domain.errors import InvalidInputError, UnavailableError
 from commonplace.toolsets.cascade.rules.concept_terms import ConceptQuery, TermIndex
 from commonplace.toolsets.cascade.rules.concepts import concept_id
-from commonplace.toolsets.cascade.rules.foreign import ForeignGraph, concept_of
+from commonplace.toolsets.cascade.rules.foreign import BROKEN, ForeignGraph, concept_of
+from commonplace.toolsets.cascade.rules.health import LayerHealth, LayerState
 from commonplace.toolsets.cascade.rules.link_targets import body_links
 from commonplace.toolsets.cascade.rules.values import Concept, LayerRank
-from commonplace.toolsets.cascade.service.layers import ConceptSummaries, LayerMatch, StoredLink
+from commonplace.toolsets.cascade.service.layers import ConceptSummaries, LayerMatch, StateLog, StoredLink
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +65,9 @@ class ForeignLayer:
         self._left_out_until = float("-inf")
         self._nodes: dict[str, _CachedNode] = {}
         self._snapshot = _snapshot({}, float("-inf"))
+        self._states = StateLog(rank)
+        self._failure: UnavailableError | None = None
+        self._closed = False
 
     @property
     def rank(self) -> LayerRank:
@@ -95,6 +99,29 @@ class ForeignLayer:
         for identifier, concept in sorted(self._all().concepts.items()):
             for raw, link in body_links("\n\n".join(section.text for section in concept.sections)):
                 yield StoredLink(identifier, link, _NodeText(raw))
+
+    def dated(self, concept: Concept) -> Concept:
+        """The concept itself: a graph has no history."""
+        return concept
+
+    def health(self) -> LayerHealth:
+        """From the last attempt to query the graph."""
+        with self._lock:
+            return self._states.now(*self._state())
+
+    def close(self) -> None:
+        """Terminate the graph's server."""
+        with self._lock:
+            self._closed = True
+            self._graph.close()
+
+    def _state(self) -> tuple[LayerState, str]:
+        failure = self._failure
+        if failure is None:
+            return "ok", ""
+        if any(one.concept and one.until > self._clock() for one in self._nodes.values()):
+            return "stale", f"{failure}; what it answered less than {CACHE_SECONDS:g} s before counts"
+        return ("broken" if failure.kind == BROKEN else "left_out"), str(failure)
 
     def _all(self) -> _GraphSnapshot:
         with self._lock:
@@ -131,14 +158,17 @@ class ForeignLayer:
 
     def _attempt(self, ask: Callable[[], T], otherwise: T) -> T:
         """Query the graph unless it failed recently; a failure is logged once and disables the layer for a while."""
-        if self._clock() < self._left_out_until:
+        if self._closed or self._clock() < self._left_out_until:
             return otherwise
         try:
-            return ask()
+            answer = ask()
         except UnavailableError as error:
+            self._failure = error
             self._left_out_until = self._clock() + BACK_OFF_SECONDS
             log.warning("layer %r is left out for %g s: %s", self._rank.name, BACK_OFF_SECONDS, error)
             return otherwise
+        self._failure = None
+        return answer
 
 
 def _snapshot(concepts: Mapping[str, Concept], until: float) -> _GraphSnapshot:

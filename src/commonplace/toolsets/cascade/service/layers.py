@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Lock
 from typing import Protocol
 
@@ -15,11 +17,14 @@ from commonplace.domain.documents import Finding, Link, Severity
 from commonplace.domain.errors import NotFoundError, StorageError
 from commonplace.domain.json import Json
 from commonplace.domain.query import SearchQuery
+from commonplace.domain.records import iso_timestamp
 from commonplace.services.collections import Collection
 from commonplace.services.listing import every_document
 from commonplace.toolsets.cascade.rules.concepts import concept_address, id_at, read_concept
+from commonplace.toolsets.cascade.rules.health import LayerHealth, LayerState
 from commonplace.toolsets.cascade.rules.link_targets import is_concept_link
 from commonplace.toolsets.cascade.rules.values import Concept, LayerRank
+from commonplace.toolsets.cascade.service.section_dates import SectionDates
 
 log = logging.getLogger(__name__)
 
@@ -97,18 +102,31 @@ class Layer(Protocol):
         """Links whose target ends in one of these names (as returned by `domain.links.link_key`), by source."""
         ...
 
+    def dated(self, concept: Concept) -> Concept:
+        """The concept as this layer holds it, whose sections without a date have that of their last commit."""
+        ...
+
+    def health(self) -> LayerHealth:
+        """Whether what the layer holds counted in the answers until now. Asks no other server."""
+        ...
+
 
 class FolderLayer:
     """A layer backed by a collection: found through its index, read from its files.
 
     Args:
         rank: Its name and level.
+        folder: The folder.
         opened: Returns the collection; None while the folder does not exist.
     """
 
-    def __init__(self, rank: LayerRank, opened: Callable[[], Collection | None]) -> None:
+    def __init__(self, rank: LayerRank, folder: Path, opened: Callable[[], Collection | None]) -> None:
         self._rank = rank
+        self._folder = folder
         self._opened = opened
+        self._states = StateLog(rank)
+        self._dates = SectionDates()
+        self._had_concepts = False
         self._lock = Lock()
         self._catalogued = _CatalogueState(-1, {}, _NOTHING)
         self._kept: dict[str, tuple[FileStat, Concept]] = {}
@@ -117,6 +135,11 @@ class FolderLayer:
     def rank(self) -> LayerRank:
         """Its name and level."""
         return self._rank
+
+    @property
+    def collection(self) -> Collection | None:
+        """The collection; None while the folder does not exist."""
+        return self._opened()
 
     def concept(self, identifier: str) -> Concept | None:
         """Read from the current file; an unreadable concept is empty and has a finding."""
@@ -153,6 +176,7 @@ class FolderLayer:
         with self._lock:
             if generation != self._catalogued.generation:
                 self._catalogued = _catalogued(collection, generation, self._catalogued)
+                self._had_concepts |= bool(self._catalogued.summaries)
             return self._catalogued.summaries
 
     def search(self, text: str, limit: int) -> Sequence[LayerMatch]:
@@ -174,6 +198,30 @@ class FolderLayer:
             if source is not None and is_concept_link(found.link):
                 yield StoredLink(source, found.link, _LinkBytes(collection, source, found.link))
 
+    def dated(self, concept: Concept) -> Concept:
+        """Dated by the folder's history; unchanged without one."""
+        collection = self._opened()
+        return concept if collection is None else self._dates.completed(collection, concept)
+
+    def health(self) -> LayerHealth:
+        """From a look at the folder."""
+        return self._states.now(*self._state())
+
+    def _state(self) -> tuple[LayerState, str]:
+        name = self._folder.name
+        try:
+            with os.scandir(self._folder) as entries:
+                is_empty = next(entries, None) is None
+        except FileNotFoundError:
+            return "missing", f"there is no folder {name!r}"
+        except NotADirectoryError:
+            return "broken", f"{name!r} is not a folder"
+        except OSError as error:
+            return "broken", f"the folder {name!r} cannot be read: {error.strerror}"
+        if is_empty and self._had_concepts:
+            return "missing", f"the folder {name!r} has lost everything that it held"
+        return "ok", ""
+
 
 def _catalogued(collection: Collection, generation: int, before: _CatalogueState) -> _CatalogueState:
     """The catalogue's current state; a document that changes meanwhile is checked again the next time."""
@@ -194,6 +242,26 @@ def _catalogued(collection: Collection, generation: int, before: _CatalogueState
     said = ((id_at(record.address), record.frontmatter) for record in records.values())
     summaries.update((identifier, values) for identifier, values in said if identifier is not None)
     return _CatalogueState(generation, revisions, summaries)
+
+
+class StateLog:
+    """When a layer came into the state that it is in.
+
+    Args:
+        rank: The layer.
+    """
+
+    def __init__(self, rank: LayerRank) -> None:
+        self._lock = Lock()
+        self._last = LayerHealth(rank)
+
+    def now(self, state: LayerState, reason: str) -> LayerHealth:
+        """The present state, with the time at which it was first seen."""
+        with self._lock:
+            if (state, reason) != (self._last.state, self._last.reason):
+                since = "" if state == "ok" else iso_timestamp(time.time())
+                self._last = LayerHealth(self._last.rank, state, reason, since)
+            return self._last
 
 
 def is_settled(stat: FileStat) -> bool:

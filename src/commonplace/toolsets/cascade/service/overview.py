@@ -77,10 +77,9 @@ class ConceptOverview:
             )
         return found
 
-    def titled(self, name: str) -> str | None:
-        """The only concept with a title or alias; None if there is none, or several."""
-        found = self.named.get(fold(name.strip()), frozenset())
-        return next(iter(found)) if len(found) == 1 else None
+    def named_so(self, name: str) -> frozenset[str]:
+        """The concepts with a title or alias."""
+        return self.named.get(fold(name.strip()), frozenset())
 
 
 EMPTY_OVERVIEW = ConceptOverview({}, {})

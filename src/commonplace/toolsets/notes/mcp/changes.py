@@ -14,7 +14,7 @@ from commonplace.domain.words.moments import parse_moment
 from commonplace.faces.mcp.toolset import Call, ToolResult
 from commonplace.faces.retained import day
 from commonplace.services.collections import Collection
-from commonplace.services.history import section_blame
+from commonplace.services.past import section_blame
 from commonplace.toolsets.notes.mcp.parameters import Changes
 from commonplace.toolsets.notes.mcp.text_output import BoundedAnswer, line_of
 from commonplace.toolsets.notes.service.page_history import (

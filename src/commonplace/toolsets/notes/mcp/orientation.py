@@ -9,6 +9,7 @@ from commonplace.faces.mcp.toolset import Call, ToolResult
 from commonplace.services import links as links_service
 from commonplace.services.links import DEFAULT_RELATION, LinkedDocument
 from commonplace.toolsets.notes.mcp.parameters import Links, Overview
+from commonplace.toolsets.notes.mcp.past_calls import call_at
 from commonplace.toolsets.notes.mcp.text_output import BoundedAnswer, line_of, next_call
 from commonplace.toolsets.notes.service.link_graph import (
     link_graph,
@@ -25,9 +26,15 @@ MAX_SENTENCE = 140
 
 def overview(call: Call, arguments: Overview) -> ToolResult:
     """What is here."""
+    answer = BoundedAnswer(arguments.max_tokens, arguments.at)
+    with call_at(call, arguments.at, answer) as then:
+        return _overview(then, arguments, answer)
+
+
+def _overview(call: Call, arguments: Overview, answer: BoundedAnswer) -> str:
     collections = call.services.collections
     chosen, prefix = folder_prefix(collections, arguments.folder)
-    answer = BoundedAnswer(arguments.max_tokens)
+    empty = True
     share = max(1, len(chosen))
     for number, collection in enumerate(chosen, 1):
         found = folder_overview(collections, collection, prefix)
@@ -35,9 +42,10 @@ def overview(call: Call, arguments: Overview) -> ToolResult:
             continue
         room = answer.room // (share - number + 1)
         for line in _overview_lines(found, prefix, room, named=len(collections.members) > 1):
+            empty = False
             if not answer.add(line):
                 break
-    if not answer.text().partition("(")[0].strip():
+    if empty:
         answer.add(f"No pages below {prefix!r}." if prefix else "No pages yet. " + next_call("write", page="index.md"))
     return answer.text()
 
@@ -89,7 +97,12 @@ def _listed(items: Sequence[str], room: int) -> str:
 
 def links(call: Call, arguments: Links) -> ToolResult:
     """Links of a page, or the wanted pages of the whole base."""
-    answer = BoundedAnswer(arguments.max_tokens)
+    answer = BoundedAnswer(arguments.max_tokens, arguments.at)
+    with call_at(call, arguments.at, answer) as then:
+        return _links(then, arguments, answer)
+
+
+def _links(call: Call, arguments: Links, answer: BoundedAnswer) -> str:
     collections = call.services.collections
     if not arguments.page:
         if arguments.to or arguments.kind not in {"all", "wanted"}:

@@ -21,12 +21,15 @@ MAX_PAGES = 50
 Page = Annotated[str, Field(min_length=1, max_length=2000)]
 Budget = Annotated[int, Field(ge=MIN_TOKENS)]
 Text = Annotated[str, Field(max_length=20_000_000)]
+At = Annotated[str, Field(max_length=200, description="As it was: date, 'yesterday', commit, tag, 'before <commit>'")]
+ShortAt = Annotated[str, Field(max_length=200, description="As in read")]
 
 
 class Overview(Parameters):
     """`overview`."""
 
     folder: str = ""
+    at: ShortAt = ""
     max_tokens: Budget = 600
 
 
@@ -42,6 +45,7 @@ class Search(Parameters):
     )
     since: Annotated[str, Field(description="Changed since: date, 'yesterday', '7 days'")] = ""
     until: str = ""
+    at: ShortAt = ""
     max_tokens: Budget = 1000
     cursor: str = ""
 
@@ -55,7 +59,7 @@ class Read(Parameters):
     section: Annotated[str, Field(description="Heading, 'Outer > Inner', #anchor or ^block")] = ""
     lines: Annotated[str, Field(description="'10-40'")] = ""
     query: Annotated[str, Field(description="Only the sections that answer this")] = ""
-    at: Annotated[str, Field(description="As it was: date, 'yesterday', commit, tag, 'before <commit>'")] = ""
+    at: At = ""
     max_tokens: Budget = 2000
 
 
@@ -66,6 +70,7 @@ class Links(Parameters):
     kind: Literal["all", "out", "in", "wanted", "mentions"] = "all"
     depth: Annotated[int, Field(ge=1, le=5, description="Over 1: the neighbours within so many links")] = 1
     to: Annotated[str, Field(description="The shortest path to this page")] = ""
+    at: ShortAt = ""
     max_tokens: Budget = 1000
 
 

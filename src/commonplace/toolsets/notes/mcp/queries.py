@@ -14,10 +14,11 @@ from commonplace.domain.query import Filter, Record, SearchQuery
 from commonplace.domain.revisions import revision_of
 from commonplace.domain.words.moments import parse_moment, require_moment
 from commonplace.faces.mcp.toolset import Call, ToolResult
-from commonplace.services import history
 from commonplace.services.collections import Collection
-from commonplace.services.evidence import MAX_EVIDENCE_DOCUMENTS, EvidenceSection, gather
+from commonplace.services.evidence import MAX_EVIDENCE_DOCUMENTS, EvidenceSection, evidence, gather
+from commonplace.services.past import moment_of
 from commonplace.toolsets.notes.mcp.parameters import MAX_PAGES, MIN_TOKENS, Read, Search
+from commonplace.toolsets.notes.mcp.past_calls import call_at
 from commonplace.toolsets.notes.mcp.text_output import BoundedAnswer, line_of, next_call, tokens_of
 from commonplace.toolsets.notes.rules.page_edits import section_of
 from commonplace.toolsets.notes.service.page_lookup import FoundPage, find_page, folder_prefix, page_path, shown_path
@@ -36,12 +37,21 @@ _LINES = re.compile(r"\s*(\d{1,9})\s*(?:-\s*(\d{1,9})?\s*)?")
 
 def search(call: Call, arguments: Search) -> ToolResult:
     """The sections that answer, best first, within a budget."""
-    collections = call.services.collections
-    chosen, prefix = folder_prefix(collections, arguments.folder)
+    answer = BoundedAnswer(arguments.max_tokens, arguments.at)
+    with call_at(call, arguments.at, answer) as then:
+        return _search(then, arguments, answer)
+
+
+def _search(call: Call, arguments: Search, answer: BoundedAnswer) -> str:
+    chosen, prefix = folder_prefix(call.services.collections, arguments.folder)
     query = SearchQuery(text=arguments.query, filter=_filter(arguments, prefix))
     window, skipped = _cursor(arguments.cursor)
-    found = _without_repeats(gather(chosen, query, "hybrid", offset=window))
-    answer = BoundedAnswer(arguments.max_tokens)
+    gathered = evidence(chosen, query, "hybrid", offset=window)
+    found = _without_repeats(gathered.sections)
+    if not found and not window:
+        return _nothing(arguments, chosen, answer)
+    if gathered.notice and len(gathered.notice) < answer.room // 4:  # sections come first in a small answer
+        answer.add(gathered.notice)
     answer.reserve(next_call("search", query="", cursor="999999.9999"))
     words = query_words(arguments.query)
     most = max(MIN_SECTION_CHARS, int(MAX_SECTION_SHARE * answer.room))
@@ -55,8 +65,6 @@ def search(call: Call, arguments: Search) -> ToolResult:
         if not answer.add(head) or (text and not answer.add(text)):
             break
         shown += 1
-    if not found and not window:
-        return _nothing(arguments, chosen)
     more = _more(window, shown, len(found), {one.record.address for one in found})
     return answer.text(f"More: cursor={more!r}" if more else "")
 
@@ -78,12 +86,13 @@ def _without_repeats(found: Sequence[EvidenceSection]) -> list[EvidenceSection]:
     return kept
 
 
-def _nothing(arguments: Search, chosen: Sequence[Collection]) -> str:
-    answer = BoundedAnswer(arguments.max_tokens)
+def _nothing(arguments: Search, chosen: Sequence[Collection], answer: BoundedAnswer) -> str:
     answer.add_shortened(f"Nothing found for {line_of(arguments.query, 80)!r}.")
-    narrowed = arguments.model_dump(exclude_unset=True).keys() - {"query", "max_tokens"}
+    narrowed = arguments.model_dump(exclude_unset=True).keys() - {"query", "max_tokens", "at"}
     if narrowed:
-        answer.add(f"It was narrowed by {', '.join(sorted(narrowed))}. {next_call('search', query=arguments.query)}")
+        answer.add(
+            f"It was narrowed by {', '.join(sorted(narrowed))}. {answer.following('search', query=arguments.query)}"
+        )
     near = [name for collection in chosen for name in collection.index.nearest(arguments.query)]
     if near:
         answer.add(f"Nearest pages: {', '.join(near[:3])}")
@@ -145,7 +154,7 @@ def read(call: Call, arguments: Read) -> ToolResult:
     if not 1 <= len(pages) <= MAX_PAGES:
         raise InvalidInputError(f"page is a list of {len(pages)}.", kind="argument", hint=f"Give 1 to {MAX_PAGES}.")
     if len(pages) == 1:
-        answer = BoundedAnswer(arguments.max_tokens)
+        answer = BoundedAnswer(arguments.max_tokens, arguments.at)
         _read_reference(call, pages[0], arguments, answer)
         return answer.text()
     answer = BoundedAnswer(arguments.max_tokens)
@@ -154,7 +163,7 @@ def read(call: Call, arguments: Read) -> ToolResult:
         if share < MIN_TOKENS:
             answer.add_shortened(f"No room for {len(pages) - number} more: {', '.join(pages[number:])}")
             break
-        part = BoundedAnswer(share)
+        part = BoundedAnswer(share, arguments.at)
         try:
             _read_reference(call, reference, arguments, part)
         except NotFoundError as error:
@@ -166,16 +175,17 @@ def read(call: Call, arguments: Read) -> ToolResult:
 
 
 def _read_reference(call: Call, reference: str, arguments: Read, answer: BoundedAnswer) -> None:
-    if arguments.at:
-        _read_past(call, reference, arguments, answer)
-    else:
-        _read_one(call, find_page(call.services.collections, reference), arguments, answer)
+    if arguments.at and not arguments.query and _read_version(call, reference, arguments, answer):
+        return
+    with call_at(call, arguments.at, answer) as then:
+        _read_one(then, find_page(then.services.collections, reference), arguments, answer)
 
 
-def _read_past(call: Call, reference: str, arguments: Read, answer: BoundedAnswer) -> None:
-    """A page as it was, whole, or a section of it."""
-    if arguments.query:
-        raise InvalidInputError("at and query do not go together.", kind="argument", hint="Give section or lines.")
+def _read_version(call: Call, reference: str, arguments: Read, answer: BoundedAnswer) -> bool:
+    """A version of a page that is found by its present name or path, whole or a section; false if there is none.
+
+    Needs no index of that moment.
+    """
     collections = call.services.collections
     try:
         page = find_page(collections, reference)
@@ -184,8 +194,12 @@ def _read_past(call: Call, reference: str, arguments: Read, answer: BoundedAnswe
         name, _, fragment = reference.partition("#")
         path = page_path(collections, name)
         collection, address = path.collection, path.address
-    revision = history.revision_at(collection, address, arguments.at)
-    document = read_document(address, collection.store.history.read(address, revision))
+    moment = moment_of(collection, arguments.at)
+    try:
+        raw = collection.past.commits.store(moment.commit.id).read(address) if collection.past else b""
+    except NotFoundError:
+        return False
+    document = read_document(address, raw)
     part = _part(document, arguments.section or fragment) if arguments.section or fragment else None
     source = _source(document)
     text = source[part.start : part.end] if part else source
@@ -194,15 +208,16 @@ def _read_past(call: Call, reference: str, arguments: Read, answer: BoundedAnswe
     start, end = _range(arguments.lines, len(lines)) if arguments.lines else (1, len(lines))
     path_shown = shown_path(collections, collection, address)
     answer.add_shortened(
-        f"{path_shown} AS IT WAS at {line_of(arguments.at, 40)} ({revision[:SHORT_REVISION]}), not as it is now"
+        f"{path_shown} AS IT WAS at {line_of(arguments.at, 40)} ({moment.commit.id[:SHORT_REVISION]}), not as it is now"
         + (f" [{part.name}]" if part else "")
     )
-    answer.reserve(next_call("read", page=path_shown, at=arguments.at[:60], lines="999999-999999"))
+    answer.reserve(answer.following("read", page=path_shown, lines="999999-999999"))
     reached = _add_text("\n".join(lines[start - 1 : end]), first + start - 1, answer) - first + 1
     answer.release()
     if reached < end:
         following = f"{first + reached}-{first + end - 1}"
-        answer.add_shortened(next_call("read", page=path_shown, at=arguments.at, lines=following))
+        answer.add_shortened(answer.following("read", page=path_shown, lines=following))
+    return True
 
 
 def _range(lines: str, count: int) -> tuple[int, int]:
@@ -259,14 +274,14 @@ def _show_part(call: Call, page: FoundPage, document: Document, part: _Part, ans
     first = source.count(b"\n", 0, part.start) + 1
     answer.add_shortened(f"{head} {tokens_of(text)} tokens, more than fit. Outline with lines and tokens:")
     path = shown_path(call.services.collections, page.collection, page.record.address)
-    answer.reserve(f"Lines 999999-999999. {next_call('read', page=path, lines='999999-999999')}")
+    answer.reserve(f"Lines 999999-999999. {answer.following('read', page=path, lines='999999-999999')}")
     inner = [one for one in document.sections if one.level and part.start <= one.start < part.end]
     _add_outline(document, inner, answer)
     last = _add_text(text, first, answer)
     shown = f"Lines {first}-{last} shown. " if last >= first else ""
     if last >= first:
         _remember(call, page, document, part.start, _line_end(source, last))
-    following = next_call("read", page=path, lines=f"{max(last + 1, first)}-")
+    following = answer.following("read", page=path, lines=f"{max(last + 1, first)}-")
     answer.release()
     answer.add_shortened(f"{shown}{following}")
 
@@ -306,9 +321,7 @@ def _add_text(text: str, first: int, answer: BoundedAnswer) -> int:
             break
         kept.append(line)
         room -= len(line) + 1
-    if kept and answer.add("\n".join(kept)):
-        return first + len(kept) - 1
-    return first - 1
+    return first - 1 + (len(kept) if kept and answer.add("\n".join(kept)) else 0)
 
 
 def _show_lines(call: Call, page: FoundPage, document: Document, lines: str, answer: BoundedAnswer) -> None:
@@ -317,14 +330,14 @@ def _show_lines(call: Call, page: FoundPage, document: Document, lines: str, ans
     first, last = _range(lines, count)
     answer.add(_head(call, page, document, f"lines {first}-{last} of {count}"))
     path = shown_path(call.services.collections, page.collection, page.record.address)
-    answer.reserve(next_call("read", page=path, lines="999999-999999"))
+    answer.reserve(answer.following("read", page=path, lines="999999-999999"))
     reached = _add_text("\n".join(every[first - 1 : last]), first, answer)
     answer.release()
     source = _source(document)
     if reached >= first:
         _remember(call, page, document, _line_end(source, first - 1), _line_end(source, reached))
     if reached < last:
-        answer.add_shortened(next_call("read", page=path, lines=f"{reached + 1}-{last}"))
+        answer.add_shortened(answer.following("read", page=path, lines=f"{reached + 1}-{last}"))
 
 
 def _show_answering(call: Call, page: FoundPage, document: Document, question: str, answer: BoundedAnswer) -> None:
@@ -341,7 +354,7 @@ def _show_answering(call: Call, page: FoundPage, document: Document, question: s
             break
     if not best:
         path = shown_path(call.services.collections, page.collection, address)
-        answer.add_shortened(f"No section answers. {next_call('read', page=path)}")
+        answer.add_shortened(f"No section answers. {answer.following('read', page=path)}")
 
 
 def _head(call: Call, page: FoundPage, document: Document, part: str) -> str:

@@ -25,9 +25,11 @@ class BoundedAnswer:
 
     Args:
         max_tokens: The budget of the whole answer, its last line included.
+        at: The moment of the past that it is about; "" for now.
     """
 
-    def __init__(self, max_tokens: int) -> None:
+    def __init__(self, max_tokens: int, at: str = "") -> None:
+        self._at = at
         self._room = CHARACTERS_PER_TOKEN * min(max_tokens, MAX_ANSWER_TOKENS)
         self._lines: list[str] = []
         self._used = 0
@@ -39,6 +41,10 @@ class BoundedAnswer:
     def room(self) -> int:
         """Characters that are left for further lines, each with its line end."""
         return max(0, self._room - self._used - self._reserved - 1)
+
+    def following(self, tool: str, **arguments: Json) -> str:
+        """The next useful call at the same moment."""
+        return next_call(tool, **arguments, **({"at": self._at} if self._at else {}))
 
     def reserve(self, text: str) -> None:
         """Keep room for a line that is added at the end."""

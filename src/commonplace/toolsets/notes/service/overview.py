@@ -97,7 +97,7 @@ def _purpose(collection: Collection, prefix: str) -> tuple[str, str]:
             return record.description[:MAX_PURPOSE_CHARS], record.address.path
         document = collection.index.document(record.address)
         for section in document.sections:
-            source = document.raw if document.decodable else document.text.encode()
+            source = document.source
             text = source[section.content : section.end].decode("utf-8", "replace")
             plain = next((one for part in text.split("\n\n") if (one := strip_markdown(part).strip())), "")
             if plain:

@@ -137,9 +137,12 @@ _OF_DOCUMENTS = (
         "reads",
         (
             "Search",
-            "Documents and chapters with any word of the query, best first; parts of words match: 'C++', 'auth'.",
+            (
+                "Documents and chapters with any word of the query, best first; parts of words match: 'C++', 'auth'. "
+                "Words such as 'how' do not count; the best documents come with their chapters."
+            ),
         ),
-        {"total_documents": "integer", "total_matches": "integer", "results": "array"},
+        {"total_documents": "integer", "total_matches": "integer", "results": "array", "message?": "string"},
     ),
     _tool(
         documents.create_knowledge_file,
@@ -278,10 +281,10 @@ _OF_TODOS = (
 _OF_STORAGE = (
     _tool(
         instructions.list_projects,
-        parameters.NoArguments,
+        parameters.ListProjects,
         "reads",
-        ("List projects", "Every project with its id."),
-        {"projects": "array"},
+        ("List projects", "Projects with their ids; more from `next_offset` on where the answer has one."),
+        {"projects": "array", "total?": "integer", "next_offset?": "integer"},
     ),
     _tool(
         instructions.delete_project,

@@ -52,9 +52,11 @@ def delete_project(projects: ProjectStore, arguments: parameters.ProjectArgument
     return {"project_id": arguments.project_id, "message": f"Project '{arguments.project_id}' successfully deleted"}
 
 
-def list_projects(projects: ProjectStore, _: parameters.NoArguments) -> JsonObject:
-    """Every project."""
-    return {
+def list_projects(projects: ProjectStore, arguments: parameters.ListProjects) -> JsonObject:
+    """Projects by id, a page at a time."""
+    everything = overview.list_projects(projects)
+    end = arguments.offset + arguments.limit
+    shown: JsonObject = {
         "projects": [
             {
                 "project_id": project.id,
@@ -62,9 +64,10 @@ def list_projects(projects: ProjectStore, _: parameters.NoArguments) -> JsonObje
                 "file_count": project.documents,
                 "updated": project.updated or None,
             }
-            for project in overview.list_projects(projects)
+            for project in everything[arguments.offset : end]
         ]
     }
+    return {**shown, "total": len(everything), "next_offset": end} if end < len(everything) else shown
 
 
 def get_server_info(projects: ProjectStore, _: parameters.NoArguments) -> JsonObject:

@@ -51,6 +51,13 @@ class ProjectArguments(ProjectsParameters):
     project_id: ProjectId
 
 
+class ListProjects(ProjectsParameters):
+    """Arguments of list_projects."""
+
+    limit: Annotated[int, Field(ge=1, le=1000)] = 100
+    offset: Annotated[int, Field(ge=0, le=1_000_000)] = 0
+
+
 class DocumentArguments(ProjectArguments):
     """A document of a project."""
 
@@ -89,7 +96,14 @@ class SearchKnowledge(ProjectArguments):
     """Arguments of search_knowledge."""
 
     query: Annotated[str, _text("Up to 20 words, OR-ed", limits.MAX_QUERY)]
-    limit: Annotated[int, Field(ge=1, le=MAX_SEARCH_LIMIT)] = DEFAULT_SEARCH_LIMIT
+    limit: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            le=MAX_SEARCH_LIMIT,
+            description=f"Documents; by default up to {DEFAULT_SEARCH_LIMIT} in 2,000 tokens",
+        ),
+    ] = None
 
 
 class NewChapter(ProjectsParameters):

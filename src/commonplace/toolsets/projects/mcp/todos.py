@@ -19,14 +19,14 @@ def create_todo(projects: ProjectStore, arguments: parameters.CreateTodo) -> Jso
 
 def list_todos(projects: ProjectStore, arguments: parameters.ProjectArguments) -> JsonObject:
     """All lists."""
-    return {"todos": [_show(todo) for todo in todos.list_todos(projects, arguments.project_id)]}
+    return {"todos": [_noticed(todo, _show(todo)) for todo in todos.list_todos(projects, arguments.project_id)]}
 
 
 def get_todo_tasks(projects: ProjectStore, arguments: parameters.TodoArguments) -> JsonObject:
     """One list."""
     todo = todos.get_todo(projects, arguments.project_id, arguments.todo_number)
     shown = [{**_show_task(task), "completed": task.completed} for task in todo.tasks]
-    return {"todo": _show(todo), "tasks": shown}
+    return _noticed(todo, {"todo": _show(todo), "tasks": shown})
 
 
 def get_next_todo_task(projects: ProjectStore, arguments: parameters.TodoArguments) -> JsonObject:
@@ -34,9 +34,9 @@ def get_next_todo_task(projects: ProjectStore, arguments: parameters.TodoArgumen
     todo = todos.get_todo(projects, arguments.project_id, arguments.todo_number)
     for task in todo.tasks:
         if not task.completed:
-            return {"task": _show_task(task)}
+            return _noticed(todo, {"task": _show_task(task)})
     message = "All tasks completed" if todo.tasks else "There are no tasks"
-    return {"message": f"{message} in TODO #{todo.number}"}
+    return _noticed(todo, {"message": f"{message} in TODO #{todo.number}"})
 
 
 def add_todo_task(projects: ProjectStore, arguments: parameters.AddTask) -> JsonObject:
@@ -61,6 +61,11 @@ def delete_todo(projects: ProjectStore, arguments: parameters.TodoArguments) -> 
     """One list less."""
     todos.delete_todo(projects, arguments.project_id, arguments.todo_number)
     return {"todo_number": arguments.todo_number, "message": f"TODO #{arguments.todo_number} deleted successfully"}
+
+
+def _noticed(todo: Todo, shown: JsonObject) -> JsonObject:
+    """An answer, with what must be known of a list that took the number of another one."""
+    return {**shown, "notice": todo.notice} if todo.notice else shown
 
 
 def _done(arguments: parameters.TaskArguments, what: str) -> JsonObject:

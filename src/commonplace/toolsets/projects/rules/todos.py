@@ -77,10 +77,11 @@ def task_bytes(title: str, content: str, now: str) -> bytes:
 def read_task(address: Address, raw: bytes) -> Task:
     """Parse a task. Without a heading, its first paragraph or file name is the title."""
     document = read_document(address, raw)
-    body = document.raw[document.body_start :] if document.decodable else document.text.encode()
+    source = document.raw if document.decodable else document.text.encode()
+    body = source[document.body_start :]
     heading = next((section for section in document.sections if section.level), None)
-    if heading and not document.raw[document.body_start : heading.start].strip():
-        title, body = title_of(document, heading), document.raw[heading.content :]
+    if heading and not source[document.body_start : heading.start].strip():
+        title, body = title_of(document, heading), source[heading.content :]
     else:
         title = first_paragraph(body.decode("utf-8", "replace")) or address.stem
     content = body.decode("utf-8", "replace").replace("\r\n", "\n").strip("\n")

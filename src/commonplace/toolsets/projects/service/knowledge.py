@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from commonplace.domain.addresses import Address, parse_address
+from commonplace.domain.addresses import Address, fold, parse_address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, NotFoundError
+from commonplace.domain.languages import STOP_WORDS, language_of
 from commonplace.domain.ports import Transaction
 from commonplace.toolsets.projects.rules import limits
 from commonplace.toolsets.projects.rules.file_names import DOCUMENT_SUFFIX, file_slug
@@ -106,17 +107,24 @@ def delete_document(projects: ProjectStore, project_id: str, filename: str) -> s
 
 
 def search_documents(projects: ProjectStore, project_id: str, query: str, limit: int = DEFAULT_SEARCH_LIMIT) -> Matches:
-    """The documents of a project that contain any word of the query, best first.
+    """The documents of a project that contain any word of the query that carries meaning, best first.
 
     Raises:
         InvalidInputError: kind "query".
         NotFoundError: kind "project".
     """
     limits.check_project_id(project_id)
-    words = limits.check_query(query)
+    words = _meaningful(limits.check_query(query))
     folder = f"{projects.folder(project_id)}/{KNOWLEDGE}"
     texts = projects.search_texts.texts(folder, projects.folders.documents(folder), projects.store.read)
     return find_documents(texts, words, limit)
+
+
+def _meaningful(words: list[str]) -> list[str]:
+    """The words without stop words; all of them if there are no others."""
+    folded = [fold(word) for word in words]
+    stops = STOP_WORDS[language_of(folded, lambda _: 0.0)]
+    return [word for word, plain in zip(words, folded, strict=True) if plain.strip("?!.,;:") not in stops] or words
 
 
 def list_documents(projects: ProjectStore, project_id: str) -> list[ListedDocument]:

@@ -24,11 +24,12 @@ from commonplace.toolsets.projects.rules.registry import (
     Registry,
     read_registry,
 )
+from commonplace.toolsets.projects.rules.todos import TodoInfo
 from commonplace.toolsets.projects.service.search_text_cache import SearchTextCache
 
 IDENTITY = Author("Knowledge MCP Server", "knowledge-mcp@localhost", commits=True)
 MAX_WRITE_ATTEMPTS = 3
-"""Attempts that are repeated if a file is changed by hand during the write; one more attempt follows."""
+"""Maximum number of attempts of a write; one in which a file is changed by hand is repeated."""
 MAX_VERSIONS = 50
 """Number of versions of `index.json` that are searched for an intact one."""
 
@@ -48,19 +49,22 @@ class ProjectStore:
     upstream: Upstream
     activity: ActivityLog
     search_texts: SearchTextCache = field(default_factory=SearchTextCache)
+    shown_todos: dict[tuple[str, int], TodoInfo] = field(default_factory=dict[tuple[str, int], TodoInfo])
+    """The list that each number stood for when this process last created or showed it."""
 
     def write(self, project_id: str, operation: str, act: Callable[[Transaction], T]) -> T:
         """Run a function on a transaction that becomes one commit; returns its result once the commit is durable.
 
         Raises:
+            ConflictError: a file was changed by hand during each of `MAX_WRITE_ATTEMPTS` attempts.
             KnowledgeError: the error of the function or the store; nothing was changed.
         """
         message = f"Update knowledge for {project_id}: {operation}"
-        for attempt in range(MAX_WRITE_ATTEMPTS):
+        for attempt in range(1, MAX_WRITE_ATTEMPTS):
             try:
                 return self._write(message, act)
             except ConflictError:
-                log.info("a file was changed by hand during a write (attempt %d)", attempt + 1)
+                log.info("a file was changed by hand during a write (attempt %d)", attempt)
         return self._write(message, act)
 
     def registry(self) -> Registry:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from commonplace.domain.addresses import Address, parse_address
 from commonplace.domain.errors import NotFoundError
@@ -24,6 +24,8 @@ class Todo:
     number: int
     about: TodoInfo
     tasks: tuple[Task, ...]
+    notice: str = ""
+    """What a caller must know who was shown another list of this number before; "" if there was none."""
 
     @property
     def done(self) -> int:
@@ -54,7 +56,9 @@ def create_todo(projects: ProjectStore, project_id: str, description: str, tasks
             transaction.put(parse_address(file), rules.task_bytes(title, content, now))
         return number
 
-    return projects.write(project_id, f"Created TODO '{' '.join(description.split())[:80]}'", act)
+    number = projects.write(project_id, f"Created TODO '{' '.join(description.split())[:80]}'", act)
+    _remember(projects, project_id, _read(projects, projects.folder(project_id), number, projects.store.read))
+    return number
 
 
 def list_todos(projects: ProjectStore, project_id: str) -> list[Todo]:
@@ -67,7 +71,8 @@ def list_todos(projects: ProjectStore, project_id: str) -> list[Todo]:
         folder = projects.folder(project_id)
     except NotFoundError:
         return []
-    return [_read(projects, folder, number, projects.store.read) for number in _numbers(projects, folder)]
+    found = [_read(projects, folder, number, projects.store.read) for number in _numbers(projects, folder)]
+    return [_remember(projects, project_id, todo) for todo in found]
 
 
 def get_todo(projects: ProjectStore, project_id: str, number: int) -> Todo:
@@ -78,7 +83,7 @@ def get_todo(projects: ProjectStore, project_id: str, number: int) -> Todo:
     """
     folder = projects.folder(project_id)
     _require(projects, folder, number)
-    return _read(projects, folder, number, projects.store.read)
+    return _remember(projects, project_id, _read(projects, folder, number, projects.store.read))
 
 
 def add_task(projects: ProjectStore, project_id: str, number: int, title: str, content: str) -> int:
@@ -134,9 +139,32 @@ def _write(projects: ProjectStore, project_id: str, operation: str, act: Callabl
     return projects.write(project_id, operation, act) or 0
 
 
+def _remember(projects: ProjectStore, project_id: str, todo: Todo) -> Todo:
+    """Record which list the number stands for; the list has a notice if it was another one before."""
+    before = projects.shown_todos.get((project_id, todo.number))
+    projects.shown_todos[project_id, todo.number] = todo.about
+    return replace(todo, notice=_changed(todo, before)) if before not in {None, todo.about} else todo
+
+
+def _changed(todo: Todo, before: TodoInfo | None) -> str:
+    was = f" It was '{before.description}'." if before else ""
+    return (
+        f"Numbers have changed: TODO #{todo.number} is now '{todo.about.description}', which another machine made."
+        f"{was} See list_todos, and get_storage_status for commits that were rescued."
+    )
+
+
+def _require_same(projects: ProjectStore, project_id: str, folder: str, number: int) -> None:
+    """Refuse to act on a list that took the number of the one that this process was shown."""
+    todo = _remember(projects, project_id, _read(projects, folder, number, projects.store.read))
+    if todo.notice:
+        raise NotFoundError(todo.notice, kind="todo", hint="Call again if this list is the one that is meant.")
+
+
 def _folder(projects: ProjectStore, transaction: Transaction, project_id: str, number: int) -> str:
     folder = projects.folder_for_writing(transaction, project_id)
     _require(projects, folder, number)
+    _require_same(projects, project_id, folder, number)
     return f"{folder}/{TODO}/{number}"
 
 

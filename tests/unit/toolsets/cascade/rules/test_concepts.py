@@ -6,8 +6,8 @@ import pytest
 
 from commonplace.domain.addresses import Address
 from commonplace.toolsets.cascade.rules.concepts import concept_id, id_at, read_concept
+from commonplace.toolsets.cascade.rules.dates import date_sort_key
 from commonplace.toolsets.cascade.rules.link_targets import candidate_ids
-from commonplace.toolsets.cascade.rules.values import date_sort_key
 
 
 def keys(body: str) -> list[str]:
@@ -88,14 +88,15 @@ def test_ids_are_normal_paths_without_suffix() -> None:
 
 
 def test_a_target_is_looked_for_from_the_root_then_from_the_folder() -> None:
-    assert candidate_ids("x.md", "a/b") == ["x", "a/b/x"]
+    assert candidate_ids("x.md", "a/b") == ["x", "a/b/x", "x.md", "a/b/x.md"]
     assert candidate_ids("../x", "a/b") == ["a/x"]
     assert candidate_ids("/x", "a/b") == ["x"]
     assert candidate_ids("../../../x", "a/b") == []
     assert candidate_ids("", "a") == []
 
 
-def test_dates_are_compared_as_moments_and_every_date_is_newer_than_none() -> None:
-    ordered = [None, "soon", "2025-12-31", "2026-01-01", "2026-01-01T12:00:00Z", "2026-02"]
-    backwards = list(reversed(ordered))
-    assert sorted(backwards, key=date_sort_key) == ordered
+def test_dates_are_compared_as_moments_and_every_date_is_newer_than_what_is_none() -> None:
+    ordered = ["soon", "2025-12-31", "1 January 2026", "2026-01-01T12:00:00Z", "2026-02", "2026-03-01T00:30+01:00"]
+    mixed = [ordered[place] for place in (3, 5, 0, 2, 4, 1)]
+    assert sorted(mixed, key=date_sort_key) == ordered
+    assert date_sort_key("soon") == date_sort_key(None) == date_sort_key("31 June 2026") == date_sort_key("2026-13")

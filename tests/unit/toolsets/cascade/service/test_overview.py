@@ -61,7 +61,7 @@ def test_a_layer_reads_anew_only_what_has_changed(tmp_path: Path, few: int, monk
     monkeypatch.setattr(layers, "MAX_CHANGED", few)
     concepts = {f"c{number}.md": f"---\ntitle: T{number}\n---\n# X" for number in range(5)}
     with Indexed(tmp_path, {**concepts, "index.md": "# no concept", "x.markdown": "# neither"}) as base:
-        layer = FolderLayer(RANKS[0], lambda: opened(base.folder, tmp_path / "state", base.index))
+        layer = FolderLayer(RANKS[0], base.folder, lambda: opened(base.folder, tmp_path / "state", base.index))
         before = layer.summaries()
         assert {id_: one["title"] for id_, one in before.items()} == {f"c{number}": f"T{number}" for number in range(5)}
         assert layer.summaries() is before

@@ -6,12 +6,18 @@ import { startSearch } from "./search.js";
 startTheme();
 startSearch();
 startPreviews();
-startLive();
-startCopyButtons();
+startLive(enhance);
+enhance(document);
 startOutline();
 startMentions();
-startFormulas();
-startDiagrams();
+startAuthors();
+
+/** What scripts add to a text, or to new parts of it. */
+function enhance(root) {
+  startCopyButtons(root);
+  startFormulas(root);
+  startDiagrams(root);
+}
 
 /** The switch between light and dark: kept in a cookie, so that the next page is right from its first byte. */
 function startTheme() {
@@ -26,8 +32,8 @@ function startTheme() {
   });
 }
 
-function startCopyButtons() {
-  for (const block of document.querySelectorAll(".code-block")) {
+function startCopyButtons(root) {
+  for (const block of root.querySelectorAll(".code-block")) {
     const button = document.createElement("button");
     button.type = "button";
     button.className = "copy";
@@ -81,9 +87,33 @@ function startMentions() {
   }
 }
 
+/** Below each section, on demand: who last changed it, when and why. */
+function startAuthors() {
+  const button = document.querySelector("a[data-sections]");
+  const article = document.querySelector("article.text");
+  button?.addEventListener("click", async (event) => {
+    event.preventDefault();
+    const shown = article.querySelectorAll(".written");
+    for (const one of shown) one.remove();
+    if (shown.length) return;
+    const response = await fetch(button.dataset.sections);
+    if (!response.ok) return void (location.href = button.href);
+    const parsed = new DOMParser().parseFromString(await response.text(), "text/html");
+    const headings = [...article.querySelectorAll("h1[id], h2[id], h3[id], h4[id], h5[id], h6[id]")];
+    for (const row of parsed.querySelectorAll("[data-anchor]")) {
+      const at = headings.findIndex((one) => one.id === row.dataset.anchor);
+      const line = document.createElement("p");
+      line.className = "provenance written";
+      line.append(...row.querySelector("p").childNodes);
+      const next = headings[at + 1];
+      if (at >= 0 || !row.dataset.anchor) article.insertBefore(line, next?.parentElement === article ? next : null);
+    }
+  });
+}
+
 /** Formulas are drawn by KaTeX, which is loaded only by pages that have some. */
-async function startFormulas() {
-  const formulas = document.querySelectorAll("code.math-inline, .math-block > code");
+async function startFormulas(root) {
+  const formulas = root.querySelectorAll("code.math-inline, .math-block > code");
   const source = document.querySelector("meta[name='ui-katex']");
   if (!formulas.length || !source) return;
   const style = document.createElement("link");
@@ -108,10 +138,10 @@ async function startFormulas() {
 }
 
 /** Each diagram is drawn in a frame without an origin, which sees its own source and nothing else. */
-function startDiagrams() {
+function startDiagrams(root) {
   const source = document.querySelector("meta[name='ui-diagram']");
   if (!source) return;
-  for (const block of document.querySelectorAll(".mermaid-block")) {
+  for (const block of root.querySelectorAll(".mermaid-block")) {
     const code = block.querySelector("code").textContent;
     const frame = document.createElement("iframe");
     frame.className = "diagram";

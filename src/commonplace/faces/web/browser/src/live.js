@@ -1,9 +1,13 @@
 // Says that the page which is being read has changed; nothing moves before the reader wants it.
+import { showChanges } from "./changes.js";
 
-export function startLive() {
+/** @param enhance adds to new parts of the text what scripts add to it at the start */
+export function startLive(enhance) {
   const layout = document.querySelector(".layout[data-path]");
   const box = document.getElementById("ui-live");
   if (!layout || !("EventSource" in globalThis)) return;
+  const article = layout.querySelector("article.text");
+  const written = new Map([...article.children].map((one) => [one, one.outerHTML]));
   let source = null;
 
   const listen = () => {
@@ -23,18 +27,27 @@ export function startLive() {
   listen();
 
   function tell() {
+    say("This page has changed.", link("Show what changed", async () => {
+      const shown = await showChanges(article, written, enhance);
+      if (shown) say(shown, link("Without marks", () => location.reload()));
+      else location.reload();
+    }), link("Read the new version", () => location.reload()));
+  }
+
+  function say(message, ...links) {
     const text = document.createElement("span");
-    text.textContent = "This page has changed.";
-    const again = document.createElement("a");
-    again.href = location.pathname;
-    again.textContent = "Read the new version";
-    again.addEventListener("click", (event) => {
+    text.textContent = message;
+    box.replaceChildren(text, ...links);
+  }
+
+  function link(label, act) {
+    const made = document.createElement("a");
+    made.href = location.href;
+    made.textContent = label;
+    made.addEventListener("click", (event) => {
       event.preventDefault();
-      location.reload();
+      act();
     });
-    const what = document.createElement("a");
-    what.href = location.pathname.replace(/^\/p\//, "/history/");
-    what.textContent = "What changed";
-    box.replaceChildren(text, again, what);
+    return made;
   }
 }

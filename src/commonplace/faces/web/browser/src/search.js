@@ -4,8 +4,7 @@ export function startSearch() {
   const input = document.getElementById("ui-search");
   const box = document.getElementById("ui-suggestions");
   let asked = "";
-  let waiting = null;
-  let abort = null;
+  let running = false;
   let chosen = -1;
 
   input.setAttribute("role", "combobox");
@@ -22,11 +21,8 @@ export function startSearch() {
       input.select();
     }
   });
-  input.addEventListener("input", () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(suggest, 25);
-  });
-  input.addEventListener("focus", () => suggest());
+  input.addEventListener("input", suggest);
+  input.addEventListener("focus", suggest);
   input.addEventListener("blur", () => setTimeout(() => {
     if (!box.contains(document.activeElement)) close();
   }, 120));
@@ -62,15 +58,22 @@ export function startSearch() {
     input.removeAttribute("aria-activedescendant");
   }
 
+  /** Asks at once, and one question at a time: what is typed meanwhile is asked when the answer is there. */
   async function suggest() {
-    const query = input.value.trim();
-    if (query === asked && !box.hidden) return;
-    asked = query;
-    abort?.abort();
-    abort = new AbortController();
+    if (running) return;
+    running = true;
     try {
-      const response = await fetch(`/suggest?q=${encodeURIComponent(query)}`, { signal: abort.signal });
-      if (!response.ok) return close();
+      while (document.activeElement === input && (input.value.trim() !== asked || box.hidden)) await ask(input.value.trim());
+    } finally {
+      running = false;
+    }
+  }
+
+  async function ask(query) {
+    asked = query;
+    try {
+      const response = await fetch(`/suggest?q=${encodeURIComponent(query)}`);
+      if (!response.ok) return fail();
       const parsed = new DOMParser().parseFromString(await response.text(), "text/html");
       if (document.activeElement !== input) return;
       box.replaceChildren(...parsed.body.childNodes);
@@ -79,8 +82,17 @@ export function startSearch() {
       chosen = -1;
       input.setAttribute("aria-expanded", "true");
       input.removeAttribute("aria-activedescendant");
-    } catch (error) {
-      if (error.name !== "AbortError") close();
+    } catch {
+      fail();
     }
+  }
+
+  /** Leaves the box closed until something else is typed. */
+  function fail() {
+    const query = asked;
+    close();
+    asked = query;
+    box.hidden = false;
+    box.replaceChildren();
   }
 }

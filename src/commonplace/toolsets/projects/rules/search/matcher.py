@@ -71,7 +71,7 @@ def find_documents(texts: SearchableDocuments, words: Sequence[str], limit: int)
         limit: Maximum number of documents.
     """
     wanted = {word: fold(word) for word in words}
-    ranked = [one for shelf, gone in texts.shelves for one in _ranked(shelf, gone, list(wanted.values()))]
+    ranked = [one for segment, obsolete in texts.segments for one in _ranked(segment, obsolete, list(wanted.values()))]
     matches = tuple(_match(text, wanted, chapters) for _, _, chapters, text in heapq.nsmallest(limit, ranked))
     return Matches(matches, len(ranked), sum(chapters for _, _, chapters, _ in ranked))
 
@@ -84,16 +84,16 @@ document.
 """
 
 
-def _ranked(shelf: Segment, gone: frozenset[int], words: Sequence[str]) -> list[_Ranked]:
+def _ranked(segment: Segment, obsolete: frozenset[int], words: Sequence[str]) -> list[_Ranked]:
     """The documents of a segment that contain any of the words, in no particular order."""
-    found = [shelf.find(word) for word in words]
+    found = [segment.find(word) for word in words]
     parts = 0
     for one in found:
         parts |= one.parts
     ranked: list[_Ranked] = []
     for number, worth in enumerate(map(sum, zip(*(one.worth for one in found), strict=True))):
-        if worth and number not in gone:
-            chapters, text = shelf.counted(number, parts), shelf.texts[number]
+        if worth and number not in obsolete:
+            chapters, text = segment.counted(number, parts), segment.texts[number]
             ranked.append((-worth - min(chapters, MAX_CHAPTER_SCORE), text.filename, chapters, text))
     return ranked
 

@@ -116,35 +116,37 @@ class SearchableDocuments:
     """The documents of a project: one large segment, and a small one of later changes.
 
     Args:
-        shelf: The large segment.
-        gone: Numbers of its documents that were removed or changed.
+        large: The large segment.
+        obsolete: Numbers of its documents that were removed or changed.
         changed: The later changes.
     """
 
-    def __init__(self, shelf: Segment, gone: frozenset[int] = frozenset(), changed: Segment | None = None) -> None:
-        self.shelves = ((shelf, gone), *([(changed, frozenset[int]())] if changed else []))
+    def __init__(self, large: Segment, obsolete: frozenset[int] = frozenset(), changed: Segment | None = None) -> None:
+        self.segments = ((large, obsolete), *([(changed, frozenset[int]())] if changed else []))
         """Segments, each with the numbers of its obsolete documents."""
 
     @property
     def all(self) -> list[SearchableDocument]:
         """Every current document, in no particular order."""
-        return [text for shelf, gone in self.shelves for number, text in enumerate(shelf.texts) if number not in gone]
+        return [
+            text for one, obsolete in self.segments for number, text in enumerate(one.texts) if number not in obsolete
+        ]
 
-    def updated(self, gone: Collection[str], changed: Sequence[SearchableDocument]) -> SearchableDocuments:
+    def updated(self, obsolete: Collection[str], changed: Sequence[SearchableDocument]) -> SearchableDocuments:
         """The documents after a change.
 
         Args:
-            gone: File names of removed and changed documents.
+            obsolete: File names of removed and changed documents.
             changed: New and changed documents.
         """
-        shelf, before = self.shelves[0]
-        dead = before.union(shelf.numbers[name] for name in gone if name in shelf.numbers)
-        beside = [text for one, _ in self.shelves[1:] for text in one.texts if text.filename not in gone]
+        large, before = self.segments[0]
+        numbers = before.union(large.numbers[name] for name in obsolete if name in large.numbers)
+        beside = [text for one, _ in self.segments[1:] for text in one.texts if text.filename not in obsolete]
         beside += changed
-        if max(len(dead), len(beside)) > max(MIN_CHANGED, len(shelf.texts) // 8):
-            kept = [text for number, text in enumerate(shelf.texts) if number not in dead]
+        if max(len(numbers), len(beside)) > max(MIN_CHANGED, len(large.texts) // 8):
+            kept = [text for number, text in enumerate(large.texts) if number not in numbers]
             return SearchableDocuments(Segment([*kept, *beside]))
-        return SearchableDocuments(shelf, dead, Segment(beside) if beside else None)
+        return SearchableDocuments(large, numbers, Segment(beside) if beside else None)
 
 
 NO_DOCUMENTS = SearchableDocuments(Segment(()))

@@ -1,0 +1,1 @@
+"""Values and ports of several nodes that serve the same collections."""

@@ -1,0 +1,203 @@
+"""MDX: the parts of a text that are no Markdown are blanked, so that a Markdown parser reads the rest.
+
+Blanked are ESM statements (`import`, `export`), JSX tags and comments in braces. The children of an element stay, and
+so do the texts of the attributes in `TEXT_ATTRIBUTES`. A text keeps its length in bytes: every offset of the blanked
+text is one of the written text.
+
+MDX has no indented code, and children are usually indented like their tags. Blanks in front of an indented child
+become line ends, because a Markdown parser would take the child for code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+MAX_TAG_BYTES = 8_000
+"""Maximum length of a tag; a longer one is text."""
+MAX_STATEMENT_LINES = 2_000
+"""Maximum number of lines of an ESM statement."""
+TEXT_ATTRIBUTES = (b"title", b"label", b"alt", b"description", b"summary")
+"""Attributes whose values are texts for readers."""
+
+_LINE = re.compile(rb"[^\n]*(?:\n|\Z)")
+_FENCE = re.compile(rb"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})")
+_STATEMENT = re.compile(rb"(?:import|export)(?:[ \t{*]|\r?$)")
+_TAG_START = re.compile(rb"<(/?)(?:([A-Za-z_$][\w$.-]*(?::[A-Za-z_$][\w$.-]*)?)(?=[\s/>{])|(?=>))")
+_TOKEN = re.compile(rb"\\.|`+|\{/\*|<(?=[/>A-Za-z_$])", re.DOTALL)
+_PIECE = re.compile(rb"\"[^\"]*\"|'[^']*'|[{}<>]|/>")
+_ATTRIBUTE = re.compile(rb"(?<![\w-])(?:" + b"|".join(TEXT_ATTRIBUTES) + rb")=(?:\"([^\"<>{}`]*)\"|'([^'<>{}`]*)')")
+_BLOCK_START = re.compile(rb"[ \t]*(?:#{1,6}[ \t]|[-*+][ \t]|\d{1,9}[.)][ \t]|>|`{3}|~{3})")
+_VOID = frozenset({b"br", b"hr", b"img", b"input", b"meta", b"link", b"source", b"wbr", b"col"})
+_NOT_LINE_END = re.compile(rb"[^\r\n]")
+_CODE_COLUMNS = 4
+"""Columns of indentation from which a Markdown parser reads code."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Tag:
+    start: int
+    end: int
+    nesting: int
+    """1 for an opening tag, -1 for a closing one, 0 for one that closes itself and for a comment."""
+
+
+def without_jsx(source: bytes) -> bytes:
+    """The text with everything blanked that is no Markdown. Takes time linear in the length."""
+    lines = [found.span() for found in _LINE.finditer(source) if found.end() > found.start()]
+    code, statements = _code_and_statements(source, lines)
+    tags = list(_tags(source, code, statements))
+    blanked = bytearray(source)
+    for start, end in statements:
+        blanked[start:end] = _blanks(source, start, end)
+    for tag in tags:
+        blanked[tag.start : tag.end] = _tag_text(source, tag)
+    _outdent(blanked, lines, code, tags)
+    return bytes(blanked)
+
+
+def _blanks(source: bytes, start: int, end: int) -> bytes:
+    return _NOT_LINE_END.sub(b" ", source[start:end])
+
+
+def _tag_text(source: bytes, tag: _Tag) -> bytes:
+    """Blanks of the tag's length, with the values of text attributes in their places."""
+    blanked = bytearray(_blanks(source, tag.start, tag.end))
+    for found in _ATTRIBUTE.finditer(source, tag.start, tag.end):
+        start, end = found.span(1) if found[1] is not None else found.span(2)
+        blanked[start - tag.start : end - tag.start] = source[start:end]
+    return bytes(blanked)
+
+
+def _code_and_statements(
+    source: bytes, lines: Sequence[tuple[int, int]]
+) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """The ranges of fenced code, fences included, and of ESM statements."""
+    code: list[tuple[int, int]] = []
+    statements: list[tuple[int, int]] = []
+    after_blank, at = True, 0
+    while at < len(lines):
+        start, end = lines[at]
+        fence = _FENCE.match(source, start, end)
+        last = at
+        if fence:
+            last = _fence_end(source, lines, at, fence[1])
+            code.append((start, lines[last][1]))
+        elif after_blank and _STATEMENT.match(source, start, end):
+            last = _statement_end(source, lines, at)
+            statements.append((start, lines[last][1]))
+        else:
+            after_blank = not source[start:end].strip()
+        at = last + 1
+    return code, statements
+
+
+def _fence_end(source: bytes, lines: Sequence[tuple[int, int]], first: int, fence: bytes) -> int:
+    """The line of the closing fence; the last line if there is none."""
+    for number in range(first + 1, len(lines)):
+        text = source[slice(*lines[number])].strip().lstrip(b"> \t")
+        if text.startswith(fence) and not text.strip(fence[:1]):
+            return number
+    return len(lines) - 1
+
+
+def _statement_end(source: bytes, lines: Sequence[tuple[int, int]], first: int) -> int:
+    """The last line before a blank line at which no brace is open."""
+    depth = 0
+    for number in range(first, min(len(lines), first + MAX_STATEMENT_LINES)):
+        text = source[slice(*lines[number])]
+        if not text.strip() and depth <= 0:
+            return number - 1
+        depth += sum(map(text.count, (b"{", b"(", b"["))) - sum(map(text.count, (b"}", b")", b"]")))
+    return min(len(lines), first + MAX_STATEMENT_LINES) - 1 if depth <= 0 else first
+
+
+def _tags(source: bytes, code: Sequence[tuple[int, int]], statements: Sequence[tuple[int, int]]) -> Iterator[_Tag]:
+    """The tags and comments of a text, outside of code and statements."""
+    at = 0
+    # Bytes that may be searched in vain, so that crafted texts take linear time; after that, everything is text.
+    patience = [4 * len(source) + MAX_TAG_BYTES]
+    for start, end in (*sorted([*code, *statements]), (len(source), len(source))):
+        yield from _tags_between(source, at, start, patience)
+        at = max(at, end)
+
+
+def _tags_between(source: bytes, at: int, end: int, patience: list[int]) -> Iterator[_Tag]:
+    while found := _TOKEN.search(source, at, end):
+        token, start, at = found[0], found.start(), found.end()
+        if token[:1] == b"`":
+            at = _code_span_end(source, token, at, end, patience)
+        elif token in (b"<", b"{/*"):
+            parse = _tag_at if token == b"<" else _comment_at
+            tag = parse(source, start, end, patience)
+            if tag:
+                at = tag.end
+                yield tag
+
+
+def _code_span_end(source: bytes, run: bytes, at: int, end: int, patience: list[int]) -> int:
+    """The offset after the run of backticks that closes a code span; `at` if none does in the paragraph."""
+    if patience[0] < 0:
+        return at
+    stop = source.find(b"\n\n", at, end)
+    for found in re.compile(rb"`+").finditer(source, at, stop if stop >= 0 else end):
+        if found[0] == run:
+            return found.end()
+    patience[0] -= (stop if stop >= 0 else end) - at
+    return at
+
+
+def _comment_at(source: bytes, start: int, end: int, patience: list[int]) -> _Tag | None:
+    close = source.find(b"*/}", start, end) if patience[0] >= 0 else -1
+    if close < 0:
+        patience[0] -= end - start
+        return None
+    return _Tag(start, close + 3, 0)
+
+
+def _tag_at(source: bytes, start: int, end: int, patience: list[int]) -> _Tag | None:
+    opening = _TAG_START.match(source, start, end)
+    if not opening or patience[0] < 0:
+        return None
+    depth, limit = 0, min(end, start + MAX_TAG_BYTES)
+    for piece in _PIECE.finditer(source, opening.end(), limit):
+        token = piece[0]
+        if token in b"{}":
+            depth += 1 if token == b"{" else -1
+        elif depth == 0 and token in (b">", b"/>"):
+            closed = token == b"/>" or (opening[2] or b"").lower() in _VOID
+            return _Tag(start, piece.end(), -1 if opening[1] else 0 if closed else 1)
+        elif depth == 0 and token == b"<":
+            break
+    patience[0] -= limit - start
+    return None
+
+
+def _outdent(
+    blanked: bytearray, lines: Sequence[tuple[int, int]], code: Sequence[tuple[int, int]], tags: Sequence[_Tag]
+) -> None:
+    """Turn the indentation of children of elements into line ends where a block begins."""
+    coded = dict(code)
+    waiting = iter([*tags, _Tag(len(blanked) + 1, 0, 0)])
+    tag, depth, base, block, code_end = next(waiting), 0, 0, True, 0
+    for start, end in lines:
+        while tag.start < start:
+            depth, tag = max(depth + tag.nesting, 0), next(waiting)
+            base = 0 if depth == 0 else base
+        text = bytes(blanked[start:end])
+        code_end = coded.get(start, code_end)
+        if not text.strip():
+            block = True
+            continue
+        indent = len(text) - len(text.lstrip(b" \t"))
+        if (depth and start >= code_end) or start in coded:
+            base = indent if block and not 0 < base <= indent else base
+        fence = start in coded or end == code_end
+        if depth and _deep(text[:base]) and indent >= base and (block or fence or _BLOCK_START.match(text)):
+            blanked[start : start + base] = b"\n" * base
+        block = False
+
+
+def _deep(indentation: bytes) -> bool:
+    return len(indentation.expandtabs(_CODE_COLUMNS)) >= _CODE_COLUMNS

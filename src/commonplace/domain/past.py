@@ -1,0 +1,67 @@
+"""Ports of the past: the commits of a folder, and the folder as it was at one of them."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from commonplace.domain.changes import Commit
+    from commonplace.domain.ports import Index, Store
+
+
+class PastCommits(Protocol):
+    """The commits of a folder's current branch, and a read-only store of the files of each."""
+
+    def commit(self, name: str) -> Commit:
+        """The commit of this id (7 or more hex digits) or tag; a `^` behind it means its first parent.
+
+        Raises:
+            NotFoundError: the current branch has no such commit.
+            InvalidInputError: the name is neither an id nor a tag's, or the id is ambiguous.
+        """
+        ...
+
+    def latest(self, until: float) -> Commit | None:
+        """The newest commit of the branch's first-parent line dated at or before a time in unix seconds."""
+        ...
+
+    def store(self, commit: str) -> Store:
+        """The files of a commit. What an ignore file excludes now, or excluded then, is not among them."""
+        ...
+
+    def key(self, commit: str) -> str:
+        """A file name for the state of a commit; changes when the ignore files of the present exclude other files."""
+        ...
+
+
+@runtime_checkable
+class StoreWithPast(Protocol):
+    """A store whose folder may have commits."""
+
+    @property
+    def past(self) -> PastCommits | None:
+        """The files of each commit; None without Git."""
+        ...
+
+
+class PastStates(Protocol):
+    """The past states of a folder, each with an index."""
+
+    @property
+    def commits(self) -> PastCommits:
+        """The commits."""
+        ...
+
+    def opened(self, commit: str) -> AbstractContextManager[tuple[Store, Index]]:
+        """The files of a commit and their index, which stays as it is for the duration of a `with` block.
+
+        Raises:
+            GitError: the commit cannot be read.
+            StorageError, UnavailableError: as from an index.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release all resources. Indexes stay usable for other processes."""
+        ...

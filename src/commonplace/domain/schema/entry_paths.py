@@ -1,0 +1,99 @@
+"""The path of a new entry: the folder and the file pattern of its type, filled with the entry's values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from string import Formatter
+
+from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.schema import EntryType
+from commonplace.domain.schema.values import mapping_of, scalar_text, text_of
+from commonplace.domain.slugs import slug
+
+ID_NAMES = frozenset({"id", "slug"})
+"""Placeholders of the entry's id."""
+DATE_PARTS: Mapping[str, slice] = {"date": slice(10), "year": slice(4), "month": slice(5, 7), "day": slice(8, 10)}
+"""Placeholders of the entry's `date`, with their part of `YYYY-MM-DD`."""
+GIVEN_NAMES = frozenset({*ID_NAMES, *DATE_PARTS, "title", "type"})
+"""Placeholders that are no fields of the type."""
+
+
+def new_entry_path(declared: EntryType, identifier: str, values: JsonObject) -> str:
+    """The path of a new entry in its collection.
+
+    Args:
+        declared: The type of the entry.
+        identifier: The id of the entry.
+        values: Its frontmatter.
+
+    Raises:
+        InvalidInputError: kind "schema": the entry has no value for a placeholder, or the pattern is invalid.
+    """
+    pattern = path_pattern(declared)
+    try:
+        parts = list(placeholders(pattern))
+    except ValueError as error:
+        raise _invalid(declared, f"{pattern!r} is no pattern: {error}") from error
+    return "".join(
+        literal + (_filled(declared, identifier, values, name, spec) if name is not None else "")
+        for literal, name, spec in parts
+    )
+
+
+def path_pattern(declared: EntryType) -> str:
+    """The pattern for paths of new entries: the file pattern within the folder, unless it begins with the folder."""
+    folder, file = declared.subdirectory, declared.file_pattern or "{id}.md"
+    return file if not folder or file.startswith(f"{folder}/") else f"{folder}/{file}"
+
+
+def placeholders(pattern: str) -> Iterator[tuple[str, str | None, str]]:
+    """The parts of a pattern: literal text, then the name of a field and its format, such as `04d`.
+
+    Raises:
+        ValueError: braces that do not match, or a placeholder that is no plain name.
+    """
+    for literal, name, spec, conversion in Formatter().parse(pattern):
+        if name is not None and (not name.isidentifier() or conversion or "{" in (spec or "")):
+            raise ValueError(f"{{{name}}} is no name of a field")
+        yield literal, name, spec or ""
+
+
+def _filled(declared: EntryType, identifier: str, values: JsonObject, name: str, spec: str) -> str:
+    if name in ID_NAMES:
+        return identifier
+    if name == "type":
+        return slug(declared.name)
+    source = "date" if name in DATE_PARTS else name
+    value = _value(values, source)
+    if value in (None, "", [], {}):
+        raise InvalidInputError(
+            f"Files of the type {declared.name!r} are named by {source!r}, which the entry does not have.",
+            kind="schema",
+            hint=f"Give {source}.",
+        )
+    text = scalar_text(value)[DATE_PARTS[name]] if name in DATE_PARTS else _formatted(declared, name, value, spec)
+    try:
+        return slug(text)
+    except InvalidInputError as error:
+        raise _invalid(declared, f"{source} {text[:40]!r} makes no file name", f"Give another {source}.") from error
+
+
+def _value(values: JsonObject, name: str) -> Json:
+    return values.get(name, mapping_of(values.get("metadata")).get(name))
+
+
+def _formatted(declared: EntryType, name: str, value: Json, spec: str) -> str:
+    if not spec:
+        return scalar_text(value)
+    try:
+        return format(value, spec) if isinstance(value, (int, float)) else format(text_of(value), spec)
+    except ValueError as error:
+        message = f"{name} {text_of(value)[:40]!r} does not fit the format {spec!r}"
+        raise _invalid(declared, message, f"Give a {name} that fits.") from error
+
+
+def _invalid(declared: EntryType, message: str, hint: str = "Correct file_pattern in kb.yaml.") -> InvalidInputError:
+    return InvalidInputError(
+        f"The file of a new {declared.name!r} cannot be named: {message}.", kind="schema", hint=hint
+    )

@@ -1,0 +1,200 @@
+"""What is wrong in the declarations of a `kb.yaml`, and what in them is not understood."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.schema import EntryType, Schema, rubric_of
+from commonplace.domain.schema.entry_paths import GIVEN_NAMES, path_pattern, placeholders
+from commonplace.domain.schema.fields import FIELD_TYPES, OPTION_KEYS, TYPE_ALIASES, FieldRule, rules_of
+from commonplace.domain.schema.formats import FORMATS
+from commonplace.domain.schema.patterns import compiled
+from commonplace.domain.schema.rubric import CHECKERS
+from commonplace.domain.schema.values import list_of, mapping_of, number_of, text_of
+
+KEYS = frozenset(
+    {
+        *("name", "description", "kb_type", "schema_version", "guidelines", "goals", "evaluation_rubric", "policies"),
+        *("validation", "types", "relationship_types"),
+    }
+)
+"""Valid keys of a `kb.yaml`."""
+TYPE_KEYS = frozenset(
+    {
+        *("description", "required", "optional", "subdirectory", "file_pattern", "fields", "ai_instructions"),
+        *("field_descriptions", "guidelines", "goals", "evaluation_rubric", "display", "layout", "version"),
+        *("edge_type", "endpoints"),
+    }
+)
+"""Keys of a type that are enforced, or are for the agents and people who read `kb_schema`."""
+FIELD_KEYS = frozenset(
+    {
+        *("type", "required", "default", "description", *OPTION_KEYS, "allow_other", "items", "min", "max", "range"),
+        *("min_length", "max_length", "format", "pattern", "target_type", "enforce"),
+    }
+)
+RULE_KEYS = FIELD_KEYS | {"field", "name", "message"}
+POLICY_KEYS = frozenset({"stale_after_days", "minimum_sources", "qa_on_write"})
+VALIDATION_KEYS = frozenset({"enforce", "qa_on_write", "rules"})
+RUBRIC_KEYS = frozenset({"text", "checker", "params"})
+_MAPPINGS = ("policies", "validation", "types", "relationship_types")
+_TRUTHS = ("required", "allow_other", "enforce")
+_NUMBERS = ("min", "max", "min_length", "max_length")
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaProblems:
+    """The problems of a schema, one sentence each. Problems of its YAML are in `Schema.findings`."""
+
+    wrong: tuple[str, ...]
+    """Declarations that contradict themselves or have a value of a wrong kind."""
+    not_understood: tuple[str, ...]
+    """Declarations that nothing enforces; `kb_schema` shows them all the same."""
+
+
+def schema_problems(schema: Schema) -> SchemaProblems:
+    """The problems of the declarations in a `kb.yaml`."""
+    values = mapping_of(schema.values)
+    return SchemaProblems(tuple(_wrong(schema, values)), tuple(_not_understood(schema, values)))
+
+
+def _wrong(schema: Schema, values: JsonObject) -> Iterator[str]:
+    for key in _MAPPINGS:
+        yield from _kind(key, values.get(key), Mapping, "a mapping")
+    yield from _rubric_problems("evaluation_rubric", values.get("evaluation_rubric"))
+    validation = mapping_of(values.get("validation"))
+    yield from _kind("validation.rules", validation.get("rules"), (list, tuple), "a list")
+    for name in ("enforce", "qa_on_write"):
+        yield from _kind(f"validation.{name}", validation.get(name), bool, "true or false")
+    for name in ("stale_after_days", "minimum_sources"):
+        if name in schema.policies and number_of(schema.policies[name]) is None:
+            yield f"policies.{name} is {_brief(schema.policies[name])}; expected a number."
+    for number, body in enumerate(list_of(validation.get("rules")), 1):
+        where = f"validation.rules, rule {number}"
+        if text_of(mapping_of(body).get("field")):
+            (_, rule), *_ = rules_of([body])
+            yield from _rule_problems(f"{where} ({text_of(mapping_of(body)['field'])})", mapping_of(body), rule, schema)
+        else:
+            yield f"{where} names no field."
+    for entry_type in schema.types.values():
+        yield from _type_problems(schema, entry_type, values)
+
+
+def _type_problems(schema: Schema, entry_type: EntryType, values: JsonObject) -> Iterator[str]:
+    where = f"types.{entry_type.name}"
+    body = entry_type.declared
+    if body is None:
+        return
+    written = mapping_of(values.get("types")).get(entry_type.name)
+    yield from _kind(where, written, Mapping, "a mapping")
+    for key in ("fields", "endpoints"):
+        yield from _kind(f"{where}.{key}", body.get(key), Mapping, "a mapping")
+    for key in ("required", "optional"):
+        yield from _kind(f"{where}.{key}", body.get(key), (list, tuple, str), "a list of fields")
+    yield from _rubric_problems(f"{where}.evaluation_rubric", body.get("evaluation_rubric"))
+    yield from _pattern_problems(where, entry_type)
+    for name, declared in mapping_of(body.get("fields")).items():
+        yield from _kind(f"{where}.fields.{name}", declared, Mapping, "a mapping")
+        yield from _rule_problems(f"{where}.fields.{name}", mapping_of(declared), entry_type.fields[name], schema)
+
+
+def _rule_problems(where: str, body: JsonObject, rule: FieldRule, schema: Schema) -> Iterator[str]:
+    kind = text_of(body.get("type"))
+    if kind and TYPE_ALIASES.get(kind, kind) not in FIELD_TYPES:
+        yield f"{where}.type is {kind!r}; expected one of {', '.join(FIELD_TYPES)}."
+    if rule.type in {"select", "multi-select"} and not rule.options:
+        yield f"{where} is a {rule.type} without options."
+    if rule.target_type and rule.target_type not in schema.types:
+        yield f"{where}.target_type {rule.target_type!r} is not declared.{_nearest(rule.target_type, schema.types)}"
+    if rule.min is not None and rule.max is not None and rule.min > rule.max:
+        yield f"{where}: min {rule.min:g} is over max {rule.max:g}."
+    yield from _limit_problems(where, body)
+    yield from _form_problems(where, rule)
+
+
+def _limit_problems(where: str, body: JsonObject) -> Iterator[str]:
+    for name in _TRUTHS:
+        yield from _kind(f"{where}.{name}", body.get(name), bool, "true or false")
+    for name in _NUMBERS:
+        if name in body and number_of(body[name]) is None:
+            yield f"{where}.{name} is {_brief(body[name])}; expected a number."
+    if "range" in body and [number_of(one) is None for one in list_of(body["range"])] != [False, False]:
+        yield f"{where}.range is {_brief(body['range'])}; expected two numbers, as in [1, 5]."
+
+
+def _form_problems(where: str, rule: FieldRule) -> Iterator[str]:
+    for name, pattern in (("format", rule.format), ("pattern", rule.pattern)):
+        if pattern and not (name == "format" and pattern.lower() in FORMATS) and compiled(pattern) is None:
+            known = f"one of {', '.join(FORMATS)}, or " if name == "format" else ""
+            expected = f"{known}a regular expression without repeated repetitions"
+            yield f"{where}.{name} is {pattern[:60]!r}; expected {expected}."
+
+
+def _pattern_problems(where: str, entry_type: EntryType) -> Iterator[str]:
+    pattern = path_pattern(entry_type)
+    try:
+        names = {name for _, name, _ in placeholders(pattern) if name is not None}
+    except ValueError as error:
+        yield f"{where}: {pattern!r} is no pattern for paths: {error}."
+        return
+    for name in sorted(names - GIVEN_NAMES - entry_type.field_names):
+        yield f"{where}: {pattern!r} names {name!r}, which the type does not declare."
+
+
+def _rubric_problems(where: str, value: Json) -> Iterator[str]:
+    yield from _kind(where, value, (list, tuple, str), "a list")
+    for number, one in enumerate(list_of(value), 1):
+        item = rubric_of([one])
+        if not item:
+            yield f"{where}, item {number}: expected a text, or {{text, checker, params}}; got {_brief(one)}."
+        elif item[0].checker and item[0].checker not in CHECKERS:
+            near, valid = _nearest(item[0].checker, CHECKERS), ", ".join(CHECKERS)
+            yield f"{where}, item {number}: there is no checker {item[0].checker!r}.{near} Valid: {valid}."
+        elif item[0].checker and (missing := CHECKERS[item[0].checker].param) and not item[0].params.get(missing):
+            yield f"{where}, item {number}: the checker {item[0].checker!r} needs params.{missing}."
+
+
+def _not_understood(schema: Schema, values: JsonObject) -> Iterator[str]:
+    yield from _unknown("", values, KEYS)
+    validation = mapping_of(values.get("validation"))
+    yield from _unknown("validation", validation, VALIDATION_KEYS)
+    yield from _unknown("policies", schema.policies, POLICY_KEYS)
+    for number, body in enumerate(map(mapping_of, list_of(validation.get("rules"))), 1):
+        yield from _unknown(f"validation.rules, rule {number}", body, RULE_KEYS)
+    yield from _unknown_in_rubric("evaluation_rubric", values.get("evaluation_rubric"))
+    for name, body in mapping_of(values.get("types")).items():
+        where, declared = f"types.{name}", mapping_of(body)
+        yield from _unknown(where, declared, TYPE_KEYS)
+        yield from _unknown_in_rubric(f"{where}.evaluation_rubric", declared.get("evaluation_rubric"))
+        for field, rule in mapping_of(declared.get("fields")).items():
+            yield from _unknown(f"{where}.fields.{field}", mapping_of(rule), FIELD_KEYS)
+
+
+def _unknown_in_rubric(where: str, value: Json) -> Iterator[str]:
+    for number, one in enumerate(map(mapping_of, list_of(value)), 1):
+        yield from _unknown(f"{where}, item {number}", one, RUBRIC_KEYS)
+
+
+def _unknown(where: str, body: JsonObject, known: Collection[str]) -> Iterator[str]:
+    for key in body:
+        if key not in known:
+            place = f"{where}.{key}" if where and " " not in where else f"{where}: {key}" if where else key
+            yield f"{place} is not understood, and nothing enforces it.{_nearest(key, known)}"
+
+
+def _kind(where: str, value: Json, kinds: type | tuple[type, ...], expected: str) -> Iterator[str]:
+    if value is not None and not isinstance(value, kinds):
+        yield f"{where} is {_brief(value)}; expected {expected}."
+
+
+def _nearest(name: str, known: Collection[str]) -> str:
+    near = get_close_matches(name, sorted(known), 1)
+    return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def _brief(value: Json) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 60 else f"{shown[:57]}..."  # noqa: PLR2004 - a message shows a value in part

@@ -1,0 +1,1 @@
+"""Docs trees: where a site generator finds the page of a link, known from its configuration file."""

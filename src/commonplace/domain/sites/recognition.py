@@ -1,0 +1,210 @@
+"""Recognises docs trees by the configuration files of their generators. The files are read as text and never run.
+
+What a generator computes (a value from the environment, an imported object) is not known here: its default counts
+then. A configuration that says more than these rules know is overridden by the setting `link_roots`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from commonplace.domain.markdown.paths import joined
+from commonplace.domain.sites.translations import is_language_code
+from commonplace.domain.sites.tree import Mount, SiteTree
+
+MAX_CONFIG_BYTES = 512_000
+"""Maximum size of a configuration file that is read."""
+
+_COMMENT = re.compile(r"/\*(?s:.*?)\*/|(?<![:\"'`\w/])//[^\n]*")
+_YAML_VALUE = r"(?m)^{}[ \t]*:[ \t]*(['\"]?)([^'\"#\n]+?)\1[ \t]*(?:#.*)?$"
+_DOCS = "docusaurus-plugin-content-docs"
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigFile:
+    """A configuration file, and what lies around it."""
+
+    path: str
+    folder: str
+    text: str
+    folders: Callable[[str], Sequence[str]]
+    """Returns the names of the folders in a folder (a path from the collection's root); none if there is none."""
+    read: Callable[[str], str]
+    """Returns the text of another file; "" if there is none."""
+
+    def below(self, path: str) -> str:
+        """A path of the configuration, which is relative to its file, from the collection's root."""
+        return (joined(self.folder, path) or "").rstrip("/")
+
+
+def config_names() -> frozenset[str]:
+    """The names of configuration files, each relative to its tree's folder."""
+    return frozenset(_RULES)
+
+
+def recognise(config: ConfigFile, name: str) -> SiteTree | None:
+    """The docs tree of a configuration file; None if the file is of another program.
+
+    Args:
+        config: The file.
+        name: One of `config_names`.
+    """
+    return _RULES[name](config)
+
+
+def declared_tree(roots: Sequence[str]) -> SiteTree | None:
+    """The tree of the setting `link_roots`: `URL=FOLDER` each; None if there is none.
+
+    Raises:
+        ValueError: an entry is not of that form, or its folder leads out.
+    """
+    mounts: list[Mount] = []
+    for root in roots:
+        url, equals, folder = root.partition("=")
+        place = joined("", folder.strip("/"))
+        if not equals or not url.startswith("/") or place is None:
+            raise ValueError(root)
+        mounts.append(Mount(_url(url), place))
+    return SiteTree("declared", "", "", tuple(mounts)) if mounts else None
+
+
+def _docusaurus(config: ConfigFile) -> SiteTree:
+    text = _COMMENT.sub("", config.text)
+    mounts: list[Mount] = []
+    translated: list[tuple[str, str]] = []
+    for plugin, name, block in _content_plugins(text):
+        folder = config.below(_js_value(block, "path") or name)
+        url = _url(_js_value(block, "routeBasePath") or name)
+        versions = _versions(config, plugin, name)
+        current = f"{url}next/" if versions else url
+        mounts.append(Mount(current, folder))
+        kind = "version" if plugin == _DOCS else ""
+        where = "versioned_docs" if name == "docs" else f"{name}_versioned_docs"
+        for place, version in enumerate(versions):
+            original = config.below(f"{where}/version-{version}")
+            mounts += [Mount(url, original)] if place == 0 else []
+            mounts.append(Mount(f"{url}{version}/", original))
+        plugin_folder = plugin if name in {"docs", "blog"} else f"{plugin}-{name}"
+        for language in config.folders(config.below("i18n")):
+            base = f"i18n/{language}/{plugin_folder}"
+            translated.append((config.below(f"{base}/current" if kind else base), folder))
+            translated += [
+                (config.below(f"{base}/version-{one}"), config.below(f"{where}/version-{one}")) for one in versions
+            ]
+    mounts += [Mount("", config.below("src/pages")), Mount("", config.below("static"))]
+    base = _url(_js_value(text, "baseUrl"))
+    return SiteTree(
+        "Docusaurus", config.path, config.folder, tuple(mounts), base, numbered=True, translated=tuple(translated)
+    )
+
+
+def _content_plugins(text: str) -> list[tuple[str, str, str]]:
+    """Plugin, name of its instance and options of what a site publishes besides single pages."""
+    found: list[tuple[str, str, str]] = []
+    for name, plugin in (("docs", _DOCS), ("blog", "docusaurus-plugin-content-blog")):
+        blocks = [_braced(text, one.end() - 1) for one in re.finditer(rf"\b{name}\s*:\s*\{{", text)]
+        options = next((one for one in blocks if re.search(r"\b(?:path|routeBasePath|sidebarPath)\s*:", one)), "")
+        if not re.search(rf"\b{name}\s*:\s*false\b", text):
+            found.append((plugin, name, options))
+        for one in re.finditer(rf"plugin-content-{name}['\"`]\s*,\s*\{{", text):
+            block = _braced(text, one.end() - 1)
+            found.append((plugin, _js_value(block, "id") or name, block))
+    return found
+
+
+def _versions(config: ConfigFile, plugin: str, name: str) -> list[str]:
+    if plugin != _DOCS:
+        return []
+    text = config.read(config.below("versions.json" if name == "docs" else f"{name}_versions.json"))
+    try:
+        found: object = json.loads(text or "[]")
+    except ValueError:
+        return []
+    return [str(one) for one in cast("list[object]", found)] if isinstance(found, list) else []
+
+
+def _vitepress(config: ConfigFile) -> SiteTree:
+    text = _COMMENT.sub("", config.text)
+    source = config.below(_js_value(text, "srcDir") or ".")
+    mounts = (Mount("", source), Mount("", f"{source}/public" if source else "public"))
+    return SiteTree("VitePress", config.path, config.folder, mounts, _url(_js_value(text, "base")))
+
+
+def _mkdocs(config: ConfigFile) -> SiteTree:
+    source = config.below(_yaml_value(config.text, "docs_dir") or "docs")
+    return SiteTree("MkDocs", config.path, config.folder, (Mount("", source),))
+
+
+def _astro(config: ConfigFile) -> SiteTree:
+    text = _COMMENT.sub("", config.text)
+    content = config.below("src/content")
+    mounts = [Mount("", f"{content}/docs")]
+    mounts += [Mount(f"{name}/", f"{content}/{name}") for name in config.folders(content) if name != "docs"]
+    mounts += [Mount("", config.below("src/pages")), Mount("", config.below("public"))]
+    # Starlight publishes the original where a translation is missing.
+    docs = f"{content}/docs"
+    translated = [(f"{docs}/{name}", docs) for name in config.folders(docs) if is_language_code(name)]
+    return SiteTree(
+        "Astro", config.path, config.folder, tuple(mounts), _url(_js_value(text, "base")),
+        pages_are_folders=True, translated=tuple(translated),
+    )  # fmt: skip
+
+
+def _hugo(config: ConfigFile) -> SiteTree | None:
+    folder = config.folder.removesuffix("config/_default").rstrip("/")
+    named = re.findall(r"(?im)^[ \t]*\"?contentDir\"?[ \t]*[:=][ \t]*['\"]?([^'\"\n,]+)", config.text)
+    is_hugo = re.search(r"(?i)\b(?:baseURL|contentDir|languageCode)\b", config.text)
+    if not is_hugo and "content" not in config.folders(folder):
+        return None
+    mounts = [Mount("", (joined(folder, one.strip()) or "").rstrip("/")) for one in (*named, "content", "static")]
+    return SiteTree("Hugo", config.path, folder, tuple(dict.fromkeys(mounts)), pages_are_folders=True)
+
+
+def _sphinx(config: ConfigFile) -> SiteTree | None:
+    if not re.search(r"\bmyst_(?:parser|nb)\b|\brecommonmark\b", config.text):
+        return None
+    return SiteTree("Sphinx (MyST)", config.path, config.folder, (Mount("", config.folder),))
+
+
+def _url(path: str) -> str:
+    """A URL's path as in `Mount.url`."""
+    bare = re.sub(r"^[a-z]+://[^/]*", "", path).strip("/")
+    return f"{bare}/" if bare else ""
+
+
+def _js_value(text: str, key: str) -> str:
+    """The text of the first property of this name whose value is a literal; "" without one."""
+    found = re.search(rf"(?<![\w.])['\"]?{key}['\"]?\s*:\s*(['\"`])([^'\"`\n$]*)\1", text)
+    return found[2] if found else ""
+
+
+def _yaml_value(text: str, key: str) -> str:
+    found = re.search(_YAML_VALUE.format(key), text)
+    return found[2].strip() if found else ""
+
+
+def _braced(text: str, start: int) -> str:
+    """The text from an opening brace to the one that closes it."""
+    depth = 0
+    for brace in re.compile(r"[{}]").finditer(text, start):
+        depth += 1 if brace[0] == "{" else -1
+        if depth == 0:
+            return text[start : brace.end()]
+    return text[start:]
+
+
+_SCRIPTS = ("js", "ts", "mjs", "cjs", "mts", "cts")
+_RULES: dict[str, Callable[[ConfigFile], SiteTree | None]] = {
+    **{f"docusaurus.config.{suffix}": _docusaurus for suffix in _SCRIPTS},
+    **{f".vitepress/config.{suffix}": _vitepress for suffix in _SCRIPTS},
+    **{f".vitepress/config/index.{suffix}": _vitepress for suffix in _SCRIPTS},
+    **{f"astro.config.{suffix}": _astro for suffix in _SCRIPTS},
+    **{f"mkdocs.{suffix}": _mkdocs for suffix in ("yml", "yaml")},
+    **{f"{name}.{suffix}": _hugo for name in ("hugo", "config", "config/_default/hugo", "config/_default/config")
+       for suffix in ("toml", "yaml", "yml", "json")},
+    "conf.py": _sphinx,
+}  # fmt: skip

@@ -1,0 +1,1 @@
+"""Commands for a person's day: make, open, move and delete a page; look around."""

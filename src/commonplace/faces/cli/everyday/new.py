@@ -1,0 +1,126 @@
+"""`commonplace new`: a new page, from a template if there is one.
+
+As JSON: `{"collection", "path", "id", "revision", "commit", "action"}`; `action` is `created`, or `exists` for the page
+of today.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from commonplace.domain.addresses import Address, parse_document_address
+from commonplace.domain.errors import ConfigError, NotFoundError
+from commonplace.faces.cli.everyday.editor import open_in_editor
+from commonplace.faces.cli.options import OptionalPageArgument
+from commonplace.faces.cli.output import BOLD, FAINT
+from commonplace.faces.cli.session import Session
+from commonplace.services import writes
+from commonplace.services.collections import Collection
+from commonplace.services.writes import WriteRequest
+
+TEMPLATE_FOLDERS = ("templates", "Templates", "_templates")
+"""Folders of templates, in the order in which they are looked for."""
+DAILY = "daily"
+"""Folder of daily pages if there is none yet, and the name of their template."""
+
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_FIELD = re.compile(r"\{\{\s*(title|date|time)\s*\}\}")
+
+
+def command(
+    session: Session,
+    page: OptionalPageArgument = None,
+    *,
+    template: Annotated[str, typer.Option("--template", "-t", metavar="NAME", help="A page of templates/.")] = "",
+    daily: Annotated[bool, typer.Option("--daily", help="The page of today; made if it is not there.")] = False,
+    edit: Annotated[bool, typer.Option("--edit", "-e", help="Open it in your editor.")] = False,
+    no_commit: Annotated[bool, typer.Option("--no-commit", help="Write the file and leave committing to you.")] = False,
+) -> None:
+    """Make a page: a heading, or what a template says.
+
+    Examples:
+        commonplace new notes/idea
+        commonplace new meetings/kickoff -t meeting -e
+        commonplace new --daily -e
+
+    Templates are pages in templates/ (or Templates/, _templates/); {{title}}, {{date}} and {{time}} in them are filled
+    in. The page of today goes where pages named by a date lie, else into daily/; its template is called daily.
+    """
+    if daily == bool(page):
+        raise ConfigError(
+            "--daily and PAGE cannot be combined." if daily else "Missing PAGE.",
+            kind="option",
+            hint="Name a page, or ask for the page of today: --daily.",
+        )
+    now = datetime.now().astimezone()
+    with session.opened_for_writing(commit=not no_commit) as collections:
+        collection = collections.members[0]
+        address = _daily_address(collection, now) if daily else parse_document_address(session.relative(page or ""))
+        known = collection.index.record(address) if daily else None
+        if known is None:
+            text = _text(collection, address, template or (DAILY if daily else ""), now, required=bool(template))
+            written = writes.create(collection, address, text.encode(), WriteRequest())
+            revision, commit, action = written.revision, written.commit, "created"
+        else:
+            revision, commit, action = known.revision, "", "exists"
+    _show(session, collection, address, (revision, commit, action))
+    if edit:
+        session.out.flush()
+        open_in_editor(session.settings.kb[0].expanduser().absolute() / address.path, _first_line(action))
+
+
+def _show(session: Session, collection: Collection, address: Address, done: tuple[str, str, str]) -> None:
+    """Name the page, with its revision, its commit ("" for none) and the action."""
+    revision, commit, action = done
+    out = session.out
+    if out.as_json:
+        out.json(
+            {
+                "collection": collection.name,
+                "path": address.path,
+                "id": address.id,
+                "revision": revision,
+                "commit": commit,
+                "action": action,
+            }
+        )
+    else:
+        mark = f"revision {revision[:10]}" + (f"  commit {commit[:10]}" if commit else "")
+        verb = "Created" if action == "created" else "There is"
+        out.line(f"{verb} {out.styled(BOLD, address.path)}  {out.styled(FAINT, mark)}")
+
+
+def _first_line(action: str) -> int:
+    """The line at which a page is opened: the one below the heading of a new page."""
+    return 3 if action == "created" else 1
+
+
+def _daily_address(collection: Collection, now: datetime) -> Address:
+    """Where the page of today lies: in the folder that holds most pages named by a date."""
+    folders = Counter(address.folder for address in collection.index.revisions() if _DAY.fullmatch(address.stem))
+    folder = max(folders, key=lambda one: (folders[one], one)) if folders else DAILY
+    return parse_document_address(f"{folder}/{now:%Y-%m-%d}" if folder else f"{now:%Y-%m-%d}")
+
+
+def _text(collection: Collection, address: Address, template: str, now: datetime, *, required: bool) -> str:
+    values = {"title": address.stem, "date": f"{now:%Y-%m-%d}", "time": f"{now:%H:%M}"}
+    for folder in TEMPLATE_FOLDERS if template else ():
+        try:
+            raw = collection.store.read(parse_document_address(f"{folder}/{template}"))
+        except NotFoundError:
+            continue
+        return _FIELD.sub(lambda found: values[found[1]], raw.decode("utf-8", "replace"))
+    if required:
+        known = sorted(one.stem for one in collection.index.revisions() if one.folder in TEMPLATE_FOLDERS)
+        raise NotFoundError(
+            f"There is no template {template!r}.",
+            kind="template",
+            hint=f"Templates: {', '.join(known)}." if known else "Templates are pages in the folder templates/.",
+            nearest=known,
+        )
+    return f"# {address.stem}\n\n"

@@ -1,0 +1,36 @@
+"""`commonplace open`: a page in your editor.
+
+As JSON: `{"path", "line"}`, and nothing is opened; `path` is absolute.
+"""
+
+from __future__ import annotations
+
+from commonplace.faces.cli.everyday.editor import open_in_editor
+from commonplace.faces.cli.options import PageArgument
+from commonplace.faces.cli.pages import located
+from commonplace.faces.cli.session import Session
+from commonplace.services import reads
+
+
+def command(session: Session, page: PageArgument) -> None:
+    """Open a page in your editor ($VISUAL, else $EDITOR, else vi), at a heading if PAGE names one.
+
+    Examples:
+        commonplace open notes/idea
+        commonplace open "notes/idea#Next steps"
+    """
+    reference, _, heading = session.relative(page).partition("#")
+    with session.opened() as collections:
+        found = located(collections, reference)
+        folder = next(
+            folder
+            for folder, one in zip(session.settings.kb, collections.members, strict=True)
+            if one is found.collection
+        )
+        passage = reads.fragment(found.collection, found.record.address, heading) if heading else None
+    file = folder.expanduser().absolute() / found.record.address.path
+    line = passage.first_line if passage else 1
+    if session.out.as_json:
+        session.out.json({"path": str(file), "line": line})
+        return
+    open_in_editor(file, line)

@@ -1,0 +1,50 @@
+"""`commonplace recent`: the pages that changed last.
+
+As JSON: as `list`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from commonplace.domain.query import ListQuery
+from commonplace.faces.cli.options import MAX_LIMIT
+from commonplace.faces.cli.output import BOLD, FAINT, one_line
+from commonplace.faces.cli.pages import path_of, record_json
+from commonplace.faces.cli.session import Session
+from commonplace.services.listing import list_documents
+
+MINUTES = len("2026-11-20T20:50")
+
+
+def command(
+    session: Session,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=MAX_LIMIT, metavar="N", help="How many pages.")
+    ] = 10,
+) -> None:
+    """List the pages that changed last, the newest first.
+
+    Examples:
+        commonplace recent
+        commonplace recent -n 3 --json
+    """
+    out, query = session.out, ListQuery(sort="updated", descending=True, limit=limit)
+    with session.opened() as collections:
+        listing = list_documents(collections.members, query)
+        if out.as_json:
+            documents = [record_json(found) for found in listing.found]
+            out.json({"total": listing.total, "limit": limit, "offset": 0, "documents": documents})
+            return
+        for found in listing.found:
+            path = path_of(collections, found.collection, found.record.address)
+            moment = found.record.updated[:MINUTES].replace("T", " ")
+            if out.terminal.interactive:
+                title = one_line(found.record.title)
+                out.line(f"{out.styled(FAINT, f'{moment:<{MINUTES}}')}  {out.styled(BOLD, path)}  {title}")
+            else:
+                out.line("\t".join(map(one_line, (moment, path, found.record.title))))
+    if not listing.total:
+        out.message("No pages.")

@@ -1,0 +1,45 @@
+"""`commonplace wanted`: pages that links name and that do not exist.
+
+As JSON: `{"total", "wanted": [{"collection", "name", "sources": [PATH]}]}`.
+"""
+
+from __future__ import annotations
+
+from commonplace.domain.json import Json
+from commonplace.domain.words.amounts import amount
+from commonplace.faces.cli.output import BOLD, FAINT, one_line
+from commonplace.faces.cli.pages import path_of
+from commonplace.faces.cli.session import Session
+from commonplace.services.site.overview import WANTED
+
+MAX_SHOWN_SOURCES = 3
+"""Maximum number of linking pages that are named to people."""
+
+
+def command(session: Session) -> None:
+    """List the pages that are linked to and do not exist, the most wanted first.
+
+    Examples:
+        commonplace wanted
+        commonplace wanted --json
+    """
+    out = session.out
+    with session.opened() as collections:
+        found = [(collection, one) for collection in collections for one in WANTED.of(collection)]
+        if out.as_json:
+            rows: list[Json] = [
+                {"collection": collection.name, "name": one.name, "sources": [str(source) for source in one.sources]}
+                for collection, one in found
+            ]
+            out.json({"total": len(found), "wanted": rows})
+            return
+        for collection, one in found:
+            paths = [path_of(collections, collection, source) for source in one.sources]
+            if not out.terminal.interactive:
+                out.line("\t".join(map(one_line, (one.name, *paths))))
+                continue
+            more = len(paths) - MAX_SHOWN_SOURCES
+            named = ", ".join(paths[:MAX_SHOWN_SOURCES]) + (f" and {amount(more, 'other')}" if more > 0 else "")
+            out.line(f"{out.styled(BOLD, one_line(one.name))}  {out.styled(FAINT, one_line(f'in {named}'))}")
+    if not found:
+        out.message("No wanted pages.")

@@ -1,0 +1,117 @@
+"""Replicas over HTTP: a request names the commits that its answer must contain, and every answer names what it has."""
+
+from __future__ import annotations
+
+import math
+import re
+from urllib.parse import unquote_plus
+
+import anyio
+import anyio.to_thread
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from commonplace.domain.errors import KnowledgeError, UnavailableError
+from commonplace.faces.access.callers import caller_of
+from commonplace.faces.responses import send_error
+from commonplace.services.cluster.freshness import WAIT_SECONDS, contained_commits, wait_for_commits
+from commonplace.services.collections import Collections
+from commonplace.services.services import Services
+
+AT_LEAST_HEADER = "commonplace-at-least"
+"""Of a request: the commits that its answer must contain."""
+AT_LEAST_META = "commonplace/at_least"
+"""The same in the `_meta` of a request over MCP."""
+COMMIT_HEADER = "commonplace-commit"
+"""Of an answer: the commits that it contains."""
+MAX_WAITING = 64
+"""Requests that wait for commits at once. Further ones are refused."""
+_PREFERENCE = re.compile(r"(?:^|[,;\s])wait=(\d{1,6})(?:[,;\s]|$)", re.IGNORECASE)
+"""How long a client prefers to wait, in seconds (RFC 7240, section 4.3)."""
+_PARAMETER = b"at_least="
+"""The same as `AT_LEAST_HEADER` in a query string."""
+
+
+class CommitWaits:
+    """Waits for commits in threads of their own, so that they keep no other call from running."""
+
+    def __init__(self) -> None:
+        self._waiting = 0
+        self._threads: anyio.CapacityLimiter | None = None
+
+    async def wait(self, collections: Collections, text: str, seconds: float = WAIT_SECONDS) -> None:
+        """Wait for the commits that a caller names.
+
+        Args:
+            collections: The collections that the caller may use.
+            text: As for `services.cluster.freshness.wait_for_commits`.
+            seconds: Timeout.
+
+        Raises:
+            UnavailableError: too many callers wait already.
+            KnowledgeError: as `services.cluster.freshness.wait_for_commits`.
+        """
+        if self._waiting >= MAX_WAITING:
+            raise UnavailableError("Too many requests wait for commits.", kind="commit", hint="Try again in a moment.")
+        if self._threads is None:
+            self._threads = anyio.CapacityLimiter(math.inf)
+        self._waiting += 1
+        try:
+            await anyio.to_thread.run_sync(
+                wait_for_commits, collections, text, seconds, abandon_on_cancel=True, limiter=self._threads
+            )
+        finally:
+            self._waiting -= 1
+
+
+class FreshnessGate:
+    """An ASGI application that waits before another one, and names the commits of its answers.
+
+    Args:
+        app: The application.
+        services: Services with replicas.
+        waits: The waits of the server.
+    """
+
+    def __init__(self, app: ASGIApp, services: Services, waits: CommitWaits) -> None:
+        self._app = app
+        self._services = services
+        self._waits = waits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        names = caller_of(scope).collections
+        text, scope = _needed(scope)
+
+        async def named(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                visible = [one for one in self._services.collections.opened if names is None or one.name in names]
+                if commits := contained_commits(visible):
+                    MutableHeaders(scope=message)[COMMIT_HEADER] = commits
+            await send(message)
+
+        try:
+            if text:
+                await self._waits.wait(self._services.only(names).collections, text, _patience(scope))
+        except KnowledgeError as error:
+            await send_error(named, error)
+        else:
+            await self._app(scope, receive, named)
+
+
+def _needed(scope: Scope) -> tuple[str, Scope]:
+    """The commits that a request names, and the request without the parameter that names them."""
+    texts = Headers(scope=scope).getlist(AT_LEAST_HEADER)
+    query: bytes = scope.get("query_string", b"")
+    parts = query.split(b"&")
+    rest = [part for part in parts if not part.startswith(_PARAMETER)]
+    if len(rest) < len(parts):
+        texts += [unquote_plus(part[len(_PARAMETER) :].decode("latin-1")) for part in parts if part not in rest]
+        scope = {**scope, "query_string": b"&".join(rest)}
+    return ",".join(texts), scope
+
+
+def _patience(scope: Scope) -> float:
+    """Seconds that a request is willing to wait: those of `Prefer: wait`, at most `WAIT_SECONDS`."""
+    told = _PREFERENCE.search(Headers(scope=scope).get("prefer", ""))
+    return min(float(told[1]), WAIT_SECONDS) if told else WAIT_SECONDS

@@ -1,0 +1,1 @@
+"""Routes for those who operate servers: probes, and announcements of Git hosts."""

@@ -1,0 +1,78 @@
+"""`/health/ready`: whether a server answers from its indexes, for balancers and probes; with a key, per collection."""
+
+from __future__ import annotations
+
+import anyio.to_thread
+from starlette.types import Receive, Scope, Send
+
+from commonplace.domain.errors import IndexingError, KnowledgeError
+from commonplace.domain.json import JsonObject
+from commonplace.faces.access.callers import caller_of
+from commonplace.faces.http.app import MountedApp, small_body
+from commonplace.faces.http.guard import RouteRules
+from commonplace.faces.responses import send_json
+from commonplace.services.collections import Collection
+from commonplace.services.services import Services
+
+NOT_READY = 503
+
+
+class Readiness:
+    """The state of the collections of a server.
+
+    Args:
+        services: The services.
+    """
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._ending = False
+
+    def end(self) -> None:
+        """Report "ending" from now on, so that balancers send no further requests."""
+        self._ending = True
+
+    def parts(self) -> list[MountedApp]:
+        """The routes: one for probes, which have no key, and one that names the collections."""
+        return [
+            MountedApp("/health/ready", self._serve, RouteRules(small_body, lambda _: True), is_document=True),
+            MountedApp("/health/collections", self._list, RouteRules(small_body, lambda _: False), is_document=True),
+        ]
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        del receive
+        ready = await anyio.to_thread.run_sync(self._is_ready, abandon_on_cancel=True)
+        status = "ending" if self._ending else "ready" if ready else "starting"
+        code = 200 if status == "ready" else NOT_READY
+        await send_json(send, code, {"status": status}, with_body=scope["method"] != "HEAD")
+
+    def _is_ready(self) -> bool:
+        try:
+            return all(map(is_ready, self._services.collections.members))
+        except KnowledgeError:  # a folder cannot be opened, which the start repeats
+            return False
+
+    async def _list(self, scope: Scope, receive: Receive, send: Send) -> None:
+        del receive
+        names = caller_of(scope).collections
+        visible = [one for one in self._services.collections.opened if names is None or one.name in names]
+        found: JsonObject = {one.name: _state(one) for one in visible}
+        await send_json(send, 200, {"collections": found}, with_body=scope["method"] != "HEAD")
+
+
+def is_ready(collection: Collection) -> bool:
+    """Whether a collection can be searched now."""
+    try:
+        collection.index.wait_ready(0)
+    except IndexingError:
+        return False
+    return True
+
+
+def _state(collection: Collection) -> JsonObject:
+    state: JsonObject = {"ready": is_ready(collection)}
+    if collection.replica is not None:
+        status = collection.replica.status()
+        age = None if status.age is None else round(status.age, 1)
+        state |= {"commit": status.commit or None, "age_seconds": age, "problem": status.problem or None}
+    return state

@@ -1,1 +1,0 @@
-"""One file a toolset: its tools, parameters and shown results."""

@@ -1,0 +1,1 @@
+"""Past states of a folder, with an index each."""

@@ -1,0 +1,111 @@
+"""Copies of an index, from which the index of another state of the same folder begins."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+
+from commonplace.domain.changes import FileStat
+from commonplace.domain.ports import Store
+from commonplace.domain.records import day_number, iso_timestamp
+from commonplace.index.batch_lock import BatchLock
+from commonplace.index.catalogue.database import SCHEMA_VERSION, Catalogue, grow, read_meta, write_meta
+from commonplace.index.catalogue.document_rows import DATE_NEW, GIVEN_CREATED, GIVEN_UPDATED
+from commonplace.index.catalogue.links import resolve_links
+from commonplace.index.catalogue.other_files import OtherFiles
+from commonplace.index.index_files import CATALOGUE_FILE, FULLTEXT_FOLDER, LOCK_FILE
+
+_LOCKS = ".lock"
+"""Suffix of the full text's lock files, which a copy must not share."""
+
+
+def revisions_of(folder: Path) -> dict[str, str] | None:
+    """The documents of an index by path, with their revisions; None unless it is a complete index of this version."""
+    try:
+        with closing(_reading(folder / CATALOGUE_FILE)) as connection:
+            if read_meta(connection, "version") != SCHEMA_VERSION or not read_meta(connection, "complete"):
+                return None
+            return dict(connection.execute("SELECT path, revision FROM files").fetchall())
+    except sqlite3.Error:
+        return None
+
+
+def copy_index(source: Path, target: Path, store: Store, files: Mapping[str, FileStat]) -> None:
+    """Copy an index to a new folder, as the beginning of the index of another store.
+
+    Documents whose revision is that of the store's file count as indexed. Links to files that are not documents are
+    resolved again, and dates wait for the store's history.
+
+    Args:
+        source: Folder of the index. Nobody writes its full text meanwhile.
+        target: A folder that does not exist.
+        store: The files of the new index.
+        files: The metadata of its documents; `inode` holds the first 15 hex digits of the blob id.
+
+    Raises:
+        OSError, sqlite3.Error: the copy failed.
+        UnavailableError: acquiring the lock timed out.
+    """
+    target.mkdir(parents=True)
+    with BatchLock(source / LOCK_FILE).held():
+        with (
+            closing(_reading(source / CATALOGUE_FILE)) as live,
+            closing(sqlite3.connect(target / CATALOGUE_FILE)) as copied,
+        ):
+            live.backup(copied)
+            copied.execute("PRAGMA journal_mode = WAL")
+        shutil.copytree(
+            source / FULLTEXT_FOLDER,
+            target / FULLTEXT_FOLDER,
+            ignore=shutil.ignore_patterns(f"*{_LOCKS}"),
+            copy_function=_linked,
+        )
+    catalogue = Catalogue(target / CATALOGUE_FILE)
+    try:
+        with catalogue.writing(batch=True) as connection:
+            _adapt(connection, store, files)
+    finally:
+        catalogue.close()
+
+
+def _adapt(connection: sqlite3.Connection, store: Store, files: Mapping[str, FileStat]) -> None:
+    times = {stat.mtime_ns for stat in files.values()}
+    written = iso_timestamp(max(times, default=0) / 1e9)
+    day = day_number(written)
+    connection.execute(
+        "UPDATE files SET dated = ?1,"
+        " created = CASE WHEN given & ?2 THEN created ELSE ?4 END,"
+        " created_day = CASE WHEN given & ?2 THEN created_day ELSE ?5 END,"
+        " updated = CASE WHEN given & ?3 THEN updated ELSE ?4 END,"
+        " updated_day = CASE WHEN given & ?3 THEN updated_day ELSE ?5 END",
+        (DATE_NEW, GIVEN_CREATED, GIVEN_UPDATED, written, day),
+    )
+    connection.executemany(
+        "UPDATE files SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?"
+        " WHERE path = ? AND substr(revision, 1, 15) = ?",
+        ((*stat, path, f"{stat.inode:015x}") for path, stat in files.items()),
+    )
+    connection.execute(
+        "INSERT OR IGNORE INTO unsettled SELECT DISTINCT key FROM links WHERE target IS NULL AND key <> ''"
+    )
+    connection.execute("DELETE FROM unreadable")
+    write_meta(connection, "dated", "")
+    resolve_links(connection, store, OtherFiles(store))
+    grow(connection, "generation")
+
+
+def _linked(source: str, target: str) -> str:
+    """A second name of a file; a copy where the file system has no hard links."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
+    return target
+
+
+def _reading(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)

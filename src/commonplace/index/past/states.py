@@ -1,0 +1,205 @@
+"""Past states of a folder, each with an index of its own.
+
+The index of a commit begins as a copy of the nearest index there is, that of the present or of another commit: rows are
+copied, and the full text's segments, which never change, are linked. Documents are compared by blob id, so only those
+that differ are indexed. A finished index is never changed. The folder has a bounded number of them; the least recently
+used one is deleted.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import shutil
+import sqlite3
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from commonplace.domain.errors import KnowledgeError
+from commonplace.domain.past import PastCommits
+from commonplace.domain.ports import Index, Store
+from commonplace.domain.query import ListQuery
+from commonplace.index.local import LocalIndex
+from commonplace.index.past.index_copy import copy_index, revisions_of
+
+log = logging.getLogger(__name__)
+
+MAX_STATES = 8
+"""Number of past states of a folder whose indexes are stored."""
+MAX_OPEN = 4
+"""Number of past states that a process has open while no call uses them."""
+STALE_COPY_SECONDS = 3600.0
+"""Age in seconds of an unfinished copy that a killed process has left."""
+COPY_PREFIX = "copy-"
+LEASE_SUFFIX = ".lease"
+
+
+@dataclass(slots=True)
+class _OpenState:
+    """A past state that is open."""
+
+    store: Store
+    index: LocalIndex
+    lease: int | None
+    """File descriptor of the lock that prevents the deletion of the index; None in a folder that is not writable."""
+    users: int = field(default=0)
+
+
+class IndexedPast:
+    """`domain.past.PastStates`. Thread-safe.
+
+    Args:
+        commits: The commits.
+        live: Folder of the present's index.
+        folder: Folder of the past states' indexes.
+    """
+
+    def __init__(self, commits: PastCommits, live: Path, folder: Path) -> None:
+        self._commits = commits
+        self._live = live
+        self._folder = folder
+        self._open: OrderedDict[str, _OpenState] = OrderedDict()
+        self._lock = threading.Lock()
+        self._opening = threading.Lock()
+
+    @property
+    def commits(self) -> PastCommits:
+        """The commits."""
+        return self._commits
+
+    @contextmanager
+    def opened(self, commit: str) -> Generator[tuple[Store, Index]]:
+        """The files of a commit and their index. The first call at a commit indexes what differs."""
+        key = self._commits.key(commit)
+        state = self._used(key)
+        if state is None:
+            with self._opening:
+                state = self._used(key) or self._started(commit, key)
+        try:
+            yield state.store, state.index
+        finally:
+            with self._lock:
+                state.users -= 1
+            self._shrink(MAX_OPEN)
+
+    def close(self) -> None:
+        """Release all resources."""
+        self._shrink(0)
+
+    def _used(self, key: str) -> _OpenState | None:
+        """The open state of this key, with one more user; None if it is not open."""
+        with self._lock:
+            state = self._open.get(key)
+            if state is not None:
+                state.users += 1
+                self._open.move_to_end(key)
+            return state
+
+    def _started(self, commit: str, key: str) -> _OpenState:
+        store = self._commits.store(commit)
+        lease = self._leased(key)
+        index: LocalIndex | None = None
+        try:
+            self._copy_nearest(store, key)
+            index = LocalIndex(store, self._folder / key)
+            index.sync()
+            index.list(ListQuery(sort="updated", limit=1))  # waits until the history is read for dates
+        except BaseException:
+            if index is not None:
+                index.close()
+            _release(lease)
+            raise
+        state = _OpenState(store, index, lease, users=1)
+        with self._lock:
+            self._open[key] = state
+        self._delete_oldest()
+        return state
+
+    def _shrink(self, most: int) -> None:
+        """Close the least recently used states until `most` are open, except those in use."""
+        with self._lock:
+            idle = [key for key, state in self._open.items() if not state.users]
+            closed = [self._open.pop(key) for key in idle[: max(0, len(self._open) - most)]]
+        for state in closed:
+            state.index.close()
+            _release(state.lease)
+
+    def _copy_nearest(self, store: Store, key: str) -> None:
+        """Begin the index of a commit as a copy of the index that differs from it in the fewest documents."""
+        target = self._folder / key
+        if target.exists():
+            return
+        wanted = {address.path: stat for address, stat in store.scan()}
+        best, least = None, len(wanted)
+        for source in self._sources():
+            known = revisions_of(source)
+            if known is None:
+                continue
+            same = sum(int(known[path][:15], 16) == stat.inode for path, stat in wanted.items() if path in known)
+            differing = len(wanted) + len(known) - 2 * same
+            if differing < least:
+                best, least = source, differing
+        if best is None:
+            return
+        copy = self._folder / f"{COPY_PREFIX}{os.getpid()}-{threading.get_ident()}"
+        try:
+            copy_index(best, copy, store, wanted)
+            copy.rename(target)
+        except (OSError, sqlite3.Error, KnowledgeError) as error:
+            log.info("%s: a past state is indexed from nothing: %s", store.name, type(error).__name__)
+        finally:
+            shutil.rmtree(copy, ignore_errors=True)
+
+    def _sources(self) -> Iterator[Path]:
+        yield self._live
+        with suppress(OSError):
+            yield from (path.with_suffix("") for path in self._folder.glob(f"*{LEASE_SUFFIX}"))
+
+    def _leased(self, key: str) -> int | None:
+        """A shared lock on a state's index: while it is held, no process deletes the index."""
+        path = self._folder / f"{key}{LEASE_SUFFIX}"
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            while True:
+                descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+                fcntl.flock(descriptor, fcntl.LOCK_SH)  # exclusive locks are held for one deletion
+                os.utime(descriptor)
+                with suppress(FileNotFoundError):
+                    if os.path.samestat(os.fstat(descriptor), path.stat()):
+                        return descriptor
+                os.close(descriptor)
+        except OSError:
+            return None  # the index is then in a temporary folder
+
+    def _delete_oldest(self) -> None:
+        """Delete the least recently used states beyond `MAX_STATES`, except those that a process has open."""
+        with suppress(OSError):
+            leases = sorted(self._folder.glob(f"*{LEASE_SUFFIX}"), key=lambda path: path.stat().st_mtime_ns)
+            for path in leases[: max(0, len(leases) - MAX_STATES)]:
+                self._delete(path)
+            for copy in self._folder.glob(f"{COPY_PREFIX}*"):
+                if time.time() - copy.stat().st_mtime > STALE_COPY_SECONDS:
+                    shutil.rmtree(copy, ignore_errors=True)
+
+    def _delete(self, lease: Path) -> None:
+        descriptor = os.open(lease, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(lease.with_suffix(""), ignore_errors=True)
+            lease.unlink()
+        except BlockingIOError:
+            return
+        finally:
+            os.close(descriptor)
+
+
+def _release(lease: int | None) -> None:
+    if lease is not None:
+        with suppress(OSError):
+            os.close(lease)

@@ -1,0 +1,1 @@
+"""The docs trees and translations of a collection: found in its folder, stored in the catalogue."""

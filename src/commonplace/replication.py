@@ -1,0 +1,186 @@
+"""Replicas: each follows its remote in a thread of its own, and knows which commit its answers contain.
+
+The remote is read when a webhook says that it changed, when a caller waits for a commit, and otherwise at intervals
+that grow while nothing changes.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from subprocess import Popen
+
+from commonplace.domain.cluster.replicas import ReplicaStatus
+from commonplace.domain.errors import KnowledgeError, NotFoundError, UnavailableError
+from commonplace.domain.ports import Index
+from commonplace.store.git_command import end_group
+from commonplace.store.replica.clone import ReplicaClone
+from commonplace.store.replica.source import path_of
+
+log = logging.getLogger(__name__)
+
+FIRST_PAUSE = 1.0
+"""Seconds from one read of a remote to the next after it has changed, or has failed for the first time."""
+GROWTH = 1.5
+"""Factor from one pause to the next."""
+WOKEN_PAUSE = 0.25
+"""Seconds from the end of a read to the next one that a webhook or a waiting caller triggers."""
+SHOWN_ID = 12
+"""Characters of a commit's id in messages."""
+CLOSE_SECONDS = 5.0
+"""Seconds that the end of the process waits for the thread."""
+
+
+class Follower:
+    """`domain.cluster.replicas.Replica` of one clone.
+
+    Args:
+        clone: The clone.
+        longest_pause: Maximum seconds between two reads of the remote.
+    """
+
+    def __init__(self, clone: ReplicaClone, longest_pause: float) -> None:
+        self.clone = clone
+        self._longest = max(FIRST_PAUSE, longest_pause)
+        self._wake = threading.Event()
+        self._ending = threading.Event()
+        self._changed = threading.Condition()
+        """Guards the fields below; notified after each read of the remote."""
+        self._commit: str | None = None
+        self._steps = 0
+        """Number of reads and indexings, failed ones included."""
+        self._reads = 0
+        """Number of successful reads that have been indexed."""
+        self._read_at: float | None = None
+        self._problem = ""
+        self._running: Popen[bytes] | None = None
+        """The last git process, which must not outlive this process."""
+
+    def start(self, index: Index, closing: ExitStack) -> None:
+        """Follow the remote and keep its index current. Returns at once.
+
+        Args:
+            index: The index of the clone's documents.
+            closing: Stops the work.
+        """
+        thread = threading.Thread(target=self._run, args=(index,), name="replica", daemon=True)
+        thread.start()
+        closing.callback(self._stop, thread)
+
+    def status(self) -> ReplicaStatus:
+        """How far the replica is."""
+        with self._changed:
+            age = None if self._read_at is None else time.monotonic() - self._read_at
+            return ReplicaStatus(self._commit or "", self._commit is not None, age, self._problem)
+
+    def follows(self, url: str) -> bool:
+        """Whether the paths of both URLs are the same: a Git host has several addresses of one repository."""
+        try:
+            return _repository_path(url) == _repository_path(self.clone.source.url)
+        except ValueError:  # brackets in the host that are no IPv6 address
+            return False
+
+    def refresh(self) -> None:
+        """Read the remote soon."""
+        self._wake.set()
+
+    def wait_for(self, commit: str, timeout: float) -> None:
+        """Wait until the index contains a commit. Reads the remote if it does not."""
+        deadline = time.monotonic() + timeout
+        first = self._reads
+        while True:
+            with self._changed:
+                tip, reads, steps = self._commit, self._reads, self._steps
+            if tip and self.clone.holds(tip, commit):
+                return
+            # The read after the first may have begun before the caller's commit was pushed.
+            if reads > first + 1 and self.clone.has(commit):
+                raise self._dropped(commit)
+            self._wake.set()
+            with self._changed:
+                if not self._changed.wait_for(lambda steps=steps: self._steps > steps, deadline - time.monotonic()):
+                    raise self._behind(commit, timeout)
+
+    def _dropped(self, commit: str) -> NotFoundError:
+        return NotFoundError(
+            f"The branch of {self.clone.source.name} no longer contains {commit[:SHOWN_ID]}.",
+            kind="commit",
+            hint="It was replaced by a forced push. Ask without at_least for the branch as it is.",
+        )
+
+    def _behind(self, commit: str, timeout: float) -> UnavailableError:
+        status = self.status()
+        at = status.commit[:SHOWN_ID] or "no commit"
+        reason = f" {status.problem}" if status.problem else ""
+        return UnavailableError(
+            f"{self.clone.source.name} is at {at} and has not received {commit[:SHOWN_ID]} in {timeout:.0f} s.{reason}",
+            kind="commit",
+            hint="Try again, or ask without at_least for an older answer.",
+            retry_after=1,
+        )
+
+    def _run(self, index: Index) -> None:
+        """The thread: index what the clone has from an earlier run, then read the remote until the end."""
+        pause = FIRST_PAUSE
+        self._step(index, self._earlier)
+        while not self._ending.is_set():
+            before = self._commit
+            changed = self._step(index, self._fetched, reads=True) and self._commit != before
+            pause = FIRST_PAUSE if changed else min(pause * GROWTH, self._longest)
+            if self._wake.wait(pause):
+                self._ending.wait(WOKEN_PAUSE)
+                self._wake.clear()
+                pause = FIRST_PAUSE
+
+    def _earlier(self) -> str | None:
+        return self.clone.tip() or None
+
+    def _fetched(self) -> str | None:
+        return self.clone.fetch(self._started)
+
+    def _step(self, index: Index, tip: Callable[[], str | None], *, reads: bool = False) -> bool:
+        """Get a commit and index it. Returns whether both succeeded."""
+        problem = ""
+        try:
+            commit = tip()
+            if commit != self._commit:
+                index.sync()
+                log.info("%s: at %s", self.clone.source.name, (commit or "no commit")[:SHOWN_ID])
+        except (KnowledgeError, OSError) as error:
+            if self._ending.is_set():
+                return False
+            commit, problem = self._commit, _reason(error)
+            if problem != self._problem:
+                log.warning("%s: %s", self.clone.source.name, problem)
+        with self._changed:
+            self._commit, self._problem = commit, problem
+            self._steps += 1
+            if reads and not problem:
+                self._reads += 1
+                self._read_at = time.monotonic()
+            self._changed.notify_all()
+        return not problem
+
+    def _started(self, process: Popen[bytes]) -> None:
+        self._running = process
+        if self._ending.is_set():
+            end_group(process)
+
+    def _stop(self, thread: threading.Thread) -> None:
+        self._ending.set()
+        self._wake.set()
+        if self._running is not None:
+            end_group(self._running)
+        thread.join(CLOSE_SECONDS)
+
+
+def _repository_path(url: str) -> str:
+    return path_of(url).strip("/").removesuffix(".git").casefold()
+
+
+def _reason(error: KnowledgeError | OSError) -> str:
+    """The reason of a failure, without paths of this machine."""
+    return str(error) if isinstance(error, KnowledgeError) else error.strerror or type(error).__name__

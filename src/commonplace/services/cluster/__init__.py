@@ -1,0 +1,1 @@
+"""Services of several nodes that serve the same collections."""

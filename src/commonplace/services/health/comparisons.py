@@ -1,0 +1,185 @@
+"""What pages say against each other: contradictions, near-duplicates, and what changed since a page described it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+
+from commonplace.domain.addresses import Address, parse_address
+from commonplace.domain.documents import Document, Severity
+from commonplace.domain.errors import InvalidInputError, KnowledgeError
+from commonplace.domain.json import Json
+from commonplace.domain.query import Record
+from commonplace.domain.records import iso_timestamp
+from commonplace.services.collections import Collection
+
+HealthFinding = tuple[Address, int, str, Severity, str]
+"""Address, line (0 for the whole file), rule, severity and message, which says what mends it."""
+
+DESCRIBES = "describes"
+"""Front-matter key of the pages and files that a page describes: paths or [[links]]."""
+OWN_FIELDS = frozenset(
+    {
+        "id",
+        "title",
+        "aliases",
+        "alias",
+        "tags",
+        "type",
+        "category",
+        "permalink",
+        "slug",
+        "date",
+        "created",
+        "updated",
+        "modified",
+        "review_by",
+        "author",
+        "authors",
+        "contradicts",
+        "contradicted_by",
+        "describes",
+    }
+)
+"""Front-matter keys in which pages about one thing may differ."""
+CONTRADICTING = ("contradicts", "contradicted_by")
+"""Front-matter keys, and relations of links, by which a page declares a contradiction."""
+MAX_VALUE_CHARS = 120
+"""Length of a field or of a section's one line that is compared."""
+MIN_LINE_BYTES = 40
+"""Length of a line that counts for near-duplicates."""
+MIN_SHARED_LINES = 4
+"""Shared lines below which two pages are no near-duplicates."""
+MIN_SHARED_PART = 0.8
+"""Part of the shorter page's lines that two near-duplicates share."""
+MAX_LINES = 1_000
+"""Lines of a page that are looked at for near-duplicates."""
+MAX_SAME_TITLE = 3
+"""Pages above which a title is a common one ("Overview", versions of a manual), not the name of one thing."""
+MAX_HOLDERS = 8
+"""Pages above which a line is boilerplate."""
+
+
+class LineIndex:
+    """Long lines by page, for pages that share most of them. Blanks and short lines are left aside."""
+
+    def __init__(self) -> None:
+        self._holders: defaultdict[int, list[Address]] = defaultdict(list)
+        self._counts: dict[Address, int] = {}
+
+    def add(self, address: Address, body: bytes) -> None:
+        """Add a page's text."""
+        lines = {hash(line) for line in map(bytes.strip, body.splitlines()[:MAX_LINES]) if len(line) >= MIN_LINE_BYTES}
+        if len(lines) >= MIN_SHARED_LINES:
+            self._counts[address] = len(lines)
+            for line in lines:
+                self._holders[line].append(address)
+
+    def findings(self) -> Iterator[HealthFinding]:
+        """The second page of each pair that shares most lines, and not all of them."""
+        shared: Counter[tuple[Address, Address]] = Counter()
+        for holders in self._holders.values():
+            if 1 < len(holders) <= MAX_HOLDERS:
+                shared.update(combinations(holders, 2))
+        for (one, two), lines in sorted(shared.items()):
+            least, most = sorted((self._counts[one], self._counts[two]))
+            if lines >= max(MIN_SHARED_LINES, MIN_SHARED_PART * least) and lines < most:
+                message = f"It shares {lines} of {least} long lines with {one.path}. Keep them once, and link to them."
+                yield two, 0, "near_duplicate", Severity.INFO, message
+
+
+def contradictions(collection: Collection, records: Sequence[Record]) -> Iterator[HealthFinding]:
+    """Pages of one title that give a field or a heading different values. The one changed earlier is the finding."""
+    titled: defaultdict[str, list[Record]] = defaultdict(list)
+    for record in records:
+        titled[record.title.casefold()].append(record)
+    for same in titled.values():
+        newest_first = sorted(same, key=lambda one: (one.updated, one.address), reverse=True)
+        stated: dict[str, tuple[str, Record]] = {}
+        for record in newest_first if 1 < len(same) <= MAX_SAME_TITLE else ():
+            for name, value in _statements(collection, record).items():
+                first, newer = stated.setdefault(name, (value, record))
+                if first != value:
+                    message = (
+                        f"{name} is {value!r} here and {first!r} in {newer.address.path}, which is newer"
+                        f" ({newer.updated[:10]}). Correct one of them."
+                    )
+                    yield record.address, 0, "contradiction", Severity.WARNING, message
+
+
+def declared(collection: Collection, record: Record) -> Iterator[HealthFinding]:
+    """The contradictions that a page itself declares in its front matter."""
+    for key in CONTRADICTING:
+        for name in _named(record.frontmatter, key):
+            other = collection.index.find(name, record.address)
+            if other is not None:
+                yield declared_contradiction(record.address, other.address)
+
+
+def declared_contradiction(source: Address, target: Address) -> HealthFinding:
+    """The finding for a page that says that it contradicts another one."""
+    message = f"It says that it contradicts {target.path}. Settle which of them holds."
+    return source, 0, "contradiction", Severity.WARNING, message
+
+
+def _statements(collection: Collection, record: Record) -> dict[str, str]:
+    """Short values of a page, by field, and by heading for sections of one line."""
+    found = {
+        f"The field {key}": str(value)
+        for key, value in record.frontmatter.items()
+        if key not in OWN_FIELDS and isinstance(value, str | int | float) and len(str(value)) <= MAX_VALUE_CHARS
+    }
+    document = _document(collection, record.address)
+    for section in document.sections if document else ():
+        text = document.raw[section.content : section.end].strip() if document else b""
+        if section.level > 1 and text and b"\n" not in text and len(text) <= MAX_VALUE_CHARS:
+            found[f"The section {section.heading[:60]}"] = " ".join(text.decode("utf-8", "replace").split())
+    return found
+
+
+def outdated(collection: Collection, record: Record) -> Iterator[HealthFinding]:
+    """What a page says that it describes, and that changed after the page."""
+    for name in _named(record.frontmatter, DESCRIBES):
+        changed = _changed(collection, record.address, name)
+        if changed is None:
+            message = f"It describes {name[:80]!r}, which is not there. Correct `{DESCRIBES}`."
+            yield record.address, 0, "stale", Severity.WARNING, message
+        elif changed > record.updated:
+            message = (
+                f"It describes {name[:80]!r}, which changed on {changed[:10]}; this page is of {record.updated[:10]}."
+                " Bring it up to date."
+            )
+            yield record.address, 0, "stale", Severity.WARNING, message
+
+
+def _named(values: Mapping[str, Json], key: str) -> list[str]:
+    """The pages and files that a field names by path, title or link."""
+    value = values.get(key)
+    listed = value if isinstance(value, list) else [value]
+    names = (one.strip().removeprefix("[[").removesuffix("]]") for one in listed if isinstance(one, str))
+    return [name for name in (one.partition("|")[0].partition("#")[0].strip() for one in names) if name]
+
+
+def _changed(collection: Collection, source: Address, name: str) -> str | None:
+    """When a page or file last changed, in ISO 8601; None if there is none."""
+    record = collection.index.find(name, source)
+    if record is not None:
+        return record.updated
+    for path in (name.removeprefix("/"), f"{source.folder}/{name}"):
+        try:
+            address = parse_address(path)
+            stat = collection.store.stat(address)
+        except (InvalidInputError, KnowledgeError):
+            continue
+        if stat is not None:
+            commits = collection.store.history.log(address, limit=1)
+            return iso_timestamp(commits[0].when if commits else stat.mtime_ns / 1e9)
+    return None
+
+
+def _document(collection: Collection, address: Address) -> Document | None:
+    try:
+        return collection.index.document(address)
+    except KnowledgeError:
+        return None

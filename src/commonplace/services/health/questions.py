@@ -1,0 +1,127 @@
+"""Golden questions: what a base must be able to answer, and which pages the answer must come from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.errors import ConfigError, NotFoundError
+from commonplace.domain.json import Json
+from commonplace.domain.query import SearchQuery
+from commonplace.domain.yamlblock.loader import load
+from commonplace.services.collections import Collection, record_of
+from commonplace.services.evidence import CHARACTERS_PER_TOKEN, EvidenceSection, fit, gather
+
+QUESTIONS_FILE = "questions.yaml"
+DEFAULT_BUDGET = 1_000
+"""Tokens of an answer without a budget of its own."""
+MIN_BUDGET, MAX_BUDGET = 50, 100_000
+MAX_QUESTIONS = 2_000
+_KEYS = frozenset({"question", "pages", "budget"})
+_FORM = "Give a list of entries such as {question: How hot for green tea?, pages: [drinks/green.md], budget: 1000}."
+
+
+@dataclass(frozen=True, slots=True)
+class GoldenQuestion:
+    """A question, and what its answer needs."""
+
+    question: str
+    pages: tuple[str, ...]
+    """Paths, with or without suffix, or ids. All of them must be found."""
+    budget: int
+    """Tokens of the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionResult:
+    """What a question found."""
+
+    question: GoldenQuestion
+    missing: tuple[str, ...]
+    """Pages that the answer does not contain."""
+    unknown: tuple[str, ...]
+    """Pages that do not exist."""
+    found: tuple[str, ...]
+    """Paths of the pages in the answer, best first."""
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether every page was found."""
+        return not self.missing and not self.unknown
+
+
+def golden_questions(collection: Collection) -> list[GoldenQuestion] | None:
+    """The questions of a collection's `questions.yaml`; None without such a file.
+
+    Raises:
+        ConfigError: kind "questions": the file is not a list of questions; the message names the entry.
+        StorageError: the file cannot be read.
+    """
+    try:
+        raw = collection.store.read(Address(QUESTIONS_FILE))
+    except NotFoundError:
+        return None
+    return read_questions(raw)
+
+
+def read_questions(raw: bytes) -> list[GoldenQuestion]:
+    """Parse a `questions.yaml`.
+
+    Raises:
+        ConfigError: kind "questions".
+    """
+    loaded = load(raw.decode("utf-8-sig", "replace"))
+    if loaded.problems:
+        problem = loaded.problems[0]
+        raise _broken(f"line {problem.line + 1}: {problem.message}")
+    if not isinstance(loaded.value, list) or not loaded.value:
+        raise _broken("it is not a list of questions")
+    if len(loaded.value) > MAX_QUESTIONS:
+        raise _broken(f"it has {len(loaded.value):,} questions; the limit is {MAX_QUESTIONS:,}")
+    return [_question(number, value) for number, value in enumerate(loaded.value, 1)]
+
+
+def ask(collection: Collection, question: GoldenQuestion) -> QuestionResult:
+    """Search for a question and compare the pages within its budget with those that it needs.
+
+    Raises:
+        UnavailableError: as from a search.
+    """
+    wanted = {page: record_of(collection.index, page) for page in question.pages}
+    sections = gather([collection], SearchQuery(text=question.question), "hybrid")
+    room = question.budget * CHARACTERS_PER_TOKEN
+
+    def shown(one: EvidenceSection, text: str) -> tuple[Address, int]:
+        head = f"{one.record.address.path}#{one.anchor} ({' > '.join(one.path)})"
+        return one.record.address, len(head) + len(text) + 2
+
+    found = dict.fromkeys(fit(sections, question.question, room, shown))
+    return QuestionResult(
+        question,
+        missing=tuple(record.address.path for record in wanted.values() if record and record.address not in found),
+        unknown=tuple(page for page, record in wanted.items() if record is None),
+        found=tuple(address.path for address in found),
+    )
+
+
+def _question(number: int, value: Json) -> GoldenQuestion:
+    where = f"question {number}"
+    if not isinstance(value, Mapping):
+        raise _broken(f"{where} is not a mapping")
+    unknown = sorted(value.keys() - _KEYS)
+    if unknown:
+        raise _broken(f"{where} has the unknown key {unknown[0][:40]!r}")
+    question, pages, budget = value.get("question"), value.get("pages"), value.get("budget", DEFAULT_BUDGET)
+    if not isinstance(question, str) or not question.strip():
+        raise _broken(f"{where} has no question")
+    named = [pages] if isinstance(pages, str) else pages
+    if not isinstance(named, Sequence) or not named or not all(isinstance(page, str) and page for page in named):
+        raise _broken(f"{where} names no pages")
+    if not isinstance(budget, int) or isinstance(budget, bool) or not MIN_BUDGET <= budget <= MAX_BUDGET:
+        raise _broken(f"{where} has a budget that is not a number from {MIN_BUDGET} to {MAX_BUDGET:,}")
+    return GoldenQuestion(question.strip(), tuple(str(page) for page in named), budget)
+
+
+def _broken(reason: str) -> ConfigError:
+    return ConfigError(f"Invalid {QUESTIONS_FILE}: {reason}.", kind="questions", hint=_FORM)

@@ -1,0 +1,178 @@
+"""From a moment that a caller names to the commit that was current then, and to the collections as they were."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from commonplace.domain.changes import Commit
+from commonplace.domain.errors import GitError, InvalidInputError, NotFoundError
+from commonplace.domain.past import PastStates
+from commonplace.domain.revisions import is_revision
+from commonplace.domain.words.moments import parse_moment
+from commonplace.services.collections import Collection, Collections
+
+BEFORE = "before "
+MAX_SHOWN_MOMENT = 40
+"""Characters of a caller's moment that a message repeats."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A moment of one collection's past."""
+
+    collection: Collection
+    """The collection now."""
+    commit: Commit
+    """The commit that was current then."""
+
+    @property
+    def day(self) -> str:
+        """The commit's date in UTC."""
+        return f"{datetime.fromtimestamp(self.commit.when, UTC):%Y-%m-%d}"
+
+
+@dataclass(frozen=True, slots=True)
+class PastBase:
+    """The collections as they were."""
+
+    collections: Collections
+    """Only those that had a commit then. Read-only; nothing in them changes."""
+    moments: Sequence[Moment]
+    """The moment of each, in the same order."""
+
+    @property
+    def note(self) -> str:
+        """A line that says when the answer is from."""
+        each = ", ".join(f"{one.collection.name} {one.commit.id[:10]}" for one in self.moments)
+        named = self.moments[0].commit.id[:10] if len(self.moments) == 1 else each
+        days = sorted({one.day for one in self.moments})
+        return f"AS IT WAS at {named} of {' and '.join(days)}, not as it is now"
+
+
+def moment_of(collection: Collection, text: str) -> Moment:
+    """The moment of a collection that a text names.
+
+    Args:
+        collection: The collection.
+        text: A date (its end, UTC) or time, "yesterday", "7 days ago", a commit, a tag, or "before" with any of them.
+            A commit or tag wins over a date of the same spelling.
+
+    Raises:
+        InvalidInputError: the text names no moment, or one in the future.
+        NotFoundError: the current branch has no such commit, or none so early.
+        GitError: the collection has no history.
+    """
+    past = _past_of(collection)
+    wanted = " ".join(text.split())
+    before = wanted.lower().startswith(BEFORE)
+    name = wanted[len(BEFORE) :] if before else wanted
+    when = parse_moment(name, end=not before)
+    if when is not None and not is_revision(name):
+        return Moment(collection, _at(past, when, name, before=before))
+    try:
+        return Moment(collection, _named(past, name, before=before))
+    except NotFoundError:
+        if when is None:
+            raise
+    return Moment(collection, _at(past, when, name, before=before))
+
+
+@contextmanager
+def as_of(collections: Collections, text: str) -> Generator[PastBase]:
+    """The collections as they were at a moment, for the duration of a `with` block.
+
+    Searches in them go by words: embeddings exist for the present only.
+
+    Args:
+        collections: The collections now.
+        text: As for `moment_of`.
+
+    Raises:
+        InvalidInputError, NotFoundError, GitError: as from `moment_of`, if the moment is none of any collection.
+        StorageError, UnavailableError: as from an index.
+    """
+    moments = _moments(collections, text)
+    with ExitStack() as opened:
+        members: list[Collection] = []
+        for one in moments:
+            store, index = opened.enter_context(_past_of(one.collection).opened(one.commit.id))
+            members.append(replace(one.collection, store=store, index=index, semantic_index=None, past=None))
+        yield PastBase(Collections(lambda: members), moments)
+
+
+def _moments(collections: Collections, text: str) -> list[Moment]:
+    found: list[Moment] = []
+    failed: GitError | NotFoundError | None = None
+    for collection in collections:
+        try:
+            found.append(moment_of(collection, text))
+        except (GitError, NotFoundError) as error:
+            failed = failed or error
+    if not found and failed is not None:
+        raise failed
+    return found
+
+
+def require_history(collection: Collection) -> Collection:
+    """The collection.
+
+    Raises:
+        GitError: it has no history.
+    """
+    if not collection.store.history.available:
+        raise _without_history(collection)
+    return collection
+
+
+def _past_of(collection: Collection) -> PastStates:
+    past = require_history(collection).past
+    if past is None:
+        raise _without_history(collection)
+    return past
+
+
+def _without_history(collection: Collection) -> GitError:
+    return GitError(
+        f"There is no history: {collection.name!r} is not in a Git repository, or nothing was committed yet.",
+        kind="history",
+        hint="Run `git init` and commit in the folder to have one.",
+    )
+
+
+def _named(past: PastStates, name: str, *, before: bool) -> Commit:
+    if not name or name.endswith("^"):
+        raise _no_moment(name)
+    try:
+        return past.commits.commit(f"{name}^" if before else name)
+    except InvalidInputError as error:
+        raise _no_moment(name) from error
+
+
+def _at(past: PastStates, when: datetime, name: str, *, before: bool) -> Commit:
+    limit = when.timestamp() - before  # whole seconds: "before" a second ends with the one before it
+    if limit > time.time() and when.date() != datetime.now(UTC).date():
+        raise InvalidInputError(
+            f"{name[:MAX_SHOWN_MOMENT]!r} lies in the future.",
+            kind="revision",
+            hint="Give a moment of the past, or none for now.",
+        )
+    commit = past.commits.latest(limit)
+    if commit is None:
+        raise NotFoundError(
+            f"There was no commit yet {'before ' if before else 'at '}{name[:MAX_SHOWN_MOMENT]}.",
+            kind="revision",
+            hint="Ask for the changes to see when the history begins.",
+        )
+    return commit
+
+
+def _no_moment(name: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"{name[:MAX_SHOWN_MOMENT]!r} is no moment of the past.",
+        kind="revision",
+        hint="Give a date such as 2026-03-01, 'yesterday', a commit (7 or more digits), a tag, or 'before COMMIT'.",
+    )

@@ -1,0 +1,103 @@
+"""Who gave each section of a document the text that it has."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import islice
+from threading import Lock
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.changes import Commit
+from commonplace.domain.documents import Section
+from commonplace.services.collections import Collection
+from commonplace.services.past.moments import require_history
+
+MAX_BLAMED_COMMITS = 10_000
+"""Commits of a document that are looked at."""
+MAX_CACHED_DOCUMENTS = 256
+"""Documents whose sections' commits are cached; the least recently used one is forgotten."""
+
+
+@dataclass(frozen=True, slots=True)
+class SectionChange:
+    """A section of a document, and the commit that gave it the text that it has."""
+
+    section: Section
+    commit: Commit | None
+    """None for text that no commit has."""
+
+
+class BlameCache:
+    """For each document the commits of its section texts, as of the last commit that touched it. Thread-safe.
+
+    The commit that gave a text depends on the document's commits alone, so an entry stays valid when later ones touch
+    the document: the walk ends at the cached commit.
+    """
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[tuple[str, str], tuple[str, Mapping[bytes, Commit]]] = OrderedDict()
+        self._lock = Lock()
+
+    def texts_at(self, document: tuple[str, str], commit: str) -> Mapping[bytes, Commit]:
+        """The cached texts of a document's version; empty unless just this commit's version was asked for."""
+        with self._lock:
+            known = self._known.get(document)
+            if known is None or known[0] != commit:
+                return {}
+            self._known.move_to_end(document)
+            return known[1]
+
+    def add(self, document: tuple[str, str], commit: str, texts: Mapping[bytes, Commit]) -> None:
+        """Cache the texts of a version."""
+        with self._lock:
+            self._known[document] = commit, texts
+            self._known.move_to_end(document)
+            while len(self._known) > MAX_CACHED_DOCUMENTS:
+                self._known.popitem(last=False)
+
+
+_CACHE = BlameCache()
+"""Of this process."""
+
+
+def section_blame(collection: Collection, address: Address) -> list[SectionChange]:
+    """Who last changed each section of a document, in the document's order.
+
+    A section's text is what stands between its heading and the next one. It counts as unchanged as long as an older
+    version holds the same heading and text, wherever in the document.
+
+    Raises:
+        GitError: the collection has no history.
+    """
+    require_history(collection)
+    document = collection.index.document(address)
+    texts = {one.ordinal: document.raw[one.start : one.end].strip() for one in document.sections}
+    found = _commits_of(collection, address, {text for text in texts.values() if text})
+    shown = [one for one in document.sections if one.level or texts[one.ordinal]]
+    return [SectionChange(one, found.get(texts[one.ordinal])) for one in shown]
+
+
+def _commits_of(collection: Collection, address: Address, texts: set[bytes]) -> Mapping[bytes, Commit]:
+    """The commit since which the document holds each text; without those that no commit has."""
+    document = collection.store.identity, address.path
+    found: dict[bytes, Commit] = {}
+    left, last, newer = set(texts), "", None
+    for commit, raw in islice(collection.store.history.versions(address), MAX_BLAMED_COMMITS if left else 0):
+        last = last or commit.id
+        gone = {text for text in left if text not in raw}
+        if newer is not None:
+            found |= dict.fromkeys(gone, newer)
+        left -= gone
+        known = _CACHE.texts_at(document, commit.id)
+        found |= {text: known[text] for text in left & known.keys()}
+        left -= known.keys()
+        newer = commit
+        if not left:
+            break
+    if newer is not None:
+        found |= dict.fromkeys(left, newer)
+    if last:
+        _CACHE.add(document, last, found)
+    return found

@@ -1,0 +1,236 @@
+"""The commits of the current branch by name and by date, and the files of each."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+
+import pygit2
+from pygit2.enums import SortMode
+
+from commonplace.domain.addresses import Address, is_document_path
+from commonplace.domain.changes import Commit, FileStat, Revision
+from commonplace.domain.errors import NotFoundError
+from commonplace.domain.ports import History, Store
+from commonplace.store.disk.ignore_rules import (
+    MAX_IGNORE_BYTES,
+    OWN_FILE,
+    IgnoreRules,
+    OwnRules,
+    Pattern,
+    parse_patterns,
+    verdict,
+)
+from commonplace.store.git.objects import MODE_EXECUTABLE, MODE_FILE, TreeEntry
+from commonplace.store.git.past.history import GitHistory
+from commonplace.store.git.past.revision_names import checked, named_object
+from commonplace.store.git.past.revision_walk import Spans, commit_value
+from commonplace.store.git.past.touched_documents import TouchedDocuments
+from commonplace.store.git.repository import GitRepository, guarded
+from commonplace.store.git.tree_store import Hides, TreeSource, TreeStore
+
+_REFUSAL = "it is a state of the past"
+
+_Line = list[tuple[int, str]]
+"""Author date and id of commits, newest first."""
+
+
+class CommitLookup:
+    """`domain.past.PastCommits` of a folder in a repository. Thread-safe.
+
+    Args:
+        repository: The repository.
+        name: The folder's name.
+        identity: A stable key of the folder on this machine.
+        prefix: Path from the repository's root to the folder: "" or a path with a trailing slash.
+        rules: The ignore files on disk; None for a bare repository.
+    """
+
+    def __init__(
+        self, repository: GitRepository, name: str, identity: str, prefix: str = "", rules: IgnoreRules | None = None
+    ) -> None:
+        self._repository = repository
+        self._name = name
+        self._identity = identity
+        self._prefix = prefix
+        self._rules = rules
+        self._touched = TouchedDocuments(repository, prefix.rstrip("/"))
+        self._line: tuple[str, _Line] = ("", [])
+        self._lock = threading.Lock()
+
+    def commit(self, name: str) -> Commit:
+        """The commit of this id or tag in the current branch; a `^` behind it means its first parent."""
+        found = named_object(self._repository, self._repository.head, checked(name))
+        if not isinstance(found, pygit2.Commit):
+            raise NotFoundError(
+                f"There is no commit {name[:60]!r} in the current branch.",
+                kind="revision",
+                hint="Ask for the changes to see the commits.",
+            )
+        return commit_value(found)
+
+    def latest(self, until: float) -> Commit | None:
+        """The newest commit of the first-parent line dated at or before a time.
+
+        Dates are the authors', as a history shows them; after a rebase they need not grow from commit to commit.
+        """
+        with self._lock:
+            line = guarded(self._first_parents)
+        name = next((name for when, name in line if when <= until), "")
+        return commit_value(self._repository.commit(name)) if name else None
+
+    def store(self, commit: str) -> Store:
+        """The files of a commit."""
+        repository, prefix = self._repository, self._prefix
+        source = TreeSource(
+            repository=repository,
+            commit=lambda: commit,
+            prefix=prefix,
+            hides=self._hides(commit),
+            mtime_ns=1_000_000_000 * repository.commit(commit).commit_time,
+        )
+        history = PastHistory(repository, prefix, commit, self._touched)
+        return PastStore(self._name, self._identity, source, history, _REFUSAL)
+
+    def key(self, commit: str) -> str:
+        """The commit's id, followed by a digest of the ignore files of the present if there are any."""
+        digest = self._rules.digest() if self._rules else ""
+        return f"{commit}-{digest}" if digest else commit
+
+    def _hides(self, commit: str) -> Hides:
+        """What an ignore file excludes now, or excluded then. Folders are looked up once."""
+        then = PastRules(self._repository, commit, self._prefix)
+        now = self._rules
+        rules: dict[str, tuple[OwnRules, ...]] = {}
+
+        def hides(path: str, is_folder: bool) -> bool:
+            folder = path.rpartition("/")[0]
+            if folder not in rules:
+                parts = folder.split("/") if folder else []
+                both = (then.at(parts), tuple(now.own_rules(parts)) if now else ())
+                rules[folder] = tuple(filter(None, both))
+            parts = path.split("/") if rules[folder] else []
+            return any(verdict(one, parts, is_folder=is_folder) is True for one in rules[folder])
+
+        return hides
+
+    def _first_parents(self) -> _Line:
+        """The first-parent line of the current branch. Only commits since the last call are read."""
+        head = self._repository.head
+        known, line = self._line
+        if head != known:
+            news: _Line = []
+            met = False
+            for commit in self._newest_first(head):
+                if met := str(commit.id) == known:
+                    break
+                news.append((commit.author.time, str(commit.id)))
+            self._line = head, list(chain(news, line)) if met else news
+        return self._line[1]
+
+    def _newest_first(self, head: str) -> Iterable[pygit2.Commit]:
+        if not head:
+            return []
+        self._repository.commit(head)  # checks the object's size, which libgit2 does not
+        walker = self._repository.handle.walk(head, SortMode.NONE)
+        walker.simplify_first_parent()
+        return walker
+
+
+class PastHistory(GitHistory):
+    """`domain.ports.History` as of a commit.
+
+    Args:
+        repository: The repository.
+        prefix: As for `GitHistory`.
+        commit: Id of the commit.
+        touched: The touched documents of the repository's commits.
+    """
+
+    def __init__(self, repository: GitRepository, prefix: str, commit: str, touched: TouchedDocuments) -> None:
+        super().__init__(repository, prefix, None)
+        self._commit = commit
+        self._documents_touched = touched
+        self._dates: Spans | None = None
+
+    def head(self) -> str:
+        """Id of the commit."""
+        return self._commit
+
+    def touched(self, addresses: Collection[Address] | None = None) -> dict[Address, tuple[Commit, Commit]]:
+        """First and last commit of each of these documents, or of all, up to this commit."""
+        if self._dates is None:
+            self._dates = self._documents_touched.spans(self._commit)
+        known = self._dates
+        return dict(known) if addresses is None else {one: known[one] for one in addresses if one in known}
+
+    def uncommitted(self, known: Mapping[Address, Revision]) -> set[Address]:
+        """None: these are the files of a commit."""
+        del known
+        return set()
+
+
+class PastStore(TreeStore):
+    """The files of one commit, which are listed once."""
+
+    def __init__(self, name: str, identity: str, source: TreeSource, history: History, refusal: str) -> None:
+        super().__init__(name, identity, source, history, refusal)
+        self._documents_by_path: dict[str, tuple[TreeEntry, FileStat]] = {}
+        self._others: dict[str, TreeEntry] = {}
+        self._is_listed = False
+        self._listing = threading.Lock()
+
+    def scan(self) -> Iterator[tuple[Address, FileStat]]:
+        """Every Markdown file of the commit, in no particular order."""
+        self._list()
+        return ((Address(path), stat) for path, (_, stat) in self._documents_by_path.items())
+
+    def _entry(self, address: Address) -> TreeEntry | None:
+        if not self._is_listed:  # a single file costs its own folders only
+            return super()._entry(address)
+        document = self._documents_by_path.get(address.path)
+        return document[0] if document else self._others.get(address.path)
+
+    def _list(self) -> None:
+        with self._listing:
+            if not self._is_listed:
+                found = ((address.path, entry) for address, entry in self._documents())
+                self._documents_by_path = {path: (entry, self._facts(entry)) for path, entry in found}
+                self._is_listed = True
+
+    def _note_other(self, path: str, entry: TreeEntry) -> None:
+        if entry.mode in {MODE_FILE, MODE_EXECUTABLE} and not is_document_path(path):
+            self._others[path] = entry
+
+
+class PastRules:
+    """The `.commonplaceignore` files of a commit.
+
+    Files that only `.gitignore` excludes are served: the commit tracks them.
+    """
+
+    def __init__(self, repository: GitRepository, commit: str, prefix: str) -> None:
+        self._repository = repository
+        self._commit = commit
+        self._prefix = prefix
+        self._patterns: dict[str, tuple[Pattern, ...]] = {}
+
+    def at(self, folder: Sequence[str]) -> OwnRules:
+        """The non-empty files that apply to the entries of a folder, nearest first, each with its depth."""
+        depths = range(len(folder), -1, -1)
+        return tuple((depth, patterns) for depth in depths if (patterns := self._of("/".join(folder[:depth]))))
+
+    def _of(self, folder: str) -> tuple[Pattern, ...]:
+        if folder not in self._patterns:
+            path = f"{folder}/{OWN_FILE}" if folder else OWN_FILE
+            self._patterns[folder] = self._read(self._prefix + path)
+        return self._patterns[folder]
+
+    def _read(self, path: str) -> tuple[Pattern, ...]:
+        entry = self._repository.entry(self._commit, path)
+        if entry is None or entry.mode not in {MODE_FILE, MODE_EXECUTABLE}:
+            return ()
+        if self._repository.size(entry.id) > MAX_IGNORE_BYTES:
+            return ()
+        return parse_patterns(self._repository.content(entry.id).decode("utf-8", "replace"))

@@ -1,0 +1,85 @@
+"""From what a caller writes to a commit or blob of the current branch: an id, a tag, and the commit before either."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from contextlib import suppress
+
+import pygit2
+
+from commonplace.domain.errors import GitError, InvalidInputError
+from commonplace.domain.revisions import is_revision
+from commonplace.store.git.past.revision_walk import parents_of
+from commonplace.store.git.repository import GitRepository, guarded
+
+_TAG = re.compile(r"[A-Za-z0-9][\w.+/-]{0,199}", re.ASCII)
+"""Names of tags that are looked up."""
+MAX_REF_BYTES = 1_000
+"""Size of a tag's own file; Git writes 41 bytes."""
+
+
+def checked(revision: str) -> str:
+    """The revision in the form in which it is looked up.
+
+    Raises:
+        InvalidInputError: it is neither 7 to 40 hex digits nor a possible name of a tag.
+    """
+    named = revision.removesuffix("^")
+    if is_revision(named):
+        return revision.lower()
+    if not _TAG.fullmatch(named):
+        raise invalid(revision)
+    return revision
+
+
+def named_object(repository: GitRepository, head: str, revision: str) -> pygit2.Commit | pygit2.Blob | None:
+    """The commit of the current branch, or any blob, with a checked revision; None if there is none.
+
+    Raises:
+        InvalidInputError: the id is ambiguous, or there is no tag of this name.
+    """
+    named = revision.removesuffix("^")
+    try:
+        found = repository.find(named) if is_revision(named) else None
+    except ValueError as error:
+        raise InvalidInputError(
+            f"The revision {revision} is not unique.", kind="revision", hint="Give more of its digits."
+        ) from error
+    found = found or _tagged(repository, named)
+    if found is None and not is_revision(named):
+        raise invalid(revision)
+    if isinstance(found, pygit2.Commit) and named != revision:
+        found = next(iter(parents_of(found)), None)
+    if isinstance(found, pygit2.Blob) or (found and repository.holds(head, str(found.id))):
+        return found
+    return None
+
+
+def invalid(revision: str) -> InvalidInputError:
+    """The error for a text that names no revision."""
+    return InvalidInputError(
+        f"Invalid revision {revision[:60]!r}: expected 7 to 40 hex digits, or a tag.",
+        kind="revision",
+        hint="Take one from the document's history.",
+    )
+
+
+def _tagged(repository: GitRepository, name: str) -> pygit2.Commit | None:
+    """The commit of a tag; None if there is none, or if its file is not one that Git writes.
+
+    libgit2 opens whatever has the tag's name: a pipe in its place would stop the process until somebody writes to it.
+    """
+    loose = repository.common / "refs" / "tags" / name
+    try:
+        with suppress(FileNotFoundError):  # a packed tag
+            status = os.lstat(loose)
+            if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_REF_BYTES:
+                return None
+        reference = guarded(lambda: repository.handle.references.get(f"refs/tags/{name}"))
+        if reference is None or not isinstance(reference.target, pygit2.Oid):  # Git makes no symbolic tags
+            return None
+        return guarded(lambda: reference.peel(pygit2.Commit))
+    except (ValueError, KeyError, OSError, GitError):
+        return None

@@ -1,0 +1,64 @@
+"""The documents that each commit touched, read once per process, and the dates of documents at any commit."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Collection
+
+from commonplace.domain.addresses import Address
+from commonplace.store.git.past.revision_walk import (
+    Spans,
+    changed_paths,
+    commit_value,
+    document_address,
+    oldest_first,
+)
+from commonplace.store.git.repository import GitRepository, guarded
+from commonplace.store.git.tree_diff import TreeDiff
+
+MAX_CACHED_COMMITS = 200_000
+"""Number of commits whose documents are cached, of some 200 bytes each; the cache is cleared when it is reached."""
+
+
+class TouchedDocuments:
+    """The touched documents below a folder, by commit. Thread-safe.
+
+    Args:
+        repository: The repository.
+        folder: "" or a path without trailing slash.
+    """
+
+    def __init__(self, repository: GitRepository, folder: str) -> None:
+        self._repository = repository
+        self._folder = os.fsencode(folder)
+        self._known: dict[str, tuple[Address, ...]] = {}
+        self._addresses: dict[bytes, Address | None] = {}
+        self._lock = threading.Lock()
+
+    def spans(self, head: str, addresses: Collection[Address] | None = None) -> Spans:
+        """First and last commit of each of these documents (None: all), among a commit and its ancestors."""
+        with self._lock:
+            return guarded(lambda: self._spans(head, addresses))
+
+    def _spans(self, head: str, addresses: Collection[Address] | None) -> Spans:
+        trees = TreeDiff(self._repository)
+        if len(self._known) > MAX_CACHED_COMMITS:
+            self._known.clear()
+        ends: dict[Address, tuple[str, str]] = {}
+        for commit in oldest_first(self._repository, head, ""):
+            name = str(commit.id)
+            touched = self._known.get(name)
+            if touched is None:
+                paths = changed_paths(trees, commit, self._folder)
+                touched = self._known[name] = tuple(filter(None, map(self._address, paths)))
+            for address in touched:
+                ends[address] = (ends[address][0] if address in ends else name), name
+        wanted = ends if addresses is None else {one: ends[one] for one in addresses if one in ends}
+        commits = {name: commit_value(self._repository.commit(name)) for pair in wanted.values() for name in pair}
+        return {address: (commits[first], commits[last]) for address, (first, last) in wanted.items()}
+
+    def _address(self, path: bytes) -> Address | None:
+        if path not in self._addresses:
+            self._addresses[path] = document_address(path)
+        return self._addresses[path]

@@ -1,0 +1,152 @@
+"""The clone of a replica: a bare repository of this program, whose one branch is moved to what the remote has.
+
+The remote is outside text. git runs in the temporary repository of `store.remotes`, checks each object that it
+receives, and runs nothing that the remote could name. The clone is derived data: it may be deleted at any time.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import Popen
+
+from commonplace.domain.errors import GitError, UnavailableError
+from commonplace.store.disk.file_swap import storage_errors
+from commonplace.store.disk.folder import Folder
+from commonplace.store.folder_store import key_of
+from commonplace.store.git.bare import BareStore
+from commonplace.store.git.refs import set_ref
+from commonplace.store.git.repository import GitRepository
+from commonplace.store.git_command import GitResult
+from commonplace.store.publisher import own_programs
+from commonplace.store.remotes import exchange
+from commonplace.store.replica.source import ReplicaSource
+from commonplace.store.writer_lock import WriterLock
+
+FETCH_SECONDS = 60.0
+"""Timeout in seconds of a fetch into a clone that has the branch."""
+FIRST_FETCH_SECONDS = 1800.0
+"""Timeout in seconds of the first fetch, which transfers the whole history."""
+REFUSAL = "it is a replica, which follows its remote; write to a server of the repository itself, or push to its remote"
+
+_BRANCH = "refs/heads/replica"
+_FETCHED = "refs/heads/fetched"
+"""Target ref of a fetch, in the temporary repository."""
+_REMOTE = "origin"
+_MISSING = "couldn't find remote ref"
+
+
+class ReplicaClone:
+    """The clone of one remote. Several processes may share it.
+
+    Args:
+        folder: Folder of all clones of this user.
+        source: The remote.
+
+    Raises:
+        StorageError: the clone cannot be created.
+        GitError: an existing clone cannot be read.
+    """
+
+    def __init__(self, folder: Path, source: ReplicaSource) -> None:
+        self.source = source
+        self.path = (folder / source.folder).absolute()
+        with storage_errors("the folder of a replica"):
+            if not os.path.exists(self.path / "HEAD"):
+                _make(self.path, source.url)
+            self.path = self.path.resolve()
+        self._repository = GitRepository(self.path)
+        self._lock = WriterLock(self.path / "commonplace.lock")
+
+    def store(self) -> BareStore:
+        """The documents of the branch as it is in the clone, read-only."""
+        return BareStore(self._repository, key_of(Folder(self.path)), REFUSAL)
+
+    def tip(self) -> str:
+        """The commit that the clone's branch is at; "" before the first fetch, and for a remote without commits."""
+        return self._repository.tip(_BRANCH)
+
+    def fetch(self, started: Callable[[Popen[bytes]], None] | None = None) -> str:
+        """Fetch the remote's branch and move the clone's branch to its commit, forwards or not.
+
+        Args:
+            started: Called with the git process, so that it can be ended early.
+
+        Returns:
+            The commit; "" for a remote without commits.
+
+        Raises:
+            UnavailableError: the remote cannot be read now, or no longer has the branch. The clone is unchanged.
+            StorageError: the clone cannot be written.
+        """
+        known = self.tip()
+        seconds = FETCH_SECONDS if known else FIRST_FETCH_SECONDS
+        with self._lock.held(seconds):
+            known = self.tip()
+            try:
+                outcome, tip = self._fetched(known, seconds, started)
+            except GitError as error:
+                raise self._unreachable(str(error).rstrip(".")) from error
+            if outcome.code:
+                if _MISSING in outcome.errors and not known and not self.source.branch:
+                    return ""
+                raise self._unreachable(outcome.reason)
+            self._repository.commit(tip)  # raises unless the clone received it
+            if tip != known:
+                set_ref(self._repository.common, _BRANCH, tip)
+        return tip
+
+    def holds(self, tip: str, commit: str) -> bool:
+        """Whether a commit is `tip` or one of its ancestors; false for a commit that the clone lacks."""
+        return self.has(commit) and self._repository.holds(tip, commit)
+
+    def has(self, commit: str) -> bool:
+        """Whether the clone has a commit, on its branch or from an earlier state of it."""
+        return self._repository.has_object(commit)
+
+    def _fetched(
+        self, known: str, seconds: float, started: Callable[[Popen[bytes]], None] | None
+    ) -> tuple[GitResult, str]:
+        with exchange(self._repository, _REMOTE, [known], started) as own:
+            settings = {**own_programs(self._repository), "fetch.fsckObjects": ["true"]}
+            reference = f"+{self.source.branch or 'HEAD'}:{_FETCHED}"
+            outcome = own.fetch(reference, settings=settings, timeout=seconds)
+            return outcome, own.tip(_FETCHED)
+
+    def _unreachable(self, reason: str) -> UnavailableError:
+        return UnavailableError(
+            f"The remote of {self.source.name} cannot be read: {reason}.",
+            kind="remote",
+            hint="It is tried again; check the network, the address and the credentials if it persists.",
+        )
+
+
+def _make(path: Path, url: str) -> None:
+    """Create an empty bare repository beside its place and rename it, so that a killed process leaves no partial one.
+
+    `git init` would copy templates, with hooks.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    making = path.with_name(f"{path.name}.{secrets.token_hex(6)}")
+    try:
+        for folder in ("objects/info", "objects/pack", "refs/heads"):
+            (making / folder).mkdir(parents=True)
+        (making / "HEAD").write_text(f"ref: {_BRANCH}\n", encoding="utf-8")
+        config = making / "config"
+        config.touch(0o600)  # the URL may contain credentials
+        quoted = url.replace("\\", "\\\\").replace('"', '\\"')
+        config.write_text(
+            f'[core]\n\trepositoryformatversion = 0\n\tbare = true\n[remote "{_REMOTE}"]\n\turl = "{quoted}"\n',
+            encoding="utf-8",
+            errors="surrogateescape",
+        )
+        try:
+            making.rename(path)
+        except OSError:
+            if not os.path.exists(path / "HEAD"):  # otherwise another process was faster
+                raise
+    finally:
+        shutil.rmtree(making, ignore_errors=True)

@@ -1,0 +1,90 @@
+"""The remote of a replica, as a person names it: a URL or a path, with an optional branch after `#`."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from commonplace.domain.errors import ConfigError
+from commonplace.store.git_command import redacted
+from commonplace.store.names import BRANCHES, is_ref
+
+SCHEMES = frozenset({"file", "http", "https", "ssh"})
+_CONTROL = re.compile(r"[\x00-\x20\x7f]")
+_UNSUITED = re.compile(r"[^A-Za-z0-9._-]+")
+_SCP = re.compile(r"(?:[^@/:]+@)?[^/:]+:(?P<path>[^:].*)", re.DOTALL)
+"""`host:path`, as scp writes it."""
+MAX_NAME = 80
+"""Maximum length in characters of a folder's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaSource:
+    """A remote and the branch to follow."""
+
+    url: str
+    """For Git; a path is absolute."""
+    branch: str = ""
+    """Full name of the ref; "" for the branch that the remote's HEAD names."""
+
+    @property
+    def name(self) -> str:
+        """The last part of the URL, without `.git`."""
+        last = path_of(self.url).rstrip("/").rpartition("/")[2].removesuffix(".git")
+        return _UNSUITED.sub("-", last).lstrip(".-")[:MAX_NAME] or "base"
+
+    @property
+    def folder(self) -> str:
+        """Path of its clone, relative to the folder of all clones; the same in each process."""
+        key = hashlib.sha256(f"{self.url}#{self.branch}".encode("utf-8", "surrogateescape")).hexdigest()
+        return f"{key[:16]}/{self.name}.git"
+
+
+def parse_source(text: str) -> ReplicaSource:
+    """The remote that a text names.
+
+    Args:
+        text: A URL (`https://…`, `ssh://…`, `host:path`, `file://…`) or a path, and optionally `#` with a branch.
+
+    Raises:
+        ConfigError: Git would not accept the address or the branch, or would run a program for it.
+    """
+    url, _, branch = text.partition("#")
+    if not url or url.startswith("-") or _CONTROL.search(url):
+        raise _invalid(text, "it is no address of a repository")
+    scheme, colon, rest = url.partition("://")
+    if colon and scheme.lower() not in SCHEMES:
+        raise _invalid(text, f"{redacted(scheme)[:20]!r} is not one of {', '.join(sorted(SCHEMES))}")
+    if not colon and "::" in scheme.partition("/")[0]:
+        raise _invalid(text, "remote helpers are programs, and none is run")
+    if colon and not rest.strip("/"):
+        raise _invalid(text, "it names no repository")
+    reference = f"{BRANCHES}{branch}" if branch else ""
+    if reference and not is_ref(reference):
+        raise _invalid(text, "what follows # is no name of a branch")
+    return ReplicaSource(os.path.abspath(os.path.expanduser(url)) if _is_path(url) else url, reference)  # noqa: PTH100, PTH111 - of text
+
+
+def path_of(url: str) -> str:
+    """The path that a URL names at its host; that of a scp-like address and a plain path, too."""
+    if "://" in url:
+        return urlsplit(url).path
+    scp = None if _is_path(url) else _SCP.fullmatch(url)
+    return scp["path"] if scp else url
+
+
+def _is_path(url: str) -> bool:
+    """Whether Git takes an address for a path: it has no colon before its first slash."""
+    colon, slash = url.find(":"), url.find("/")
+    return colon < 0 or 0 <= slash < colon
+
+
+def _invalid(text: str, reason: str) -> ConfigError:
+    return ConfigError(
+        f"Cannot follow {redacted(text)[:80]!r}: {reason}.",
+        kind="replica",
+        hint="Give a file, http, https or ssh URL or a path, and a branch after # if not the remote's own.",
+    )

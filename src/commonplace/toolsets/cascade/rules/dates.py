@@ -1,0 +1,123 @@
+"""Dates as people write them in documents, compared with one another.
+
+Known forms: ISO 8601 (a year, a month, a day, or a time with or without zone; `-`, `/` or `.` between the numbers),
+`1 May 2026`, `1st May 2026`, `May 12, 2026` and `May 2026`. A time without a zone is UTC. Other texts are no dates.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal, TypeAlias
+
+Precision: TypeAlias = Literal["year", "month", "day", "time"]
+
+_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "january jan",
+            "february feb",
+            "march mar",
+            "april apr",
+            "may",
+            "june jun",
+            "july jul",
+            "august aug",
+            "september sept sep",
+            "october oct",
+            "november nov",
+            "december dec",
+        ),
+        1,
+    )
+    for name in names.split()
+}
+_NUMBERS = re.compile(r"(\d{4})(?:([-/.])(\d{1,2})(?:\2(\d{1,2}))?)?")
+_TIME = re.compile(
+    r"[Tt ]\s*(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?\s*(?:([Zz]|UTC|GMT)|([+-])(\d{2})(?::?(\d{2}))?)?"
+)
+_DAY_FIRST = re.compile(r"(?:(\d{1,2})(?:st|nd|rd|th)?\.?\s+)?([A-Za-z]+)\.?,?\s+(\d{4})")
+_MONTH_FIRST = re.compile(r"([A-Za-z]+)\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})")
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A date with its precision."""
+
+    written: tuple[int, int, int]
+    """Year, month and day as written, in the writer's zone; 1 for a part that is not written."""
+    instant: datetime
+    """The beginning of the period, in UTC."""
+    precision: Precision
+
+
+def moment_of(text: str | None) -> Moment | None:
+    """The date that a text states; None if it states none."""
+    words = (text or "").strip()
+    try:
+        return _numeric(words) or _named(words)
+    except (ValueError, OverflowError):  # a 31st of June, or a zone beyond the last year
+        return None
+
+
+def is_later(one: str | None, other: str | None) -> bool:
+    """Whether one date is later than another, compared at the coarser precision of the two.
+
+    False if either is no date.
+    """
+    first, second = moment_of(one), moment_of(other)
+    if first is None or second is None:
+        return False
+    if first.precision == second.precision == "time":
+        return first.instant > second.instant
+    parts = min(_PARTS[first.precision], _PARTS[second.precision])
+    return first.written[:parts] > second.written[:parts]
+
+
+def date_sort_key(date: str | None) -> str:
+    """Sort key of dates: later dates are greater, and every date is greater than what is no date."""
+    found = moment_of(date)
+    return found.instant.strftime("%Y-%m-%dT%H:%M:%S").zfill(19) if found else ""
+
+
+_PARTS: dict[Precision, int] = {"year": 1, "month": 2, "day": 3, "time": 3}
+"""Leading parts of `Moment.written` that a precision states."""
+
+
+def _numeric(words: str) -> Moment | None:
+    found = _NUMBERS.match(words)
+    if not found:
+        return None
+    year, month, day = int(found[1]), found[3], found[4]
+    rest = words[found.end() :]
+    if day is None:
+        return None if rest else _moment(year, int(month) if month else None, None)
+    if not rest:
+        return _moment(year, int(month), int(day))
+    time = _TIME.fullmatch(rest)
+    if not time:
+        return None
+    local = datetime(year, int(month), int(day), int(time[1]), int(time[2]), int(time[3] or 0), tzinfo=UTC)
+    offset = timedelta(hours=int(time[6]), minutes=int(time[7] or 0)) if time[5] else timedelta()
+    instant = local + offset if time[5] == "-" else local - offset
+    return Moment((local.year, local.month, local.day), instant, "time")
+
+
+def _named(words: str) -> Moment | None:
+    found = _MONTH_FIRST.fullmatch(words)
+    name, day, year = (found[1], found[2], found[3]) if found else ("", None, "")
+    if not found:
+        other = _DAY_FIRST.fullmatch(words)
+        if not other:
+            return None
+        day, name, year = other[1], other[2], other[3]
+    month = _MONTHS.get(name.lower())
+    return _moment(int(year), month, int(day) if day else None) if month else None
+
+
+def _moment(year: int, month: int | None, day: int | None) -> Moment:
+    instant = datetime(year, month or 1, day or 1, tzinfo=UTC)
+    precision: Precision = "day" if day else "month" if month else "year"
+    return Moment((year, month or 1, day or 1), instant, precision)

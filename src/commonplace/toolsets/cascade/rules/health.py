@@ -1,0 +1,73 @@
+"""The state of a layer: whether what it holds counts in an answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from commonplace.domain.json import Json
+from commonplace.toolsets.cascade.rules.values import LayerRank
+
+LayerState: TypeAlias = Literal["ok", "stale", "missing", "left_out", "broken"]
+"""Of a `stale` layer, what it held earlier counts. Nothing counts of one that is `missing` (there is no folder),
+`left_out` (a server does not answer) or `broken` (it cannot be read)."""
+
+MAX_SHOWN_LINE = 200
+"""Characters of another program's output in a message."""
+_SECRET = re.compile(
+    r"(?i)\b((?:[\w-]*(?:key|token|secret|passw(?:or)?d|credential)[\w-]*|authorization)[\"']?\s*[:=]\s*)(?:bearer\s+|basic\s+)?"
+    r"[^\s,;]+|\b(bearer\s+)\S+|(://)[^/\s@]+@"
+)
+_LONG_WORD = re.compile(r"[A-Za-z0-9+/_=-]{32,}")
+_FOLDERS = re.compile(r"(?:[A-Za-z]:)?(?:[/\\][^\s/\\'\"]+)+[/\\](?=[^\s/\\])|~/")
+
+
+@dataclass(frozen=True, slots=True)
+class LayerHealth:
+    """The state of one layer."""
+
+    rank: LayerRank
+    state: LayerState = "ok"
+    reason: str = ""
+    """One sentence without a full stop; "" if all is well."""
+    since: str = ""
+    """When the state was first seen, ISO 8601 UTC; "" if all is well."""
+
+    @property
+    def was_asked(self) -> bool:
+        """Whether the layer's concepts count in an answer."""
+        return self.state in {"ok", "stale"}
+
+    def sentence(self) -> str:
+        """The state for a message."""
+        return f"{self.rank.name} ({self.state.replace('_', ' ')} since {self.since}: {self.reason})"
+
+
+def health_json(layers: Sequence[LayerHealth]) -> list[Json]:
+    """The state of every layer, highest first; [] if all are well."""
+    if all(one.state == "ok" for one in layers):
+        return []
+    return [_shown(one) for one in sorted(layers, key=lambda one: (-one.rank.level, one.rank.order))]
+
+
+def not_asked(layers: Sequence[LayerHealth]) -> list[LayerHealth]:
+    """The layers that could not be asked, highest first."""
+    return sorted((one for one in layers if not one.was_asked), key=lambda one: (-one.rank.level, one.rank.order))
+
+
+def outside_line(text: str) -> str:
+    """A line of another program's output as a message may show it: without folders, secrets and control characters."""
+    line = "".join(char if char.isprintable() else " " for char in text[: 4 * MAX_SHOWN_LINE])
+    line = _SECRET.sub(lambda found: f"{found[1] or found[2] or found[3]}[hidden]", line)
+    line = _LONG_WORD.sub("[hidden]", _FOLDERS.sub("", line))
+    line = " ".join(line.split())
+    return line if len(line) <= MAX_SHOWN_LINE else f"{line[: MAX_SHOWN_LINE - 3]}..."
+
+
+def _shown(one: LayerHealth) -> dict[str, Json]:
+    shown: dict[str, Json] = {"layer": one.rank.name, "level": one.rank.level, "state": one.state}
+    if one.state != "ok":
+        shown |= {"reason": one.reason, "since": one.since}
+    return shown

@@ -1,0 +1,1 @@
+"""Concepts as JSON and as Markdown."""

@@ -1,0 +1,111 @@
+"""The dates of sections that state none: of the commit that last changed their lines."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from threading import Lock
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.changes import Commit
+from commonplace.domain.errors import GitError, InvalidInputError, NotFoundError, StorageError
+from commonplace.domain.ports import History
+from commonplace.domain.records import iso_timestamp
+from commonplace.services.collections import Collection
+from commonplace.toolsets.cascade.rules.concepts import concept_address, read_concept
+from commonplace.toolsets.cascade.rules.merge import without_trailing_blanks
+from commonplace.toolsets.cascade.rules.values import Concept, ConceptSection
+
+MAX_COMMITS = 1000
+"""Commits of one document that are read; sections that are older have no date."""
+MAX_SECONDS = 2.0
+"""Seconds in which the commits of one document are read; sections that are not found by then have no date."""
+MAX_CACHED = 2000
+"""Documents of one layer whose dates are cached."""
+
+_Lines = tuple[str, str]
+"""A section's heading and text, as compared between commits."""
+_Dates = Mapping[_Lines, str]
+
+
+class SectionDates:
+    """The dates of one layer's sections, cached for the branch's current commit."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._commit = ""
+        self._cached: dict[str, tuple[tuple[_Lines, ...], _Dates]] = {}
+
+    def completed(self, collection: Collection, concept: Concept) -> Concept:
+        """The concept with a date for each section whose lines are committed and state no date."""
+        undated = tuple(_lines(one) for one in concept.sections if one.updated is None)
+        if not undated:
+            return concept
+        dates = self._dates(collection, concept.id, undated)
+        if not dates:
+            return concept
+        return replace(concept, sections=tuple(_dated(one, dates) for one in concept.sections))
+
+    def _dates(self, collection: Collection, identifier: str, undated: tuple[_Lines, ...]) -> _Dates:
+        history = collection.store.history
+        try:
+            commit = history.head()
+        except (GitError, StorageError):
+            return {}
+        if not commit:
+            return {}
+        with self._lock:
+            if commit != self._commit or len(self._cached) > MAX_CACHED:
+                self._commit, self._cached = commit, {}
+            known = self._cached.get(identifier)
+        if known is not None and known[0] == undated:
+            return known[1]
+        found = _last_changes(history, concept_address(identifier), undated)
+        with self._lock:
+            if commit == self._commit:
+                self._cached[identifier] = undated, found
+        return found
+
+
+def _last_changes(history: History, address: Address, undated: tuple[_Lines, ...]) -> _Dates:
+    """The time of the oldest commit since which the document has held the same lines without a break."""
+    deadline = time.monotonic() + MAX_SECONDS
+    found: dict[_Lines, str] = {}
+    left = set(undated)
+    newer: Commit | None = None
+    try:
+        commits = history.log(address, limit=MAX_COMMITS)
+        for commit in commits:
+            if time.monotonic() > deadline:
+                return found
+            held = _held(history, address, commit)
+            gone = {lines for lines in left if lines not in held}
+            if newer is not None:
+                found |= dict.fromkeys(gone, iso_timestamp(newer.when))
+            left -= gone
+            newer = commit
+            if not left:
+                return found
+    except (GitError, StorageError):
+        return found
+    if newer is not None and len(commits) < MAX_COMMITS:
+        found |= dict.fromkeys(left, iso_timestamp(newer.when))
+    return found
+
+
+def _held(history: History, address: Address, commit: Commit) -> frozenset[_Lines]:
+    try:
+        raw = history.read(address, commit.id)
+    except (NotFoundError, InvalidInputError):  # the commit deleted the document
+        return frozenset()
+    return frozenset(_lines(one) for one in read_concept(address.path, raw).sections)
+
+
+def _lines(section: ConceptSection) -> _Lines:
+    return section.heading or "", without_trailing_blanks(section.text)
+
+
+def _dated(section: ConceptSection, dates: _Dates) -> ConceptSection:
+    date = dates.get(_lines(section)) if section.updated is None else None
+    return section if date is None else replace(section, updated=date, dated_by="git")

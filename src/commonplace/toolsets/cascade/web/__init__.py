@@ -1,0 +1,18 @@
+"""The pages of layers: each concept as all layers together have it, and everything on which they differ."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from commonplace.faces.web.exchange import ToolsetPages
+from commonplace.toolsets.cascade.web.concepts import concepts
+from commonplace.toolsets.cascade.web.lists import card, conflicts, notes
+
+CASCADE_PAGES = ToolsetPages(
+    views={"concepts": concepts, "conflicts": conflicts},
+    templates=Path(__file__).parent / "templates",
+    menu=(("Concepts", "/concepts"), ("Conflicts", "/conflicts")),
+    card=card,
+    notes=notes,
+)
+"""What a server of layers shows beside the pages of each layer."""

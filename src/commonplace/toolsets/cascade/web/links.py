@@ -1,0 +1,92 @@
+"""URLs of concepts, and how the links in a concept's text are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from html import escape
+from urllib.parse import quote
+
+from commonplace.domain.documents import Link
+from commonplace.domain.errors import ConfigError, KnowledgeError
+from commonplace.domain.slugs import anchor
+from commonplace.faces.web.exchange import PageRequest
+from commonplace.faces.web.markup.html import LinkHtml
+from commonplace.faces.web.markup.links import LinkSource, page_link
+from commonplace.faces.web.markup.page import Renderer
+from commonplace.faces.web.markup.parser import LinkKey
+from commonplace.faces.web.markup.sanitizer import Rebase, no_rebase
+from commonplace.faces.web.urls import with_query
+from commonplace.toolsets.cascade.rules.concepts import concept_address
+from commonplace.toolsets.cascade.rules.link_targets import is_concept_link
+from commonplace.toolsets.cascade.service import CASCADE_KEY
+from commonplace.toolsets.cascade.service.cascade import Cascade
+from commonplace.toolsets.cascade.service.concept_links import target_of
+from commonplace.toolsets.cascade.service.layers import FolderLayer
+
+CONCEPTS = "/concepts/"
+"""What the URL of a concept begins with."""
+
+
+def cascade_of(request: PageRequest) -> Cascade:
+    """The layers.
+
+    Raises:
+        ConfigError: there are none.
+    """
+    cascade = request.services.of(CASCADE_KEY)
+    if cascade is None:
+        raise ConfigError("No layers are open.", kind="manifest", hint="Start the server with --manifest FILE.")
+    return cascade
+
+
+def concept_url(identifier: str, section: str = "", layer: str = "") -> str:
+    """The URL of a concept, of a section by its key, or of the concept as one layer has it."""
+    fragment = f"#{quote(section_anchor(section))}" if section else ""
+    return with_query(CONCEPTS + quote(identifier, safe="/"), layer=layer) + fragment
+
+
+def section_anchor(key: str) -> str:
+    """The `id` of a section's element."""
+    return f"section-{anchor(key) or 'text'}"
+
+
+@dataclass(frozen=True, slots=True)
+class ConceptLinks:
+    """Links of a concept's text: between concepts by the layers, files by the collection of the text's layer."""
+
+    cascade: Cascade
+    identifier: str
+    files: LinkSource | None
+    """How links to files are shown; None if the layer has none."""
+
+    def shown(self, links: Mapping[LinkKey, Link]) -> Mapping[LinkKey, LinkHtml]:
+        """Every link between concepts; links to files if the layer is a folder that is served."""
+        others = {key: link for key, link in links.items() if not is_concept_link(link)}
+        shown = dict(self.files.shown(others)) if self.files and others else {}
+        overview = self.cascade.overview()
+        for key, link in links.items():
+            if key not in others:
+                shown[key] = self._link(link, target_of(overview, link, self.identifier)[0])
+        return shown
+
+    def _link(self, link: Link, target: str | None) -> LinkHtml:
+        if target is not None:
+            return page_link(concept_url(target, link.fragment))
+        url = concept_url(link.target or self.identifier)
+        return LinkHtml(f'<a class="wanted" href="{escape(url)}" title="No layer has this concept">')
+
+
+def links_of(request: PageRequest, identifier: str, layer: str) -> tuple[LinkSource, Rebase]:
+    """How links and relative URLs are shown in the text that a concept has in a layer."""
+    cascade = cascade_of(request)
+    found = cascade.layer(layer)
+    collection = found.collection if isinstance(found, FolderLayer) else None
+    if collection is not None:
+        with suppress(KnowledgeError):
+            address = concept_address(identifier)
+            document = collection.index.document(address)
+            renderer = Renderer(request.collections, collection, request.urls)
+            return ConceptLinks(cascade, identifier, renderer.links(document)), renderer.rebase(address)
+    return ConceptLinks(cascade, identifier, None), no_rebase

@@ -1,0 +1,108 @@
+"""Answers of the `kb` toolset that keep to a number of tokens: the best sections, or an entry cut to fit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from commonplace.domain.json import Json
+from commonplace.domain.query import Filter, SearchQuery
+from commonplace.domain.similarity import SearchMode
+from commonplace.faces.mcp.toolset import ToolResult
+from commonplace.services.collections import Collection, FoundDocument, reference_to
+from commonplace.services.evidence import CHARACTERS_PER_TOKEN, EvidenceSection, evidence, fit, gather
+
+MAX_ECHOED_QUERY = 100
+"""Characters of a question that such an answer repeats."""
+MARGIN = 24
+"""Characters kept for the digits of counts."""
+LISTS_SHARE = 0.4
+"""The part of the room that an entry's links may take."""
+_LISTS = ("backlinks", "outlinks", "links", "sources")
+_KEPT = ("id", "kb_name", "entry_type", "title", "revision", "file_path")
+"""What stays of an entry whose other fields alone are too much."""
+
+
+def search_within(collections: Sequence[Collection], query: SearchQuery, mode: SearchMode, tokens: int) -> ToolResult:
+    """The best sections of all entries, each with its headings, within so many tokens."""
+    gathered = evidence(collections, query, mode)
+    found = gathered.sections
+    answer: dict[str, Json] = {
+        "query": query.text[:MAX_ECHOED_QUERY],
+        "count": 0,
+        "total": 0,
+        "has_more": False,
+        "results": [],
+    }
+    if gathered.notice:
+        answer["notice"] = gathered.notice
+    room = CHARACTERS_PER_TOKEN * tokens - size_of(answer) - MARGIN
+    rows = fit(found, query.text, room, _shown)
+    more = len(rows) < len(found)
+    return answer | {"count": len(rows), "total": len(found), "has_more": more, "results": rows}
+
+
+def sections_within(found: FoundDocument, question: str, entry: dict[str, Json], tokens: int) -> dict[str, Json]:
+    """An entry with its best sections for a question instead of its body."""
+    address = found.record.address
+    query = SearchQuery(text=question, filter=Filter(prefix=address.path))
+    best = [one for one in gather([found.collection], query, "hybrid") if one.record.address == address]
+    slim: dict[str, Json] = {**{key: entry[key] for key in _KEPT}, "body": None}
+    room = CHARACTERS_PER_TOKEN * tokens - size_of({"entry": {**slim, "sections": ()}}) - MARGIN
+    return slim | {"sections": fit(best, question, room, _section)}
+
+
+def entry_within(entry: dict[str, Json], tokens: int) -> dict[str, Json]:
+    """An entry cut to so many tokens: its links, then its other fields, then its body, which says how to go on."""
+    room = CHARACTERS_PER_TOKEN * tokens - len('{"entry":}')
+    if size_of(entry) <= room:
+        return entry
+    body = str(entry["body"])
+    kept = _with_fewer_links(entry | {"body": ""}, int(LISTS_SHARE * room))
+    offset = entry.get("body_offset", 0)
+    cut: dict[str, Json] = {
+        "body_truncated": True,
+        "body_length": entry.get("body_length", len(body)),
+        "body_offset": offset,
+        "body_chunk_size": len(body),
+    }
+    if size_of(kept | cut) > room // 2:
+        kept = {key: value for key, value in kept.items() if key in _KEPT} | {"body": "", "fields_truncated": True}
+    piece = body
+    while piece and size_of(kept | cut | {"body": piece}) > room:
+        over = size_of(kept | cut | {"body": piece}) - room
+        piece = piece[: max(len(piece) - max(over // 2, 16), 0)]
+    return kept | cut | {"body": piece, "body_chunk_size": len(piece)}
+
+
+def size_of(value: Json) -> int:
+    """Characters of the value as compact JSON."""
+    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
+def _with_fewer_links(entry: dict[str, Json], room: int) -> dict[str, Json]:
+    """The entry with so many of its links as fit; `links_truncated` when some are left out."""
+    lists = {name: list(value) for name in _LISTS if isinstance(value := entry.get(name), Sequence)}
+    cut = False
+    while lists and sum(size_of(value) for value in lists.values()) > room:
+        longest = max(lists, key=lambda name: size_of(lists[name]))
+        lists[longest] = lists[longest][: len(lists[longest]) // 2]
+        cut = True
+    return entry | lists | ({"links_truncated": True} if cut else {})
+
+
+def _shown(one: EvidenceSection, text: str) -> tuple[Json, int]:
+    row: dict[str, Json] = {
+        "id": reference_to(one.collection, one.record),
+        "kb_name": one.collection.name,
+        "title": one.record.title,
+        "section": " > ".join(one.path) or None,
+        "text": text,
+        "score": round(one.score, 4),
+    }
+    return row, size_of(row) + 1
+
+
+def _section(one: EvidenceSection, text: str) -> tuple[Json, int]:
+    row: dict[str, Json] = {"section": " > ".join(one.path) or None, "anchor": one.anchor or None, "text": text}
+    return row, size_of(row) + 1

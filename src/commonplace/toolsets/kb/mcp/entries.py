@@ -1,0 +1,275 @@
+"""The tools of the `kb` toolset that read entries: search, get, list, by date, by link."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from commonplace.domain.documents import Document
+from commonplace.domain.errors import NotFoundError
+from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.query import Filter, ListQuery, SearchQuery, SortKey
+from commonplace.domain.revisions import revision_of
+from commonplace.faces.mcp.toolset import Call, LinkedContent, ResourceLink, ToolResult
+from commonplace.services import links, listing, searches
+from commonplace.services.collections import FoundDocument, find_document, reference_to
+from commonplace.services.extensions import DEFAULT_TYPE
+from commonplace.services.searches import FoundHit
+from commonplace.toolsets.kb.mcp.budget import entry_within, search_within, sections_within
+from commonplace.toolsets.kb.mcp.json_output import (
+    checked_day,
+    file_uri,
+    selected,
+    show_entry,
+    show_neighbour,
+    show_row,
+    slice_of,
+    types_matching,
+    unknown_type,
+    without_empty,
+)
+from commonplace.toolsets.kb.mcp.parameters import (
+    KbBacklinks,
+    KbBatchRead,
+    KbGet,
+    KbListEntries,
+    KbRecent,
+    KbSearch,
+    KbTimeline,
+)
+
+BATCH_CHARACTERS = 32_000
+"""What the bodies of one batch share: about 8,000 tokens."""
+SNIPPET_CHARACTERS = 80
+"""Length of a snippet; it stands in the structured copy and in the text."""
+BRIEF_KEYS = ("id", "kb_name", "entry_type", "title", "snippet")
+"""Keys of a hit in the text block of kb_search, where they say something."""
+DEFAULT_IMPORTANCE = 5
+"""How important an entry is that does not say so."""
+
+
+def kb_search(call: Call, arguments: KbSearch) -> ToolResult:
+    """Ranked entries."""
+    collections = call.services.collections.select(arguments.kb_name)
+    query = SearchQuery(
+        text=arguments.query,
+        filter=Filter(
+            types=types_matching(arguments.entry_type),
+            tags=tuple(arguments.tags or ()),
+            date_from=checked_day("date_from", arguments.date_from),
+            date_to=checked_day("date_to", arguments.date_to),
+        ),
+        limit=arguments.limit,
+        offset=arguments.offset,
+        snippet=SNIPPET_CHARACTERS,
+    )
+    if arguments.max_tokens:
+        return search_within(collections, query, arguments.mode, arguments.max_tokens)
+    answer = searches.search(collections, query, arguments.mode)
+    results = [_show_hit(call, hit, arguments) for hit in answer.hits]
+    more = arguments.offset + len(results) < answer.total
+    shown: JsonObject = {
+        "query": arguments.query,
+        "count": len(results),
+        "total": answer.total,
+        "has_more": more,
+        "results": results,
+        **({} if answer.total else unknown_type(collections, arguments.entry_type)),
+    }
+    if answer.notice:
+        shown["notice"] = answer.notice
+    found = [FoundDocument(hit.collection, hit.hit.record) for hit in answer.hits]
+    whole = arguments.include_body or arguments.fields
+    text = None if whole else {**shown, "results": [_brief(row, len(collections)) for row in results]}
+    return LinkedContent(shown, [ResourceLink(file_uri(one), one.record.id) for one in found], text)
+
+
+def kb_get(call: Call, arguments: KbGet) -> ToolResult:
+    """One entry, whole."""
+    found = find_document(call.services.collections, arguments.entry_id, arguments.kb_name)
+    document = found.collection.index.document(found.record.address)
+    entry = whole_entry(call, found, document)
+    if arguments.max_tokens and arguments.query:
+        return {"entry": sections_within(found, arguments.query, entry, arguments.max_tokens)}
+    shown = selected(_cut(entry, arguments.body_offset, arguments.body_limit), _with_cut(arguments.fields))
+    shown = entry_within(shown, arguments.max_tokens) if arguments.max_tokens else shown
+    remember(call, found, document, shown)
+    return {"entry": shown}
+
+
+def kb_batch_read(call: Call, arguments: KbBatchRead) -> ToolResult:
+    """Several entries; their bodies share one budget."""
+    entries: list[Json] = []
+    missing: list[Json] = []
+    left = BATCH_CHARACTERS
+    for name in arguments.entries:
+        try:
+            found = find_document(call.services.collections, name.entry_id, name.kb_name)
+        except NotFoundError as error:
+            nearest = error.context.get("nearest")
+            missing.append({"entry_id": name.entry_id, "kb_name": name.kb_name, "did_you_mean": nearest or []})
+            continue
+        document = found.collection.index.document(found.record.address)
+        entry = _cut(whole_entry(call, found, document), arguments.body_offset, min(arguments.body_limit, left))
+        left -= len(str(entry["body"]))
+        shown = selected(entry, _with_cut(arguments.fields))
+        remember(call, found, document, shown)
+        entries.append(shown)
+    return {"entries": entries, "found": len(entries), "not_found": missing}
+
+
+def kb_list_entries(call: Call, arguments: KbListEntries) -> ToolResult:
+    """A page of entries."""
+    sorts: dict[str, SortKey] = {"updated_at": "updated", "created_at": "created", "entry_type": "type"}
+    query = ListQuery(
+        filter=Filter(types=types_matching(arguments.entry_type), tags=(arguments.tag,) if arguments.tag else ()),
+        sort=sorts.get(arguments.sort_by, "title"),
+        descending=arguments.sort_order == "desc",
+        offset=arguments.offset,
+        limit=arguments.limit,
+    )
+    collections = call.services.collections.select(arguments.kb_name)
+    page = listing.list_documents(collections, query)
+    return {
+        "entries": [_with_body(call, found, arguments.fields) for found in page.found],
+        "total": page.total,
+        "limit": arguments.limit,
+        "offset": arguments.offset,
+        "has_more": arguments.offset + len(page.found) < page.total,
+        **({} if page.total else unknown_type(collections, arguments.entry_type)),
+    }
+
+
+def kb_recent(call: Call, arguments: KbRecent) -> ToolResult:
+    """Entries by last change, newest first."""
+    query = ListQuery(
+        filter=Filter(types=types_matching(arguments.entry_type), updated_from=checked_day("since", arguments.since)),
+        sort="updated",
+        descending=True,
+        limit=arguments.limit,
+    )
+    collections = call.services.collections.select(arguments.kb_name)
+    page = listing.list_documents(collections, query)
+    return {
+        "entries": [_with_body(call, found, arguments.fields) for found in page.found],
+        "count": len(page.found),
+        **({} if page.total else unknown_type(collections, arguments.entry_type)),
+    }
+
+
+def kb_timeline(call: Call, arguments: KbTimeline) -> ToolResult:
+    """Dated entries by date."""
+    query = ListQuery(
+        filter=Filter(
+            date_from=checked_day("date_from", arguments.date_from) or "0000-01-01",
+            date_to=checked_day("date_to", arguments.date_to),
+        ),
+        sort="date",
+    )
+    found = [
+        FoundDocument(collection, record)
+        for collection in call.services.collections
+        for record in listing.every_document(collection, query)
+        if _importance(record.frontmatter) >= arguments.min_importance
+    ]
+    found.sort(key=lambda one: listing.sort_value(one.record, "date"))
+    page, more = slice_of(found, arguments.offset, arguments.limit)
+    return {"count": len(page), "has_more": more, "events": [_show_event(one) for one in page]}
+
+
+def kb_backlinks(call: Call, arguments: KbBacklinks) -> ToolResult:
+    """Entries that link here."""
+    collections = call.services.collections
+    found = find_document(collections, arguments.entry_id, arguments.kb_name)
+    back = links.distinct(links.incoming(collections, found.collection, found.record.address))
+    page, more = slice_of(back, arguments.offset, arguments.limit)
+    return {
+        "entry_id": reference_to(found.collection, found.record),
+        "backlink_count": len(back),
+        "has_more": more,
+        "backlinks": [show_neighbour(neighbour) for neighbour in page],
+    }
+
+
+def _show_hit(call: Call, found: FoundHit, arguments: KbSearch) -> dict[str, Json]:
+    hit = found.hit
+    best = hit.sections[0] if hit.sections else None
+    entry = FoundDocument(found.collection, hit.record)
+    row = show_row(entry)
+    row["snippet"] = best.snippet if best else ""
+    row["score"] = round(hit.score, 2)
+    if "section" in (arguments.fields or ()):
+        row["section"] = " > ".join(best.path) if best and best.path else None
+    if arguments.include_body:
+        return without_empty(_bodied(call, entry, row, arguments.fields), ["body", *(arguments.fields or ())])
+    return without_empty(selected(row, arguments.fields), arguments.fields)
+
+
+def _brief(row: JsonObject, bases: int) -> JsonObject:
+    """What of a hit a client without structured content needs: how to read it, and whether it is worth it."""
+    left_out = {"entry_type"} if row.get("entry_type") == DEFAULT_TYPE else set[str]()
+    left_out |= {"kb_name"} if bases == 1 else set[str]()
+    return {key: row[key] for key in BRIEF_KEYS if key in row and key not in left_out}
+
+
+def whole_entry(call: Call, found: FoundDocument, document: Document) -> dict[str, Json]:
+    """An entry with its body uncut, its fields and its links."""
+    collections, collection, address = call.services.collections, found.collection, found.record.address
+    out = links.outgoing(collections, collection, address)
+    back = links.incoming(collections, collection, address)
+    return show_entry(found, document, out, back)
+
+
+def remember(call: Call, found: FoundDocument, document: Document, shown: JsonObject) -> None:
+    """Note in the caller's session how much of an entry's body an answer holds."""
+    body, piece = document.body, shown.get("body")
+    if call.session is None or not isinstance(piece, str):
+        return
+    offset = shown.get("body_offset", 0)
+    start = offset if isinstance(offset, int) else 0
+    span = (start, start + len(piece), len(body))
+    revision, path = revision_of(document.raw), found.record.address.path
+    call.session.show_part(found.collection.name, path, revision, document.raw, span)
+
+
+def _with_body(call: Call, found: FoundDocument, fields: Sequence[str] | None) -> dict[str, Json]:
+    row = show_row(found)
+    return _bodied(call, found, row, fields) if fields and "body" in fields else selected(row, fields)
+
+
+def _bodied(call: Call, found: FoundDocument, row: dict[str, Json], fields: Sequence[str] | None) -> dict[str, Json]:
+    document = found.collection.index.document(found.record.address)
+    shown = selected(row | {"body": document.body}, fields)
+    remember(call, found, document, shown)
+    return shown
+
+
+def _cut(entry: dict[str, Json], offset: int, limit: int) -> dict[str, Json]:
+    """The entry with at most `limit` characters of its body; a cut one says so and how to go on."""
+    body = str(entry["body"])
+    piece = body[offset : offset + limit]
+    if piece == body:
+        return entry
+    return entry | {
+        "body": piece,
+        "body_truncated": offset + len(piece) < len(body),
+        "body_length": len(body),
+        "body_offset": offset,
+        "body_chunk_size": len(piece),
+    }
+
+
+def _with_cut(fields: list[str] | None) -> list[str] | None:
+    """Asking for the body is asking for what says that it was cut."""
+    cut = ["body_truncated", "body_length", "body_offset", "body_chunk_size"]
+    return [*fields, *cut] if fields and "body" in fields else fields
+
+
+def _importance(values: JsonObject) -> int:
+    value = values.get("importance")
+    return value if isinstance(value, int) and not isinstance(value, bool) else DEFAULT_IMPORTANCE
+
+
+def _show_event(found: FoundDocument) -> JsonObject:
+    row = show_row(found)
+    shown = {key: row[key] for key in ("id", "kb_name", "title", "date", "importance", "summary")}
+    return {**shown, "location": found.record.frontmatter.get("location")}

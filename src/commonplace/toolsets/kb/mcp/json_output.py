@@ -1,0 +1,261 @@
+"""How the `kb` toolset shows what the services return: rows, entries, links, issues, errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import TypeVar
+from urllib.parse import quote
+
+from commonplace.domain.documents import Document, LinkKind
+from commonplace.domain.errors import ALREADY_WRITTEN, Code, ConflictError, InvalidInputError, KnowledgeError
+from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.revisions import revision_of
+from commonplace.domain.schema import SCHEMA_FILE, EntryType, Schema
+from commonplace.domain.schema.formats import is_date
+from commonplace.faces.errors import error_mapping
+from commonplace.services.collections import (
+    AMBIGUOUS_HINT,
+    MAX_NEAREST_IDS,
+    Collection,
+    FoundDocument,
+    reference_to,
+)
+from commonplace.services.extensions import DEFAULT_TYPE
+from commonplace.services.links import DEFAULT_RELATION, LinkedDocument
+from commonplace.services.quality import Issue
+from commonplace.services.typed_entries import SavedEntry, current_schema
+
+T = TypeVar("T")
+
+_OWN_KEYS = frozenset({"id", "title", "type", "category", "tags", "summary", "description", "links", "metadata"})
+"""Frontmatter keys that an entry shows under a name of the contract's."""
+
+_CODES: dict[tuple[Code, str], str] = {
+    (Code.NOT_FOUND, "collection"): "KB_NOT_FOUND",
+    (Code.NOT_FOUND, "type"): "UNDECLARED_TYPE",
+    (Code.NOT_FOUND, "preset"): "VALIDATION_FAILED",
+    (Code.INVALID, "type"): "UNDECLARED_TYPE",
+    (Code.INVALID, "schema"): "SCHEMA_VIOLATION",
+    (Code.INVALID, "query"): "QUERY_SYNTAX",
+    (Code.UNAVAILABLE, "model"): "MODEL_MISSING",
+}
+_SUGGESTIONS: dict[tuple[Code, str], str] = {
+    (Code.NOT_FOUND, "document"): "Call kb_search to find it, or give one of did_you_mean as entry_id.",
+    (Code.NOT_FOUND, "collection"): "Call kb_list for the names of the bases.",
+    (Code.NOT_FOUND, "type"): "Call kb_schema for the declared types.",
+    (Code.INVALID, "type"): f"Call kb_schema for the declared types, or declare it in {SCHEMA_FILE}.",
+    (Code.INVALID, "query"): "Give at least one word in query.",
+    (Code.ALREADY_EXISTS, "document"): "Call kb_update to change it, or give another title.",
+    (Code.CONFLICT, "document"): "Call kb_get, apply the change to what it says now, and pass its revision.",
+}
+"""What to do after an error; for the others the error's own hint is shown."""
+_KEPT_HINTS = frozenset({ALREADY_WRITTEN, AMBIGUOUS_HINT, f"Repair {SCHEMA_FILE} first."})
+"""Hints that say more than those of their kind."""
+_CODES_OF_ANY_KIND: dict[Code, str] = {
+    Code.NOT_FOUND: "ENTRY_NOT_FOUND",
+    Code.ALREADY_EXISTS: "ENTRY_EXISTS",
+    Code.CONFLICT: "CONFLICT",
+    Code.INVALID: "VALIDATION_FAILED",
+    Code.TOO_LARGE: "VALIDATION_FAILED",
+    Code.READ_ONLY: "KB_READ_ONLY",
+    Code.RATE_LIMITED: "RATE_LIMITED",
+    Code.UNAVAILABLE: "STORAGE_ERROR",
+    Code.INDEXING: "INDEXING",
+    Code.GIT: "GIT_ERROR",
+    Code.STORAGE: "STORAGE_ERROR",
+}
+
+
+def show_error(error: KnowledgeError) -> JsonObject:
+    """The error in the contract's words; the codes follow from the error's own code and kind."""
+    code = _CODES.get((error.code, error.kind)) or _CODES_OF_ANY_KIND.get(error.code, "INTERNAL")
+    if "missing" in error.context:
+        code = "MISSING_PARAMETER"
+    shown: dict[str, Json] = {"error": str(error), "error_code": code, "retryable": error_mapping(error).retryable}
+    if error.hint:
+        shown["suggestion"] = _suggestion(error)
+    if error.context.get("nearest"):
+        shown["did_you_mean"] = error.context["nearest"]
+    if "current_revision" in error.context:
+        shown["current_revision"] = error.context["current_revision"]
+    if isinstance(error, ConflictError) and error.changes:
+        shown["changes"] = list(error.changes)
+    return shown
+
+
+def _suggestion(error: KnowledgeError) -> str:
+    """What to do next, by the names of this toolset's tools and arguments."""
+    if error.hint in _KEPT_HINTS:
+        return error.hint
+    return _SUGGESTIONS.get((error.code, error.kind), error.hint)
+
+
+def show_row(found: FoundDocument) -> dict[str, Json]:
+    """An entry without its body, as every list has it."""
+    record = found.record
+    values = record.frontmatter
+    metadata = values.get("metadata")
+    return {
+        "id": reference_to(found.collection, record),
+        "kb_name": found.collection.name,
+        "entry_type": record.type or DEFAULT_TYPE,
+        "title": record.title,
+        "summary": record.description or None,
+        "file_path": record.address.path,
+        "date": record.date or None,
+        "importance": values.get("importance"),
+        "status": values.get("status"),
+        "tags": list(record.tags),
+        "metadata": metadata if isinstance(metadata, dict) else {},
+        "created_at": record.created or None,
+        "updated_at": record.updated or None,
+    }
+
+
+def show_entry(
+    found: FoundDocument, document: Document, out: Sequence[LinkedDocument], back: Sequence[LinkedDocument]
+) -> dict[str, Json]:
+    """An entry with everything: its row, its body, its other fields and its links."""
+    values = document.frontmatter.values
+    others = {key: value for key, value in values.items() if key not in _OWN_KEYS}
+    sources = values.get("sources")
+    return {
+        **others,
+        **show_row(found),
+        "body": document.body,
+        "revision": revision_of(document.raw),
+        "sources": sources if isinstance(sources, list) else [] if sources is None else [sources],
+        "links": [_stated_link(found.collection, neighbour) for neighbour in out if _is_stated(neighbour)],
+        "outlinks": [show_neighbour(neighbour) for neighbour in out if neighbour.found],
+        "backlinks": [show_neighbour(neighbour) for neighbour in back if neighbour.found],
+    }
+
+
+def show_neighbour(neighbour: LinkedDocument) -> JsonObject:
+    """The other end of a link."""
+    found = neighbour.found
+    link = neighbour.resolved.link
+    record = found.record if found else None
+    return {
+        "id": reference_to(found.collection, found.record) if found else link.target,
+        "kb_name": found.collection.name if found else None,
+        "title": record.title if record else None,
+        "entry_type": (record.type or DEFAULT_TYPE) if record else None,
+        "relation": neighbour.relation,
+        "note": link.note or neighbour.resolved.sentence or None,
+    }
+
+
+def show_saved(saved: SavedEntry, *, created: bool) -> dict[str, Json]:
+    """The answer to a write."""
+    shown: dict[str, Json] = {
+        "created" if created else "updated": True,
+        "entry_id": saved.entry_id,
+        "file_path": saved.written.address.path,
+        "revision": saved.written.revision,
+    }
+    if saved.written.unchanged:
+        shown["unchanged"] = True
+    if saved.warnings:
+        shown["warnings"] = [str(warning) for warning in saved.warnings]
+    return shown
+
+
+def show_issue(issue: Issue) -> JsonObject:
+    """One thing that a check found."""
+    return {
+        "entry_id": issue.entry_id,
+        "kb_name": issue.collection.name,
+        "rule": issue.rule,
+        "severity": issue.severity.value,
+        "field": issue.field or None,
+        "message": issue.message,
+    }
+
+
+def show_types(schema: Schema) -> dict[str, Json]:
+    """The core types and those that `kb.yaml` or a plugin declares, each with all that it declares."""
+    return {one.name: _show_type(one) for one in schema.types.values()}
+
+
+def selected(row: dict[str, Json], fields: Sequence[str] | None) -> dict[str, Json]:
+    """The row with the asked fields alone; `id` and `kb_name` always stay."""
+    if not fields:
+        return row
+    kept = {"id", "kb_name", *fields}
+    return {key: value for key, value in row.items() if key in kept}
+
+
+def without_empty(row: dict[str, Json], fields: Sequence[str] | None = None) -> dict[str, Json]:
+    """The row without null and empty values, except those of fields that were asked for."""
+    asked = fields or ()
+    return {key: value for key, value in row.items() if key in asked or value not in (None, "", [], {})}
+
+
+def unknown_type(collections: Sequence[Collection], entry_type: str | None) -> dict[str, Json]:
+    """What to say beside an empty answer about a type that no base declares or has; {} for a known one."""
+    if not entry_type:
+        return {}
+    known = {name for one in collections for name in current_schema(one).types}
+    known |= {name for one in collections for name, _ in one.index.counts().types if name}
+    if entry_type.casefold() in {name.casefold() for name in known}:
+        return {}
+    near = get_close_matches(entry_type.casefold(), sorted(known), MAX_NEAREST_IDS)
+    message = f"No base declares or has the type {entry_type!r}. Call kb_schema for the types of a base."
+    return {"suggestion": message, "did_you_mean": list(near)}
+
+
+def file_uri(found: FoundDocument) -> str:
+    """Where a document can be read as its file is."""
+    name, path = (quote(part, safe="") for part in (found.collection.name, found.record.address.path))
+    return f"commonplace://kbs/{name}/files/{path}"
+
+
+def types_matching(name: str | None) -> tuple[str, ...]:
+    """The types that a filter by this one keeps: an entry without a type is a note."""
+    return () if not name else (name, "") if name == DEFAULT_TYPE else (name,)
+
+
+def checked_day(name: str, value: str | None) -> str:
+    """A day argument, "" when it was not given.
+
+    Raises:
+        InvalidInputError: it is no calendar date.
+    """
+    if value and not is_date(value):
+        raise InvalidInputError(
+            f"Invalid argument {name}: expected a date YYYY-MM-DD; got {value[:40]!r}.", kind="argument"
+        )
+    return value or ""
+
+
+def slice_of(items: Sequence[T], offset: int, limit: int) -> tuple[Sequence[T], bool]:
+    """The asked part of a list, and whether there is more behind it."""
+    page = items[offset : offset + limit]
+    return page, offset + len(page) < len(items)
+
+
+def _show_type(one: EntryType) -> JsonObject:
+    shown: dict[str, Json] = {
+        **(one.declared or {}),
+        "description": one.description,
+        "required": list(one.required),
+        "optional": list(one.optional),
+        "subdirectory": one.subdirectory,
+    }
+    return without_empty(shown, ("description", "required"))
+
+
+def _is_stated(neighbour: LinkedDocument) -> bool:
+    return neighbour.resolved.link.kind is LinkKind.FRONTMATTER
+
+
+def _stated_link(collection: Collection, neighbour: LinkedDocument) -> JsonObject:
+    link = neighbour.resolved.link
+    return {
+        "target_id": link.target,
+        "target_kb": link.collection or collection.name,
+        "relation": link.relation or DEFAULT_RELATION,
+        "note": link.note or None,
+    }

@@ -1,0 +1,238 @@
+"""The tools of the `kb` toolset that tell of whole bases: lists, tags, totals, schemas, orientation, quality."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from commonplace.domain.documents import Severity
+from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.links import RELATIONS
+from commonplace.domain.query import ListQuery
+from commonplace.domain.schema import Schema
+from commonplace.faces.mcp.toolset import Call, ToolResult
+from commonplace.services import listing, quality
+from commonplace.services.collections import Collection, find_document
+from commonplace.services.extensions import DEFAULT_TYPE
+from commonplace.services.quality import Issue
+from commonplace.services.typed_entries import current_schema, schema_findings
+from commonplace.toolsets.kb.mcp.json_output import (
+    selected,
+    show_issue,
+    show_row,
+    show_types,
+    slice_of,
+    without_empty,
+)
+from commonplace.toolsets.kb.mcp.parameters import (
+    KbList,
+    KbOrient,
+    KbQaStatus,
+    KbQaValidate,
+    KbSchema,
+    KbStats,
+    KbTags,
+)
+from commonplace.toolsets.kb.service import assessments
+from commonplace.toolsets.kb.service.assessments import Coverage, KeptAssessment
+
+TOP_TAGS = 10
+"""How many tags an orientation names."""
+SHOWN_ASSESSMENTS = 10
+"""How many assessments the status names, newest first."""
+
+
+def kb_list(call: Call, _: KbList) -> ToolResult:
+    """Every knowledge base."""
+    return {"knowledge_bases": [show_collection(collection) for collection in call.services.collections]}
+
+
+def kb_tags(call: Call, arguments: KbTags) -> ToolResult:
+    """Tags with their counts, flat or as a tree."""
+    counts = listing.list_tags(call.services.collections.select(arguments.kb_name), prefix=arguments.prefix or "")
+    if arguments.tree:
+        return {"tree": _tree(counts)}
+    page, more = slice_of(counts, arguments.offset, arguments.limit)
+    return {"tag_count": len(counts), "has_more": more, "tags": [{"tag": tag, "count": count} for tag, count in page]}
+
+
+def kb_stats(call: Call, _: KbStats) -> ToolResult:
+    """Totals."""
+    kbs: dict[str, Json] = {}
+    types: Counter[str] = Counter()
+    tags = {tag for tag, _count in listing.list_tags(call.services.collections.members)}
+    for collection in call.services.collections:
+        counts = collection.index.counts()
+        own = _type_counts(counts.types)
+        types.update(own)
+        kbs[collection.name] = {
+            "entry_count": counts.documents,
+            "section_count": counts.sections,
+            "link_count": counts.links,
+            "tag_count": counts.tags,
+            "type_counts": dict(own),
+        }
+    totals = [collection.index.counts() for collection in call.services.collections]
+    return {
+        "kbs": kbs,
+        "total_entries": sum(counts.documents for counts in totals),
+        "total_tags": len(tags),
+        "total_links": sum(counts.links for counts in totals),
+        "type_counts": _show_counts(types),
+    }
+
+
+def kb_schema(call: Call, arguments: KbSchema) -> ToolResult:
+    """What a base declares."""
+    collection = call.services.collections.get(arguments.kb_name)
+    schema = current_schema(collection)
+    values = schema.values or {}
+    relations = {**dict(RELATIONS), **dict(collection.extensions.relations)}
+    declared = values.get("relationship_types")
+    shown: dict[str, Json] = {
+        "types": show_types(schema),
+        "guidelines": schema.guidelines or {},
+        "goals": schema.goals,
+        "evaluation_rubric": values.get("evaluation_rubric") or [],
+        "policies": schema.policies,
+        "validation": values.get("validation"),
+        "relationship_types": {**relations, **(declared if isinstance(declared, Mapping) else {})},
+        "problems": list(schema_findings(schema)),
+    }
+    return without_empty(shown, ("types", "guidelines", "evaluation_rubric", "relationship_types"))
+
+
+def kb_orient(call: Call, arguments: KbOrient) -> ToolResult:
+    """All that an agent needs to begin."""
+    collection = call.services.collections.get(arguments.kb_name)
+    schema = current_schema(collection)
+    counts = collection.index.counts()
+    recent = listing.list_documents(
+        (collection,), ListQuery(sort="updated", descending=True, limit=max(1, arguments.recent_limit))
+    ).found[: arguments.recent_limit]
+    tags = listing.list_tags((collection,))[:TOP_TAGS]
+    return {
+        "kb": collection.name,
+        "description": schema.description or None,
+        "kb_type": schema.kb_type or "generic",
+        "read_only": bool(collection.store.read_only_reason) or call.tier == "read",
+        "guidelines": schema.guidelines or {},
+        "total_entries": counts.documents,
+        "types": _show_counts(_type_counts(counts.types)),
+        "top_tags": [{"tag": tag, "count": count} for tag, count in tags],
+        "recent": [selected(show_row(one), ("title", "entry_type", "updated_at", "summary")) for one in recent],
+        "schema": {"types": show_types(schema)},
+        **_problems(schema),
+        **collection.extensions.supplement(collection.name),
+    }
+
+
+def _problems(schema: Schema) -> dict[str, Json]:
+    """What is wrong with the YAML of `kb.yaml`; {} if it can be read."""
+    return {"problems": list(schema_findings(schema))} if schema.findings else {}
+
+
+def kb_qa_validate(call: Call, arguments: KbQaValidate) -> ToolResult:
+    """What is wrong, gravest first."""
+    collections = call.services.collections
+    if arguments.entry_id:
+        found = find_document(collections, arguments.entry_id, arguments.kb_name)
+        issues = quality.check_entry(collections, found.collection, found.record)
+    else:
+        issues = _all_issues(call, collections.select(arguments.kb_name))
+    kept = quality.at_least(issues, Severity(arguments.severity))
+    return {
+        "issues": [show_issue(issue) for issue in kept[: arguments.limit]],
+        "count": len(kept),
+        "truncated": len(kept) > arguments.limit,
+    }
+
+
+def kb_qa_status(call: Call, arguments: KbQaStatus) -> ToolResult:
+    """How many issues, by severity and rule, and how much was assessed."""
+    chosen = call.services.collections.select(arguments.kb_name)
+    issues = _all_issues(call, chosen)
+    severities = Counter(issue.severity.value for issue in issues)
+    covered = [assessments.coverage(collection) for collection in chosen]
+    kept = [(collection, one) for collection in chosen for one in assessments.history(collection)]
+    kept.sort(key=lambda pair: pair[1].assessed_at, reverse=True)
+    return {
+        "total_entries": sum(collection.index.counts().documents for collection in chosen),
+        "total_issues": len(issues),
+        "issues_by_severity": {severity.value: severities[severity.value] for severity in quality.SEVERITIES},
+        "issues_by_rule": dict(Counter(issue.rule for issue in issues).most_common()),
+        "coverage": _show_coverage(covered),
+        "assessments": [_show_kept(collection, one) for collection, one in kept[:SHOWN_ASSESSMENTS]],
+    }
+
+
+def _show_kept(collection: Collection, one: KeptAssessment) -> JsonObject:
+    return {
+        "assessment_id": one.id,
+        "target_entry": one.target,
+        "kb_name": collection.name,
+        "qa_status": one.status,
+        "issues_found": one.issues_found,
+        "assessed_at": one.assessed_at,
+    }
+
+
+def _show_coverage(covered: Sequence[Coverage]) -> JsonObject:
+    total = sum(one.total for one in covered)
+    assessed = sum(one.assessed for one in covered)
+    return {
+        "total": total,
+        "assessed": assessed,
+        "unassessed": total - assessed,
+        "coverage_pct": round(100 * assessed / total, 1) if total else 0.0,
+        "by_status": {status: sum(one.by_status[status] for one in covered) for status in assessments.STATUSES},
+    }
+
+
+def show_collection(collection: Collection) -> JsonObject:
+    """A base as lists name it; the path is its folder's name."""
+    schema = current_schema(collection)
+    return {
+        "name": collection.name,
+        "type": schema.kb_type or "generic",
+        "path": collection.store.name,
+        "description": schema.description or None,
+        "entry_count": collection.index.counts().documents,
+        "read_only": bool(collection.store.read_only_reason),
+        "source": "local",
+        **_problems(schema),
+    }
+
+
+def _tree(counts: Sequence[tuple[str, int]]) -> list[Json]:
+    """Tags nested at their slashes; a parent that no entry carries counts 0."""
+    nodes: dict[str, dict[str, Json]] = {}
+    children: dict[str, list[Json]] = {"": []}
+    for tag, count in sorted(counts):
+        parts = tag.split("/")
+        for depth in range(1, len(parts) + 1):
+            path = "/".join(parts[:depth])
+            if path not in nodes:
+                children[path] = []
+                nodes[path] = {"name": parts[depth - 1], "full_path": path, "count": 0, "children": children[path]}
+                children["/".join(parts[: depth - 1])].append(nodes[path])
+        nodes[tag]["count"] = count
+    return children[""]
+
+
+def _type_counts(types: Sequence[tuple[str, int]]) -> Counter[str]:
+    counted: Counter[str] = Counter()
+    for name, count in types:
+        counted[name or DEFAULT_TYPE] += count
+    return counted
+
+
+def _show_counts(counted: Counter[str]) -> list[Json]:
+    return [{"entry_type": name, "count": count} for name, count in counted.most_common()]
+
+
+def _all_issues(call: Call, chosen: Sequence[Collection]) -> list[Issue]:
+    collections = call.services.collections
+    return [
+        issue for collection in chosen for issue in quality.check_collection(collections, collection, call.progress)
+    ]

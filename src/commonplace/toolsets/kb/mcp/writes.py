@@ -1,0 +1,229 @@
+"""The tools of the `kb` toolset that write entries."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from functools import partial
+
+from pydantic import JsonValue, ValidationError
+
+from commonplace.domain.changes import recording_retained
+from commonplace.domain.errors import KnowledgeError
+from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.links import RELATIONS
+from commonplace.faces.mcp.toolset import Call, ToolResult, bad_arguments
+from commonplace.faces.retained import retained_list
+from commonplace.services import links, quality, typed_entries
+from commonplace.services.collections import (
+    MAX_NEAREST_IDS,
+    Collection,
+    Collections,
+    FoundDocument,
+    find_document,
+    reference_to,
+)
+from commonplace.services.links import DEFAULT_RELATION
+from commonplace.services.typed_entries import NewEntry, SavedEntry, current_schema, schema_findings
+from commonplace.services.writes import WriteRequest
+from commonplace.toolsets.kb.mcp.json_output import checked_day, show_error, show_issue, show_saved
+from commonplace.toolsets.kb.mcp.parameters import (
+    BulkEntryArguments,
+    KbBulkCreate,
+    KbCreate,
+    KbDelete,
+    KbLink,
+    KbQaAssess,
+    KbUpdate,
+)
+from commonplace.toolsets.kb.service import assessments
+from commonplace.toolsets.kb.service.assessments import Assessment
+
+MAX_LINKING = 100
+"""Entries that link to a deleted one and are named; the answer says how many there are."""
+
+
+def kb_create(call: Call, arguments: KbCreate) -> ToolResult:
+    """Write a new entry."""
+    collection = call.services.collections.get(arguments.kb_name)
+    saved = typed_entries.create_entry(collection, _new_entry(arguments), WriteRequest(session=call.session))
+    return _told(call, collection, saved, created=True, asked=arguments.validate_)
+
+
+def kb_bulk_create(call: Call, arguments: KbBulkCreate) -> ToolResult:
+    """Write several new entries in one step; a wrong one does not stop the others."""
+    collection = call.services.collections.get(arguments.kb_name)
+    checked = [_checked_entry(values) for values in arguments.entries]
+    entries = [one for one in checked if isinstance(one, NewEntry)]
+    results = iter(typed_entries.create_entries(collection, entries, WriteRequest(session=call.session)))
+    ordered = [one if isinstance(one, KnowledgeError) else next(results) for one in checked]
+    shown = [_show_created(call, collection, one) for one in ordered]
+    created = sum(isinstance(one, SavedEntry) for one in ordered)
+    return {"total": len(shown), "created": created, "failed": len(shown) - created, "results": shown}
+
+
+def kb_update(call: Call, arguments: KbUpdate) -> ToolResult:
+    """Change the given fields of an entry; its whole body only as this session was shown it, or at its revision."""
+    found = call.services.collections.locate(arguments.entry_id, arguments.kb_name)
+    checked_day("date", arguments.date)
+    names = ("title", "importance", "tags", "participants", "metadata", "status", "date", "location", "summary")
+    changes = {name: getattr(arguments, name) for name in names if name in arguments.model_fields_set}
+    own = arguments.model_extra or {}
+    changes |= own
+    intent = WriteRequest(expected=arguments.revision or "", session=call.session, unseen="refuse")
+    saved = typed_entries.update_entry(
+        found.collection, found.record.address, changes, arguments.body, intent, declared_only=own
+    )
+    return _told(call, found.collection, saved, created=False, asked=arguments.validate_)
+
+
+def kb_delete(call: Call, arguments: KbDelete) -> ToolResult:
+    """Delete an entry; names what links to it, and where its last bytes are."""
+    collections = call.services.collections
+    found = collections.locate(arguments.entry_id, arguments.kb_name)
+    others, identifier = _linking_to(collections, found), reference_to(found.collection, found.record)
+    intent = WriteRequest(expected=arguments.revision or "", session=call.session, unseen="refuse")
+    with recording_retained() as kept:
+        typed_entries.delete_entry(found.collection, found.record.address, intent)
+    return {
+        "deleted": True,
+        "entry_id": identifier,
+        "linked_from": [
+            {"id": reference_to(one.collection, one.record), "kb_name": one.collection.name, "title": one.record.title}
+            for one in others[:MAX_LINKING]
+        ],
+        "link_count": len(others),
+        "kept": retained_list(kept),
+    }
+
+
+def _linking_to(collections: Collections, found: FoundDocument) -> list[FoundDocument]:
+    """The other entries that link to one, each once."""
+    incoming = (one.found for one in links.incoming(collections, found.collection, found.record.address))
+    others = {(one.collection.name, one.record.address): one for one in incoming if one is not None}
+    others.pop((found.collection.name, found.record.address), None)
+    return list(others.values())
+
+
+def kb_link(call: Call, arguments: KbLink) -> ToolResult:
+    """Add a link with a relation."""
+    collections = call.services.collections
+    source = find_document(collections, arguments.source_id, arguments.source_kb)
+    target = find_document(collections, arguments.target_id, arguments.target_kb or arguments.source_kb)
+    target_id = reference_to(target.collection, target.record)
+    elsewhere = target.collection.name != source.collection.name
+    written = typed_entries.link_entries(
+        source.collection,
+        source.record.address,
+        f"{target.collection.name}:{target_id}" if elsewhere else target_id,
+        (arguments.relation, arguments.note),
+        WriteRequest(session=call.session),
+    )
+    return {
+        "linked": True,
+        "source_id": reference_to(source.collection, source.record),
+        "target_id": target_id,
+        "relation": arguments.relation,
+        "revision": written.revision,
+        **_unknown_relation(source.collection, arguments.relation),
+    }
+
+
+def _unknown_relation(collection: Collection, relation: str) -> dict[str, Json]:
+    """A warning for a relation without a known inverse, with the nearest known ones; {} for a known relation."""
+    pairs = {**dict(RELATIONS), **dict(collection.extensions.relations), **current_schema(collection).relations}
+    known = {DEFAULT_RELATION, *pairs, *pairs.values()} - {""}
+    if relation in known:
+        return {}
+    message = f"The relation {relation!r} is not known, so backlinks show it as it is. kb_schema lists the known ones."
+    return {"warnings": [message], "did_you_mean": list(get_close_matches(relation, sorted(known), MAX_NEAREST_IDS))}
+
+
+def kb_qa_assess(call: Call, arguments: KbQaAssess) -> ToolResult:
+    """Assess an entry, or all of a base that were not assessed lately."""
+    collections = call.services.collections
+    if arguments.entry_id:
+        found = find_document(collections, arguments.entry_id, arguments.kb_name)
+        (result,) = assessments.assess(collections, found.collection, [found.record], max_age_hours=0)
+        return _show_assessment(found.collection, result)
+    collection = collections.get(arguments.kb_name)
+    targets = assessments.assessable(collection)
+    results = assessments.assess(collections, collection, targets, arguments.max_age_hours, call.progress)
+    return {
+        "kb_name": collection.name,
+        "assessed": len(results),
+        "skipped": len(targets) - len(results),
+        "results": [_show_assessment(collection, result, whole=False) for result in results],
+    }
+
+
+def _show_assessment(collection: Collection, result: Assessment, *, whole: bool = True) -> dict[str, Json]:
+    shown: dict[str, Json] = {
+        "assessment_id": result.id,
+        "target_entry": result.reference,
+        "kb_name": collection.name,
+        "qa_status": result.status,
+        "issues_found": len(result.issues),
+    }
+    return shown | {"issues": [show_issue(issue) for issue in result.issues]} if whole else shown
+
+
+def _checked_entry(values: dict[str, JsonValue]) -> NewEntry | KnowledgeError:
+    try:
+        return _new_entry(BulkEntryArguments.model_validate(values))
+    except ValidationError as error:
+        return bad_arguments(error)
+    except KnowledgeError as error:
+        return error
+
+
+def _new_entry(arguments: KbCreate | BulkEntryArguments) -> NewEntry:
+    return NewEntry(
+        entry_type=arguments.entry_type,
+        title=arguments.title,
+        body=arguments.body,
+        fields={
+            "date": checked_day("date", arguments.date) or None,
+            "importance": arguments.importance,
+            "tags": arguments.tags,
+            "participants": arguments.participants,
+            "role": arguments.role,
+            **(arguments.model_extra or {}),
+        },
+        metadata=arguments.metadata or {},
+    )
+
+
+def _show_created(call: Call, collection: Collection, result: SavedEntry | KnowledgeError) -> JsonObject:
+    if isinstance(result, KnowledgeError):
+        return {"created": False, **show_error(result)}
+    return _told(call, collection, result, created=True, asked=False)
+
+
+def _told(call: Call, collection: Collection, saved: SavedEntry, *, created: bool, asked: bool) -> dict[str, Json]:
+    """The answer of a write, which stands, also when what is to be said beside it cannot be found out in time."""
+    shown = show_saved(saved, created=created)
+    schema = current_schema(collection)
+    for finding in schema_findings(schema):
+        shown = _warned(shown, f"{finding} What the file declares was not checked.")
+    if saved.same:
+        message = f"The entry {saved.same!r} says nearly the same: update that one instead, or link the two."
+        shown = _warned(shown, message)
+    if not (asked or schema.qa_on_write):
+        return shown
+    checks = partial(_quality, call, collection, saved)
+    issues = saved.written.answer_by.within(checks, f"{collection.name}: checking a written entry")
+    if issues is None:
+        return _warned(shown, "The entry is written, and was not checked in time: call kb_qa_validate.")
+    return shown | issues
+
+
+def _warned(shown: dict[str, Json], message: str) -> dict[str, Json]:
+    known = shown.get("warnings")
+    return shown | {"warnings": [*(known if isinstance(known, list) else ()), message]}
+
+
+def _quality(call: Call, collection: Collection, saved: SavedEntry) -> dict[str, Json]:
+    """`qa_issues`, only where the checks find something."""
+    record = collection.index.record(saved.written.address)
+    issues = quality.check_entry(call.services.collections, collection, record) if record else ()
+    return {"qa_issues": [show_issue(issue) for issue in issues]} if issues else {}

@@ -1,0 +1,1 @@
+"""What the tools of `kb` ask of a collection, beyond the core services."""

@@ -1,0 +1,111 @@
+"""Changes of a collection's `kb.yaml`; comments and all other keys stay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from commonplace.domain.addresses import parse_address
+from commonplace.domain.errors import InvalidInputError, NotFoundError
+from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.schema import CORE_TYPES, SCHEMA_FILE, Schema, read_schema
+from commonplace.domain.schema.key_changes import set_keys
+from commonplace.domain.schema.problems import KEYS, schema_problems
+from commonplace.domain.yamlblock.loader import load
+from commonplace.services.collections import Collection
+
+
+def add_type(collection: Collection, name: str, definition: JsonObject) -> Schema:
+    """Declare a type, or replace its declaration.
+
+    Raises:
+        InvalidInputError: kind "schema": the definition is invalid, or the file cannot be changed.
+    """
+    return _change(collection, f"Declare the type {name}", lambda types: {**types, name: dict(definition)})
+
+
+def remove_type(collection: Collection, name: str) -> Schema:
+    """Remove a declaration. Entries of the type stay, and a core type gets its built-in declaration.
+
+    Raises:
+        NotFoundError: kind "type": the type is not declared.
+    """
+
+    def without(types: Mapping[str, Json]) -> dict[str, Json]:
+        if name not in types:
+            core = " It is a core type." if name in CORE_TYPES else ""
+            raise NotFoundError(
+                f"The type {name!r} is not declared in {SCHEMA_FILE}.{core} Declared: {', '.join(types) or 'none'}.",
+                kind="type",
+                hint="Give a declared type.",
+            )
+        return {key: value for key, value in types.items() if key != name}
+
+    return _change(collection, f"Remove the type {name}", without)
+
+
+def set_schema(collection: Collection, schema: JsonObject) -> Schema:
+    """Set the given keys of the file; all others stay.
+
+    Args:
+        collection: The collection.
+        schema: Keys and values; `preset` names a plugin's preset, whose keys are set unless given here.
+
+    Raises:
+        InvalidInputError: kind "schema": an unknown key, or a file that cannot be changed.
+        NotFoundError: kind "preset".
+    """
+    if "preset" in schema:
+        given = {key: value for key, value in schema.items() if key != "preset"}
+        schema = {**_preset(collection, schema["preset"]), **given}
+    unknown = sorted(set(schema) - KEYS)
+    if unknown:
+        raise InvalidInputError(
+            f"Unknown keys of {SCHEMA_FILE}: {', '.join(unknown)}. Valid: {', '.join(sorted(KEYS))}.",
+            kind="schema",
+            hint="Remove them.",
+        )
+    return _write(collection, "Set the schema", lambda _: schema)
+
+
+def _preset(collection: Collection, name: Json) -> JsonObject:
+    presets = collection.extensions.presets
+    if isinstance(name, str) and name in presets:
+        return presets[name]
+    raise NotFoundError(
+        f"There is no preset {name!r}. Presets: {', '.join(presets) or 'none'}.",
+        kind="preset",
+        hint="Give one of them, or the keys themselves.",
+    )
+
+
+def _change(collection: Collection, message: str, change: Callable[[Mapping[str, Json]], dict[str, Json]]) -> Schema:
+    return _write(collection, message, lambda types: {"types": change(types) or None})
+
+
+def _write(collection: Collection, message: str, changes: Callable[[Mapping[str, Json]], JsonObject]) -> Schema:
+    address = parse_address(SCHEMA_FILE)
+    with collection.store.transaction(message) as transaction:
+        raw = transaction.read(address) if transaction.exists(address) else b""
+        value = load(raw.decode("utf-8-sig", "replace")).value
+        types = value.get("types") if isinstance(value, Mapping) else None
+        content = set_keys(raw, changes(types if isinstance(types, Mapping) else {}))
+        before, after = schema_problems(read_schema(raw)).wrong, schema_problems(read_schema(content)).wrong
+        new = [problem for problem in after if problem not in before]
+        if new:
+            raise InvalidInputError(" ".join(new), kind="schema", hint="Correct the definition and try again.")
+        transaction.put(
+            address, content, keep=_loses(value, load(content.decode()).value) or _loses_comment(raw, content)
+        )
+    return read_schema(content)
+
+
+def _loses(before: Json, after: Json) -> bool:
+    """Whether a declared value was removed or changed."""
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        return any(key not in after or _loses(value, after[key]) for key, value in before.items())
+    return before is not None and before != after
+
+
+def _loses_comment(before: bytes, after: bytes) -> bool:
+    """Whether a comment was removed, because the lines of changed keys are rewritten."""
+    return any(comment not in after for line in before.splitlines() if (comment := line.partition(b"#")[2]))

@@ -1,0 +1,17 @@
+"""The pages of typed bases: what a base declares, and where a page differs from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from commonplace.faces.web.exchange import ToolsetPages
+from commonplace.toolsets.kb.web.schema import about, notes, schema
+
+KB_PAGES = ToolsetPages(
+    views={"schema": schema},
+    templates=Path(__file__).parent / "templates",
+    about=about,
+    notes=notes,
+    confined=True,
+)
+"""What a typed base shows."""

@@ -1,0 +1,160 @@
+"""The command `cn` as a whole: finds the command, and turns whatever ends it into a line and an exit code."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import logging
+import re
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.main import get_command
+
+from commonplace import build
+from commonplace.domain.errors import KnowledgeError
+from commonplace.faces import clients
+from commonplace.faces.call_log import traced_call
+from commonplace.faces.cli.binding import expanded, read_plainly
+from commonplace.faces.cli.failures import PIPE_CLOSED
+from commonplace.toolsets.pages.cli import space_search
+from commonplace.toolsets.pages.cli.dependencies import CnDependencies, EngineOptions, message, out
+from commonplace.toolsets.pages.cli.failures import EXIT_CODES, GENERAL, INTERRUPTED, INVALID, exit_code
+
+_NO_NAME = re.compile(r"[^a-z0-9_-]+")
+"""What a server's name may not hold in every client."""
+
+SUMMARY = """Search a Confluence space that was synced to Markdown, and serve it to an AI assistant."""
+NOT_THERE = "is not there yet: this version searches and serves spaces that are already synced"
+
+
+def run(argv: Sequence[str], parts: CnDependencies) -> int:
+    """Run one command line.
+
+    Args:
+        argv: Without the program's name.
+        parts: What the composition root lends.
+
+    Returns:
+        The exit code, as `failures.EXIT_CODES` lists them.
+    """
+    command = get_command(_app(parts))
+    read_plainly(command)
+    named = next((one for one in argv if one in _commands()), "")
+    try:
+        with traced_call(f"cn {named}".rstrip(), log_name="the log above"):
+            return _exit_code_of(command, argv)
+    except KnowledgeError as error:
+        message(f"Error: {error}")
+        return exit_code(error)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _exit_code_of(command: Any, argv: Sequence[str]) -> int:  # noqa: ANN401 - typer's type is its own affair
+    try:
+        code = command.main(argv or ["--help"], "cn", standalone_mode=False)
+    except typer.TyperException as error:
+        message(f"Error: {error.format_message()}")
+        return INVALID
+    except BrokenPipeError:  # a reader such as `head` has enough, which is no failure
+        sys.stderr.close()
+        return PIPE_CLOSED
+    return code if isinstance(code, int) else 0
+
+
+def _commands() -> dict[str, Callable[..., int]]:
+    return {"mcp": mcp, "search": search, "clone": clone, "pull": pull}
+
+
+def _app(parts: CnDependencies) -> typer.Typer:
+    epilog = "Exit codes: " + "; ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES) + "."
+    app = typer.Typer(name="cn", help=SUMMARY, epilog=epilog, rich_markup_mode=None, add_completion=False)
+    app.callback()(_main)
+    for name, command in _commands().items():
+        app.command(name, help=inspect.getdoc(command))(_Bound(name, command, parts))
+    return app
+
+
+def _main(*, version: bool = typer.Option(False, "--version", help="Print the version.", is_eager=True)) -> None:
+    logging.basicConfig(level="WARNING", format="%(levelname)s %(name)s: %(message)s")
+    if version:
+        sys.stdout.write(f"cn {build()}\n")
+        raise typer.Exit
+
+
+def mcp(
+    parts: CnDependencies,
+    path: Annotated[str, typer.Argument(metavar="[PATH]", help="The space's folder.", show_default="here")] = ".",
+    *,
+    engine: EngineOptions,
+    print_config: Annotated[
+        clients.ClientName | None,
+        typer.Option(metavar="|".join(clients.CLIENTS), help="Print the entry for this client, and do nothing else."),
+    ] = None,
+) -> int:
+    """Serve a space to an MCP client, on standard input and output."""
+    settings = engine.settings(path)
+    if print_config is None:
+        parts.serve(settings, lambda line: message(f"cn mcp: {line}"))
+        return 0
+    with parts.opened(settings) as place:
+        key = place.space().key
+    chosen = {"--engine": engine.engine, "--meilisearch": engine.meilisearch}
+    more = [part for option, value in chosen.items() if value for part in (option, value)]
+    launch = clients.LaunchCommand(clients.this_program("cn"), ["mcp", str(Path(path).resolve()), *more])
+    name = f"confluence-{_NO_NAME.sub('-', key.lower()).strip('-')}".rstrip("-")
+    out(json.dumps(clients.server_entry(print_config, {name: launch}), ensure_ascii=False, indent=2))
+    message(f"Put this into {clients.client_config_file(print_config)}")
+    return 0
+
+
+def search(
+    parts: CnDependencies,
+    query: Annotated[list[str], typer.Argument(metavar="QUERY|index|status")],
+    *,
+    filters: space_search.SearchOptions,
+    form: space_search.FormatOptions,
+    indexing: space_search.IndexOptions,
+    engine: EngineOptions,
+) -> int:
+    """Search the pages of the space in the current folder, best first.
+
+    `cn search index` brings the search index up to date, `cn search status` says how it stands. To search for one of
+    these two words, write `cn search " index"`.
+    """
+    if query == ["index"]:
+        return space_search.index(parts, indexing, engine)
+    if query == ["status"]:
+        return space_search.status(parts, form, engine)
+    return space_search.search(parts, query, filters, form, engine)
+
+
+def clone(parts: CnDependencies, rest: Annotated[list[str] | None, typer.Argument(hidden=True)] = None) -> int:  # noqa: ARG001
+    """Sync a space into a new folder (not there yet)."""
+    message(f"Error: 'cn clone' {NOT_THERE}.")
+    return GENERAL
+
+
+def pull(parts: CnDependencies, rest: Annotated[list[str] | None, typer.Argument(hidden=True)] = None) -> int:  # noqa: ARG001
+    """Bring a synced folder up to date (not there yet)."""
+    message(f"Error: 'cn pull' {NOT_THERE}.")
+    return GENERAL
+
+
+class _Bound:
+    """A command as typer calls it: one keyword for each argument and option."""
+
+    def __init__(self, name: str, command: Callable[..., int], parts: CnDependencies) -> None:
+        self.__name__ = name
+        self.__annotations__ = {}  # typer looks here too; the signature says everything
+        self._command = command
+        self._parts = parts
+        parameters, self._taken = expanded(command, "parts")
+        self.__signature__ = inspect.Signature(parameters)
+
+    def __call__(self, **values: object) -> None:
+        raise typer.Exit(self._command(self._parts, **self._taken(values)))

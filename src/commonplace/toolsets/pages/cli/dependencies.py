@@ -1,0 +1,97 @@
+"""What the composition root lends to `cn`, and what its commands share."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Protocol
+
+import typer
+
+from commonplace.settings import Flags, Settings, load_settings
+
+if TYPE_CHECKING:
+    from commonplace.services.services import Services
+    from commonplace.toolsets.pages.rules.ports import PageEngine
+    from commonplace.toolsets.pages.rules.space import Space
+
+MessageSink = Callable[[str], None]
+"""Tells a person one line."""
+
+
+class SpaceHandle(Protocol):
+    """One synced space, as the composition root opens it."""
+
+    @property
+    def services(self) -> Services:
+        """What can be done with it."""
+        ...
+
+    @property
+    def space(self) -> Callable[[], Space]:
+        """What its space file says now."""
+        ...
+
+    @property
+    def engine(self) -> PageEngine:
+        """What searches it."""
+        ...
+
+    def sync(self) -> None:
+        """Bring the folder's own index up to date, if it has one."""
+        ...
+
+    def close(self) -> None:
+        """Release everything."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CnDependencies:
+    """What the composition root lends."""
+
+    open: Callable[[Settings], SpaceHandle]
+    serve: Callable[[Settings, MessageSink], None]
+    """Serve the space over MCP until the client goes, and say how the start goes on."""
+
+    @contextmanager
+    def opened(self, settings: Settings) -> Generator[SpaceHandle]:
+        """A space for the length of a `with` block."""
+        place = self.open(settings)
+        try:
+            yield place
+        finally:
+            place.close()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineOptions:
+    """Options that choose the search engine."""
+
+    engine: Annotated[str | None, typer.Option(metavar="embedded|meilisearch", help="What searches the pages.")] = None
+    meilisearch: Annotated[
+        str | None, typer.Option("--meilisearch", metavar="URL", help="The search server; else MEILI_URL names it.")
+    ] = None
+
+    def settings(self, path: str = ".") -> Settings:
+        """The settings of a command on the space at a path.
+
+        Raises:
+            ConfigError: a setting is not valid.
+        """
+        flags: Flags = {"kb": [path], "engine": self.engine, "search_url": self.meilisearch, "toolset": "pages"}
+        return load_settings(flags=flags)
+
+
+def out(text: str) -> None:
+    """Data, with a line end, on standard output."""
+    sys.stdout.buffer.write(f"{text}\n".encode("utf-8", "backslashreplace"))
+    sys.stdout.flush()
+
+
+def message(text: str) -> None:
+    """One line for a person, on standard error."""
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()

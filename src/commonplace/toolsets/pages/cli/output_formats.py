@@ -1,0 +1,108 @@
+"""A search's answer as JSON, as XML and for people."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from xml.sax.saxutils import escape, quoteattr
+
+from commonplace.domain.json import Json, JsonObject
+from commonplace.faces.cli.output import one_line
+from commonplace.toolsets.pages.rules.queries import PageAnswer, PageHit
+
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def answer_json(query: str, filters: JsonObject, answer: PageAnswer, milliseconds: int) -> str:
+    """One JSON document; dates are unix seconds."""
+    return as_json(
+        {
+            "query": query,
+            "totalHits": answer.total,
+            "processingTimeMs": milliseconds,
+            "filters": filters,
+            "results": [_result(rank, hit) for rank, hit in enumerate(answer.hits, 1)],
+        }
+    )
+
+
+def answer_xml(query: str, filters: JsonObject, answer: PageAnswer) -> str:
+    """One XML document; `count` counts all pages that match."""
+    lines = [f"<search-results query={_attribute(query)} count={_attribute(str(answer.total))}>", "  <filters>"]
+    lines += [f"    {_element(name, value)}" for name, value in _flat(filters)]
+    lines.append("  </filters>")
+    for rank, hit in enumerate(answer.hits, 1):
+        values = {key: value for key, value in _result(rank, hit).items() if key != "rank"}
+        lines.append(f"  <result rank={_attribute(str(rank))}>")
+        lines += [f"    {_element(name, value)}" for name, value in _flat(values)]
+        lines.append("  </result>")
+    return "\n".join([*lines, "</search-results>"])
+
+
+def answer_text(query: str, answer: PageAnswer) -> str:
+    """Lines for a person."""
+    if not answer.hits:
+        return f'No results found for "{one_line(query)}"'
+    lines = [f'Found {answer.total} result(s) for "{one_line(query)}"']
+    for rank, hit in enumerate(answer.hits, 1):
+        page = hit.page
+        lines += ["", f"{rank}. {one_line(page.title)}", f"   {one_line(page.address.path)}"]
+        about = [f"labels: {', '.join(page.labels)}" if page.labels else "", page.url]
+        lines += [f"   {one_line(text)}" for text in (hit.snippet, *about) if text]
+    return "\n".join(lines)
+
+
+def status_xml(values: JsonObject) -> str:
+    """The status as XML."""
+    lines = ["<search-status>"]
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            lines.append(f"  <{name}>{''.join(_element(inner, one) for inner, one in value.items())}</{name}>")
+        else:
+            lines.append(f"  {_element(name, value)}")
+    return "\n".join([*lines, "</search-status>"])
+
+
+def as_json(values: JsonObject) -> str:
+    """JSON in which every script stays readable."""
+    return json.dumps(values, ensure_ascii=False, allow_nan=False)
+
+
+def _result(rank: int, hit: PageHit) -> dict[str, Json]:
+    page = hit.page
+    return {
+        "rank": rank,
+        "title": page.title,
+        "path": page.address.path,
+        "page_id": page.id,
+        "labels": list(page.labels),
+        "snippet": hit.snippet,
+        "url": page.url or None,
+        "created_at": page.created,
+        "updated_at": page.updated,
+    }
+
+
+def _flat(values: JsonObject) -> Iterator[tuple[str, Json]]:
+    """An element for each value; a list is several of the same name without its last `s`."""
+    for name, value in values.items():
+        if isinstance(value, Sequence) and not isinstance(value, str):
+            yield from ((name.removesuffix("s"), item) for item in value)
+        elif value is not None:
+            yield name, value
+
+
+def _element(name: str, value: Json) -> str:
+    if isinstance(value, bool):
+        value = str(value).lower()
+    return f"<{name}>{escape(_clean(str(value)))}</{name}>" if value is not None else f"<{name}/>"
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(_clean(text))
+
+
+def _clean(text: str) -> str:
+    """The text without what no XML document may hold."""
+    return _NO_XML.sub("\ufffd", text)

@@ -1,0 +1,169 @@
+"""`cn search`: searching a space, bringing its index up to date, and saying how it stands."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Annotated, cast, get_args
+
+import typer
+
+from commonplace.domain.errors import InvalidInputError, KnowledgeError
+from commonplace.domain.json import Json, JsonObject
+from commonplace.faces.cli.output import one_line
+from commonplace.toolsets.pages.cli import output_formats
+from commonplace.toolsets.pages.cli.dependencies import CnDependencies, EngineOptions, SpaceHandle, message, out
+from commonplace.toolsets.pages.cli.failures import GENERAL, exit_code
+from commonplace.toolsets.pages.rules.queries import MAX_PAGE_LIMIT, PageFilter, PageQuery, Sort, TimeFilters
+from commonplace.toolsets.pages.service import PAGES_KEY
+
+if TYPE_CHECKING:
+    from commonplace.toolsets.pages.rules.queries import RebuildReport
+
+READY_SECONDS = 600.0
+"""How long a status waits for an index that is being built."""
+_DAY = "YYYY-MM-DD"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormatOptions:
+    """In which form an answer is given."""
+
+    as_json: Annotated[bool, typer.Option("--json", help="Answer in JSON.")] = False
+    as_xml: Annotated[bool, typer.Option("--xml", help="Answer in XML.")] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexOptions:
+    """Options of `cn search index`."""
+
+    force: Annotated[bool, typer.Option("--force", help="index: build everything anew.")] = False
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="index: say only what would be done.")] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchOptions:
+    """Which pages are meant, and in which order."""
+
+    labels: Annotated[
+        list[str], typer.Option("--labels", metavar="L", help="With this label; repeated: with any of them.")
+    ] = field(default_factory=list[str])
+    author: Annotated[str | None, typer.Option("--author", metavar="A", help="E-mail address or whole name.")] = None
+    limit: Annotated[int, typer.Option("--limit", min=1, max=MAX_PAGE_LIMIT, metavar="N", help="At most so many.")] = 10
+    created_after: Annotated[str | None, typer.Option(metavar=_DAY, help="Created this day or later.")] = None
+    created_before: Annotated[str | None, typer.Option(metavar=_DAY, help="Created this day or earlier.")] = None
+    updated_after: Annotated[str | None, typer.Option(metavar=_DAY, help="Updated this day or later.")] = None
+    updated_before: Annotated[str | None, typer.Option(metavar=_DAY, help="Updated this day or earlier.")] = None
+    created_within: Annotated[str | None, typer.Option(metavar="DUR", help="Created in the last 30d, 2w, 6m, 1y.")] = (
+        None
+    )
+    updated_within: Annotated[str | None, typer.Option(metavar="DUR", help="Updated in the last 30d, 2w, 6m, 1y.")] = (
+        None
+    )
+    stale: Annotated[str | None, typer.Option(metavar="DUR", help="Not updated for 30d, 2w, 6m, 1y.")] = None
+    sort: Annotated[str | None, typer.Option(metavar="KEY", help=f"One of {', '.join(get_args(Sort))}.")] = None
+
+    def query(self, text: str) -> PageQuery:
+        """The search that the options describe.
+
+        Raises:
+            InvalidInputError: an option's value is not valid.
+        """
+        if self.sort not in {None, *get_args(Sort)}:
+            raise InvalidInputError(f"sort must be one of {', '.join(get_args(Sort))}; got {self.sort!r}")
+        times = TimeFilters(**{name: value for name, value in asdict(self).items() if name in TimeFilters.__slots__})
+        now = time.time()
+        return PageQuery(
+            text=text,
+            filter=PageFilter(
+                labels=tuple(self.labels),
+                author=self.author or "",
+                created=times.created(now),
+                updated=times.updated(now),
+            ),
+            sort=cast("Sort | None", self.sort),
+            limit=self.limit,
+        )
+
+    def active(self) -> JsonObject:
+        """The filters that were given, by name."""
+        return {name: value for name, value in asdict(self).items() if value and name != "limit"}
+
+
+def search(
+    parts: CnDependencies, words: list[str], filters: SearchOptions, form: FormatOptions, engine: EngineOptions
+) -> int:
+    """Search the space of the current folder; the exit code."""
+    text = " ".join(words)
+    query = filters.query(text)
+    with parts.opened(engine.settings()) as place:
+        place.engine.connect()
+        place.sync()
+        began = time.perf_counter()
+        answer = place.services.of(PAGES_KEY).search(query)
+        took = round(1000 * (time.perf_counter() - began))
+    if form.as_json:
+        out(output_formats.answer_json(text, filters.active(), answer, took))
+    elif form.as_xml:
+        out(output_formats.answer_xml(text, filters.active(), answer))
+    else:
+        out(output_formats.answer_text(text, answer))
+    return 0
+
+
+def index(parts: CnDependencies, indexing: IndexOptions, engine: EngineOptions) -> int:
+    """Bring the search index up to date; the exit code."""
+    with parts.opened(engine.settings()) as place:
+        place.engine.connect()
+        made: RebuildReport = place.engine.rebuild(afresh=indexing.force, dry_run=indexing.dry_run)
+    for one in made.unusable:
+        message(f"Error: {one_line(one.address.path)} was left out: {one_line(one.reason)}.")
+    out(f"{'Would index' if indexing.dry_run else 'Indexed'} {made.pages} pages")
+    return GENERAL if made.unusable else 0
+
+
+def status(parts: CnDependencies, form: FormatOptions, engine: EngineOptions) -> int:
+    """Say how the search stands; the exit code is that of what is wrong."""
+    with parts.opened(engine.settings()) as place:
+        values, code = _status(place)
+    if form.as_json:
+        out(output_formats.as_json(values))
+    elif form.as_xml:
+        out(output_formats.status_xml(values))
+    else:
+        out("\n".join(_lines(values, place)))
+    return code
+
+
+def _status(place: SpaceHandle) -> tuple[dict[str, Json], int]:
+    space = place.space()
+    connected, count, problem = False, None, None
+    try:
+        place.engine.connect()
+        connected = True
+        place.sync()
+        count = place.engine.count(READY_SECONDS)
+    except KnowledgeError as error:
+        problem = error
+    values: dict[str, Json] = {
+        "connected": connected,
+        "meilisearchUrl": place.engine.url,
+        "indexName": space.index_name,
+        "documentCount": count,
+        "space": {"key": space.key, "name": space.name},
+        "error": str(problem) if problem else None,
+    }
+    return values, exit_code(problem) if problem else 0
+
+
+def _lines(values: JsonObject, place: SpaceHandle) -> list[str]:
+    space = place.space()
+    where = f" at {place.engine.url}" if place.engine.url else ""
+    lines = [
+        f"Space: {one_line(space.name)} ({one_line(space.key)})",
+        f"Search engine: {place.engine.name}{where}{'' if values['connected'] else ' (not connected)'}",
+        f"Index: {space.index_name}",
+    ]
+    if values["documentCount"] is not None:
+        lines.append(f"Documents: {values['documentCount']}")
+    return [*lines, f"Error: {values['error']}"] if values["error"] else lines

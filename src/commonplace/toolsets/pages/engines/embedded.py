@@ -1,0 +1,228 @@
+"""Searches the pages of a space in the index of its folder.
+
+The frontmatter of every page is cached in memory (some 1 kB per page) and updated with the index, so that a filter
+reads no file. The index searches the words.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.changes import Revision
+from commonplace.domain.errors import NotFoundError, StorageError
+from commonplace.domain.ports import Index, Store
+from commonplace.domain.query import Filter, ListQuery, Record, SearchQuery, SearchResult
+from commonplace.domain.snippets import HighlightTerms
+from commonplace.index.fulltext.document_sources import DocumentSources
+from commonplace.index.process.garbage_collector import freeze_objects
+from commonplace.toolsets.pages.engines.page_reader import PageReader
+from commonplace.toolsets.pages.rules.excerpts import NO_HIGHLIGHT, page_excerpt
+from commonplace.toolsets.pages.rules.page import Page, UnusablePage, content_of, page_from, pages_by_id
+from commonplace.toolsets.pages.rules.page_filter import PageFilterIndex
+from commonplace.toolsets.pages.rules.queries import ANY_TIME, PageAnswer, PageFilter, PageHit, PageQuery, RebuildReport
+from commonplace.toolsets.pages.rules.space import Space
+
+READY_SECONDS = 45.0
+"""Timeout in seconds of a search for the first sync."""
+MAX_TRIES = 3
+"""Maximum attempts of a search if the index changes meanwhile."""
+EARLIEST = -62_135_596_800
+"""The first second of the year 1, before every date."""
+ADDRESS_THRESHOLD = 500
+"""Number of changed documents above which all records are read in pages."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageTable:
+    """The pages at one generation of the index."""
+
+    generation: int = -1
+    revisions: dict[Address, Revision] = field(default_factory=dict[Address, Revision])
+    entries: dict[Address, Page | UnusablePage | None] = field(
+        default_factory=dict[Address, Page | UnusablePage | None]
+    )
+    """The entry of every document of the index; None if it is not a page."""
+    pages: dict[str, Page] = field(default_factory=dict[str, Page])
+    """Pages by id."""
+    others: tuple[Address, ...] = ()
+    """Documents that are not pages."""
+    chooser: PageFilterIndex = field(default_factory=lambda: PageFilterIndex(()))
+    by_address: dict[Address, Page] = field(default_factory=dict[Address, Page])
+    unusable: tuple[UnusablePage, ...] = ()
+
+
+class EmbeddedEngine:
+    """`toolsets.pages.rules.ports.PageEngine` on a folder's own index.
+
+    Args:
+        index: Index of the folder, which its opener updates and closes.
+        store: The folder.
+        space: Returns the current space.
+    """
+
+    def __init__(self, index: Index, store: Store, space: Callable[[], Space]) -> None:
+        self._index = index
+        self._store = store
+        self._sources = DocumentSources(store)
+        self._space = space
+        self._refreshing = threading.Lock()
+        self._table = PageTable()
+
+    @property
+    def name(self) -> str:
+        """The engine's name for people."""
+        return "embedded search engine"
+
+    @property
+    def url(self) -> None:
+        """None: the engine runs in this process."""
+        return
+
+    def connect(self) -> str:
+        """Always succeeds."""
+        return self.name
+
+    def count(self, timeout: float) -> int:
+        """Number of pages, after the first sync has ended."""
+        self._index.wait_ready(timeout)
+        return len(self._current().pages)
+
+    def rebuild(self, *, afresh: bool = False, dry_run: bool = False) -> RebuildReport:
+        """Index the changes, or everything."""
+        if dry_run:
+            gathered = PageReader(self._store, self._space())
+            return RebuildReport(len(gathered.pages), gathered.unusable)
+        report = self._index.sync(afresh=afresh)
+        table = self._current()
+        unread = [UnusablePage(Address(path), reason) for path, reason in report.unreadable if path.endswith(".md")]
+        return RebuildReport(len(table.pages), (*table.unusable, *unread))
+
+    def search(self, query: PageQuery) -> PageAnswer:
+        """The best pages."""
+        self._index.wait_ready(READY_SECONDS)
+        if not query.text.strip():
+            table = self._current()
+            best, total = table.chooser.first(query.filter, query.sort, query.limit)
+            return PageAnswer(tuple(self._shown(best, NO_HIGHLIGHT, table)), total)
+        if not any(letter.isalnum() for letter in query.text):
+            return PageAnswer()
+        table = self._table
+        found: Sequence[SearchResult] = ()
+        for _ in range(MAX_TRIES):
+            found = self._by_words(query, table)
+            # If the index has changed since the table was created, its results may not be pages.
+            if all(one.generation == table.generation for one in found):
+                break
+            table = self._current()
+        hits = [hit for one in found for hit in self._hits(one, table)]
+        return PageAnswer(tuple(hits), sum(one.total for one in found))
+
+    def _by_words(self, query: PageQuery, table: PageTable) -> Sequence[SearchResult]:
+        """The results of a search. With a sort by date, pages without the date are a second result."""
+        kept = table.chooser.matching(PageFilter(labels=query.filter.labels, author=query.filter.author))
+        within = replace(self._within(table, kept), dates=_stated(query.filter))
+        asked = SearchQuery(text=query.text, filter=within, limit=query.limit, sections=0, records=False)
+        if query.sort is None:
+            return [self._index.search(asked)]
+        key = query.sort.removeprefix("-")
+        first = self._index.search(
+            replace(
+                asked,
+                filter=replace(within, dates=(*within.dates, (key, EARLIEST, None))),
+                sort="created" if key == "created_at" else "updated",
+                descending=query.sort.startswith("-"),
+            )
+        )
+        without_date = {page.id for page in table.chooser.undated(query.sort)}
+        undated = [page for page in kept if page.id in without_date] if without_date else []
+        if not undated:
+            return [first]
+        rest = replace(self._within(table, undated), dates=within.dates)
+        left = query.limit - len(first.addresses)
+        return [first, self._index.search(replace(asked, filter=rest, sort="path", descending=False, limit=left))]
+
+    def path_of(self, identifier: str) -> str | None:
+        """The path of the page with this id; None if there is none."""
+        page = self._current().pages.get(identifier)
+        return page.address.path if page else None
+
+    def close(self) -> None:
+        """Does nothing: the engine owns no resources."""
+
+    def _hits(self, found: SearchResult, table: PageTable) -> list[PageHit]:
+        pages = [page for address in found.addresses if (page := table.by_address.get(address))]
+        return self._shown(pages, found.highlight or NO_HIGHLIGHT, table)
+
+    def _shown(self, pages: Sequence[Page], wanted: HighlightTerms, table: PageTable) -> list[PageHit]:
+        def content(page: Page) -> str:
+            try:
+                return content_of(read(page.address, table.revisions[page.address]).raw)
+            except (NotFoundError, StorageError):
+                return ""
+
+        with self._sources.reading() as read:
+            return [PageHit(page, page_excerpt(content(page), wanted)) for page in pages]
+
+    def _within(self, table: PageTable, kept: Sequence[Page]) -> Filter:
+        """A filter for these pages that lists either them or the others, whichever are fewer."""
+        if len(kept) == len(table.pages):
+            return Filter(without=table.others)
+        if 2 * len(kept) <= len(table.entries):
+            return Filter(among=tuple(page.address for page in kept))
+        ids = {page.id for page in kept}
+        return Filter(without=(*table.others, *(page.address for page in table.pages.values() if page.id not in ids)))
+
+    def _current(self) -> PageTable:
+        """The table of the index's current generation."""
+        generation = self._index.generation
+        if self._table.generation == generation:
+            return self._table
+        with self._refreshing:
+            if self._table.generation != generation:
+                self._table = self._refreshed(generation)
+            return self._table
+
+    def _refreshed(self, generation: int) -> PageTable:
+        known = self._table
+        revisions = self._index.revisions()
+        changed = [address for address, revision in revisions.items() if known.revisions.get(address) != revision]
+        entries = {address: known.entries[address] for address in revisions if address in known.entries}
+        for record in self._records(changed, len(revisions)):
+            entries[record.address] = page_from(record.address, record.frontmatter, record.title)
+        if len(changed) > ADDRESS_THRESHOLD and not known.revisions:
+            freeze_objects()
+        found = [entry for entry in entries.values() if isinstance(entry, Page)]
+        pages, repeated = pages_by_id(found, self._space().paths)
+        unusable = [*(entry for entry in entries.values() if isinstance(entry, UnusablePage)), *repeated]
+        by_address = {page.address: page for page in pages.values()}
+        return PageTable(
+            generation=generation,
+            revisions=revisions,
+            entries=entries,
+            pages=pages,
+            others=tuple(address for address in entries if address not in by_address),
+            chooser=PageFilterIndex(pages.values()),
+            by_address=by_address,
+            unusable=tuple(sorted(unusable, key=lambda one: one.address)),
+        )
+
+    def _records(self, changed: Sequence[Address], documents: int) -> Iterator[Record]:
+        """The records of changed documents, or of all documents if many have changed."""
+        if len(changed) <= ADDRESS_THRESHOLD:
+            yield from (record for address in changed if (record := self._index.record(address)))
+            return
+        for offset in range(0, documents + ADDRESS_THRESHOLD, ADDRESS_THRESHOLD):
+            yield from self._index.list(ListQuery(offset=offset, limit=ADDRESS_THRESHOLD)).records
+
+
+def _stated(filter_: PageFilter) -> tuple[tuple[str, int | None, int | None], ...]:
+    """The dates of a filter in the form that the index compares."""
+    asked = (("created_at", filter_.created), ("updated_at", filter_.updated))
+    return tuple(
+        (key, bounds.first, None if bounds.before is None else bounds.before - 1)
+        for key, bounds in asked
+        if bounds != ANY_TIME
+    )

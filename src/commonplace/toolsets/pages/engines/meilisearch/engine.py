@@ -1,0 +1,123 @@
+"""Searches the pages of a space on a Meilisearch server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from urllib.parse import quote
+
+from commonplace.domain.errors import NotFoundError, StorageError, UnauthenticatedError, UnavailableError
+from commonplace.domain.json import JsonObject
+from commonplace.domain.ports import Store
+from commonplace.toolsets.pages.engines.meilisearch.client import MeilisearchClient, index_path, items, whole_number
+from commonplace.toolsets.pages.engines.meilisearch.index_builder import build
+from commonplace.toolsets.pages.engines.meilisearch.page_documents import (
+    RETRIEVED_ATTRIBUTES,
+    filter_of,
+    page_document,
+    page_from_hit,
+    snippet_of,
+    sort_of,
+)
+from commonplace.toolsets.pages.engines.page_reader import PageReader
+from commonplace.toolsets.pages.rules.queries import PageAnswer, PageHit, PageQuery, RebuildReport
+from commonplace.toolsets.pages.rules.space import Space
+
+
+class MeilisearchEngine:
+    """`toolsets.pages.rules.ports.PageEngine` on a server. Only `rebuild` updates the index.
+
+    Args:
+        client: The server.
+        store: The indexed folder.
+        space: Returns the current space.
+    """
+
+    def __init__(self, client: MeilisearchClient, store: Store, space: Callable[[], Space]) -> None:
+        self._client = client
+        self._store = store
+        self._space = space
+
+    @property
+    def name(self) -> str:
+        """The engine's name for people."""
+        return "Meilisearch"
+
+    @property
+    def url(self) -> str:
+        """The server's URL."""
+        return self._client.url
+
+    def connect(self) -> str:
+        """Check the server's health."""
+        self._client.call("GET", "/health")
+        return f"{self.name} connected at {self.url}"
+
+    def count(self, timeout: float) -> int:  # noqa: ARG002 - an index is swapped in whole, so there is nothing to wait for
+        """Number of documents in the index. With a search-only key, the number is that of a search."""
+        try:
+            answer = self._ask("GET", "stats")
+            found = whole_number(answer.get("numberOfDocuments"))
+        except UnauthenticatedError:
+            answer = self._ask("POST", "search", {"q": "", "hitsPerPage": 1, "attributesToRetrieve": ["id"]})
+            found = whole_number(answer.get("totalHits"))
+        return found or 0
+
+    def rebuild(self, *, afresh: bool = False, dry_run: bool = False) -> RebuildReport:  # noqa: ARG002 - always afresh
+        """Build a new index and swap it in."""
+        space = self._space()
+        gathered = PageReader(self._store, space)
+        if dry_run:
+            return RebuildReport(len(gathered.pages), gathered.unusable)
+        count = 0
+
+        def documents() -> Iterator[JsonObject]:
+            nonlocal count
+            for whole in gathered.texts():
+                count += 1
+                yield page_document(whole, space.key)
+
+        build(self._client, space.index_name, documents())
+        return RebuildReport(count, gathered.unusable)
+
+    def search(self, query: PageQuery) -> PageAnswer:
+        """The best pages."""
+        text = query.text.strip()
+        if text and not any(letter.isalnum() for letter in text):
+            return PageAnswer()  # the server would treat it as an empty text
+        answer = self._ask(
+            "POST",
+            "search",
+            {
+                "q": text,
+                "page": 1,
+                "hitsPerPage": query.limit,
+                "filter": filter_of(query.filter, self._space().key),
+                "sort": sort_of(query.sort),
+                "attributesToRetrieve": list(RETRIEVED_ATTRIBUTES),
+                "showMatchesPosition": True,
+            },
+        )
+        hits = [hit for hit in items(answer.get("hits")) if isinstance(hit, Mapping)]
+        total = whole_number(answer.get("totalHits")) or 0
+        return PageAnswer(tuple(PageHit(page_from_hit(hit), snippet_of(hit)) for hit in hits), total)
+
+    def path_of(self, identifier: str) -> str | None:
+        """Path of the indexed page with this id; None also if the server does not respond."""
+        try:
+            found = self._ask("GET", f"documents/{quote(identifier, safe='')}?fields=local_path").get("local_path")
+        except (NotFoundError, StorageError, UnavailableError, UnauthenticatedError):
+            return None
+        return found if isinstance(found, str) else None
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def _ask(self, method: str, below: str, body: JsonObject | None = None) -> JsonObject:
+        space = self._space()
+        try:
+            return self._client.call(method, index_path(space.index_name, below), body)
+        except NotFoundError:
+            raise NotFoundError(
+                f"No search index found for space \"{space.key}\". Run 'cn search index' first.", kind="search_index"
+            ) from None

@@ -1,0 +1,156 @@
+"""Conversion of pages, filters, sorts and hits to and from the server's format."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.snippets import HighlightTerms
+from commonplace.toolsets.pages.engines.meilisearch.client import items, whole_number
+from commonplace.toolsets.pages.rules.excerpts import page_excerpt
+from commonplace.toolsets.pages.rules.page import Page, PageText, as_one_line
+from commonplace.toolsets.pages.rules.queries import PageFilter, Sort, TimeRange
+
+INDEX_SETTINGS: JsonObject = {
+    "searchableAttributes": ["title", "content"],
+    "filterableAttributes": [
+        "space_key", "labels", "author_email", "author_name", "last_modifier_email", "created_at", "updated_at",
+    ],
+    "sortableAttributes": ["created_at", "updated_at"],
+    "rankingRules": ["words", "typo", "proximity", "attribute", "sort", "exactness"],
+    "typoTolerance": {"enabled": True, "minWordSizeForTypos": {"oneTypo": 5, "twoTypos": 9}},
+    # so that totals are exact
+    "pagination": {"maxTotalHits": 10_000_000},
+}  # fmt: skip
+"""Settings of every index."""
+RETRIEVED_ATTRIBUTES = (
+    "id", "title", "content", "labels", "author_email", "author_name", "last_modifier_email", "created_at",
+    "updated_at", "local_path", "url", "parent_title",
+)  # fmt: skip
+"""Attributes of a hit that a search requests."""
+MAX_BATCH_BYTES = 8_000_000
+
+
+def page_document(whole: PageText, space_key: str) -> JsonObject:
+    """A page as a document of the index."""
+    page = whole.page
+    return {
+        "id": page.id,
+        "title": page.title,
+        "content": whole.content,
+        "space_key": space_key,
+        "labels": list(page.labels),
+        "author_email": page.author_email or None,
+        "author_name": page.author_name or None,
+        "last_modifier_email": page.last_modifier_email or None,
+        "created_at": page.created,
+        "updated_at": page.updated,
+        "local_path": page.address.path,
+        "url": page.url or None,
+        "parent_title": page.parent_title or None,
+    }
+
+
+def batches(documents: Iterable[JsonObject]) -> Iterator[list[JsonObject]]:
+    """Documents in batches of at most some megabytes."""
+    batch: list[JsonObject] = []
+    size = 0
+    for one in documents:
+        batch.append(one)
+        size += len(json.dumps(one))
+        if size >= MAX_BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def filter_of(filter_: PageFilter, space_key: str) -> list[str]:
+    """A filter as expressions, all of which must match."""
+    parts = [f"space_key = {_quoted(space_key)}"]
+    if filter_.labels:
+        parts.append(f"labels IN [{', '.join(map(_quoted, filter_.labels))}]")
+    if filter_.author:
+        author = _quoted(filter_.author)
+        parts.append(f"author_email = {author} OR author_name = {author}")
+    parts += _within("created_at", filter_.created)
+    parts += _within("updated_at", filter_.updated)
+    return parts
+
+
+def sort_of(sort: Sort | None) -> list[str]:
+    """A sort in the server's format."""
+    return [] if sort is None else [f"{sort.removeprefix('-')}:{'desc' if sort.startswith('-') else 'asc'}"]
+
+
+def page_from_hit(hit: JsonObject) -> Page:
+    """The page of a hit. Missing attributes and those of another type are unknown."""
+    return Page(
+        address=Address(as_one_line(hit.get("local_path"))),
+        id=as_one_line(hit.get("id")),
+        title=as_one_line(hit.get("title")),
+        labels=tuple(label for label in items(hit.get("labels")) if isinstance(label, str)),
+        author_email=as_one_line(hit.get("author_email")),
+        author_name=as_one_line(hit.get("author_name")),
+        last_modifier_email=as_one_line(hit.get("last_modifier_email")),
+        created=whole_number(hit.get("created_at")),
+        updated=whole_number(hit.get("updated_at")),
+        url=as_one_line(hit.get("url")),
+        parent_title=as_one_line(hit.get("parent_title")),
+    )
+
+
+def snippet_of(hit: JsonObject) -> str:
+    """The excerpt of a hit's content around its matches."""
+    content = hit.get("content")
+    if not isinstance(content, str):
+        return ""
+    places = hit.get("_matchesPosition")
+    found = items(places.get("content")) if isinstance(places, Mapping) else ()
+    return page_excerpt(content, _wanted(content, found))
+
+
+def _wanted(content: str, places: Iterable[Json]) -> HighlightTerms:
+    """The matched words: whole ones if a prefix matched, parts in scripts without blanks."""
+    source = content.encode("utf-8", "replace")
+    words: dict[str, frozenset[str]] = {}
+    parts: dict[str, None] = {}
+    for place in places:
+        start, length = (
+            (whole_number(place.get("start")), whole_number(place.get("length")))
+            if isinstance(place, Mapping)
+            else (0, 0)
+        )
+        if not length or start is None:
+            continue
+        matched = source[start : start + length].decode("utf-8", "ignore")
+        before = source[max(start - 4, 0) : start].decode("utf-8", "ignore")[-1:]
+        word = matched + _rest(source[start + length : start + length + 200].decode("utf-8", "ignore"))
+        if before.isalnum() or not matched.isalnum():
+            parts[matched.lower()] = None
+        else:
+            words[word.lower()] = frozenset({word.lower()})
+            if not word.isascii():
+                parts[matched.lower()] = None
+    return HighlightTerms(words, grams=tuple(parts), fold=str.lower)
+
+
+def _rest(text: str) -> str:
+    """The initial letters and digits of a text."""
+    end = next((at for at, letter in enumerate(text) if not letter.isalnum()), len(text))
+    return text[:end]
+
+
+def _within(name: str, bounds: TimeRange) -> Iterator[str]:
+    if bounds.first is not None:
+        yield f"{name} >= {bounds.first}"
+    if bounds.before is not None:
+        yield f"{name} < {bounds.before}"
+
+
+def _quoted(text: str) -> str:
+    """A text as a quoted value of a filter expression."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

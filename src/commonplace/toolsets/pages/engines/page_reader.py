@@ -1,0 +1,51 @@
+"""Reads every page of a folder, for engines with their own copy and for dry runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from commonplace.domain.errors import NotFoundError, StorageError
+from commonplace.domain.ports import Store
+from commonplace.toolsets.pages.rules.page import Page, PageText, UnusablePage, is_page_path, pages_by_id, read_page
+from commonplace.toolsets.pages.rules.space import Space
+
+
+class PageReader:
+    """The current pages of a folder.
+
+    Args:
+        store: The folder.
+        space: The space file.
+    """
+
+    def __init__(self, store: Store, space: Space) -> None:
+        self._store = store
+        pages: list[Page] = []
+        unusable: list[UnusablePage] = []
+        for address, _ in store.scan():
+            if not is_page_path(address):
+                continue
+            try:
+                found = read_page(address, store.read(address))
+            except NotFoundError:
+                continue
+            except StorageError as error:
+                unusable.append(UnusablePage(address, str(error)))
+                continue
+            if isinstance(found, PageText):
+                pages.append(found.page)
+            elif found is not None:
+                unusable.append(found)
+        self.pages, repeated = pages_by_id(pages, space.paths)
+        """Pages by id."""
+        self.unusable = sorted([*unusable, *repeated], key=lambda one: one.address)
+
+    def texts(self) -> Iterator[PageText]:
+        """The pages with their texts, read again one by one; deleted pages and pages with a new id are omitted."""
+        for page in self.pages.values():
+            try:
+                found = read_page(page.address, self._store.read(page.address))
+            except (NotFoundError, StorageError):
+                continue
+            if isinstance(found, PageText) and found.page.id == page.id:
+                yield found

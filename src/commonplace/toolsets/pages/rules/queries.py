@@ -1,0 +1,198 @@
+"""Queries of a space's pages, and their results."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Literal, TypeAlias, TypeVar
+
+from commonplace.domain.errors import InvalidInputError
+from commonplace.toolsets.pages.rules.page import Page, UnusablePage
+
+T = TypeVar("T")
+
+Sort: TypeAlias = Literal["created_at", "-created_at", "updated_at", "-updated_at"]
+"""`-` sorts the newest first. Pages without the date are last in both orders."""
+
+MAX_PAGE_LIMIT = 100
+SNIPPET_CHARS = 200
+
+DAY_SECONDS = 86_400
+"""Seconds."""
+_UNITS = {"d": DAY_SECONDS, "w": 7 * DAY_SECONDS, "m": 30 * DAY_SECONDS, "y": 365 * DAY_SECONDS}
+_DURATION = re.compile(r"([1-9][0-9]{0,5})([dwmy])")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+@dataclass(frozen=True, slots=True)
+class TimeRange:
+    """A range of time in unix seconds; None for an open end."""
+
+    first: int | None = None
+    before: int | None = None
+    """The first second after the range."""
+
+    def holds(self, moment: int | None) -> bool:
+        """Whether a time is in the range. An unknown time is only in the unbounded range."""
+        if self.first is None and self.before is None:
+            return True
+        if moment is None:
+            return False
+        return (self.first is None or moment >= self.first) and (self.before is None or moment < self.before)
+
+
+ANY_TIME = TimeRange()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageFilter:
+    """A selection of pages; every given part must match."""
+
+    labels: tuple[str, ...] = ()
+    """At least one of these labels, whole, regardless of case."""
+    author: str = ""
+    """E-mail address or name of the author, whole, regardless of case."""
+    created: TimeRange = ANY_TIME
+    updated: TimeRange = ANY_TIME
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageQuery:
+    """A search for pages."""
+
+    text: str
+    filter: PageFilter = PageFilter()
+    sort: Sort | None = None
+    limit: int = 10
+
+
+@dataclass(frozen=True, slots=True)
+class PageHit:
+    """A page that matches, with its snippet."""
+
+    page: Page
+    snippet: str
+    """At most `SNIPPET_CHARS` of plain text."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageAnswer:
+    """The best hits, and the number of all matching pages."""
+
+    hits: tuple[PageHit, ...] = ()
+    total: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RebuildReport:
+    """The contents of a rebuilt search index."""
+
+    pages: int
+    unusable: Sequence[UnusablePage] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeFilters:
+    """The time filters of a query, as callers write them; None if absent."""
+
+    created_after: str | None = None
+    created_before: str | None = None
+    updated_after: str | None = None
+    updated_before: str | None = None
+    created_within: str | None = None
+    updated_within: str | None = None
+    stale: str | None = None
+
+    def created(self, now: float) -> TimeRange:
+        """The range of creation times.
+
+        Args:
+            now: Unix seconds from which durations count back.
+
+        Raises:
+            InvalidInputError: a value cannot be parsed.
+        """
+        return _bounds(
+            (_first_second(self.created_after, "created_after"), _ago(self.created_within, "created_within", now)),
+            (_next_day(self.created_before, "created_before"),),
+        )
+
+    def updated(self, now: float) -> TimeRange:
+        """The range of last changes; arguments and errors as for `created`."""
+        if self.updated_within is not None and self.stale is not None:
+            raise InvalidInputError("updated_within and stale exclude each other", kind="argument")
+        return _bounds(
+            (_first_second(self.updated_after, "updated_after"), _ago(self.updated_within, "updated_within", now)),
+            (_next_day(self.updated_before, "updated_before"), _ago(self.stale, "stale", now)),
+        )
+
+
+def checked(query: PageQuery) -> PageQuery:
+    """The same query, validated.
+
+    Raises:
+        InvalidInputError: the query has no text, filter or sort.
+    """
+    if not query.text.strip() and query.filter == PageFilter() and query.sort is None:
+        raise InvalidInputError("query is empty; give words to search for, a filter or a sort", kind="argument")
+    return query
+
+
+def parse_day(text: str) -> date:
+    """A day as `YYYY-MM-DD`.
+
+    Raises:
+        ValueError: the text is not a day; the message gives the valid form.
+    """
+    try:
+        day = date.fromisoformat(text) if _DATE.fullmatch(text) else None
+    except ValueError:
+        day = None
+    if day is None:
+        raise ValueError("must be a day such as 2024-05-31")
+    return day
+
+
+def parse_duration(text: str) -> int:
+    """Seconds of `30d`, `2w`, `6m` (months of 30 days) or `1y` (365 days).
+
+    Raises:
+        ValueError: the text is not a duration; the message gives the valid form.
+    """
+    found = _DURATION.fullmatch(text)
+    if not found:
+        raise ValueError("must be a duration such as 30d, 2w, 6m or 1y")
+    return int(found[1]) * _UNITS[found[2]]
+
+
+def _bounds(firsts: Sequence[int | None], befores: Sequence[int | None]) -> TimeRange:
+    """The intersection of these bounds."""
+    return TimeRange(
+        max((one for one in firsts if one is not None), default=None),
+        min((one for one in befores if one is not None), default=None),
+    )
+
+
+def _first_second(text: str | None, name: str) -> int | None:
+    if text is None:
+        return None
+    day = _read(parse_day, text, name)
+    return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp())
+
+
+def _next_day(text: str | None, name: str) -> int | None:
+    first = _first_second(text, name)
+    return None if first is None else first + DAY_SECONDS
+
+
+def _ago(text: str | None, name: str, now: float) -> int | None:
+    return None if text is None else int(now) - _read(parse_duration, text, name)
+
+
+def _read(parse: Callable[[str], T], text: str, name: str) -> T:
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise InvalidInputError(f"{name} {error}; got {text[:60]!r}", kind="argument") from None

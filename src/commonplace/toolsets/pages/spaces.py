@@ -1,0 +1,136 @@
+"""The part of the composition root for synced spaces: it selects their search engine.
+
+Adapters are imported where they are first needed, as in `bootstrap`.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from commonplace.background_sync import watch_and_sync
+from commonplace.domain.errors import ConfigError, NotFoundError
+from commonplace.services.collections import Collection, Collections
+from commonplace.services.services import ServiceProvider, Services
+from commonplace.settings.folders import is_folder
+from commonplace.toolsets.pages.rules.space import SPACE_FILE, Space
+from commonplace.toolsets.pages.service import PAGES_KEY
+
+if TYPE_CHECKING:
+    from commonplace.settings import Settings
+    from commonplace.toolsets.pages.engines.selection import EngineServer
+    from commonplace.toolsets.pages.rules.ports import PageEngine
+    from commonplace.toolsets.pages.service.pages import SpacePages
+
+
+class SpaceApplication:
+    """One synced space with its search engine, from opening to closing.
+
+    Args:
+        settings: `kb` names the folder.
+
+    Raises:
+        NotFoundError: kind "folder": no such folder; kind "space": it is not a synced space.
+        ConfigError: several folders are named, or a file has an invalid value.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        from commonplace.store import open_store
+        from commonplace.toolsets.pages.service.pages import SpacePages
+        from commonplace.toolsets.pages.service.space_file import SpaceFile
+
+        self._settings = settings
+        store = open_store(_folder(settings), commit="manual", state_dir=settings.state_dir)
+        self.space = SpaceFile(store)
+        server = server_of(settings, self.space())
+        self._closing = ExitStack()
+        self._own: list[Collection] = []
+        if server is None:
+            from commonplace.index import open_index
+            from commonplace.toolsets.pages.engines.selection import embedded_engine
+
+            index = open_index(store, settings.cache_dir)
+            self._closing.callback(index.close)
+            self._own.append(Collection(store.name, store, index))
+            self.engine: PageEngine = embedded_engine(index, store, self.space)
+        else:
+            from commonplace.toolsets.pages.engines.selection import server_engine
+
+            self.engine = server_engine(server, store, self.space)
+        self._closing.callback(self.engine.close)
+        pages = SpacePages(store, self.space, self.engine)
+        provider = ServiceProvider(PAGES_KEY, lambda _: pages)
+        self.services = Services(collections=Collections(lambda: self._own), providers=(provider,))
+
+    def start(self) -> None:
+        """Update the folder's own index, if it has one, and keep it current. Returns at once."""
+        for collection in self._own:
+            watch_and_sync(collection, self._closing, _folder(self._settings), self._settings.sweep)
+
+    def sync(self) -> None:
+        """Update the index before a single command is answered."""
+        for collection in self._own:
+            collection.index.sync()
+
+    def close(self) -> None:
+        """Stop watching and release all resources."""
+        self._closing.close()
+
+
+class Spaces:
+    """The open collections that are synced spaces, each opened lazily.
+
+    Args:
+        settings: The settings.
+        closing: Closes what is opened here.
+    """
+
+    def __init__(self, settings: Settings, closing: ExitStack) -> None:
+        self._settings = settings
+        self._closing = closing
+        self._opening = threading.Lock()
+        self._known: dict[str, SpacePages] = {}
+
+    def of(self, collection: Collection) -> SpacePages | None:
+        """A collection as a space; None if it is not a space."""
+        with self._opening:
+            there = collection.store.stat(SPACE_FILE) is not None
+            if there and collection.name not in self._known:
+                self._known[collection.name] = self._opened(collection)
+            return self._known.get(collection.name)
+
+    def _opened(self, collection: Collection) -> SpacePages:
+        from commonplace.toolsets.pages.engines.selection import embedded_engine, server_engine
+        from commonplace.toolsets.pages.service.pages import SpacePages
+        from commonplace.toolsets.pages.service.space_file import SpaceFile
+
+        space = SpaceFile(collection.store)
+        server = server_of(self._settings, space())
+        if server is None:
+            engine = embedded_engine(collection.index, collection.store, space)
+        else:
+            engine = server_engine(server, collection.store, space)
+        self._closing.callback(engine.close)
+        return SpacePages(collection.store, space, engine)
+
+
+def server_of(settings: Settings, space: Space) -> EngineServer | None:
+    """The requested search server; None for the embedded engine.
+
+    Raises:
+        ConfigError: no such engine, or the user's own file is not a JSON object.
+    """
+    from commonplace.toolsets.pages.engines.selection import EngineRequest, server_for
+
+    return server_for(EngineRequest(settings.engine, settings.search_url, settings.search_key), space, Path.home())
+
+
+def _folder(settings: Settings) -> Path:
+    folder, *others = settings.kb
+    if others:
+        raise ConfigError("A space is served alone: name one folder.", kind="kb")
+    if not is_folder(folder):
+        raise NotFoundError(f"There is no folder {folder.name!r}.", kind="folder")
+    return folder.resolve()

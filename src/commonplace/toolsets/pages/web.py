@@ -1,0 +1,40 @@
+"""What web pages say of a synced space: the space, and on each page the way to its original."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from commonplace.faces.web.exchange import CardRow, PageRequest, ToolsetPages
+from commonplace.faces.web.pages import moment
+from commonplace.services.collections import Collection, FoundDocument
+from commonplace.toolsets.pages.service.original import original_page, space_of
+
+
+def about(request: PageRequest, collection: Collection) -> Sequence[CardRow]:
+    """On the home page: from where the collection was synced."""
+    del request
+    space = space_of(collection)
+    if space is None:
+        return ()
+    name = space.key if space.name == space.key else f"{space.key}, {space.name}"
+    return (CardRow("", "", f"Synced from the space {name}. Each page leads to its original."),)
+
+
+def notes(request: PageRequest, found: FoundDocument) -> Sequence[CardRow]:
+    """On a synced page: where it is edited, and who last changed it there."""
+    del request
+    original = original_page(found.collection, found.record)
+    if original is None:
+        return ()
+    page = original.page
+    changed = f", changed there {moment(page.updated)[:10]}" if page.updated else ""
+    author = page.author_name or page.author_email
+    by = f", by {author}" if author else ""
+    edit = "Edit it there: the next sync replaces this copy."
+    name = "The original page" if original.url else ""
+    lead = "of" if original.url else "From"
+    return (CardRow(name, original.url, f"{lead} the space {original.space.name}{changed}{by}. {edit}"),)
+
+
+PAGES_WEB = ToolsetPages(about=about, notes=notes, confined=True)
+"""What a synced space adds."""

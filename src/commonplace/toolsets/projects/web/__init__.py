@@ -1,0 +1,16 @@
+"""The pages of the store of projects: instructions, documents with their chapters, and to-do lists."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from commonplace.faces.web.exchange import ToolsetPages
+from commonplace.toolsets.projects.web.views import card, projects
+
+PROJECT_PAGES = ToolsetPages(
+    views={"projects": projects},
+    templates=Path(__file__).parent / "templates",
+    menu=(("Projects", "/projects"),),
+    card=card,
+)
+"""What a server of projects shows."""

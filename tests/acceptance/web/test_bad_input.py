@@ -1,0 +1,69 @@
+"""Pages of unusual size: shown in parts, with outlines and lists that stay short."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from serving import Answer, Server, served
+from support import new_repo
+
+HTML = {"Accept": "text/html"}
+FILES: dict[str, str | bytes] = {
+    "huge.md": "# Huge\n\n"
+    + "Some words of a page that is very long, and a [[hub]].\n\n" * 90_000
+    + "The last line.\n",
+    "heads.md": "# Heads\n\n" + "".join(f"## Heading {number}\n\nText {number}.\n\n" for number in range(3_000)),
+    "hub.md": "# Hub\n\nAll lead here.\n",
+    **{f"many/{number:04}.md": f"# Page {number}\n\nSee [[hub]].\n" for number in range(300)},
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    repo = new_repo(tmp_path_factory.mktemp("bad") / "base", FILES)
+    with served(repo.path) as running:
+        yield running
+
+
+def get(server: Server, path: str) -> Answer:
+    answer = server.ask("GET", path, headers=HTML)
+    while answer.status == 503 and answer.headers.get("refresh"):
+        answer = server.ask("GET", path, headers=HTML)
+    assert answer.status == 200, answer.body
+    return answer
+
+
+def test_a_page_of_five_megabytes_is_shown_in_parts(server: Server) -> None:
+    assert len(str(FILES["huge.md"])) > 5_000_000
+    first = get(server, "/p/huge").body.decode()
+    found = re.search(r"Part 1 of (\d+)\.", first)
+    assert found
+    last = get(server, f"/p/huge?part={found[1]}").body.decode()
+
+    assert len(first) < 600_000
+    assert 'href="/p/huge?part=2"' in first
+    assert "The last line." in last
+    assert "The last line." not in first
+    assert 'rel="next"' not in last
+
+
+def test_the_outline_of_three_thousand_headings_is_cut(server: Server) -> None:
+    page = get(server, "/p/heads").body.decode()
+    outline = page.partition('aria-label="On this page"')[2].partition("</nav>")[0]
+
+    assert outline.count("<li") == 251
+    assert "2,750 more" in outline
+    assert '<h2 id="heading-2999">' in page
+
+
+def test_a_page_with_many_backlinks_counts_them_and_names_the_first(server: Server) -> None:
+    page = get(server, "/p/hub").body.decode()
+    backlinks = page.partition('<section class="backlinks"')[2].partition("</section>")[0]
+
+    assert "Linked from 301 pages" in backlinks
+    assert backlinks.count("<li>") == 50
+    assert "and 251 more" in backlinks
+    assert page.count('r="6"/>') == 24, "neighbours that are drawn"

@@ -1,0 +1,51 @@
+"""Words and meaning in one ranking: meaning counts where it stands out and is understood."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.domain.semantic.fusion import CODE_WEIGHT, MIN_SAMPLE, WEIGHT, background, fused, weight_of
+
+# Whole hundredths, so that sums are exact enough to compare.
+COSINES = st.integers(-100, 100).map(lambda hundredths: hundredths / 100)
+SAMPLES = st.lists(COSINES, min_size=MIN_SAMPLE, max_size=60)
+BY_WORDS = st.dictionaries(st.integers(0, 20), st.floats(0.1, 50), min_size=1)
+
+
+@given(by_words=BY_WORDS, cosine=COSINES)
+def test_similarities_that_are_all_alike_leave_the_order_to_the_words(
+    by_words: dict[int, float], cosine: float
+) -> None:
+    near = dict.fromkeys(by_words, cosine)
+    ordinary = background([cosine] * MIN_SAMPLE)
+    expected = sorted(by_words, key=lambda key: -by_words[key])
+    assert list(fused(by_words, near, max(by_words.values()), WEIGHT, ordinary)) == expected
+
+
+@given(sample=SAMPLES, shift=COSINES)
+def test_similarities_that_are_all_higher_raise_what_counts_as_ordinary(sample: list[float], shift: float) -> None:
+    assert abs(background([one + shift for one in sample]) - background(sample) - shift) < 1e-9
+
+
+def test_a_document_that_stands_out_does_not_raise_what_counts_as_ordinary() -> None:
+    sample = [0.1, 0.12, 0.08, 0.11, 0.09, 0.1, 0.13, 0.07, 0.1]
+    assert background([*sample, 0.9]) - background([*sample, 0.2]) < 1e-9
+    assert 0.1 < background(sample) < 0.2
+
+
+def test_among_a_few_documents_every_similarity_counts() -> None:
+    assert background([0.9] * (MIN_SAMPLE - 1)) == 0.0
+
+
+def test_the_weight_of_meaning_falls_with_what_the_model_does_not_know() -> None:
+    assert weight_of("how does a cat purr") == WEIGHT
+    assert weight_of("how does a cat purr", 0.5) == WEIGHT / 4
+    assert weight_of("how does a cat purr", 0.0) == 0.0
+    assert weight_of("std::vector.push_back()") == CODE_WEIGHT
+
+
+def test_a_document_without_a_word_is_ranked_by_how_far_it_stands_out() -> None:
+    scores = fused({1: 4.0, 2: 2.0}, {1: 0.1, 3: 0.8}, 4.0, WEIGHT, 0.2)
+    assert list(scores) == [3, 1, 2]
+    assert scores[1] == 1.0

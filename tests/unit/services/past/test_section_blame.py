@@ -1,0 +1,81 @@
+"""Each section has the commit since which the page holds its text, and no version is read twice."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.changes import Commit
+from commonplace.index import open_index
+from commonplace.services.collections import Collection
+from commonplace.services.past import section_blame
+from commonplace.store import open_store
+from commonplace.store.git.past.history import GitHistory
+from support import MakeRepo
+
+PAGE = Address("notes/page.md")
+
+
+def page_of(texts: list[str]) -> str:
+    return "# Page\n\n" + "".join(f"## Section {number}\n\n{text}\n\n" for number, text in enumerate(texts))
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The commits whose versions are read."""
+    ids: list[str] = []
+    versions = GitHistory.versions
+
+    def counted(history: GitHistory, address: Address) -> Iterator[tuple[Commit, bytes]]:
+        for commit, raw in versions(history, address):
+            ids.append(commit.id)
+            yield commit, raw
+
+    monkeypatch.setattr(GitHistory, "versions", counted)
+    return ids
+
+
+def test_blame_is_that_of_every_version_and_reads_only_new_ones(
+    git_repo: MakeRepo, tmp_path: Path, reads: list[str]
+) -> None:
+    repo = git_repo(files={"other.md": "# Other\n"})
+    chosen = random.Random(7)
+    texts, since = ["same"] * 6, [""] * 6
+    store = open_store(repo.path, commit="manual", state_dir=tmp_path / "state")
+    index = open_index(store, tmp_path / "cache")
+    index.sync()
+    collection = Collection("repo", store, index)
+    for number in range(30):
+        place = chosen.randrange(5)
+        texts[place] = chosen.choice(["again", f"text {number}"])
+        before = page_of(texts) if number == 0 else (repo.path / PAGE.path).read_text()
+        commit = repo.commit(**{PAGE.path: page_of(texts), "other.md": f"{number}\n"})
+        since[place] = commit if number == 0 or page_of(texts) != before else since[place]
+        since = [one or commit for one in since]
+        reads.clear()
+        found = section_blame(collection, PAGE)
+        assert [one.commit.id if one.commit else "" for one in found[1:]] == since
+        assert len(reads) <= 2, number
+    repo.write(PAGE.path, page_of([*texts[:-1], "not committed"]))
+    assert [one.commit is None for one in section_blame(collection, PAGE)] == [False] * 6 + [True]
+    index.close()
+
+
+def test_a_rewritten_history_is_not_blamed_on_commits_that_are_gone(git_repo: MakeRepo, tmp_path: Path) -> None:
+    repo = git_repo(files={PAGE.path: page_of(["one"])})
+    repo.commit(**{PAGE.path: page_of(["two"])})
+    store = open_store(repo.path, commit="manual", state_dir=tmp_path / "state")
+    index = open_index(store, tmp_path / "cache")
+    index.sync()
+    collection = Collection("repo", store, index)
+    gone = section_blame(collection, PAGE)[1].commit
+    repo.git("commit", "--quiet", "--amend", "--message", "Another subject")
+    now = section_blame(collection, PAGE)[1].commit
+    assert now is not None
+    assert now.message.strip() == "Another subject"
+    assert now != gone
+    index.close()

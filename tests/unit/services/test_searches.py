@@ -1,0 +1,103 @@
+"""Searches as services answer them: what could not be answered is said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from commonplace.bootstrap import Application
+from commonplace.domain.query import Filter, SearchQuery
+from commonplace.services.collections import Collection
+from commonplace.services.evidence import evidence
+from commonplace.services.searches import FoundHits, search
+from commonplace.settings import default_settings
+
+PAGES = {
+    "editor.md": "# Editors\n\nIn such an editor, what you see on the screen is what you will get on paper.\n",
+    "soup.md": "# Soup\n\nBoil water, add lentils and wait.\n",
+    "shop.md": "# 书店\n\n这里有一家卖旧书的书店。\n",
+}
+
+
+@contextmanager
+def opened(place: Path) -> Iterator[list[Collection]]:
+    (place / "pages").mkdir()
+    for name, text in PAGES.items():
+        (place / "pages" / name).write_text(text, encoding="utf-8")
+    settings = replace(default_settings(), cache_dir=place / "cache", state_dir=place / "state")
+    application = Application([place / "pages"], settings)
+    try:
+        application.sync()
+        yield list(application.services.collections.members)
+    finally:
+        application.close()
+
+
+def paths(found: FoundHits) -> list[str]:
+    return [hit.hit.record.address.path for hit in found.hits]
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ('"what you see is what you get"', "editor.md"),
+        ("„what you see is what you get“", "editor.md"),
+        ("« lentils and soup »", "soup.md"),
+        ("《旧书的商店》", "shop.md"),
+    ],
+)
+def test_a_phrase_that_no_page_has_is_searched_by_its_words_and_that_is_said(
+    tmp_path: Path, text: str, first: str
+) -> None:
+    with opened(tmp_path) as collections:
+        found = search(collections, SearchQuery(text=text))
+        assert paths(found)[0] == first
+        assert found.notice == "No page contains the quoted phrase. These pages were found by its words."
+
+
+def test_a_phrase_that_a_page_has_is_demanded_and_nothing_is_said(tmp_path: Path) -> None:
+    with opened(tmp_path) as collections:
+        found = search(collections, SearchQuery(text='"add lentils" water screen'))
+        assert paths(found) == ["soup.md"]
+        assert found.notice == ""
+
+
+def test_a_phrase_in_a_long_question_is_a_wish(tmp_path: Path) -> None:
+    with opened(tmp_path) as collections:
+        question = 'which editors show on the screen "exactly what is printed" later'
+        found = search(collections, SearchQuery(text=question))
+        assert paths(found)[0] == "editor.md"
+        assert found.notice == ""
+
+
+def test_an_exclusion_holds_when_the_phrase_is_given_up(tmp_path: Path) -> None:
+    with opened(tmp_path) as collections:
+        found = search(collections, SearchQuery(text='"lentils soup" -boil'))
+        assert paths(found) == []
+        assert found.notice.startswith("No page contains the quoted phrase.")
+
+
+def test_words_that_no_page_contains_are_named(tmp_path: Path) -> None:
+    with opened(tmp_path) as collections:
+        assert search(collections, SearchQuery(text="quokka")).notice.startswith("No page contains a word of 'quokka'.")
+        assert search(collections, SearchQuery(text="quokka soup")).notice == ""
+        misspelt = search(collections, SearchQuery(text="lentisl"))
+        assert paths(misspelt) == ["soup.md"]
+        assert "nearest ones by spelling" in misspelt.notice
+
+
+def test_a_filter_that_no_page_matches_is_not_taken_for_a_missing_phrase(tmp_path: Path) -> None:
+    with opened(tmp_path) as collections:
+        found = search(collections, SearchQuery(text='"add lentils"', filter=Filter(types=("recipe",))))
+        assert paths(found) == []
+
+
+def test_evidence_says_what_was_not_found_too(tmp_path: Path) -> None:
+    with opened(tmp_path) as collections:
+        found = evidence(collections, SearchQuery(text='"what you see is what you get"'), "keyword")
+        assert found.sections[0].record.address.path == "editor.md"
+        assert found.notice.startswith("No page contains the quoted phrase.")

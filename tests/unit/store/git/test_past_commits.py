@@ -1,0 +1,116 @@
+"""The commits of a branch by name and date, whatever lies in `refs/tags`."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
+from commonplace.domain.past import PastCommits, StoreWithPast
+from commonplace.store import open_store
+from support import GitRepo, MakeRepo
+
+
+def past_of(repo: GitRepo, place: Path) -> PastCommits:
+    store = open_store(repo.path, commit="manual", state_dir=place / "state")
+    assert isinstance(store, StoreWithPast)
+    assert store.past is not None
+    return store.past
+
+
+@pytest.fixture
+def repo(git_repo: MakeRepo) -> GitRepo:
+    made = git_repo(files={"a.md": "# One\n"})
+    made.git("tag", "one")
+    made.git("tag", "--annotate", "annotated", "--message", "x")
+    made.git("tag", "of-blob", made.git("rev-parse", "HEAD:a.md"))
+    made.git("tag", "of-tree", "HEAD^{tree}")
+    made.commit(**{"a.md": "# Two\n"})
+    return made
+
+
+def test_a_tag_is_found_loose_annotated_and_packed(repo: GitRepo, tmp_path: Path) -> None:
+    first = repo.git("rev-parse", "one")
+    past = past_of(repo, tmp_path)
+    assert [past.commit(name).id for name in ("one", "annotated", first, first[:9])] == [first] * 4
+    repo.git("pack-refs", "--all")
+    assert past_of(repo, tmp_path).commit("one").id == first
+    assert past.store(first).read(Address("a.md")) == b"# One\n"
+
+
+@pytest.mark.parametrize(
+    "content", ["ref: refs/tags/loop\n", "ref: refs/tags/one\n", "garbage", "0" * 39 + "1\n", "x" * 5000]
+)
+def test_a_tag_that_git_did_not_write_is_none(repo: GitRepo, tmp_path: Path, content: str) -> None:
+    past = past_of(repo, tmp_path)
+    (repo.path / ".git/refs/tags/loop").write_text(content)
+    with pytest.raises(InvalidInputError):
+        past.commit("loop")
+
+
+def test_a_pipe_in_the_place_of_a_tag_is_not_opened(repo: GitRepo, tmp_path: Path) -> None:
+    past = past_of(repo, tmp_path)
+    os.mkfifo(repo.path / ".git/refs/tags/pipe")
+    with pytest.raises(InvalidInputError):  # a library that opened the pipe would wait for its writer for ever
+        past.commit("pipe")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["of-blob", "of-tree", "../heads/main", "a..b", "one.lock", "-x", "main", "HEAD", "@{u}", "odd name", "one^^", ""],
+)
+def test_what_names_no_commit_is_refused(repo: GitRepo, tmp_path: Path, name: str) -> None:
+    with pytest.raises((InvalidInputError, NotFoundError)):
+        past_of(repo, tmp_path).commit(name)
+
+
+def test_a_commit_of_another_branch_is_none(repo: GitRepo, tmp_path: Path) -> None:
+    repo.git("checkout", "--quiet", "-b", "side")
+    side = repo.commit(**{"b.md": "# Side\n"})
+    repo.git("tag", "beside")
+    repo.git("checkout", "--quiet", "main")
+    past = past_of(repo, tmp_path)
+    for name in (side, "beside"):
+        with pytest.raises(KnowledgeError):
+            past.commit(name)
+
+
+def test_dates_go_by_the_first_parents_and_follow_a_rewritten_branch(
+    repo: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    past = past_of(repo, tmp_path)
+    day = {number: datetime(2030, 1, number, tzinfo=UTC).timestamp() for number in (1, 2, 3, 4)}
+
+    def commit(number: int, **files: str) -> str:
+        monkeypatch.setenv("GIT_AUTHOR_DATE", f"2030-01-0{number}T00:00:00Z")
+        return repo.commit(**files)
+
+    second = commit(2, x="main")
+    repo.git("checkout", "--quiet", "-b", "side", "HEAD~1")
+    commit(3, y="side")
+    repo.git("checkout", "--quiet", "main")
+    monkeypatch.setenv("GIT_AUTHOR_DATE", "2030-01-04T00:00:00Z")
+    repo.git("merge", "--quiet", "--no-ff", "side")
+    merged = repo.git("rev-parse", "HEAD")
+    found = [past.latest(day[number]) for number in (2, 3, 4)]
+    assert [one.id if one else "" for one in found] == [second, second, merged]
+    assert past.latest(0) is None
+    repo.git("reset", "--quiet", "--hard", second)
+    latest = past.latest(day[4])
+    assert latest is not None
+    assert latest.id == second
+
+
+def test_a_shallow_clone_has_the_commits_that_it_has(repo: GitRepo, tmp_path: Path) -> None:
+    shallow = tmp_path / "shallow"
+    repo.git("clone", "--quiet", "--depth", "1", f"file://{repo.path}", str(shallow))
+    past = past_of(GitRepo(shallow), tmp_path)
+    head = past.latest(datetime(2999, 1, 1, tzinfo=UTC).timestamp())
+    assert head is not None
+    assert past.store(head.id).read(Address("a.md")) == b"# Two\n"
+    with pytest.raises(NotFoundError):
+        past.commit(f"{head.id}^")

@@ -1,0 +1,140 @@
+"""The clone of a replica follows its remote, and takes nothing that is not an object from it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.errors import ReadOnlyError, UnavailableError
+from commonplace.store.replica.clone import ReplicaClone
+from commonplace.store.replica.source import parse_source
+from support import GitRepo, MakeRepo
+
+A = Address("a.md")
+
+
+@pytest.fixture
+def work(git_repo: MakeRepo) -> GitRepo:
+    """A repository with a bare remote."""
+    repo = git_repo("work", {"a.md": "# One\n"})
+    repo.git("clone", "--quiet", "--bare", str(repo.path), str(repo.path.parent / "team.git"))
+    repo.git("remote", "add", "origin", str(repo.path.parent / "team.git"))
+    return repo
+
+
+def clone_of(work: GitRepo, branch: str = "") -> ReplicaClone:
+    folder = work.path.parent
+    return ReplicaClone(folder / "replicas", parse_source(f"{folder / 'team.git'}{branch}"))
+
+
+def pushed(work: GitRepo, text: str, *options: str) -> str:
+    commit = work.commit("Change", **{"a.md": text})
+    work.git("push", "--quiet", *options, "origin", "HEAD")
+    return commit
+
+
+def test_it_has_no_commit_before_the_first_fetch_and_the_remotes_after_it(work: GitRepo) -> None:
+    clone = clone_of(work)
+    assert (clone.tip(), list(clone.store().scan())) == ("", [])
+    assert clone.fetch() == clone.tip() == work.git("rev-parse", "HEAD")
+    assert clone.store().read(A) == b"# One\n"
+    assert (clone.path / "config").stat().st_mode & 0o077 == 0
+
+
+def test_it_follows_forwards_and_after_a_forced_push(work: GitRepo) -> None:
+    clone = clone_of(work)
+    first = clone.fetch()
+    second = pushed(work, "# Two\n")
+    assert clone.fetch() == second
+    work.git("reset", "--quiet", "--hard", first)
+    third = pushed(work, "# Three\n", "--force")
+    assert clone.fetch() == third
+    assert clone.store().read(A) == b"# Three\n"
+    assert [clone.holds(third, one) for one in (first, second, third)] == [True, False, True]
+    assert clone.has(second)
+    assert not clone.holds(third, "1" * 40)
+
+
+def test_it_follows_the_branch_that_is_named(work: GitRepo) -> None:
+    work.git("switch", "--quiet", "--create", "release/1")
+    release = pushed(work, "# Release\n")
+    work.git("switch", "--quiet", "-")
+    assert clone_of(work, "#release/1").fetch() == release
+    with pytest.raises(UnavailableError, match="cannot be read"):
+        clone_of(work, "#none").fetch()
+
+
+def test_a_remote_without_commits_is_no_failure(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "--quiet", "--bare", str(tmp_path / "new.git")], check=True)
+    clone = ReplicaClone(tmp_path / "replicas", parse_source(str(tmp_path / "new.git")))
+    assert clone.fetch() == ""
+
+
+def test_what_it_has_stays_when_the_remote_is_away_or_empty(work: GitRepo) -> None:
+    clone = clone_of(work)
+    commit = clone.fetch()
+    remote = work.path.parent / "team.git"
+    remote.rename(work.path.parent / "away.git")
+    with pytest.raises(UnavailableError) as caught:
+        clone.fetch()
+    assert str(work.path.parent) not in caught.value.advice
+    subprocess.run(["git", "init", "--quiet", "--bare", str(remote)], check=True)
+    with pytest.raises(UnavailableError):
+        clone.fetch()
+    assert clone.tip() == commit
+    assert ReplicaClone(clone.path.parents[1], clone.source).store().read(A) == b"# One\n"
+
+
+def test_it_cannot_be_written(work: GitRepo) -> None:
+    clone = clone_of(work)
+    clone.fetch()
+    store = clone.store()
+    assert "push to its remote" in store.read_only_reason
+    with pytest.raises(ReadOnlyError, match="push to its remote"):
+        store.transaction("Change").__enter__()
+    assert store.repository is None
+    assert store.committing() is store
+
+
+def test_objects_that_git_would_refuse_are_not_received(work: GitRepo) -> None:
+    clone = clone_of(work)
+    commit = clone.fetch()
+    blob = work.git("hash-object", "-w", "a.md")
+    tree = subprocess.run(
+        ["git", "mktree"],
+        cwd=work.path,
+        input=f"100644 blob {blob}\t.git\n",
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
+    crafted = work.git("commit-tree", "-p", "HEAD", "-m", "Crafted", tree)
+    remote = GitRepo(work.path.parent / "team.git")
+    work.git("push", "--quiet", "origin", f"{crafted}:refs/heads/crafted")
+    remote.git("update-ref", "HEAD", crafted)
+    with pytest.raises(UnavailableError):
+        clone.fetch()
+    assert clone.tip() == commit
+    assert clone.store().read(A) == b"# One\n"
+
+
+def test_no_program_of_the_remote_runs(work: GitRepo) -> None:
+    mark = work.path.parent / "ran"
+    remote = work.path.parent / "team.git"
+    program = work.path.parent / "program"
+    program.write_text(f"#!/bin/sh\ntouch '{mark}'\nexec \"$@\"\n")
+    program.chmod(0o755)
+    remote_repo = GitRepo(remote)
+    for name in ("core.fsmonitor", "core.alternateRefsCommand", "uploadpack.packObjectsHook", "core.sshCommand"):
+        remote_repo.git("config", name, str(program))
+    for name in ("reference-transaction", "post-checkout", "pre-auto-gc", "post-update"):
+        shutil.copy(program, remote / "hooks" / name)
+    clone = clone_of(work)
+    clone.fetch()
+
+    assert not mark.exists()
+    assert clone.store().read(A) == b"# One\n"

@@ -1,0 +1,65 @@
+"""What listing the tools of `notes` costs, and what the default toolset of a folder is."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from commonplace.domain.schema import SCHEMA_FILE
+from commonplace.faces.mcp.server_instructions import server_instructions
+from commonplace.faces.mcp.toolset import Tool, allowed_tools
+from commonplace.registration import default_toolset
+from commonplace.settings import default_settings
+from commonplace.toolsets.kb import registration
+from commonplace.toolsets.notes.mcp import NOTES
+from commonplace.toolsets.pages.rules.space import SPACE_FILE
+
+MOST_TOKENS = {"read": 1_300, "write": 2_500, "admin": 2_500}
+
+
+def wire(tool: Tool) -> dict[str, object]:
+    return {
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": tool.handler.input_schema(),
+        "annotations": {
+            "readOnlyHint": tool.read_only,
+            "destructiveHint": tool.destructive,
+            "idempotentHint": tool.idempotent,
+            "openWorldHint": False,
+        },
+    }
+
+
+@pytest.mark.parametrize(("tier", "most"), MOST_TOKENS.items())
+def test_the_list_of_tools_keeps_to_its_tokens(tier: str, most: int) -> None:
+    text = json.dumps([wire(tool) for tool in allowed_tools(NOTES.tools, tier)], separators=(",", ":"))
+    assert len(text) / 4 <= most
+
+
+def test_the_instructions_name_only_what_the_tier_has() -> None:
+    names = frozenset(tool.name for tool in allowed_tools(NOTES.tools, "read"))
+    said = server_instructions(NOTES, names)
+    assert "overview" in said
+    assert "transaction" not in said
+    assert "with edit" not in said
+    assert "only reads" in said
+
+
+def test_the_default_toolset_is_what_the_folder_declares(tmp_path: Path) -> None:
+    plain, typed, store = (tmp_path / name for name in ("plain", "typed", "store"))
+    for folder in (plain, typed, store / "projects"):
+        folder.mkdir(parents=True)
+    (typed / SCHEMA_FILE).write_text("name: typed\n")
+    (store / "index.json").write_text("{}")
+    settings = default_settings()
+    assert registration.KB_FILE == SCHEMA_FILE
+    assert SPACE_FILE.path == registration.SPACE_FILE
+    assert default_toolset(replace(settings, kb=(plain,))) == "notes"
+    assert default_toolset(replace(settings, kb=(plain, typed))) == "kb"
+    assert default_toolset(replace(settings, kb=(store,))) == "kb"
+    assert default_toolset(replace(settings, kb=(plain,), toolset="wiki")) == "wiki"

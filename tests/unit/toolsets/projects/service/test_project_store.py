@@ -1,0 +1,46 @@
+"""A write of the store is repeated a bounded number of times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from commonplace.domain.changes import Revision
+from commonplace.domain.errors import ConflictError
+from commonplace.domain.ports import Transaction
+from commonplace.toolsets.projects.remote.setup import open_project_store
+from commonplace.toolsets.projects.service.project_store import IDENTITY, MAX_WRITE_ATTEMPTS, ProjectStore
+
+
+@pytest.fixture
+def projects(tmp_path: Path, cache_dir: Path) -> Iterator[ProjectStore]:
+    opened = open_project_store(tmp_path / "store", cache_dir / "state", IDENTITY)
+    yield ProjectStore(str(opened.path), opened.store, opened.folders, opened.origin, opened.activity)
+    opened.origin.close()
+    opened.activity.close()
+
+
+def test_a_write_that_always_conflicts_is_attempted_as_often_as_the_limit_says(projects: ProjectStore) -> None:
+    attempts: list[Transaction] = []
+
+    def conflict(transaction: Transaction) -> Revision:
+        attempts.append(transaction)
+        raise ConflictError("The file was changed by hand.")
+
+    with pytest.raises(ConflictError):
+        projects.write("shop", "Edit", conflict)
+    assert len(attempts) == MAX_WRITE_ATTEMPTS
+
+
+def test_a_write_succeeds_after_one_conflict(projects: ProjectStore) -> None:
+    attempts: list[Transaction] = []
+
+    def conflict_once(transaction: Transaction) -> str:
+        attempts.append(transaction)
+        if len(attempts) == 1:
+            raise ConflictError("The file was changed by hand.")
+        return "written"
+
+    assert projects.write("shop", "Edit", conflict_once) == "written"

@@ -1,0 +1,164 @@
+"""Shows which modules a value passes: runs a command and lists each function of the product that is given a word.
+
+    .venv/bin/python tools/trace_value.py zebrawort search zebrawort -C ~/notes
+    .venv/bin/python tools/trace_value.py zebrawort mcp ~/notes < messages.jsonl
+
+The word should be one that nothing else contains. The list goes to standard error when the command ends: one line for
+each function that had the word in an argument, in the order of the first call, then the number of modules and of
+packages, and how often a call went to a part above its caller's. Calls of other processes are not seen.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from types import CodeType, FrameType
+from typing import cast
+
+from sources import ROOT
+
+SOURCES = f"{ROOT / 'src' / 'commonplace'}/"
+FLOORS = (
+    ("domain",),
+    ("store", "index", "embed"),
+    ("services", "settings"),
+    ("faces",),
+    ("plugins", "background_sync"),
+)
+"""Parts from the bottom up, as in docs/ARCHITECTURE.md; what is not named is above all of them."""
+ROOM_FLOORS = {
+    "rules": 0,
+    "remote": 1,
+    "engines": 1,
+    "foreign": 1,
+    "service": 2,
+    "mcp": 3,
+    "rest": 3,
+    "cli": 3,
+    "web": 3,
+}
+"""The floor of each part of a toolset."""
+MAX_DEPTH = 3
+"""Levels of objects in which the word is looked for."""
+MAX_ITEMS = 50
+"""Larger containers are not looked into."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One call of a function that was given the word."""
+
+    module: str
+    """Path below `src/commonplace`."""
+    function: str
+    caller: str
+    """Path of the nearest caller in the product; "" if there is none."""
+
+
+@dataclass(slots=True)
+class Trace:
+    """The calls that were given a word."""
+
+    word: str
+    steps: list[Step] = field(default_factory=list[Step])
+
+    def on_event(self, frame: FrameType, event: str, _: object) -> None:
+        """Note a call, as `sys.setprofile` takes it."""
+        code = frame.f_code
+        module = module_of(code)
+        if event != "call" or not module or code.co_name.startswith("<"):
+            return
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        given = [frame.f_locals.get(name) for name in names if name not in {"self", "cls"}]
+        if any(contains(value, self.word) for value in given):
+            self.steps.append(Step(module, code.co_name, _caller_of(frame)))
+
+    def lines(self) -> list[str]:
+        """The functions in the order of their first call, and the figures."""
+        functions = dict.fromkeys((step.module, step.function) for step in self.steps)
+        modules = dict.fromkeys(module for module, _ in functions)
+        packages = {str(PurePath(module).parent) for module in modules}
+        climbs = sum(1 for step in self.steps if step.caller and floor_of(step.module) > floor_of(step.caller))
+        return [
+            *(f"{module}: {function}" for module, function in functions),
+            f"{len(modules)} modules in {len(packages)} packages; {climbs} calls to a part above the caller's",
+        ]
+
+
+def module_of(code: CodeType) -> str:
+    """Path of a function's module below `src/commonplace`; "" if it is not of the product."""
+    return code.co_filename.removeprefix(SOURCES) if code.co_filename.startswith(SOURCES) else ""
+
+
+def floor_of(module: str) -> int:
+    """The floor of a module, from 0 for the domain."""
+    parts = PurePath(module).parts
+    if parts[0] == "toolsets" and len(parts) > MAX_DEPTH - 1:
+        return ROOM_FLOORS.get(PurePath(parts[2]).stem, len(FLOORS))
+    top = PurePath(parts[0]).stem
+    return next((number for number, names in enumerate(FLOORS) if top in names), len(FLOORS))
+
+
+def contains(value: object, word: str, depth: int = 0) -> bool:
+    """Whether a value is, or holds within `MAX_DEPTH` levels, text with the word."""
+    if isinstance(value, str):
+        return word in value
+    if isinstance(value, bytes | bytearray):
+        return word.encode() in value
+    if depth >= MAX_DEPTH:
+        return False
+    return any(contains(one, word, depth + 1) for one in _parts_of(value))
+
+
+def _parts_of(value: object) -> list[object]:
+    if isinstance(value, Mapping):
+        pairs = cast("Mapping[object, object]", value)
+        return list(pairs.values()) if len(pairs) <= MAX_ITEMS else []
+    if isinstance(value, Sequence | AbstractSet):
+        items = cast("Sequence[object] | AbstractSet[object]", value)
+        return list(items) if len(items) <= MAX_ITEMS else []
+    kind = type(value)
+    if not kind.__module__.startswith("commonplace"):
+        return []
+    slots = [name for base in kind.__mro__ for name in getattr(base, "__slots__", ())]
+    attributes: dict[str, object] = getattr(value, "__dict__", {})
+    return [*(getattr(value, name, None) for name in slots), *attributes.values()]
+
+
+def _caller_of(frame: FrameType) -> str:
+    back = frame.f_back
+    while back is not None and not module_of(back.f_code):
+        back = back.f_back
+    return module_of(back.f_code) if back is not None else ""
+
+
+def _stop(_: int, __: FrameType | None) -> None:
+    sys.exit(0)
+
+
+def main() -> int:
+    """Run the command with the trace; its exit code, 2 without a word and a command."""
+    if len(sys.argv) <= 2:  # noqa: PLR2004 - the word and a command
+        print("usage: trace_value.py WORD COMMAND [ARGUMENT...]", file=sys.stderr)
+        return 2
+    from commonplace.main import main as run  # noqa: PLC0415 - imported here so that `contains` needs nothing
+
+    trace = Trace(sys.argv[1])
+    signal.signal(signal.SIGTERM, _stop)
+    threading.setprofile(trace.on_event)
+    sys.setprofile(trace.on_event)
+    try:
+        return run(sys.argv[2:])
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)  # type: ignore[arg-type]
+        print("\n".join(trace.lines()), file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
