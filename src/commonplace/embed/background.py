@@ -38,16 +38,21 @@ class BackgroundEmbedder:
     def __init__(self, meanings: Sequence[LocalSemanticIndex]) -> None:
         self._meanings = meanings
         self._stop = threading.Event()
+        self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="embedding", daemon=True)
 
     def start(self) -> None:
         """Start the thread."""
-        self._thread.start()
+        with self._lock:
+            if not self._stop.is_set():
+                self._thread.start()
 
     def close(self) -> None:
         """Stop after the texts in the model."""
-        self._stop.set()
-        if self._thread.ident:
+        with self._lock:
+            self._stop.set()
+            started = self._thread.is_alive()
+        if started:
             self._thread.join(JOIN_SECONDS)
 
     def _run(self) -> None:

@@ -27,6 +27,8 @@ PAUSE_SECONDS = 1.0
 """Seconds between two walks of the history while no query waits, so that a burst of commits costs one walk."""
 BATCH_DOCUMENTS = 500
 """Number of documents that are dated together; after a switch of branches, all are dated."""
+CLOSE_SECONDS = 10.0
+"""Timeout in seconds for the current walk of the history at the end of the process."""
 TIDY_SECONDS = 10.0
 """Minimum seconds between two calls of `trim_heap`, which takes some milliseconds."""
 
@@ -69,12 +71,13 @@ class DateUpdater:
         return self._idle.wait(timeout)
 
     def close(self) -> None:
-        """Stop after the current walk."""
+        """Stop after the current walk, at most `CLOSE_SECONDS` later."""
         self._closing.set()
         self._hurry.set()
-        thread = self._thread
+        with self._lock:  # a thread is started under this lock, and one that was not cannot be joined
+            thread = self._thread
         if thread and thread is not threading.current_thread():
-            thread.join()
+            thread.join(CLOSE_SECONDS)
 
     def _run(self) -> None:
         while True:

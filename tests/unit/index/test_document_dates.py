@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import random
+import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -127,3 +129,18 @@ def _times_from_nothing(made: Indexed, cache: Path) -> _Times:
     page = index.list(ListQuery(sort="updated", limit=100))
     index.close()
     return sorted((record.address.path, record.created, record.updated) for record in page.records)
+
+
+def test_an_updater_that_is_closed_while_it_is_woken_ends_in_good_order(tmp_path: Path) -> None:
+    store = open_store(new_repo(tmp_path / "base").path, commit="manual", state_dir=tmp_path / "state")
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # so that one call in four is met between a thread's making and its start
+    try:
+        for _ in range(300):
+            updater = document_dates.DateUpdater(store, lambda: None)
+            waking = threading.Thread(target=updater.wake)
+            waking.start()
+            updater.close()
+            waking.join()
+    finally:
+        sys.setswitchinterval(interval)

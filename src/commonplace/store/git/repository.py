@@ -8,17 +8,19 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 import pygit2
-from pygit2.enums import ConfigLevel, Option, RepositoryOpenFlag
+from pygit2.enums import ConfigLevel, Option, RepositoryOpenFlag, SortMode
 
 from commonplace.domain.errors import GitError
 from commonplace.store.git.layout.discovery import common_folder
-from commonplace.store.git.layout.inspection import inspect_repository
+from commonplace.store.git.layout.inspection import inspect_repository, object_folders
+from commonplace.store.git.layout.loose_objects import PRIORITY, LooseObjects
 from commonplace.store.git.layout.ownership import require_owned
 from commonplace.store.git.objects import MODE_GITLINK, TreeEntry
 from commonplace.store.git.staging.skip_worktree import skipped_paths
@@ -65,6 +67,7 @@ class GitRepository:
         """The work tree, or the repository itself if it is bare."""
         self.objects = self.common / "objects"
         self._objects_path = os.fspath(self.objects)
+        self._object_folders = tuple(map(os.fspath, object_folders(self.objects)))
         self._local = threading.local()
         self._rules: pygit2.Repository | None = None
         self._rules_lock = threading.Lock()
@@ -95,7 +98,12 @@ class GitRepository:
             raise GitError(
                 "The repository was replaced by another one.", kind="repository", hint="Start the server again."
             )
+        guarded(lambda: self.read_bounded(handle.odb))
         return handle
+
+    def read_bounded(self, database: pygit2.Odb) -> None:
+        """Make an object database of this repository read loose objects by `LooseObjects`."""
+        database.add_backend(LooseObjects(self._object_folders, MAX_OBJECT_BYTES), PRIORITY)
 
     @property
     def branch(self) -> str:
@@ -143,7 +151,8 @@ class GitRepository:
 
     def content(self, identifier: str) -> bytes:
         """The raw content of an object."""
-        return guarded(lambda: self.handle.odb.read(self._sized(identifier))[1])
+        found = guarded(lambda: self.handle[self._sized(identifier)])  # `Odb.read` asks all backends, by prefix
+        return found.data if isinstance(found, pygit2.Blob) else guarded(found.read_raw)
 
     def tree_of(self, commit: str) -> str:
         """Id of a commit's tree; "" for no commit."""
@@ -152,6 +161,29 @@ class GitRepository:
     def commit(self, identifier: str) -> pygit2.Commit:
         """A commit."""
         return guarded(lambda: self.handle[self._sized(identifier)].peel(pygit2.Commit))
+
+    def walk(
+        self, head: str, order: SortMode, *, hidden: Iterable[str] = (), first_parent: bool = False
+    ) -> Iterator[pygit2.Commit]:
+        """The commits reachable from `head`.
+
+        Args:
+            head: Id of a commit.
+            order: Order of the commits.
+            hidden: Ids of commits that are left out with all that is reachable from them; "" is ignored.
+            first_parent: Whether only the first parent of a merge is followed.
+
+        Raises:
+            GitError: `head` is no commit, or a commit on the way is damaged; also while iterating.
+        """
+        self.commit(head)  # checks the object's size, which libgit2 does not
+        walker = guarded(lambda: self.handle.walk(head, order))
+        for known in filter(None, hidden):
+            guarded(partial(walker.hide, known))
+        if first_parent:
+            walker.simplify_first_parent()
+        while commit := guarded(lambda: next(walker, None)):
+            yield commit
 
     def entry(self, commit: str, path: str) -> TreeEntry | None:
         """The entry of a commit's tree at a path; None if there is none."""

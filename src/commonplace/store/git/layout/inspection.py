@@ -110,15 +110,30 @@ def require_plain_objects(objects: Path) -> None:
                 raise _refused(f"objects/{entry.name}", "is a link")
 
 
+def object_folders(objects: Path) -> list[Path]:
+    """The folders that a repository takes its objects from: its own one first, then those of its alternates.
+
+    Raises:
+        UntrustedRepositoryError: a list of alternates is not a regular file, or too large.
+    """
+    folders = [objects]
+    for folder in folders:
+        folders.extend(other for other in _alternates(folder) if other not in folders)
+    return folders
+
+
+def _alternates(objects: Path) -> Iterator[Path]:
+    raw = _content(objects / "info" / "alternates", MAX_LINE_BYTES, follow=False) or b""
+    for line in os.fsdecode(raw).splitlines():
+        if line and not line.startswith("#"):
+            yield Path(os.path.realpath(objects / line)) if "\0" not in line else objects
+
+
 def _inspect_objects(objects: Path, depth: int) -> None:
     if depth > MAX_ALTERNATES:
         raise _refused("objects/info/alternates", "leads through too many repositories")
     _inspect_folder(objects.parent, objects.name, None, 0)
-    raw = _content(objects / "info" / "alternates", MAX_LINE_BYTES, follow=False) or b""
-    for line in os.fsdecode(raw).splitlines():
-        if not line or line.startswith("#"):
-            continue
-        other = Path(os.path.realpath(objects / line)) if "\0" not in line else objects
+    for other in _alternates(objects):
         repository = other.parent.parent if other.parent.name == ".git" else other.parent
         if not (is_named_safe(repository) or is_named_safe(other.parent)):
             raise untrusted(

@@ -130,12 +130,7 @@ class CommitLookup:
         return self._line[1]
 
     def _newest_first(self, head: str) -> Iterable[pygit2.Commit]:
-        if not head:
-            return []
-        self._repository.commit(head)  # checks the object's size, which libgit2 does not
-        walker = self._repository.handle.walk(head, SortMode.NONE)
-        walker.simplify_first_parent()
-        return walker
+        return self._repository.walk(head, SortMode.NONE, first_parent=True) if head else []
 
 
 class PastHistory(GitHistory):

@@ -157,11 +157,7 @@ def touched_between(repository: GitRepository, known: str, head: str, folder: st
 
 def oldest_first(repository: GitRepository, head: str, known: str) -> Iterator[pygit2.Commit]:
     """The commits reachable from `head` and not from `known` ("" for none), parents before children."""
-    repository.commit(head)  # checks the object's size, which libgit2 does not
-    walker = guarded(lambda: repository.handle.walk(head, SortMode.TOPOLOGICAL | SortMode.TIME | SortMode.REVERSE))
-    if known:
-        walker.hide(known)
-    return iter(walker)
+    return repository.walk(head, SortMode.TOPOLOGICAL | SortMode.TIME | SortMode.REVERSE, hidden=[known])
 
 
 def document_address(path: bytes) -> Address | None:

@@ -87,7 +87,7 @@ def _has_returns(handle: pygit2.Repository, path: str) -> bool:
         staged = index[path].id
     except KeyError:
         return False
-    blob = guarded(lambda: handle.odb.read(staged)[1])
+    blob = guarded(lambda: handle[staged]).read_raw()
     return b"\r\n" in blob and not _is_binary(blob)
 
 

@@ -94,9 +94,11 @@ class Origin:
         """Finish a pending push, within `FLUSH_SECONDS`."""
         self._deadline = time.monotonic() + FLUSH_SECONDS
         self._wake.set()
-        if self._thread is not None:
-            self._thread.join(FLUSH_SECONDS)
-            if self._thread.is_alive():
+        with self._starting:
+            thread = self._thread
+        if thread is not None:
+            thread.join(FLUSH_SECONDS)
+            if thread.is_alive():
                 if self._running:
                     end_group(self._running)
                 log.warning("the last commits were not pushed in time; the next start pushes them")

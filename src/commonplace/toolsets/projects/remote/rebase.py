@@ -32,10 +32,7 @@ def local_commits(repository: GitRepository, head: str, elsewhere: Sequence[str]
     """Commits reachable from `head` and from none of the others ("" is ignored), parents first."""
     if not head:
         return []
-    walker = guarded(lambda: repository.handle.walk(head, SortMode.TOPOLOGICAL | SortMode.REVERSE))
-    for known in filter(None, elsewhere):
-        walker.hide(known)
-    return list(walker)
+    return list(repository.walk(head, SortMode.TOPOLOGICAL | SortMode.REVERSE, hidden=elsewhere))
 
 
 def rebase(repository: GitRepository, commits: Sequence[pygit2.Commit], onto: str) -> RebaseResult:
@@ -63,7 +60,9 @@ def rebase(repository: GitRepository, commits: Sequence[pygit2.Commit], onto: st
 def _objects_only(repository: GitRepository) -> pygit2.Repository:
     """A handle on the repository's objects alone: a merge with it reads no attributes, whose matching is unbounded."""
     handle = pygit2.Repository()
-    handle.set_odb(pygit2.Odb(str(repository.objects)))
+    database = pygit2.Odb(str(repository.objects))
+    repository.read_bounded(database)
+    handle.set_odb(database)
     return handle
 
 
@@ -125,7 +124,7 @@ def _merge_lines(handle: pygit2.Repository, sides: MergeSides) -> bytes | None:
 
 
 def _content(handle: pygit2.Repository, blob: pygit2.Oid) -> bytes:
-    return handle.odb.read(blob)[1]
+    return handle[blob].read_raw()
 
 
 def _tree_of_one(handle: pygit2.Repository, content: bytes) -> pygit2.Oid:

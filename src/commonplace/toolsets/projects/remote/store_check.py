@@ -16,7 +16,7 @@ from commonplace.domain.errors import ConfigError, GitError, KnowledgeError, Sto
 from commonplace.store.discovery import find_repository
 from commonplace.store.disk.folder import Folder
 from commonplace.store.git.past.revision_walk import commits_touching
-from commonplace.store.git.repository import GitRepository, guarded
+from commonplace.store.git.repository import GitRepository
 from commonplace.toolsets.projects.remote.subfolders import Subfolders
 from commonplace.toolsets.projects.rules.registry import (
     ACTIVITY_FILE,
@@ -126,8 +126,8 @@ def _is_committed(found: _FolderContents, who: Author) -> bool:
                 break
             if _is_of(commit, who):
                 return True
-    walker = guarded(lambda: repository.handle.walk(head, SortMode.TOPOLOGICAL | SortMode.REVERSE))
-    return any(not commit.parent_ids and _is_of(commit, who) for commit in walker)
+    commits = repository.walk(head, SortMode.TOPOLOGICAL | SortMode.REVERSE)
+    return any(not commit.parent_ids and _is_of(commit, who) for commit in commits)
 
 
 def _is_of(commit: pygit2.Commit, who: Author) -> bool:
@@ -156,10 +156,7 @@ def _unpublished(repository: GitRepository) -> int:
     head = _tip(repository)
     if not head or "origin" not in repository.remotes():
         return 0
-    walker = guarded(lambda: repository.handle.walk(head))
-    if known := repository.tip("refs/remotes/origin/main"):
-        walker.hide(known)
-    return sum(1 for _ in walker)
+    return sum(1 for _ in repository.walk(head, SortMode.NONE, hidden=[repository.tip("refs/remotes/origin/main")]))
 
 
 def _content(root: Path, name: str) -> bytes:
