@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from commonplace.domain.documents import Document
 from commonplace.domain.errors import NotFoundError
 from commonplace.faces.access.callers import Caller
 from commonplace.faces.web.urls import Urls, split_path
@@ -138,5 +139,9 @@ class ToolsetPages:
     """What the home page says of a collection."""
     notes: Callable[[PageRequest, FoundDocument], Sequence[CardRow]] = _nothing
     """What the page of a document says above its text."""
+    withheld: Callable[[PageRequest, Collection, Document], Sequence[tuple[int, int]]] | None = None
+    """Runs `[start, end)` of a document's bytes that no page shows unasked but the document's own, which marks them."""
+    agent_url: Callable[[PageRequest, FoundDocument], str] | None = None
+    """The URL at which stands what an agent of this toolset is given for a document; "" if it is given nothing."""
     confined: bool = False
     """Whether they show nothing but collections that the caller may see; others are for callers who may see all."""

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 
 from markupsafe import Markup
@@ -18,6 +19,7 @@ from commonplace.domain.revisions import revision_of
 from commonplace.faces.web.exchange import PageRequest
 from commonplace.faces.web.markup.page import Renderer
 from commonplace.faces.web.urls import Urls
+from commonplace.faces.web.withheld import visible, withholds
 from commonplace.services.collections import Collection
 from commonplace.services.site.derived import BoundedCache
 from commonplace.services.site.graph import Neighbour
@@ -40,20 +42,27 @@ _RENDERED: BoundedCache[str] = BoundedCache(MAX_CACHED_CHARS)
 
 def rendered(request: PageRequest, collection: Collection, document: Document, span: tuple[int, int]) -> Markup:
     """A run of bytes of a document as HTML, cached until the document or the collection's index changes."""
-    visible = tuple(one.name for one in request.collections)
+    if withholds(request):  # what embedded documents show depends on more than the collections' state
+        return Markup(renderer_for(request, collection).document(document, span))  # noqa: S704 - sanitized
+    names = tuple(one.name for one in request.collections)
     key = (
         collection.store.identity,
         document.address,
         revision_of(document.raw),
         tuple(one.index.generation for one in request.collections),
-        visible,
+        names,
         span,
     )
     found = _RENDERED.get(key)
     if found is None:
-        found = Renderer(request.collections, collection, request.urls).document(document, span)
+        found = renderer_for(request, collection).document(document, span)
         _RENDERED.put(key, found, len(found))
     return Markup(found)  # noqa: S704 - sanitized
+
+
+def renderer_for(request: PageRequest, collection: Collection) -> Renderer:
+    """What renders documents of a collection for a reader."""
+    return Renderer(request.collections, collection, request.urls, visible=partial(visible, request))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +127,7 @@ def _is_title(document: Document, section: Section) -> bool:
 
 def properties(request: PageRequest, collection: Collection, document: Document) -> list[tuple[str, Markup]]:
     """The front matter as names and HTML values, without what the page shows elsewhere."""
-    renderer = Renderer(request.collections, collection, request.urls)
+    renderer = renderer_for(request, collection)
     return [
         (key, _value(renderer, document, value))
         for key, value in document.frontmatter.values.items()

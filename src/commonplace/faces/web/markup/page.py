@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 
@@ -33,6 +33,8 @@ MAX_EMBEDDED_BYTES = 400_000
 
 MAX_TEXTS = 600_000
 """Characters of the texts of one page that are no document."""
+Visible = Callable[[Collection, Document], Document]
+"""A document without what is shown on its own page alone; all offsets stay as they are."""
 CUT = "<p>\u2026 The rest is too long to be shown here.</p>\n"
 
 
@@ -42,6 +44,10 @@ class Budget:
 
     embeds: int = MAX_EMBEDS
     bytes: int = MAX_EMBEDDED_BYTES
+
+
+def _as_it_is(_: Collection, document: Document) -> Document:
+    return document
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +60,8 @@ class Renderer:
     budget: Budget = field(default_factory=Budget)
     within: tuple[Address, ...] = ()
     """The documents that are being rendered, outermost first."""
+    visible: Visible = _as_it_is
+    """What is shown of a document inside of another."""
 
     def document(self, document: Document, span: tuple[int, int] | None = None) -> str:
         """A document's body, or the bytes of it from and to an offset, as sanitized HTML."""
@@ -96,7 +104,7 @@ class Renderer:
         if self.budget.bytes < 0:
             return f'<div class="embed">{title}</div>'
         other = replace(self, collection=target.collection)
-        inside = other._html(document, span, with_anchors=False)  # noqa: SLF001 - another renderer of the same page
+        inside = other._html(self.visible(target.collection, document), span, with_anchors=False)  # noqa: SLF001 - another renderer of the same page
         return f'<div class="embed">{title}<div class="embed-body">{inside}</div></div>'
 
     def rebase(self, address: Address) -> Rebase:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from commonplace.domain.errors import NotFoundError
-from commonplace.faces.web.exchange import PageRequest, PageResponse
+from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
 from commonplace.faces.web.pages import page
 from commonplace.services.evidence import CHARACTERS_PER_TOKEN
 from commonplace.services.site.documents import document_at_path
@@ -17,6 +17,9 @@ def agent(request: PageRequest) -> PageResponse:
     found = document_at_path(collection, path)
     if found is None:
         raise NotFoundError("There is no such page.", kind="document")
+    elsewhere = [one.agent_url(request, found) for one in request.toolsets if one.agent_url is not None]
+    if elsewhere:
+        return redirect(elsewhere[0] or request.urls.page(found.collection.name, found.record.address.path))
     budget = min(request.number("budget", 0), MAX_TOKENS)
     question = request.query.get("question", "").strip()[:500]
     text = request.agent_text(request.services, found, budget or (1_000 if question else 0), question)

@@ -8,9 +8,10 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.errors import NotFoundError
 from commonplace.domain.revisions import is_revision
 from commonplace.faces.web import shown
-from commonplace.faces.web.exchange import PageRequest, PageResponse
+from commonplace.faces.web.exchange import CardRow, PageRequest, PageResponse
 from commonplace.faces.web.pages import breadcrumbs, page
 from commonplace.faces.web.urls import safe_address
+from commonplace.faces.web.views.document import notes_of
 from commonplace.services.collections import Collection
 from commonplace.services.site import changes
 from commonplace.services.site.differences import DiffRow, differences
@@ -56,6 +57,8 @@ class FileDiff:
     rows: list[DiffRow]
     before: str
     """The commit that touched the document before; "" if there is none."""
+    notes: list[CardRow]
+    """What toolsets say of the document as it is now."""
 
 
 def commit(request: PageRequest) -> PageResponse:
@@ -71,7 +74,8 @@ def commit(request: PageRequest) -> PageResponse:
         old = changes.version(collection, address, before) if before else ""
         rows = differences(old, changes.version(collection, address, found.id))[: max(left, 0)]
         left -= len(rows)
-        files.append(FileDiff(address, request.urls.page(collection.name, address.path), rows, before))
+        notes = notes_of(request, document_at_path(collection, address.path))
+        files.append(FileDiff(address, request.urls.page(collection.name, address.path), rows, before, notes))
     return page(
         request,
         "commit.html",
@@ -117,6 +121,7 @@ def compare(request: PageRequest) -> PageResponse:
         old=old,
         new=new,
         rows=rows[:MAX_DIFF_ROWS],
+        notes=notes_of(request, document_at_path(collection, address.path)),
         cut=len(rows) > MAX_DIFF_ROWS,
         view=_view(request),
         crumbs=breadcrumbs(request, collection, address.folder),

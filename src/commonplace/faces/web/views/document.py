@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from commonplace.domain.document_reader import find_fragment, read_document
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import KnowledgeError, NotFoundError
 from commonplace.faces.web import shown
-from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
+from commonplace.faces.web.exchange import CardRow, PageRequest, PageResponse, redirect
 from commonplace.faces.web.markup.language import language_and_direction
 from commonplace.faces.web.pages import breadcrumbs, page
 from commonplace.faces.web.urls import safe_address
+from commonplace.faces.web.withheld import spans_of, visible
 from commonplace.services.collections import Collection, FoundDocument
-from commonplace.services.site.backlinks import backlinks
+from commonplace.services.site.backlinks import Backlink, Mention, backlinks
 from commonplace.services.site.backlinks import mentions as unlinked_mentions
 from commonplace.services.site.changes import gone_page, section_authors
 from commonplace.services.site.documents import document_at_path, named_document, parsed_document
@@ -78,15 +79,32 @@ def _page(request: PageRequest, found: FoundDocument, text: Document) -> PageRes
         titled=shown.has_title_heading(text) and number == 1,
         outline=shown.outline(text, all_parts, number, url),
         properties=shown.properties(request, collection, text),
-        backlinks=links.first,
+        backlinks=[_shown_backlink(request, one) for one in links.first],
         backlink_count=links.total,
         commit=shown.shown_commit(commits[0]) if commits else None,
         graph=shown.local_graph(urls, collection, record, neighbours(collection, record.address)),
         siblings=siblings,
         folder=folder,
-        notes=[note for one in request.toolsets for note in one.notes(request, found)],
+        notes=notes_of(request, found),
+        source=_source_url(request, found),
         **_language(text),
     )
+
+
+def notes_of(request: PageRequest, found: FoundDocument | None) -> list[CardRow]:
+    """What toolsets say of a document above its text; nothing of one that is gone."""
+    return [note for one in request.toolsets for note in one.notes(request, found)] if found else []
+
+
+def _source_url(request: PageRequest, found: FoundDocument) -> str:
+    """The URL of a document's Markdown; where text is withheld, with the collection as an answer to being asked."""
+    asked = found.collection.name if spans_of(request, found) else ""
+    return request.urls.view("raw", found.collection.name, found.record.address.path, layer=asked)
+
+
+def _shown_backlink(request: PageRequest, one: Backlink) -> Backlink:
+    """A backlink without its sentences if some text of its document is withheld."""
+    return replace(one, sentences=()) if one.sentences and spans_of(request, one.found) else one
 
 
 def _language(text: Document) -> dict[str, str]:
@@ -105,6 +123,7 @@ def _version(request: PageRequest, collection: Collection, path: str, at: str, *
     if address is None:
         raise NotFoundError("There is no such page.", kind="document")
     text = read_document(address, collection.store.history.read(address, at))
+    found = document_at_path(collection, address.path) if exists else None
     span = (text.body_start, min(len(text.raw), text.body_start + shown.PART_BYTES))
     return page(
         request,
@@ -116,6 +135,7 @@ def _version(request: PageRequest, collection: Collection, path: str, at: str, *
         exists=exists,
         html=shown.rendered(request, collection, text, span),
         titled=shown.has_title_heading(text),
+        notes=notes_of(request, found),
         crumbs=breadcrumbs(request, collection, address.folder),
         **_language(text),
     )
@@ -183,8 +203,10 @@ def _found(request: PageRequest) -> FoundDocument:
 
 
 def source(request: PageRequest) -> PageResponse:
-    """The Markdown of a document as it is in the file."""
+    """The Markdown of a document as it is in the file; where text is withheld, only for `layer`, its collection."""
     found = _found(request)
+    if request.query.get("layer") != found.collection.name and spans_of(request, found):
+        return redirect(request.urls.page(found.collection.name, found.record.address.path))
     content = found.collection.store.read(found.record.address)
     return PageResponse(content, "text/plain; charset=utf-8")
 
@@ -192,7 +214,7 @@ def source(request: PageRequest) -> PageResponse:
 def preview(request: PageRequest) -> PageResponse:
     """The beginning of a document, or of the section that `fragment` names, for a small window."""
     found = _found(request)
-    text = parsed_document(found.collection, found.record.address)
+    text = visible(request, found.collection, parsed_document(found.collection, found.record.address))
     fragment = request.query.get("fragment", "")
     start, end = text.body_start, len(text.raw)
     if fragment:
@@ -210,8 +232,13 @@ def preview(request: PageRequest) -> PageResponse:
         "preview.html",
         record=found.record,
         html=html,
+        notes=notes_of(request, found) if spans_of(request, found) else [],
         url=request.urls.page(found.collection.name, found.record.address.path, fragment),
     )
+
+
+def _shown_mention(request: PageRequest, one: Mention) -> Mention:
+    return replace(one, snippet="") if spans_of(request, one.found) else one
 
 
 def mentions(request: PageRequest) -> PageResponse:
@@ -222,7 +249,7 @@ def mentions(request: PageRequest) -> PageResponse:
         "mentions.html",
         found=found,
         record=found.record,
-        mentions=unlinked_mentions(found.collection, found.record),
+        mentions=[_shown_mention(request, one) for one in unlinked_mentions(found.collection, found.record)],
         fragment=request.query.get("fragment") == "1",
     )
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from commonplace.faces.web import shown
 from commonplace.faces.web.exchange import CardRow, PageRequest, PageResponse
 from commonplace.faces.web.pages import page
+from commonplace.faces.web.withheld import visible_description
 from commonplace.services.collections import Collection, FoundDocument
 from commonplace.services.site.changes import LATEST
 from commonplace.services.site.documents import folder_document
@@ -41,7 +43,14 @@ def home(request: PageRequest) -> PageResponse:
     cards = [_card(request, collection) for collection in request.collections]
     added = [card for one in request.toolsets if (card := one.card(request)) is not None]
     is_empty = not added and not any(card.overview.counts.documents for card in cards)
-    return page(request, "home.html", cards=cards, added=added, is_empty=is_empty)
+    return page(
+        request,
+        "home.html",
+        cards=cards,
+        added=added,
+        is_empty=is_empty,
+        description=partial(visible_description, request),
+    )
 
 
 def _card(request: PageRequest, collection: Collection) -> CollectionCard:

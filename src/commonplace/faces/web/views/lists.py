@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 
 from commonplace.domain.errors import NotFoundError
@@ -11,6 +12,7 @@ from commonplace.faces.web import shown
 from commonplace.faces.web.exchange import PageRequest, PageResponse
 from commonplace.faces.web.pages import breadcrumbs, page
 from commonplace.faces.web.urls import with_query
+from commonplace.faces.web.withheld import visible, visible_description
 from commonplace.services.collections import FoundDocument
 from commonplace.services.listing import list_documents, list_tags
 from commonplace.services.site.documents import folder_document, parsed_document
@@ -40,7 +42,7 @@ def tree(request: PageRequest) -> PageResponse:
     number = request.number("page")
     chosen = folder.documents[(number - 1) * PAGE_SIZE : number * PAGE_SIZE]
     start = folder_document(collection, path)
-    text = parsed_document(collection, start.record.address) if start else None
+    text = visible(request, collection, parsed_document(collection, start.record.address)) if start else None
     html = shown.rendered(request, collection, text, (text.body_start, len(text.raw))) if text and number == 1 else ""
     return page(
         request,
@@ -49,6 +51,7 @@ def tree(request: PageRequest) -> PageResponse:
         folder=folder,
         folders=[folders[one] for one in folder.folders],
         records=records(collection, chosen),
+        about=partial(visible_description, request),
         start=start,
         html=html,
         crumbs=breadcrumbs(request, collection, path)[:-1],
@@ -126,6 +129,7 @@ def _documents(
         request,
         "documents.html",
         heading=heading,
+        about=partial(visible_description, request),
         feed=feed,
         found=found,
         days=[(day, list(rows)) for day, rows in groupby(found, _day)] if sort == "updated" else [],

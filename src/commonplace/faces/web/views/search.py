@@ -18,9 +18,11 @@ from commonplace.domain.query_parser import parse_query
 from commonplace.faces.web.exchange import PageRequest, PageResponse
 from commonplace.faces.web.pages import page
 from commonplace.faces.web.query_text import FacetChip, FacetRow, QueryText, read_query
+from commonplace.faces.web.withheld import overlaps, spans_of, visible_description
 from commonplace.services import searches
 from commonplace.services.collections import Collection, FoundDocument
 from commonplace.services.listing import facets, list_documents
+from commonplace.services.site.documents import parsed_document
 
 PAGE_SIZE = 20
 """Hits of one page."""
@@ -140,15 +142,25 @@ def _recent(
 
 def _listed(request: PageRequest, found: FoundDocument) -> ShownHit:
     url = request.urls.page(found.collection.name, found.record.address.path)
-    about = ((), escape(found.record.description), url) if found.record.description else None
-    return ShownHit(found, url, escape(found.record.title), (("", about[1], url),) if about else (), "")
+    about = visible_description(request, found.collection, found.record)
+    return ShownHit(found, url, escape(found.record.title), (("", escape(about), url),) if about else (), "")
 
 
 def _shown(request: PageRequest, hit: searches.FoundHit, mark: Callable[[str], Markup], why: str) -> ShownHit:
     found = FoundDocument(hit.collection, hit.hit.record)
     path = found.record.address.path
-    sections = tuple(_section(request, found, one, mark) for one in hit.hit.sections)
+    sections = tuple(_section(request, found, one, mark) for one in _visible_sections(request, found, hit))
     return ShownHit(found, request.urls.page(hit.collection.name, path), mark(found.record.title), sections, why)
+
+
+def _visible_sections(request: PageRequest, found: FoundDocument, hit: searches.FoundHit) -> Sequence[SectionHit]:
+    """The sections of a hit without those that are withheld."""
+    spans = spans_of(request, found)
+    if not spans:
+        return hit.hit.sections
+    sections = parsed_document(found.collection, found.record.address).sections
+    held = {one.ordinal for one in sections if overlaps(spans, one.start, one.end)}
+    return [one for one in hit.hit.sections if one.ordinal not in held and one.ordinal < len(sections)]
 
 
 def _section(

@@ -21,6 +21,7 @@ _CONFLICT_MARKS = (re.compile(r"<{7}(?: |\Z)"), re.compile(r"={7}\Z"), re.compil
 """The lines that git-merge(1) leaves round the two sides of a conflict, in order."""
 _BOM = b"\xef\xbb\xbf"
 _LINE_END = re.compile(r"\r\n?")
+_LINE_END_BYTES = re.compile(rb"\r\n|\r|\n")
 _DRIVE = re.compile(r"[A-Za-z]:")
 
 
@@ -114,6 +115,31 @@ def flat_sections(body: str, updated: str | None) -> tuple[ConceptSection, ...]:
         override = attributes.override.lower() if attributes.override else None
         sections.append(ConceptSection(key, line, text, attributes.updated or updated, override))
     return tuple(sections)
+
+
+def section_spans(source: bytes, body_start: int) -> list[tuple[str, int, int]]:
+    """Key, first byte and end of each flat section, its heading's line included, in order.
+
+    Args:
+        source: A document in UTF-8.
+        body_start: Offset of the byte behind its frontmatter.
+    """
+    body = source[body_start:]
+    ends = [*(found.end() for found in _LINE_END_BYTES.finditer(body)), len(body)]
+    starts = [body_start, *(body_start + end for end in ends)]
+    taken: dict[str, int] = {}
+    spans: list[tuple[str, int, int]] = []
+    begin, heading, blank = body_start, None, True
+    for number, found in enumerate(scan_lines(_LINE_END.sub("\n", body.decode()))):
+        if found.heading is None:
+            blank = blank and not found.text.strip()
+            continue
+        if heading is not None or not blank:
+            spans.append((unique_key(heading or "", taken), begin, starts[number]))
+        begin, heading = starts[number], heading_key(found.heading)
+    if heading is not None or not blank:
+        spans.append((unique_key(heading or "", taken), begin, len(source)))
+    return spans
 
 
 def unique_key(key: str, taken: dict[str, int]) -> str:

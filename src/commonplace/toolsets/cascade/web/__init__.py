@@ -6,7 +6,8 @@ from pathlib import Path
 
 from commonplace.faces.web.exchange import ToolsetPages
 from commonplace.toolsets.cascade.web.concepts import concepts
-from commonplace.toolsets.cascade.web.lists import card, conflicts, notes
+from commonplace.toolsets.cascade.web.lists import card, conflicts
+from commonplace.toolsets.cascade.web.one_layer import agent_url, notes, withheld
 
 CASCADE_PAGES = ToolsetPages(
     views={"concepts": concepts, "conflicts": conflicts},
@@ -14,5 +15,7 @@ CASCADE_PAGES = ToolsetPages(
     menu=(("Concepts", "/concepts"), ("Conflicts", "/conflicts")),
     card=card,
     notes=notes,
+    withheld=withheld,
+    agent_url=agent_url,
 )
 """What a server of layers shows beside the pages of each layer."""

@@ -135,11 +135,13 @@ def _sections(request: PageRequest, resolved: ResolvedConcept) -> tuple[list[Sho
     return shown, [text.footnotes() for text in texts.values()]
 
 
-def _text(request: PageRequest, identifier: str, layer: str) -> TextRenderer:
-    """Renders parts of the text that a concept has in a layer."""
+def _text(request: PageRequest, identifier: str, layer: str, *, alone: bool = False) -> TextRenderer:
+    """Renders parts of the text that a concept has in a layer; footnotes of suppressed parts for that layer alone."""
     links, rebase = links_of(request, identifier, layer)
-    concept = cascade_of(request).layer(layer).concept(identifier)
-    whole = "\n\n".join(one.text for one in concept.sections) if concept else ""
+    cascade = cascade_of(request)
+    concept = cascade.layer(layer).concept(identifier)
+    left_out = frozenset[str]() if alone or concept is None else cascade.suppressed_keys(identifier, layer)
+    whole = "\n\n".join(one.text for one in concept.sections if one.key not in left_out) if concept else ""
     return TextRenderer(links, (CONCEPTS,), rebase, whole)
 
 
@@ -181,7 +183,8 @@ def value_text(value: Json) -> str:
 def _one_layer(request: PageRequest, identifier: str, layer: str) -> PageResponse:
     cascade = cascade_of(request)
     concept: Concept = cascade.raw(identifier, layer)
-    text = _text(request, identifier, layer)
+    text = _text(request, identifier, layer, alone=True)
+    keys = cascade.suppressed_keys(identifier, layer)
     title = str(concept.frontmatter.get("title") or identifier)
     row = cascade.overview().rows.get(identifier)
     return page(
@@ -192,7 +195,8 @@ def _one_layer(request: PageRequest, identifier: str, layer: str) -> PageRespons
         layer=layer,
         layers=row.layers if row else (layer,),
         parts=[
-            (section_anchor(one.key), text.html(_markdown(one, title)), one.override or "") for one in concept.sections
+            (section_anchor(one.key), text.html(_markdown(one, title)), one.override or "", one.key in keys)
+            for one in concept.sections
         ],
         footnotes=text.footnotes(),
         values=[(key, value_text(value)) for key, value in concept.frontmatter.items()],

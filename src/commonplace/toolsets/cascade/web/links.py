@@ -14,9 +14,9 @@ from commonplace.domain.slugs import anchor
 from commonplace.faces.web.exchange import PageRequest
 from commonplace.faces.web.markup.html import LinkHtml
 from commonplace.faces.web.markup.links import LinkSource, page_link
-from commonplace.faces.web.markup.page import Renderer
 from commonplace.faces.web.markup.parser import LinkKey
 from commonplace.faces.web.markup.sanitizer import Rebase, no_rebase
+from commonplace.faces.web.shown import renderer_for
 from commonplace.faces.web.urls import with_query
 from commonplace.toolsets.cascade.rules.concepts import concept_address
 from commonplace.toolsets.cascade.rules.link_targets import is_concept_link
@@ -87,6 +87,6 @@ def links_of(request: PageRequest, identifier: str, layer: str) -> tuple[LinkSou
         with suppress(KnowledgeError):
             address = concept_address(identifier)
             document = collection.index.document(address)
-            renderer = Renderer(request.collections, collection, request.urls)
+            renderer = renderer_for(request, collection)
             return ConceptLinks(cascade, identifier, renderer.links(document)), renderer.rebase(address)
     return ConceptLinks(cascade, identifier, None), no_rebase

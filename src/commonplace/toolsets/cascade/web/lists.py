@@ -1,4 +1,4 @@
-"""Lists over all layers: concepts, and everything on which layers differ; and what other pages say of layers."""
+"""Lists over all layers: concepts, everything on which layers differ, and what the home page says of layers."""
 
 from __future__ import annotations
 
@@ -9,14 +9,11 @@ from typing import TypeVar
 
 from commonplace.faces.web.exchange import CardRow, HomeCard, PageRequest, PageResponse
 from commonplace.faces.web.pages import page
-from commonplace.services.collections import FoundDocument
 from commonplace.services.site.differences import DiffRow, differences
-from commonplace.toolsets.cascade.rules.concepts import id_at
 from commonplace.toolsets.cascade.service import CASCADE_KEY, concept_search
 from commonplace.toolsets.cascade.service.cascade import Cascade, ConceptRow
 from commonplace.toolsets.cascade.service.conflicts import Disagreement
 from commonplace.toolsets.cascade.service.conflicts import conflicts as find_conflicts
-from commonplace.toolsets.cascade.service.layers import FolderLayer
 from commonplace.toolsets.cascade.service.overview import EMPTY_OVERVIEW, ConceptOverview
 from commonplace.toolsets.cascade.web.links import cascade_of, concept_url
 
@@ -114,24 +111,6 @@ def card(request: PageRequest) -> HomeCard | None:
     differing = sum(len(row.layers) > 1 for row in overview.rows.values())
     about = f"{len(overview.rows):,} concepts from {len(rows)} layers, the highest first; {differing:,} in several."
     return HomeCard("Concepts", "/concepts", about, (*rows, CardRow("Conflicts", "/conflicts", "where layers differ")))
-
-
-def notes(request: PageRequest, found: FoundDocument) -> Sequence[CardRow]:
-    """On the page of one layer's document: the way to the concept as all layers have it."""
-    cascade = request.services.of(CASCADE_KEY)
-    identifier = id_at(found.record.address)
-    if cascade is None or identifier is None or not _is_in_layer(cascade, found):
-        return ()
-    row = cascade.overview().rows.get(identifier)
-    others = len(row.layers) - 1 if row else 0
-    if not others:
-        return ()
-    about = f"is what {others + 1} layers together say; this is one layer's page."
-    return (CardRow("The whole concept", concept_url(identifier), about),)
-
-
-def _is_in_layer(cascade: Cascade, found: FoundDocument) -> bool:
-    return any(isinstance(one, FolderLayer) and one.collection is found.collection for one in cascade.layers)
 
 
 def _page_of(request: PageRequest, every: Sequence[T], size: int) -> tuple[Sequence[T], int, int]:

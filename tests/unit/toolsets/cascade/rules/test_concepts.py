@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from commonplace.domain.addresses import Address
-from commonplace.toolsets.cascade.rules.concepts import concept_id, id_at, read_concept
+from commonplace.toolsets.cascade.rules.concepts import concept_id, flat_sections, id_at, read_concept, section_spans
 from commonplace.toolsets.cascade.rules.dates import date_sort_key
 from commonplace.toolsets.cascade.rules.link_targets import candidate_ids
 
@@ -100,3 +100,29 @@ def test_dates_are_compared_as_moments_and_every_date_is_newer_than_what_is_none
     mixed = [ordered[place] for place in (3, 5, 0, 2, 4, 1)]
     assert sorted(mixed, key=date_sort_key) == ordered
     assert date_sort_key("soon") == date_sort_key(None) == date_sort_key("31 June 2026") == date_sort_key("2026-13")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "",
+        "\n\n",
+        "text\n",
+        "# A\n",
+        "\n# A\none\n\n## B {#b}\ntwo",
+        "pre\n# A\n# A\n#\n#\n",
+        "# A\r\none\r\n## B\rtwo\r\n",
+        "```\n# code\n```\n# \u00c4\n\u6f22\u5b57\u2028x\x0by\n# B\n",
+    ],
+)
+def test_the_bytes_of_each_section_hold_its_heading_and_text(body: str) -> None:
+    before = b"---\na: 1\n---\n"
+    source = before + body.encode()
+    spans = section_spans(source, len(before))
+    sections = flat_sections(body.replace("\r\n", "\n").replace("\r", "\n"), None)
+
+    assert [key for key, _, _ in spans] == [one.key for one in sections]
+    for (_, start, end), section in zip(spans, sections, strict=True):
+        (only,) = flat_sections(source[start:end].decode().replace("\r\n", "\n").replace("\r", "\n"), None)
+        assert (only.heading, only.text) == (section.heading, section.text)
+    assert [start for _, start, _ in spans[1:]] == [end for _, _, end in spans[:-1]]

@@ -1,0 +1,79 @@
+"""What pages of one layer's document say of the concept, and the text that they leave out as it is suppressed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from commonplace.domain.documents import Document
+from commonplace.domain.errors import KnowledgeError
+from commonplace.faces.web.exchange import CardRow, PageRequest
+from commonplace.services.collections import Collection, FoundDocument
+from commonplace.toolsets.cascade.rules.concepts import id_at, section_spans
+from commonplace.toolsets.cascade.service import CASCADE_KEY
+from commonplace.toolsets.cascade.service.cascade import Cascade
+from commonplace.toolsets.cascade.service.layers import FolderLayer
+from commonplace.toolsets.cascade.web.links import concept_url
+
+MAX_NAMED = 10
+"""Suppressed sections that a note names."""
+
+
+def notes(request: PageRequest, found: FoundDocument) -> Sequence[CardRow]:
+    """The way to the concept as all layers have it, and which sections of this one a higher layer suppresses."""
+    cascade = request.services.of(CASCADE_KEY)
+    identifier = id_at(found.record.address)
+    layer = _layer_of(cascade, found.collection) if cascade else None
+    if cascade is None or identifier is None or layer is None:
+        return ()
+    row = cascade.overview().rows.get(identifier)
+    others = len(row.layers) - 1 if row else 0
+    if not others:
+        return ()
+    about = f"is what {others + 1} layers together say; this is one layer's page."
+    return (CardRow("The whole concept", concept_url(identifier), about), *_suppression(cascade, identifier, layer))
+
+
+def _suppression(cascade: Cascade, identifier: str, layer: str) -> Sequence[CardRow]:
+    keys = sorted(_suppressed(cascade, identifier, layer))
+    if not keys:
+        return ()
+    named = ", ".join(f"\u201c{key}\u201d" if key else "the beginning" for key in keys[:MAX_NAMED])
+    more = f" and {len(keys) - MAX_NAMED} more" if len(keys) > MAX_NAMED else ""
+    return (CardRow("", "", f"Suppressed: the whole concept leaves out what this layer says under {named}{more}."),)
+
+
+def withheld(request: PageRequest, collection: Collection, document: Document) -> Sequence[tuple[int, int]]:
+    """The bytes of a layer's document that the effective concept leaves out; of one that is cut off, all of them."""
+    cascade = request.services.of(CASCADE_KEY)
+    identifier = id_at(document.address)
+    layer = _layer_of(cascade, collection) if cascade else None
+    if cascade is None or identifier is None or layer is None:
+        return ()
+    keys = _suppressed(cascade, identifier, layer)
+    if not keys:
+        return ()
+    source = document.raw if document.decodable else document.text.encode()
+    if layer in cascade.resolve(identifier, dated=False).excluded:
+        return ((0, len(source)),)
+    return [(start, end) for key, start, end in section_spans(source, document.body_start) if key in keys]
+
+
+def agent_url(request: PageRequest, found: FoundDocument) -> str:
+    """The page of the concept, which shows what an agent is given; "" for a document that is no concept."""
+    cascade = request.services.of(CASCADE_KEY)
+    identifier = id_at(found.record.address)
+    known = cascade is not None and identifier is not None and _layer_of(cascade, found.collection) is not None
+    return concept_url(identifier) if known and identifier else ""
+
+
+def _suppressed(cascade: Cascade, identifier: str, layer: str) -> frozenset[str]:
+    try:
+        return cascade.suppressed_keys(identifier, layer)
+    except KnowledgeError:  # the concept has gone meanwhile
+        return frozenset()
+
+
+def _layer_of(cascade: Cascade, collection: Collection) -> str | None:
+    """The name of the layer that a collection is; None if it is none."""
+    named = (one.rank.name for one in cascade.layers if isinstance(one, FolderLayer) and one.collection is collection)
+    return next(named, None)
