@@ -141,7 +141,7 @@ def _places(text: str, wanted: HighlightTerms, most: int | None = None) -> list[
     """
     lower = text.lower()
     found = _places_in(lower if len(lower) == len(text) else text, text, wanted, most)
-    return found if found or text.isascii() else _places_in(_flat(text), text, wanted, most)
+    return found if found or text.isascii() else _places_in(flat_text(text), text, wanted, most)
 
 
 def _places_in(folded: str, text: str, wanted: HighlightTerms, most: int | None) -> list[Occurrence]:
@@ -200,7 +200,8 @@ class _Flat(dict[int, str]):
 _FLAT = _Flat()
 
 
-def _flat(text: str) -> str:
+def flat_text(text: str) -> str:
+    """The text in lower case without accents, letter by letter, so that offsets stay valid."""
     return text.translate(_FLAT)
 
 

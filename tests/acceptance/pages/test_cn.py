@@ -63,7 +63,9 @@ def test_an_answer_in_xml(space: SpaceFolder, environment: Mapping[str, str]) ->
     assert root.findtext("filters/author") == "Ann Archer"
     assert [one.get("rank") for one in root.findall("result")] == ["1", "2"]
     for result in root.findall("result"):
-        assert result.findtext("path") in {page.path for page in space.pages.values()}
+        page = space.pages[result.findtext("page_id", "")]
+        assert result.findtext("path") == page.path
+        assert tuple(label.text for label in result.findall("labels/label")) == page.labels
     hostile = cn(space.root, "search", 'a"<&\x01\x1b', "--xml", env=environment)
     assert parsed(hostile).get("query") == 'a"<&\ufffd\ufffd'
 
@@ -73,6 +75,7 @@ def test_an_answer_for_people(space: SpaceFolder, environment: Mapping[str, str]
     assert done.lines[0].startswith("Found ")
     assert done.lines[0].endswith(' result(s) for "会议纪要"')
     assert "i18n/会议纪要.md" in done.text
+    assert cn(space.root, "search", "会议纪要", "--json", env=environment).json["filters"] is None
     none = cn(space.root, "search", "zzzyxw", env=environment)
     assert (none.code, none.text) == (0, 'No results found for "zzzyxw"\n')
 
@@ -89,7 +92,11 @@ def test_the_status_tells_how_the_search_stands(space: SpaceFolder, environment:
         "error": None,
     }
     xml = parsed(cn(space.root, "search", "status", "--xml", env=environment))
-    assert (xml.findtext("space/key"), xml.findtext("documentCount")) == ("ENG", str(len(space.pages)))
+    assert xml.get("connected") == "true"
+    shown = {child.tag: dict(child.attrib) for child in xml}
+    assert shown["space"] == {"key": "ENG", "name": "Engineering"}
+    assert shown["index"] == {"name": "cn", "documents": str(len(space.pages))}
+    assert shown.get("meilisearch", {}).get("url") == environment.get("MEILI_URL")
     assert f"Documents: {len(space.pages)}" in cn(space.root, "search", "status", env=environment).text
 
 

@@ -23,6 +23,7 @@ from commonplace.faces.cli.failures import PIPE_CLOSED
 from commonplace.toolsets.pages.cli import space_search
 from commonplace.toolsets.pages.cli.dependencies import CnDependencies, EngineOptions, message, out
 from commonplace.toolsets.pages.cli.failures import EXIT_CODES, GENERAL, INTERRUPTED, INVALID, exit_code
+from commonplace.toolsets.pages.rules.space import key_digest
 
 _NO_NAME = re.compile(r"[^a-z0-9_-]+")
 """What a server's name may not hold in every client."""
@@ -106,7 +107,8 @@ def mcp(
     chosen = {"--engine": engine.engine, "--meilisearch": engine.meilisearch}
     more = [part for option, value in chosen.items() if value for part in (option, value)]
     launch = clients.LaunchCommand(clients.this_program("cn"), ["mcp", str(Path(path).resolve()), *more])
-    name = f"confluence-{_NO_NAME.sub('-', key.lower()).strip('-')}".rstrip("-")
+    parts_of_name = ["confluence", _NO_NAME.sub("-", key.lower()).strip("-"), key_digest(key)]
+    name = "-".join(part for part in parts_of_name if part)
     out(json.dumps(clients.server_entry(print_config, {name: launch}), ensure_ascii=False, indent=2))
     message(f"Put this into {clients.client_config_file(print_config)}")
     return 0

@@ -21,7 +21,7 @@ def answer_json(query: str, filters: JsonObject, answer: PageAnswer, millisecond
             "query": query,
             "totalHits": answer.total,
             "processingTimeMs": milliseconds,
-            "filters": filters,
+            "filters": filters or None,
             "results": [_result(rank, hit) for rank, hit in enumerate(answer.hits, 1)],
         }
     )
@@ -29,14 +29,12 @@ def answer_json(query: str, filters: JsonObject, answer: PageAnswer, millisecond
 
 def answer_xml(query: str, filters: JsonObject, answer: PageAnswer) -> str:
     """One XML document; `count` counts all pages that match."""
-    lines = [f"<search-results query={_attribute(query)} count={_attribute(str(answer.total))}>", "  <filters>"]
-    lines += [f"    {_element(name, value)}" for name, value in _flat(filters)]
-    lines.append("  </filters>")
+    lines = [f"<search-results query={_attribute(query)} count={_attribute(str(answer.total))}>"]
+    if filters:
+        lines += ["  <filters>", *_elements(filters, "    "), "  </filters>"]
     for rank, hit in enumerate(answer.hits, 1):
         values = {key: value for key, value in _result(rank, hit).items() if key != "rank"}
-        lines.append(f"  <result rank={_attribute(str(rank))}>")
-        lines += [f"    {_element(name, value)}" for name, value in _flat(values)]
-        lines.append("  </result>")
+        lines += [f"  <result rank={_attribute(str(rank))}>", *_elements(values, "    "), "  </result>"]
     return "\n".join([*lines, "</search-results>"])
 
 
@@ -53,15 +51,24 @@ def answer_text(query: str, answer: PageAnswer) -> str:
     return "\n".join(lines)
 
 
-def status_xml(values: JsonObject) -> str:
-    """The status as XML."""
-    lines = ["<search-status>"]
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            lines.append(f"  <{name}>{''.join(_element(inner, one) for inner, one in value.items())}</{name}>")
-        else:
-            lines.append(f"  {_element(name, value)}")
-    return "\n".join([*lines, "</search-status>"])
+def status_xml(values: JsonObject, warnings: Sequence[str] = ()) -> str:
+    """The status as XML.
+
+    Args:
+        values: The status as it is given in JSON.
+        warnings: Sentences about the pages.
+    """
+    space = values["space"]
+    connected = _attribute(str(values["connected"]).lower())
+    lines = [f"<search-status connected={connected}>"]
+    if values["meilisearchUrl"] is not None:
+        lines.append(f"  <meilisearch url={_attribute(str(values['meilisearchUrl']))} />")
+    count = _attribute(str(values["documentCount"] or 0))
+    lines.append(f"  <index name={_attribute(str(values['indexName']))} documents={count} />")
+    if isinstance(space, Mapping):
+        lines.append(f"  <space key={_attribute(str(space['key']))} name={_attribute(str(space['name']))} />")
+    said = [*([str(values["error"])] if values["error"] else []), *warnings]
+    return "\n".join([*lines, *(f"  {_element('warning', text)}" for text in said), "</search-status>"])
 
 
 def as_json(values: JsonObject) -> str:
@@ -84,13 +91,16 @@ def _result(rank: int, hit: PageHit) -> dict[str, Json]:
     }
 
 
-def _flat(values: JsonObject) -> Iterator[tuple[str, Json]]:
-    """An element for each value; a list is several of the same name without its last `s`."""
+def _elements(values: JsonObject, indent: str) -> Iterator[str]:
+    """An element for each value; a list has one for each item, named in the singular. Empty values have none."""
     for name, value in values.items():
         if isinstance(value, Sequence) and not isinstance(value, str):
-            yield from ((name.removesuffix("s"), item) for item in value)
-        elif value is not None:
-            yield name, value
+            if value:
+                yield f"{indent}<{name}>"
+                yield from (f"{indent}  {_element(name.removesuffix('s'), item)}" for item in value)
+                yield f"{indent}</{name}>"
+        elif value is not None and value != "":
+            yield f"{indent}{_element(name, value)}"
 
 
 def _element(name: str, value: Json) -> str:

@@ -32,6 +32,15 @@ class FormatOptions:
     as_json: Annotated[bool, typer.Option("--json", help="Answer in JSON.")] = False
     as_xml: Annotated[bool, typer.Option("--xml", help="Answer in XML.")] = False
 
+    def check(self) -> None:
+        """Check that one form is requested.
+
+        Raises:
+            InvalidInputError: both are.
+        """
+        if self.as_json and self.as_xml:
+            raise InvalidInputError("--json and --xml exclude each other: give one of them.", kind="argument")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexOptions:
@@ -94,6 +103,7 @@ def search(
     parts: CnDependencies, words: list[str], filters: SearchOptions, form: FormatOptions, engine: EngineOptions
 ) -> int:
     """Search the space of the current folder; the exit code."""
+    form.check()
     text = " ".join(words)
     query = filters.query(text)
     with parts.opened(engine.settings()) as place:
@@ -118,20 +128,26 @@ def index(parts: CnDependencies, indexing: IndexOptions, engine: EngineOptions) 
         made: RebuildReport = place.engine.rebuild(afresh=indexing.force, dry_run=indexing.dry_run)
     for one in made.unusable:
         message(f"Error: {one_line(one.address.path)} was left out: {one_line(one.reason)}.")
+    for page in made.flawed:
+        message(
+            f"Error: {one_line(page.address.path)} was indexed with what could be read of it: {one_line(page.flaw)}."
+        )
     out(f"{'Would index' if indexing.dry_run else 'Indexed'} {made.pages} pages")
-    return GENERAL if made.unusable else 0
+    return GENERAL if made.unusable or made.flawed else 0
 
 
 def status(parts: CnDependencies, form: FormatOptions, engine: EngineOptions) -> int:
     """Say how the search stands; the exit code is that of what is wrong."""
+    form.check()
     with parts.opened(engine.settings()) as place:
         values, code = _status(place)
+        unreadable = len(place.engine.rebuild(dry_run=True).flawed)
     if form.as_json:
-        out(output_formats.as_json(values))
+        out(output_formats.as_json(values if not unreadable else {**values, "unreadablePages": unreadable}))
     elif form.as_xml:
-        out(output_formats.status_xml(values))
+        out(output_formats.status_xml(values, _unreadable(unreadable)))
     else:
-        out("\n".join(_lines(values, place)))
+        out("\n".join([*_lines(values, place), *_unreadable(unreadable)]))
     return code
 
 
@@ -154,6 +170,12 @@ def _status(place: SpaceHandle) -> tuple[dict[str, Json], int]:
         "error": str(problem) if problem else None,
     }
     return values, exit_code(problem) if problem else 0
+
+
+def _unreadable(count: int) -> list[str]:
+    """The line about pages that are not read whole; none without such pages."""
+    pages = "1 page has" if count == 1 else f"{count} pages have"
+    return [f"{pages} frontmatter that cannot be read; 'cn search index' names them."] if count else []
 
 
 def _lines(values: JsonObject, place: SpaceHandle) -> list[str]:

@@ -20,7 +20,20 @@ from commonplace.index.fulltext.document_sources import DocumentSources
 from commonplace.index.process.garbage_collector import freeze_objects
 from commonplace.toolsets.pages.engines.page_reader import PageReader
 from commonplace.toolsets.pages.rules.excerpts import NO_HIGHLIGHT, page_excerpt
-from commonplace.toolsets.pages.rules.page import Page, UnusablePage, content_of, page_from, pages_by_id
+from commonplace.toolsets.pages.rules.nested_spaces import NestedSpaces
+from commonplace.toolsets.pages.rules.page import (
+    Page,
+    PageText,
+    UnusablePage,
+    as_one_line,
+    content_of,
+    flaw_of,
+    flawed_pages,
+    fold_label,
+    page_from,
+    pages_by_id,
+    read_page,
+)
 from commonplace.toolsets.pages.rules.page_filter import PageFilterIndex
 from commonplace.toolsets.pages.rules.queries import ANY_TIME, PageAnswer, PageFilter, PageHit, PageQuery, RebuildReport
 from commonplace.toolsets.pages.rules.space import Space
@@ -51,6 +64,8 @@ class PageTable:
     """Documents that are not pages."""
     chooser: PageFilterIndex = field(default_factory=lambda: PageFilterIndex(()))
     by_address: dict[Address, Page] = field(default_factory=dict[Address, Page])
+    by_title: dict[str, list[Page]] = field(default_factory=dict[str, list[Page]])
+    """Pages by folded title."""
     unusable: tuple[UnusablePage, ...] = ()
 
 
@@ -94,11 +109,11 @@ class EmbeddedEngine:
         """Index the changes, or everything."""
         if dry_run:
             gathered = PageReader(self._store, self._space())
-            return RebuildReport(len(gathered.pages), gathered.unusable)
+            return RebuildReport(len(gathered.pages), gathered.unusable, gathered.flawed)
         report = self._index.sync(afresh=afresh)
         table = self._current()
         unread = [UnusablePage(Address(path), reason) for path, reason in report.unreadable if path.endswith(".md")]
-        return RebuildReport(len(table.pages), (*table.unusable, *unread))
+        return RebuildReport(len(table.pages), (*table.unusable, *unread), flawed_pages(table.pages.values()))
 
     def search(self, query: PageQuery) -> PageAnswer:
         """The best pages."""
@@ -117,8 +132,17 @@ class EmbeddedEngine:
             if all(one.generation == table.generation for one in found):
                 break
             table = self._current()
-        hits = [hit for one in found for hit in self._hits(one, table)]
-        return PageAnswer(tuple(hits), sum(one.total for one in found))
+        first = self._titled(query, table)
+        hits = [hit for one in found for hit in self._hits(one, table, first)]
+        return PageAnswer(tuple(hits[: query.limit]), max(sum(one.total for one in found), len(first)))
+
+    def _titled(self, query: PageQuery, table: PageTable) -> list[Page]:
+        """The pages whose title is the query, which come first unless a sort is requested."""
+        titled = table.by_title.get(fold_label(as_one_line(query.text)), []) if query.sort is None else []
+        if not titled or query.filter == PageFilter():
+            return titled
+        kept = {page.id for page in table.chooser.matching(query.filter)}
+        return [page for page in titled if page.id in kept]
 
     def _by_words(self, query: PageQuery, table: PageTable) -> Sequence[SearchResult]:
         """The results of a search. With a sort by date, pages without the date are a second result."""
@@ -152,16 +176,22 @@ class EmbeddedEngine:
     def close(self) -> None:
         """Does nothing: the engine owns no resources."""
 
-    def _hits(self, found: SearchResult, table: PageTable) -> list[PageHit]:
+    def _hits(self, found: SearchResult, table: PageTable, first: Sequence[Page]) -> list[PageHit]:
         pages = [page for address in found.addresses if (page := table.by_address.get(address))]
+        if first:
+            pages = list({page.id: page for page in (*first, *pages)}.values())[: max(len(pages), 1)]
         return self._shown(pages, found.highlight or NO_HIGHLIGHT, table)
 
     def _shown(self, pages: Sequence[Page], wanted: HighlightTerms, table: PageTable) -> list[PageHit]:
         def content(page: Page) -> str:
             try:
-                return content_of(read(page.address, table.revisions[page.address]).raw)
+                raw = read(page.address, table.revisions[page.address]).raw
             except (NotFoundError, StorageError):
                 return ""
+            if not page.flaw:
+                return content_of(raw)
+            found = read_page(page.address, raw, {page.address.path: page.id})
+            return found.content if isinstance(found, PageText) else ""
 
         with self._sources.reading() as read:
             return [PageHit(page, page_excerpt(content(page), wanted)) for page in pages]
@@ -191,13 +221,17 @@ class EmbeddedEngine:
         changed = [address for address, revision in revisions.items() if known.revisions.get(address) != revision]
         entries = {address: known.entries[address] for address in revisions if address in known.entries}
         for record in self._records(changed, len(revisions)):
-            entries[record.address] = page_from(record.address, record.frontmatter, record.title)
+            entries[record.address] = self._entry(record)
         if len(changed) > ADDRESS_THRESHOLD and not known.revisions:
             freeze_objects()
-        found = [entry for entry in entries.values() if isinstance(entry, Page)]
-        pages, repeated = pages_by_id(found, self._space().paths)
-        unusable = [*(entry for entry in entries.values() if isinstance(entry, UnusablePage)), *repeated]
+        nested = NestedSpaces(self._store)
+        own = [entry for address, entry in entries.items() if entry is not None and not nested.hold(address)]
+        pages, repeated = pages_by_id([entry for entry in own if isinstance(entry, Page)], self._space().paths)
+        unusable = [*(entry for entry in own if isinstance(entry, UnusablePage)), *repeated]
         by_address = {page.address: page for page in pages.values()}
+        by_title: dict[str, list[Page]] = {}
+        for page in pages.values():
+            by_title.setdefault(fold_label(page.title), []).append(page)
         return PageTable(
             generation=generation,
             revisions=revisions,
@@ -206,8 +240,19 @@ class EmbeddedEngine:
             others=tuple(address for address in entries if address not in by_address),
             chooser=PageFilterIndex(pages.values()),
             by_address=by_address,
+            by_title=by_title,
             unusable=tuple(sorted(unusable, key=lambda one: one.address)),
         )
+
+    def _entry(self, record: Record) -> Page | UnusablePage | None:
+        """The page of a record; if its frontmatter cannot be read, the page of its file."""
+        if not flaw_of(record.findings):
+            return page_from(record.address, record.frontmatter, record.title)
+        try:
+            found = read_page(record.address, self._store.read(record.address), self._space().ids)
+        except (NotFoundError, StorageError):
+            return None
+        return found.page if isinstance(found, PageText) else found
 
     def _records(self, changed: Sequence[Address], documents: int) -> Iterator[Record]:
         """The records of changed documents, or of all documents if many have changed."""

@@ -6,8 +6,27 @@ from collections.abc import Iterator
 
 from commonplace.domain.errors import NotFoundError, StorageError
 from commonplace.domain.ports import Store
-from commonplace.toolsets.pages.rules.page import Page, PageText, UnusablePage, is_page_path, pages_by_id, read_page
+from commonplace.toolsets.pages.rules.nested_spaces import page_addresses
+from commonplace.toolsets.pages.rules.page import (
+    Page,
+    PageText,
+    UnusablePage,
+    flawed_pages,
+    pages_by_id,
+    read_page,
+)
 from commonplace.toolsets.pages.rules.space import Space
+
+
+def has_pages(store: Store, space: Space) -> bool:
+    """Whether the folder of a space has any page."""
+    for address in page_addresses(store):
+        try:
+            if isinstance(read_page(address, store.read(address), space.ids), PageText):
+                return True
+        except (NotFoundError, StorageError):
+            continue
+    return False
 
 
 class PageReader:
@@ -20,13 +39,12 @@ class PageReader:
 
     def __init__(self, store: Store, space: Space) -> None:
         self._store = store
+        self._ids = space.ids
         pages: list[Page] = []
         unusable: list[UnusablePage] = []
-        for address, _ in store.scan():
-            if not is_page_path(address):
-                continue
+        for address in page_addresses(store):
             try:
-                found = read_page(address, store.read(address))
+                found = read_page(address, store.read(address), self._ids)
             except NotFoundError:
                 continue
             except StorageError as error:
@@ -39,12 +57,13 @@ class PageReader:
         self.pages, repeated = pages_by_id(pages, space.paths)
         """Pages by id."""
         self.unusable = sorted([*unusable, *repeated], key=lambda one: one.address)
+        self.flawed = flawed_pages(self.pages.values())
 
     def texts(self) -> Iterator[PageText]:
         """The pages with their texts, read again one by one; deleted pages and pages with a new id are omitted."""
         for page in self.pages.values():
             try:
-                found = read_page(page.address, self._store.read(page.address))
+                found = read_page(page.address, self._store.read(page.address), self._ids)
             except (NotFoundError, StorageError):
                 continue
             if isinstance(found, PageText) and found.page.id == page.id:

@@ -11,7 +11,7 @@ from commonplace.domain.json import JsonObject
 from commonplace.domain.ports import Index, Store
 from commonplace.toolsets.pages.engines.embedded import EmbeddedEngine
 from commonplace.toolsets.pages.rules.ports import PageEngine
-from commonplace.toolsets.pages.rules.space import Space, as_object, read_object
+from commonplace.toolsets.pages.rules.space import SPACE_FILE, Space, as_object, read_object
 
 EMBEDDED, SERVER = ENGINES = ("embedded", "meilisearch")
 """Values of `--engine`."""
@@ -49,13 +49,14 @@ def server_for(request: EngineRequest, space: Space, home: Path) -> EngineServer
         home: The user's home.
 
     Raises:
-        ConfigError: no such engine, or the user's own file is not a JSON object.
+        ConfigError: no such engine, the user's own file is not a JSON object, or a file's URL or key is not a text.
     """
     if request.engine not in {None, *ENGINES}:
         raise ConfigError(f"Unknown engine {request.engine!r}: expected one of {', '.join(ENGINES)}.", kind="engine")
     if request.engine == EMBEDDED:
         return None
-    named = [one for one in (_named(space.search), _named(_home_search(home))) if one]
+    files = ((space.search, SPACE_FILE.path), (_home_search(home), f"~/{HOME_FILE}"))
+    named = [one for search, file in files if (one := _named(search, file))]
     if request.url:
         known = next((one.key for one in named if one.url.rstrip("/") == request.url.rstrip("/")), "")
         return EngineServer(request.url, request.key or known)
@@ -81,7 +82,15 @@ def embedded_engine(index: Index, store: Store, space: Callable[[], Space]) -> P
     return EmbeddedEngine(index, store, space)
 
 
-def _named(search: JsonObject) -> EngineServer | None:
+def _named(search: JsonObject, file: str) -> EngineServer | None:
+    """The server that a file names.
+
+    Raises:
+        ConfigError: its URL or key is not a text.
+    """
+    for name, example in (("meilisearchUrl", DEFAULT_URL), ("apiKey", "the key itself")):
+        if search.get(name) is not None and not isinstance(search[name], str):
+            raise ConfigError(f"search.{name} in {file} must be a text in quotation marks: {example}.", kind="engine")
     url, key = search.get("meilisearchUrl"), search.get("apiKey")
     if not isinstance(url, str) or not url.strip():
         return None

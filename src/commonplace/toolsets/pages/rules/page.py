@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from types import MappingProxyType
 
 from commonplace.domain.addresses import SKIPPED_FOLDERS, Address
+from commonplace.domain.documents import Finding, Frontmatter
 from commonplace.domain.frontmatter import block_end, read_frontmatter
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.records import unix_seconds
@@ -18,7 +20,12 @@ EXCLUDED_FOLDERS = SKIPPED_FOLDERS | {"dist", "build", "coverage"}
 MAX_SHOWN_VALUE = 60
 """Maximum length in characters of a wrong id in a message."""
 
+NO_IDS: Mapping[str, str] = MappingProxyType({})
+
 _ID = re.compile(r"[A-Za-z0-9_-]{1,511}")
+_FLAWS = frozenset({"bad_yaml", "unterminated_frontmatter"})
+"""Rules of the findings that make a frontmatter unreadable."""
+_END_OF_UNCLOSED = re.compile(rb"^[ \t]*\r?$|^#", re.MULTILINE)
 _TITLE_LINE = re.compile(r"\s*#[ \t]+([^\n]*)(?:\n|\Z)")
 
 
@@ -38,6 +45,8 @@ class Page:
     updated: int | None = None
     url: str = ""
     parent_title: str = ""
+    flaw: str = ""
+    """Why its frontmatter cannot be read whole, as a clause; "" if it can. Such a page has what could be read."""
 
     @property
     def author(self) -> str:
@@ -68,18 +77,35 @@ def is_page_path(address: Address) -> bool:
     return address.is_document and EXCLUDED_FOLDERS.isdisjoint(address.path.split("/")[:-1])
 
 
-def read_page(address: Address, raw: bytes) -> PageText | UnusablePage | None:
-    """Parse the page in a file's bytes; None if it is not a page."""
+def read_page(address: Address, raw: bytes, ids: Mapping[str, str] = NO_IDS) -> PageText | UnusablePage | None:
+    """Parse the page in a file's bytes; None if it is not a page.
+
+    Args:
+        address: Address of the file.
+        raw: The file's bytes.
+        ids: Page id by path, for pages whose frontmatter cannot be read.
+    """
     source = _decodable(raw)
     block = read_frontmatter(source)
-    content = source[block.span.end :].decode().strip()
+    flaw = flaw_of(block.findings)
+    values, end = _salvaged(source, block, ids.get(address.path)) if flaw else (block.values, block.span.end)
+    content = source[end:].decode().strip()
     heading = _TITLE_LINE.match(content)
-    page = page_from(address, block.values, heading[1].strip() if heading else address.stem)
-    return PageText(page, content) if isinstance(page, Page) else page
+    page = page_from(address, values, heading[1].strip() if heading else address.stem)
+    if not isinstance(page, Page):
+        return page
+    return PageText(replace(page, flaw=flaw) if flaw else page, content)
+
+
+def flaw_of(findings: Iterable[Finding]) -> str:
+    """The reason why a frontmatter cannot be read, as a clause; "" if it can."""
+    messages = (finding.message for finding in findings if finding.rule in _FLAWS)
+    message = next(messages, "").removesuffix(".").partition("; it is read as text")[0]
+    return f"{message[:1].lower()}{message[1:]}"
 
 
 def content_of(raw: bytes) -> str:
-    """The content of a file that is known to be a page; skips the frontmatter without parsing it."""
+    """The content of a file that is known to be a page without a flaw; skips the frontmatter without parsing it."""
     source = _decodable(raw)
     return source[block_end(source) :].decode().strip()
 
@@ -130,6 +156,11 @@ def pages_by_id(pages: Iterable[Page], paths: Mapping[str, str]) -> tuple[dict[s
     return {page.id: page for page in ordered}, others
 
 
+def flawed_pages(pages: Iterable[Page]) -> list[Page]:
+    """The pages whose frontmatter cannot be read whole, by path."""
+    return sorted((page for page in pages if page.flaw), key=lambda page: page.address)
+
+
 def without_title(content: str) -> str:
     """A page's content without its title line."""
     heading = _TITLE_LINE.match(content)
@@ -153,6 +184,28 @@ def as_one_line(value: Json) -> str:
 
 def _decodable(raw: bytes) -> bytes:
     return raw if raw.isascii() else raw.decode("utf-8", "replace").removeprefix("\ufeff").encode()
+
+
+def _salvaged(source: bytes, block: Frontmatter, known_id: str | None) -> tuple[JsonObject, int]:
+    """The values of a frontmatter with a flaw, and the offset after it.
+
+    Without a closing line, the next thematic break seems to close it; then its first lines may be readable.
+    """
+    values, end = block.values, block.span.end
+    if not values.get("page_id"):
+        first, first_end = _unclosed(source)
+        if first.get("page_id") or not block.present:
+            values, end = first, first_end
+    if not values.get("page_id") and known_id:
+        values = {**values, "page_id": known_id}
+    return values, end
+
+
+def _unclosed(source: bytes) -> tuple[JsonObject, int]:
+    """The values of a frontmatter that ends at a blank line or a heading, and the offset after it."""
+    start = source.index(b"\n") + 1
+    end = next((found.start() for found in _END_OF_UNCLOSED.finditer(source, start)), len(source))
+    return read_frontmatter(b"---\n" + source[start:end].rstrip() + b"\n---\n").values, end
 
 
 def _labels(value: Json) -> tuple[str, ...]:

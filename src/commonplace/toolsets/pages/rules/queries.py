@@ -91,6 +91,9 @@ class RebuildReport:
 
     pages: int
     unusable: Sequence[UnusablePage] = ()
+    """Files that were left out."""
+    flawed: Sequence[Page] = ()
+    """Pages whose frontmatter cannot be read whole, which are in the index with what could be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

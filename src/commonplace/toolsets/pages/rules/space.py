@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -15,6 +17,8 @@ SPACE_FILE = Address(".confluence.json")
 """At the top of the folder. The only hidden file that is read; it is never served."""
 MAX_INDEX_NAME = 400
 """Maximum length of an index name in bytes."""
+
+KEY_DIGEST_CHARS = 8
 
 _INDEX_NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{MAX_INDEX_NAME}}}")
 _NO_NAME = re.compile(r"[^a-z0-9_-]")
@@ -30,6 +34,8 @@ class Space:
     """Name for people; the key if the file has no name."""
     paths: Mapping[str, str] = field(default_factory=dict[str, str])
     """Path by page id, as the last sync wrote it; not validated."""
+    ids: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Page id by path: the same, reversed."""
     search: JsonObject = field(default_factory=dict[str, Json])
     """Settings of the search engine, in that engine's format."""
     index_name: str = ""
@@ -47,13 +53,26 @@ def parse_space(text: str) -> Space:
     if not isinstance(key, str) or not key.strip():
         raise ConfigError(f"{SPACE_FILE} names no space: spaceKey must be a non-empty text.", kind="space")
     search = as_object(values.get("search"))
+    paths = _paths(values)
     return Space(
         key=key.strip(),
         name=name.strip() if isinstance(name, str) and name.strip() else key.strip(),
-        paths=_paths(values),
+        paths=paths,
+        ids={path: identifier for identifier, path in paths.items()},
         search=search,
         index_name=_index_name(search.get("indexName"), key.strip()),
     )
+
+
+def key_digest(key: str) -> str:
+    """A digest of a key with letters that are not Latin, for names that cannot have them; "" for every other key.
+
+    Without it, all keys of as many such letters would have one name.
+    """
+    bare = unicodedata.normalize("NFKD", key)
+    if not any(letter.isalnum() and not letter.isascii() for letter in bare):
+        return ""
+    return hashlib.sha256(bare.lower().encode()).hexdigest()[:KEY_DIGEST_CHARS]
 
 
 def no_space() -> NotFoundError:
@@ -93,9 +112,14 @@ def _paths(values: JsonObject) -> Mapping[str, str]:
     return found
 
 
+def _told_apart(key: str) -> str:
+    digest = key_digest(key)
+    return f"-{digest}" if digest else ""
+
+
 def _index_name(given: Json, key: str) -> str:
     if given is None or given == "":
-        return f"cn-{_NO_NAME.sub('_', key.lower())}"[:MAX_INDEX_NAME]
+        return f"cn-{_NO_NAME.sub('_', key.lower())}"[: MAX_INDEX_NAME - KEY_DIGEST_CHARS - 1] + _told_apart(key)
     if not isinstance(given, str) or not _INDEX_NAME.fullmatch(given):
         raise ConfigError(
             f"{SPACE_FILE} has an indexName that is none: expected 1 to {MAX_INDEX_NAME} of A-Z, a-z, 0-9, - and _.",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from commonplace.domain.addresses import Address, parse_address
 from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.domain.ports import Store
+from commonplace.toolsets.pages.rules.nested_spaces import NestedSpaces, page_addresses
 from commonplace.toolsets.pages.rules.page import PageText, is_page_path, read_page
 from commonplace.toolsets.pages.rules.ports import PageEngine
 from commonplace.toolsets.pages.rules.queries import PageAnswer, PageQuery, checked
@@ -42,10 +43,10 @@ class SpacePages:
             address = parse_address(path)
         except InvalidInputError:
             raise _no_page_path() from None
-        if not is_page_path(address):
+        if not is_page_path(address) or NestedSpaces(self.store).hold(address):
             raise _no_page_path()
         try:
-            found = read_page(address, self.store.read(address))
+            found = read_page(address, self.store.read(address), self.space().ids)
         except NotFoundError:
             if self._is_left_out(address):
                 raise _no_page_path() from None
@@ -78,15 +79,13 @@ class SpacePages:
 
     def _looked_up(self, identifier: str) -> PageText | None:
         """The page whose frontmatter has the id, found in the files because the index may be stale."""
-        wanted = identifier.encode()
-        for address, _ in self.store.scan():
-            if not is_page_path(address):
-                continue
+        wanted, ids = identifier.encode(), self.space().ids
+        for address in page_addresses(self.store):
             try:
                 raw = self.store.read(address)
             except NotFoundError:
                 continue
-            found = read_page(address, raw) if wanted in raw else None
+            found = read_page(address, raw, ids) if wanted in raw else None
             if isinstance(found, PageText) and found.page.id == identifier:
                 return found
         return None

@@ -43,7 +43,7 @@ def test_an_id_of_other_characters_is_no_page(written: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "raw", [b"", b"# Title\n", b"---\ntitle: x\n---\n", b"---\npage_id:\n---\n", b"---\npage_id: 1\n"]
+    "raw", [b"", b"# Title\n", b"---\ntitle: x\n---\n", b"---\npage_id:\n---\n", b"---\ntitle: [x\n"]
 )
 def test_a_file_without_an_id_is_none(raw: bytes) -> None:
     assert read_page(PLACE, raw) is None
@@ -119,3 +119,23 @@ def test_labels_are_compared_without_case_and_width() -> None:
     assert fold_label(" Über-Uns ") == fold_label("ÜBER-UNS")
     assert fold_label("\uff32\uff26\uff23") == fold_label("rfc")
     assert fold_label("e") != fold_label("é")
+
+
+@pytest.mark.parametrize(
+    ("raw", "identifier", "title", "content"),
+    [
+        (b"---\npage_id: 1\ntitle: Open\n\n# Heading\n\nText\n", "1", "Open", "# Heading\n\nText"),
+        (b"---\npage_id: 1\n# Heading\n\nText\n---\n\nMore\n", "1", "Heading", "# Heading\n\nText\n---\n\nMore"),
+        (b"---\r\npage_id: 1\r\n\r\nText\r\n", "1", "here", "Text"),
+        (b"---\npage_id: 1", "1", "here", ""),
+        (b"---\ntitle: 'Lost\n---\n# Heading\n", "mapped", "Heading", "# Heading"),
+        (b"---\npage_id: [9\n---\n# Heading\n", "mapped", "Heading", "# Heading"),
+    ],
+)
+def test_a_page_whose_frontmatter_breaks_has_what_can_be_read(
+    raw: bytes, identifier: str, title: str, content: str
+) -> None:
+    found = read_page(Address("here.md"), raw, {"here.md": "mapped"})
+    assert isinstance(found, PageText)
+    assert (found.page.id, found.page.title, found.content) == (identifier, title, content)
+    assert found.page.flaw.startswith("the front matter ")

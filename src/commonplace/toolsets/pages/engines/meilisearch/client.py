@@ -34,6 +34,20 @@ MIN_POLL_PAUSE, MAX_POLL_PAUSE = 0.005, 0.25
 _REFUSED = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 
 
+class RejectedError(StorageError):
+    """The server rejected a request.
+
+    Args:
+        rejection: The server's code for the reason.
+        reason: Its message.
+    """
+
+    def __init__(self, rejection: str, reason: str) -> None:
+        super().__init__(f"The search index failed: {reason}", kind="search_index")
+        self.rejection = rejection
+        self.reason = reason
+
+
 class MeilisearchClient:
     """A server and its key. Thread-safe.
 
@@ -48,7 +62,10 @@ class MeilisearchClient:
     def __init__(self, url: str, key: str) -> None:
         parts = urlsplit(url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise ConfigError("The search server's URL is not an http or https URL.", kind="engine")
+            raise ConfigError(
+                "The search server's URL is not an http or https URL; expected one such as http://localhost:7700.",
+                kind="engine",
+            )
         bare = parts._replace(netloc=parts.netloc.rpartition("@")[2])
         self.url = urlunsplit(bare).rstrip("/")
         """The URL as shown in messages."""
@@ -63,10 +80,10 @@ class MeilisearchClient:
         """The object that a request returns.
 
         Raises:
-            UnavailableError: kind "engine": the server does not respond or fails.
+            UnavailableError: kind "engine": the server does not respond, fails, or is no Meilisearch.
             UnauthenticatedError: the key is wrong.
             NotFoundError: kind "search_index": no such index.
-            StorageError: kind "search_index": the server rejected the request; the message has its reason.
+            RejectedError: kind "search_index": the server rejected the request; the message has its reason.
         """
         content = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
         headers = {"Content-Type": "application/json"} if content else {}
@@ -115,22 +132,38 @@ class MeilisearchClient:
         """Close the connections."""
         self._http.close()
 
+    def foreign(self, reason: str) -> UnavailableError:
+        """The error for a server that is no Meilisearch.
+
+        Args:
+            reason: A clause that says how that is known.
+        """
+        return UnavailableError(
+            f"The server at {self.url} is no Meilisearch: {reason}. Check the URL, also its path.",
+            kind="engine",
+        )
+
     def _understood(self, response: httpx2.Response) -> JsonObject:
         try:
-            answer: Json = json.loads(response.content) if response.content else {}
+            answer: Json = json.loads(response.content) if response.content else None
         except ValueError:
             answer = None
-        if response.is_success and isinstance(answer, Mapping):
-            return answer
+        if response.is_success:
+            if isinstance(answer, Mapping):
+                return answer
+            raise self.foreign("its answer is not JSON")
         if response.status_code in _REFUSED:
             raise UnauthenticatedError(
                 f"Meilisearch at {self.url} refused the API key. Set MEILI_API_KEY, or search.apiKey.", kind="engine"
             )
-        if not isinstance(answer, Mapping) or response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        if response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
             raise self._absent()
-        if answer.get("code") == "index_not_found":
+        code = answer.get("code") if isinstance(answer, Mapping) else None
+        if not isinstance(code, str):
+            raise self.foreign(f"it answered with status {response.status_code}")
+        if code == "index_not_found":
             raise NotFoundError("There is no such index.", kind="search_index")
-        raise _failed(_message(answer))
+        raise RejectedError(code, _message(answer))
 
     def _absent(self) -> UnavailableError:
         return UnavailableError(

@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
 from urllib.parse import quote
 
 from commonplace.domain.errors import NotFoundError, StorageError, UnauthenticatedError, UnavailableError
 from commonplace.domain.json import JsonObject
 from commonplace.domain.ports import Store
-from commonplace.toolsets.pages.engines.meilisearch.client import MeilisearchClient, index_path, items, whole_number
+from commonplace.toolsets.pages.engines.meilisearch.client import (
+    MeilisearchClient,
+    RejectedError,
+    index_path,
+    items,
+    whole_number,
+)
 from commonplace.toolsets.pages.engines.meilisearch.index_builder import build
+from commonplace.toolsets.pages.engines.meilisearch.index_probe import (
+    UNUSABLE_CODES,
+    check_server,
+    no_index,
+    other_documents,
+    page_count,
+    unusable_index,
+)
 from commonplace.toolsets.pages.engines.meilisearch.page_documents import (
     RETRIEVED_ATTRIBUTES,
     filter_of,
@@ -18,9 +33,12 @@ from commonplace.toolsets.pages.engines.meilisearch.page_documents import (
     snippet_of,
     sort_of,
 )
-from commonplace.toolsets.pages.engines.page_reader import PageReader
+from commonplace.toolsets.pages.engines.page_reader import PageReader, has_pages
+from commonplace.toolsets.pages.rules.matched_words import QueryWords
 from commonplace.toolsets.pages.rules.queries import PageAnswer, PageHit, PageQuery, RebuildReport
 from commonplace.toolsets.pages.rules.space import Space
+
+Answer = TypeVar("Answer")
 
 
 class MeilisearchEngine:
@@ -48,26 +66,21 @@ class MeilisearchEngine:
         return self._client.url
 
     def connect(self) -> str:
-        """Check the server's health."""
-        self._client.call("GET", "/health")
+        """Check that the server can be used."""
+        check_server(self._client)
         return f"{self.name} connected at {self.url}"
 
     def count(self, timeout: float) -> int:  # noqa: ARG002 - an index is swapped in whole, so there is nothing to wait for
-        """Number of documents in the index. With a search-only key, the number is that of a search."""
-        try:
-            answer = self._ask("GET", "stats")
-            found = whole_number(answer.get("numberOfDocuments"))
-        except UnauthenticatedError:
-            answer = self._ask("POST", "search", {"q": "", "hitsPerPage": 1, "attributesToRetrieve": ["id"]})
-            found = whole_number(answer.get("totalHits"))
-        return found or 0
+        """Number of the space's pages in the index."""
+        space = self._space()
+        return self._with_index(space, lambda: self._counted(space))
 
     def rebuild(self, *, afresh: bool = False, dry_run: bool = False) -> RebuildReport:  # noqa: ARG002 - always afresh
         """Build a new index and swap it in."""
         space = self._space()
         gathered = PageReader(self._store, space)
         if dry_run:
-            return RebuildReport(len(gathered.pages), gathered.unusable)
+            return RebuildReport(len(gathered.pages), gathered.unusable, gathered.flawed)
         count = 0
 
         def documents() -> Iterator[JsonObject]:
@@ -77,7 +90,7 @@ class MeilisearchEngine:
                 yield page_document(whole, space.key)
 
         build(self._client, space.index_name, documents())
-        return RebuildReport(count, gathered.unusable)
+        return RebuildReport(count, gathered.unusable, gathered.flawed)
 
     def search(self, query: PageQuery) -> PageAnswer:
         """The best pages."""
@@ -94,12 +107,12 @@ class MeilisearchEngine:
                 "filter": filter_of(query.filter, self._space().key),
                 "sort": sort_of(query.sort),
                 "attributesToRetrieve": list(RETRIEVED_ATTRIBUTES),
-                "showMatchesPosition": True,
             },
         )
         hits = [hit for hit in items(answer.get("hits")) if isinstance(hit, Mapping)]
         total = whole_number(answer.get("totalHits")) or 0
-        return PageAnswer(tuple(PageHit(page_from_hit(hit), snippet_of(hit)) for hit in hits), total)
+        words = QueryWords.of(text)
+        return PageAnswer(tuple(PageHit(page_from_hit(hit), snippet_of(hit, words)) for hit in hits), total)
 
     def path_of(self, identifier: str) -> str | None:
         """Path of the indexed page with this id; None also if the server does not respond."""
@@ -115,9 +128,22 @@ class MeilisearchEngine:
 
     def _ask(self, method: str, below: str, body: JsonObject | None = None) -> JsonObject:
         space = self._space()
+        return self._with_index(space, lambda: self._client.call(method, index_path(space.index_name, below), body))
+
+    def _counted(self, space: Space) -> int:
+        found = page_count(self._client, space)
+        if not found and has_pages(self._store, space):
+            raise unusable_index(space, other_documents(self._client, space))
+        return found
+
+    @staticmethod
+    def _with_index(space: Space, ask: Callable[[], Answer]) -> Answer:
+        """The answer of an index; its errors name the command that builds it."""
         try:
-            return self._client.call(method, index_path(space.index_name, below), body)
+            return ask()
         except NotFoundError:
-            raise NotFoundError(
-                f"No search index found for space \"{space.key}\". Run 'cn search index' first.", kind="search_index"
-            ) from None
+            raise no_index(space) from None
+        except RejectedError as error:
+            if error.rejection not in UNUSABLE_CODES:
+                raise
+            raise unusable_index(space, error.reason.rstrip(".")) from None

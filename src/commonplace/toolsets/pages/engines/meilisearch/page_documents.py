@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.json import Json, JsonObject
-from commonplace.domain.snippets import HighlightTerms
+from commonplace.domain.json import JsonObject
 from commonplace.toolsets.pages.engines.meilisearch.client import items, whole_number
 from commonplace.toolsets.pages.rules.excerpts import page_excerpt
-from commonplace.toolsets.pages.rules.page import Page, PageText, as_one_line
+from commonplace.toolsets.pages.rules.matched_words import QueryWords
+from commonplace.toolsets.pages.rules.page import Page, PageText, as_one_line, without_title
 from commonplace.toolsets.pages.rules.queries import PageFilter, Sort, TimeRange
 
+FILTERABLE_ATTRIBUTES = (
+    "space_key", "labels", "author_email", "author_name", "last_modifier_email", "created_at", "updated_at",
+)  # fmt: skip
+SORTABLE_ATTRIBUTES = ("created_at", "updated_at")
 INDEX_SETTINGS: JsonObject = {
     "searchableAttributes": ["title", "content"],
-    "filterableAttributes": [
-        "space_key", "labels", "author_email", "author_name", "last_modifier_email", "created_at", "updated_at",
-    ],
-    "sortableAttributes": ["created_at", "updated_at"],
+    "filterableAttributes": list(FILTERABLE_ATTRIBUTES),
+    "sortableAttributes": list(SORTABLE_ATTRIBUTES),
     "rankingRules": ["words", "typo", "proximity", "attribute", "sort", "exactness"],
     "typoTolerance": {"enabled": True, "minWordSizeForTypos": {"oneTypo": 5, "twoTypos": 9}},
     # so that totals are exact
@@ -69,7 +71,7 @@ def batches(documents: Iterable[JsonObject]) -> Iterator[list[JsonObject]]:
 
 def filter_of(filter_: PageFilter, space_key: str) -> list[str]:
     """A filter as expressions, all of which must match."""
-    parts = [f"space_key = {_quoted(space_key)}"]
+    parts = [space_filter(space_key)]
     if filter_.labels:
         parts.append(f"labels IN [{', '.join(map(_quoted, filter_.labels))}]")
     if filter_.author:
@@ -78,6 +80,11 @@ def filter_of(filter_: PageFilter, space_key: str) -> list[str]:
     parts += _within("created_at", filter_.created)
     parts += _within("updated_at", filter_.updated)
     return parts
+
+
+def space_filter(space_key: str) -> str:
+    """The expression that the pages of a space match."""
+    return f"space_key = {_quoted(space_key)}"
 
 
 def sort_of(sort: Sort | None) -> list[str]:
@@ -102,45 +109,10 @@ def page_from_hit(hit: JsonObject) -> Page:
     )
 
 
-def snippet_of(hit: JsonObject) -> str:
-    """The excerpt of a hit's content around its matches."""
+def snippet_of(hit: JsonObject, words: QueryWords) -> str:
+    """The excerpt of a hit's content around the words of the query."""
     content = hit.get("content")
-    if not isinstance(content, str):
-        return ""
-    places = hit.get("_matchesPosition")
-    found = items(places.get("content")) if isinstance(places, Mapping) else ()
-    return page_excerpt(content, _wanted(content, found))
-
-
-def _wanted(content: str, places: Iterable[Json]) -> HighlightTerms:
-    """The matched words: whole ones if a prefix matched, parts in scripts without blanks."""
-    source = content.encode("utf-8", "replace")
-    words: dict[str, frozenset[str]] = {}
-    parts: dict[str, None] = {}
-    for place in places:
-        start, length = (
-            (whole_number(place.get("start")), whole_number(place.get("length")))
-            if isinstance(place, Mapping)
-            else (0, 0)
-        )
-        if not length or start is None:
-            continue
-        matched = source[start : start + length].decode("utf-8", "ignore")
-        before = source[max(start - 4, 0) : start].decode("utf-8", "ignore")[-1:]
-        word = matched + _rest(source[start + length : start + length + 200].decode("utf-8", "ignore"))
-        if before.isalnum() or not matched.isalnum():
-            parts[matched.lower()] = None
-        else:
-            words[word.lower()] = frozenset({word.lower()})
-            if not word.isascii():
-                parts[matched.lower()] = None
-    return HighlightTerms(words, grams=tuple(parts), fold=str.lower)
-
-
-def _rest(text: str) -> str:
-    """The initial letters and digits of a text."""
-    end = next((at for at, letter in enumerate(text) if not letter.isalnum()), len(text))
-    return text[:end]
+    return page_excerpt(content, words.in_text(without_title(content))) if isinstance(content, str) else ""
 
 
 def _within(name: str, bounds: TimeRange) -> Iterator[str]:

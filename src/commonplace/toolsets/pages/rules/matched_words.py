@@ -1,0 +1,202 @@
+"""Finds the words of a query in a page as a search server matches them, for excerpts.
+
+A server can report the positions of its matches, but that takes ten times as long as the search itself.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice, pairwise
+
+from commonplace.domain.languages import content_words, language_of
+from commonplace.domain.query_parser import grams, without_grams
+from commonplace.domain.snippets import MAX_SOURCE_CHARS, HighlightTerms, flat_text
+
+ONE_TYPO, TWO_TYPOS = 5, 9
+"""Minimum length of a word in which one typing error is tolerated, and two."""
+MAX_FORMS = 12
+"""Maximum number of forms of one word that are highlighted."""
+MAX_TRIES = 200
+"""Maximum number of occurrences of a word inside other words that are examined."""
+MAX_QUERY_WORDS = 32
+MAX_WORD_CHARS = 64
+"""Longer words are matched whole only."""
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+Occurrence = tuple[int, int]
+"""Start and end."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryWords:
+    """The words of a query, folded: lower case without accents."""
+
+    words: tuple[str, ...]
+    last: str
+    """The word that also matches as a prefix; "" if none does."""
+    parts: tuple[str, ...]
+    """Bigrams of text in scripts that write words without blanks."""
+
+    @classmethod
+    def of(cls, text: str) -> QueryWords:
+        """The words of a query. Stop words of long queries are omitted."""
+        spaced = without_grams(text)
+        found = [fold_word(word) for word in _WORD.findall(spaced.lower())]
+        known = list(dict.fromkeys(found))
+        chosen = content_words(known, language_of(known, lambda _: 0.0))[:MAX_QUERY_WORDS]
+        open_end = text[-1:].isalnum() and spaced[-1:].isalnum()
+        last = found[-1] if open_end and found[-1] in chosen else ""
+        joined = [first + second for first, second in pairwise(chosen)]
+        return cls((*chosen, *joined), last, tuple(dict.fromkeys(grams(text.lower()))))
+
+    def in_text(self, text: str) -> HighlightTerms:
+        """The forms in which the words occur in a text: whole or as a prefix; only if no word does, with typing errors.
+
+        Args:
+            text: A page's Markdown.
+        """
+        lower = text.lower()
+        spans = self._spans(lower)
+        if not spans and not lower.isascii():
+            spans = self._spans(flat_text(lower))
+        written = dict.fromkeys(lower[start:end] for start, end in spans)
+        # Beside text in a script without blanks, a word is no whole word where highlights are searched.
+        loose = {lower[start:end] for start, end in spans if not _stands_alone(lower, start, end)}
+        words = {form: frozenset({form}) for form in written if form not in loose}
+        parts = [part for part in self.parts if len(part) > 1 and part in lower]
+        if self.parts and not parts:
+            parts = sorted({letter for part in self.parts for letter in part})
+        return HighlightTerms(words, grams=(*parts, *sorted(loose)), fold=str.lower)
+
+    def _spans(self, text: str) -> list[Occurrence]:
+        spans = [span for word in self.words for span in _whole(word, text)]
+        if self.last:
+            spans += _begun(self.last, text)
+        if not spans:
+            spans = [span for word in self.words for span in _near(word, text, prefix=word == self.last)]
+        return spans or [span for word in self.words for span in _halves(word, text)]
+
+
+@lru_cache(maxsize=16_384)
+def fold_word(word: str) -> str:
+    """A lower-case word without accents."""
+    if word.isascii():
+        return word
+    return "".join(letter for letter in unicodedata.normalize("NFKD", word) if not unicodedata.combining(letter))
+
+
+def within_typos(word: str, other: str, most: int) -> bool:
+    """Whether a word becomes another by at most `most` insertions, deletions, replacements and swaps of neighbours."""
+    if abs(len(word) - len(other)) > most:
+        return False
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for at, letter in enumerate(word, 1):
+        older, before, row = before, row, [at]
+        for there, its in enumerate(other, 1):
+            cost = min(before[there] + 1, row[there - 1] + 1, before[there - 1] + (letter != its))
+            if at > 1 and there > 1 and letter == other[there - 2] and its == word[at - 2]:
+                cost = min(cost, older[there - 2] + 1)
+            row.append(cost)
+        if min(row) > most:
+            return False
+    return row[-1] <= most
+
+
+def _whole(word: str, text: str) -> list[Occurrence]:
+    """The first occurrence of a word as a whole word."""
+    at, tries = text.find(word), 0
+    while at >= 0 and tries < MAX_TRIES:
+        if _begins(text, at) and _ends(text, at + len(word)):
+            return [(at, at + len(word))]
+        at, tries = text.find(word, at + 1), tries + 1
+    return []
+
+
+def _begun(word: str, text: str) -> list[Occurrence]:
+    """The first words that begin with a word."""
+    spans: dict[str, Occurrence] = {}
+    at, tries = text.find(word), 0
+    while at >= 0 and tries < MAX_TRIES and len(spans) < MAX_FORMS:
+        if _begins(text, at):
+            end = _end_of_word(text, at + len(word))
+            spans.setdefault(text[at:end], (at, end))
+        at, tries = text.find(word, at + 1), tries + 1
+    return list(spans.values())
+
+
+def _near(word: str, text: str, *, prefix: bool = False) -> list[Occurrence]:
+    """The first words, or their beginnings, that differ from a word by tolerated typing errors.
+
+    An error in the first letter counts as two.
+    """
+    most = _tolerated(word)
+    if not most:
+        return []
+    longest = "" if prefix else len(word) + most - 1
+    # Each pattern begins with a letter, which is searched at memory speed; what precedes it is examined afterwards.
+    first = re.escape(word[0])
+    alike = re.compile(rf"{first}(?<![^\W_]{first})[^\W_]{{{len(word) - most - 1},{longest}}}(?![^\W_])")
+    lengths = range(len(word) - most, len(word) + most + 1) if prefix else ()
+    spans: dict[str, Occurrence] = {}
+    for found in alike.finditer(text, 0, MAX_SOURCE_CHARS):
+        if len(spans) >= MAX_FORMS:
+            break
+        one = found[0]
+        if one not in spans and any(within_typos(word, part, most) for part in {one, *(one[:end] for end in lengths)}):
+            spans[one] = found.span()
+    return [*spans.values(), *(_with_another_first_letter(word, text) if most > 1 else ())]
+
+
+def _with_another_first_letter(word: str, text: str) -> list[Occurrence]:
+    """The first occurrence of a word with its first letter replaced, left out or preceded by another one."""
+    for tail in (word[1:], word):
+        ending = re.escape(tail)
+        for found in islice(re.finditer(rf"{ending}(?![^\W_])", text[:MAX_SOURCE_CHARS]), MAX_TRIES):
+            start = found.start() - (not _begins(text, found.start()))
+            if _begins(text, start):
+                return [(start, found.end())]
+    return []
+
+
+def _tolerated(word: str) -> int:
+    """Number of typing errors that are tolerated in a word. Numbers are matched whole, as very long words are."""
+    if word.isdigit() or len(word) > MAX_WORD_CHARS:
+        return 0
+    return (len(word) >= ONE_TYPO) + (len(word) >= TWO_TYPOS)
+
+
+def _halves(word: str, text: str) -> list[Occurrence]:
+    """A word that a text writes as two, as `data base`."""
+    if not ONE_TYPO <= len(word) <= MAX_WORD_CHARS:
+        return []
+    for found in islice(re.finditer(" ?".join(map(re.escape, word)), text[:MAX_SOURCE_CHARS]), MAX_TRIES):
+        start, end = found.span()
+        if found[0].count(" ") == 1 and _begins(text, start) and _ends(text, end):
+            middle = start + found[0].index(" ")
+            return [(start, middle), (middle + 1, end)]
+    return []
+
+
+def _begins(text: str, at: int) -> bool:
+    """Whether a word may begin at an offset: at a boundary, or after text in a script without blanks."""
+    return at == 0 or not text[at - 1].isalnum() or bool(grams(text[at - 1]))
+
+
+def _ends(text: str, at: int) -> bool:
+    return at >= len(text) or not text[at].isalnum() or bool(grams(text[at]))
+
+
+def _end_of_word(text: str, at: int) -> int:
+    while not _ends(text, at):
+        at += 1
+    return at
+
+
+def _stands_alone(text: str, start: int, end: int) -> bool:
+    return not text[max(start - 1, 0) : start].isalnum() and not text[end : end + 1].isalnum()
