@@ -1,4 +1,8 @@
-"""The base as it was answers as a fresh checkout of that commit does that is indexed from nothing."""
+"""The base as it was answers as a fresh checkout of that commit does that is indexed from nothing.
+
+What the present excludes stays excluded in the past. The present of most tests excludes nothing, so that a past state is
+all of a commit; one test has a present that does.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +27,16 @@ WORDS = ("see", "command", "example", "value", "base")
 SAMPLED, WHOLE = 90, 2_000
 """Commits of the replayed history."""
 SEED = 20_261
+IGNORE_FILE = ".commonplaceignore"
+EXCLUDED = "side*/\nmoved/2*.md\n"
 
 
 @pytest.fixture(scope="module", params=["cpp-docs", "powershell-docs"])
 def repo(request: pytest.FixtureRequest, corpora: Corpora, tmp_path_factory: pytest.TempPathFactory) -> GitRepo:
     place = tmp_path_factory.mktemp("past")
-    return replayed(corpora(request.param), place / "base", commits=_commits(), seed=SEED)
+    repo = replayed(corpora(request.param), place / "base", commits=_commits(), seed=SEED)
+    repo.commit("Exclude nothing", **{IGNORE_FILE: ""})
+    return repo
 
 
 def _commits() -> int:
@@ -46,11 +54,21 @@ def state_of(store: Store, index: Index) -> dict[str, object]:
     }
 
 
-def fresh_state(repo: GitRepo, commit: str, place: Path) -> dict[str, object]:
-    """What a new checkout of a commit answers that is indexed from nothing."""
+def fresh_state(repo: GitRepo, commit: str, place: Path, *, excluded: str = "") -> dict[str, object]:
+    """What a new checkout of a commit answers that is indexed from nothing.
+
+    Args:
+        repo: The repository.
+        commit: The commit.
+        place: A folder that does not exist, for the checkout.
+        excluded: Patterns of pages that are left out besides those that the commit's own ignore file names.
+    """
     folder = place / repo.path.name
     repo.git("clone", "--quiet", "--no-checkout", str(repo.path), str(folder))
     GitRepo(folder).git("checkout", "--quiet", commit)
+    if excluded:
+        with (folder / IGNORE_FILE).open("a") as ignore_file:
+            ignore_file.write(excluded)
     store = open_store(folder, commit="manual", state_dir=place / "state")
     store.history.touched()  # a long history may take longer to read than a query by date waits
     try:
@@ -72,13 +90,33 @@ def past(repo: GitRepo, tmp_path: Path) -> Iterator[IndexedPast]:
             yield opened
 
 
+def sampled(repo: GitRepo, count: int) -> list[str]:
+    """Random commits of the history, always the same ones."""
+    return random.Random(SEED).sample(repo.git("rev-list", "main").splitlines(), count)
+
+
+@pytest.fixture
+def excluding(repo: GitRepo) -> Iterator[str]:
+    """Patterns that the present's ignore file holds for the length of a test."""
+    repo.write(IGNORE_FILE, EXCLUDED)
+    yield EXCLUDED
+    repo.write(IGNORE_FILE, "")
+
+
 def test_a_past_state_answers_as_a_fresh_checkout(
     past: IndexedPast, repo: GitRepo, amount: Amount, tmp_path: Path
 ) -> None:
-    every = repo.git("rev-list", "main").splitlines()
-    chosen = random.Random(SEED).sample(every, amount(6, 200))
-    for number, commit in enumerate(chosen):
+    for number, commit in enumerate(sampled(repo, amount(6, 200))):
         with past.opened(commit) as (store, index):
             then = state_of(store, index)
         assert then == fresh_state(repo, commit, tmp_path / f"fresh{number}"), commit
     assert len(list((tmp_path / "cache").glob("*/past/*.lease"))) <= MAX_STATES
+
+
+def test_a_past_state_lacks_what_is_excluded_now(
+    excluding: str, past: IndexedPast, repo: GitRepo, amount: Amount, tmp_path: Path
+) -> None:
+    for number, commit in enumerate(sampled(repo, amount(2, 20))):
+        with past.opened(commit) as (store, index):
+            then = state_of(store, index)
+        assert then == fresh_state(repo, commit, tmp_path / f"fresh{number}", excluded=excluding), commit
