@@ -1,7 +1,7 @@
 """The base as it was answers as a fresh checkout of that commit does that is indexed from nothing.
 
-What the present excludes stays excluded in the past. The present of most tests excludes nothing, so that a past state is
-all of a commit; one test has a present that does.
+What the present excludes stays excluded in the past. The present of one test excludes pages; that of the other excludes
+nothing, so that a past state is all of a commit.
 """
 
 from __future__ import annotations

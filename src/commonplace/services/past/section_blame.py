@@ -58,8 +58,19 @@ class BlameCache:
                 self._known.popitem(last=False)
 
 
+    def clear(self) -> None:
+        """Forget all documents."""
+        with self._lock:
+            self._known.clear()
+
+
 _CACHE = BlameCache()
 """Of this process."""
+
+
+def forget_blame() -> None:
+    """Clear this process's cache, so that the next blame of each document is a first one."""
+    _CACHE.clear()
 
 
 def section_blame(collection: Collection, address: Address) -> list[SectionChange]:
