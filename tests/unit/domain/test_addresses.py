@@ -100,6 +100,25 @@ def test_whatever_is_accepted_stays_inside_and_visible(text: str) -> None:
     assert parse_address(address.path) == address
 
 
+@given(st.text(alphabet=st.sampled_from("./ ~aGgIiTt1_-(+,\n\\"), max_size=16))
+@example("a" * MAX_COMPONENT_BYTES)
+@example("a" * (MAX_COMPONENT_BYTES + 1))
+@example("a./b")
+@example("a b /c")
+@example("a\n")
+def test_a_plain_path_is_refused_as_it_is_below_a_folder_of_another_script(text: str) -> None:
+    # A path with such a folder goes through every rule, a plain one through a single pattern.
+    assert is_accepted(text) == is_accepted(f"é/{text}")
+
+
+def is_accepted(text: str) -> bool:
+    try:
+        parse_address(text)
+    except InvalidInputError:
+        return False
+    return True
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from commonplace.domain.addresses import SKIPPED_FOLDERS, Address, is_document_path, parse_address
 from commonplace.domain.errors import InvalidInputError, StorageError
@@ -20,6 +21,15 @@ from commonplace.index.catalogue.path_existence import DiskStore
 
 TEXT_SUFFIXES = (".adoc", ".asciidoc", ".ipynb", ".mdoc", ".mdown", ".mkd", ".org", ".qmd", ".rmd", ".rst", ".txt")
 """Suffixes of files with text for readers that are not read by default."""
+
+
+@runtime_checkable
+class ListedStore(Protocol):
+    """A store that knows its other files."""
+
+    def other_files(self) -> Iterable[str]:
+        """Paths of the regular files that are not documents, except hidden ones."""
+        ...
 
 
 class OtherFiles:
@@ -120,6 +130,9 @@ class OtherFiles:
 
 def _stored(store: Store) -> Iterable[str]:
     """Paths of the other files of a store that is not on disk."""
+    if isinstance(store, ListedStore):
+        yield from store.other_files()
+        return
     pending = [""]
     while pending:
         folder = pending.pop()

@@ -14,7 +14,7 @@ from commonplace.domain.ports import Store
 from commonplace.domain.records import day_number, iso_timestamp
 from commonplace.index.batch_lock import BatchLock
 from commonplace.index.catalogue.database import SCHEMA_VERSION, Catalogue, grow, read_meta, write_meta
-from commonplace.index.catalogue.document_rows import DATE_NEW, GIVEN_CREATED, GIVEN_UPDATED
+from commonplace.index.catalogue.document_rows import GIVEN_CREATED, GIVEN_UPDATED, encode
 from commonplace.index.catalogue.links import resolve_links
 from commonplace.index.catalogue.other_files import OtherFiles
 from commonplace.index.index_files import CATALOGUE_FILE, FULLTEXT_FOLDER, LOCK_FILE
@@ -73,29 +73,38 @@ def copy_index(source: Path, target: Path, store: Store, files: Mapping[str, Fil
 
 
 def _adapt(connection: sqlite3.Connection, store: Store, files: Mapping[str, FileStat]) -> None:
-    times = {stat.mtime_ns for stat in files.values()}
-    written = iso_timestamp(max(times, default=0) / 1e9)
-    day = day_number(written)
-    connection.execute(
-        "UPDATE files SET dated = ?1,"
-        " created = CASE WHEN given & ?2 THEN created ELSE ?4 END,"
-        " created_day = CASE WHEN given & ?2 THEN created_day ELSE ?5 END,"
-        " updated = CASE WHEN given & ?3 THEN updated ELSE ?4 END,"
-        " updated_day = CASE WHEN given & ?3 THEN updated_day ELSE ?5 END",
-        (DATE_NEW, GIVEN_CREATED, GIVEN_UPDATED, written, day),
-    )
+    _limit_dates(connection, iso_timestamp(max((stat.mtime_ns for stat in files.values()), default=0) / 1e9))
     connection.executemany(
         "UPDATE files SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?"
         " WHERE path = ? AND substr(revision, 1, 15) = ?",
         ((*stat, path, f"{stat.inode:015x}") for path, stat in files.items()),
     )
+    others = OtherFiles(store)
     connection.execute(
         "INSERT OR IGNORE INTO unsettled SELECT DISTINCT key FROM links WHERE target IS NULL AND key <> ''"
+        " AND (attachment IS NOT NULL OR key IN (SELECT value FROM json_each(?)))",
+        (encode(others.keys()),),
     )
     connection.execute("DELETE FROM unreadable")
-    write_meta(connection, "dated", "")
-    resolve_links(connection, store, OtherFiles(store))
+    resolve_links(connection, store, others)
     grow(connection, "generation")
+
+
+def _limit_dates(connection: sqlite3.Connection, latest: str) -> None:
+    """Let no document be newer than the commit until all are dated by the history up to it.
+
+    Most dates are those of the source already, and a row whose date stays costs no change of the catalogue's indexes.
+    """
+    day = day_number(latest)
+    connection.execute(
+        "UPDATE files SET created = ?1, created_day = ?2 WHERE created > ?1 AND NOT given & ?3",
+        (latest, day, GIVEN_CREATED),
+    )
+    connection.execute(
+        "UPDATE files SET updated = ?1, updated_day = ?2 WHERE updated > ?1 AND NOT given & ?3",
+        (latest, day, GIVEN_UPDATED),
+    )
+    write_meta(connection, "dated", "")
 
 
 def _linked(source: str, target: str) -> str:

@@ -57,7 +57,6 @@ class BlameCache:
             while len(self._known) > MAX_CACHED_DOCUMENTS:
                 self._known.popitem(last=False)
 
-
     def clear(self) -> None:
         """Forget all documents."""
         with self._lock:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 
 from commonplace.domain.errors import GitError
-from commonplace.store.git.objects import FOLDER_MODE, TreeEntry
+from commonplace.store.git.objects import FOLDER_MODE, MODE_FOLDER, MODE_GITLINK, TreeEntry
 from commonplace.store.git.repository import GitRepository
 from commonplace.store.git.tree_cache import TreeCache
 
@@ -58,9 +58,14 @@ class TreeDiff:
                     yield above + name, TreeEntry(int(mode, 8), raw.hex())
 
     def differing(self, old: str, new: str) -> Iterator[bytes]:
-        """Paths of files that are in one of two trees only, or differ; "" stands for an empty tree.
+        """Paths of files that are in one of two trees only, or differ; as `differences`."""
+        return (path for path, _ in self.differences(old, new))
 
-        Paths longer than `MAX_PATH_BYTES` are left out.
+    def differences(self, old: str, new: str) -> Iterator[tuple[bytes, bytes]]:
+        """The files that are in one of two trees only, or differ; "" stands for an empty tree.
+
+        Each is its path and its id (20 bytes) in the new tree; b"" if the new tree has no such file. Paths longer than
+        `MAX_PATH_BYTES` are left out.
 
         Raises:
             GitError: more than `MAX_ENTRIES` entries differ.
@@ -79,7 +84,7 @@ class TreeDiff:
             for name in names:
                 sides = before.get(name), after.get(name)
                 if any(side and side[0] != FOLDER_MODE for side in sides):
-                    yield above + name
+                    yield above + name, _blob(sides[1])
                 if any(side and side[0] == FOLDER_MODE for side in sides):
                     waiting.append((above + name + b"/", _folder(sides[0]), _folder(sides[1])))
 
@@ -107,6 +112,10 @@ def _too_many() -> GitError:
         kind="repository",
         hint="Serve a repository of its own for these pages; git ls-tree -r HEAD shows what is in this one.",
     )
+
+
+def _blob(entry: tuple[bytes, bytes] | None) -> bytes:
+    return entry[1] if entry and int(entry[0], 8) not in {MODE_FOLDER, MODE_GITLINK} else b""
 
 
 def _folder(entry: tuple[bytes, bytes] | None) -> str:

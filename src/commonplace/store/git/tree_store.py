@@ -144,18 +144,13 @@ class TreeStore:
             for name, entry in repository.entries(tree):
                 path = folder + name
                 address = _address(path, entry, skipped)
-                if address is None:
-                    self._note_other(path, entry)
-                elif hides(path, entry.mode == MODE_FOLDER):
+                if address is None or hides(path, entry.mode == MODE_FOLDER):
                     continue
-                elif entry.mode == MODE_FOLDER:
+                if entry.mode == MODE_FOLDER:
                     pending.append((f"{path}/", entry.id))
                 else:
                     yield address, entry
         self._skipped = skipped
-
-    def _note_other(self, path: str, entry: TreeEntry) -> None:
-        """Called for each entry that is neither a document nor a folder to enter."""
 
     def _root(self) -> str:
         """Id of the folder's tree; "" if the commit does not have the folder."""

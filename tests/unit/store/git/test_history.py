@@ -16,7 +16,7 @@ from commonplace.domain.ports import History
 from commonplace.domain.revisions import revision_of
 from commonplace.store import open_store
 from commonplace.store.git import tree_diff
-from commonplace.store.git.past import revision_walk
+from commonplace.store.git.past import document_spans, revision_walk
 from commonplace.store.git.repository import GitRepository
 from commonplace.store.git.tree_diff import TreeDiff
 from support import GitRepo, MakeRepo, new_repo
@@ -314,13 +314,13 @@ def test_two_branches_that_went_apart_are_read_once_and_one_that_goes_away_is_fo
     repo.git("switch", "--quiet", "main")
     repo.commit("Main", **{"a.md": "2\n"})
     past, read = history(repo.path), list[pygit2.Commit]()
-    real = revision_walk.changed_paths
+    real = document_spans.changed_blobs
 
-    def noted(trees: TreeDiff, commit: pygit2.Commit, folder: bytes) -> set[bytes]:
+    def noted(trees: TreeDiff, commit: pygit2.Commit, folder: bytes) -> dict[bytes, bytes]:
         read.append(commit)
         return real(trees, commit, folder)
 
-    monkeypatch.setattr(revision_walk, "changed_paths", noted)
+    monkeypatch.setattr(document_spans, "changed_blobs", noted)
     for branch, commits in (("main", 2), ("side", 2), ("main", 0), ("side", 0)):
         repo.git("switch", "--quiet", branch)
         read.clear()

@@ -13,9 +13,9 @@ from commonplace.domain.changes import Commit, Revision
 from commonplace.domain.errors import GitError, NotFoundError
 from commonplace.domain.revisions import revision_of
 from commonplace.store.disk.folder import Folder
+from commonplace.store.git.past.document_spans import DocumentSpans
 from commonplace.store.git.past.revision_names import checked, named_object
 from commonplace.store.git.past.revision_walk import (
-    DocumentSpans,
     changed_paths,
     commit_value,
     commits_touching,
@@ -110,7 +110,9 @@ class GitHistory:
             return []
         path = self._prefix.rstrip("/") if address is None else self._prefix + address.path
         first = self._spans.first_of(address) if address else ""
-        chosen = islice(commits_touching(self._repository, head, path, first), offset, offset + limit)
+        changes = self._spans.changes_of(head, address) if address else None
+        found = commits_touching(self._repository, head, path, first, changes=changes)
+        chosen = islice(found, offset, offset + limit)
         if address is not None:
             return [commit_value(commit) for commit in chosen]
         trees = TreeDiff(self._repository)
@@ -122,8 +124,10 @@ class GitHistory:
         if not head:
             return
         trees, path = TreeDiff(self._repository), self._prefix + address.path
-        for commit in commits_touching(self._repository, head, path, self._spans.first_of(address), trees):
-            blob = trees.at(str(commit.tree_id), os.fsencode(path))
+        first, changes = self._spans.first_of(address), self._spans.changes_of(head, address)
+        for commit in commits_touching(self._repository, head, path, first, trees, changes):
+            known = changes.get(str(commit.id)) if changes else None
+            blob = trees.at(str(commit.tree_id), os.fsencode(path)) if known is None else known
             yield commit_value(commit), self._repository.content(blob) if blob else b""
 
     def read(self, address: Address, revision: str) -> bytes:

@@ -9,7 +9,7 @@ from itertools import chain
 import pygit2
 from pygit2.enums import SortMode
 
-from commonplace.domain.addresses import Address, is_document_path
+from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Commit, FileStat, Revision
 from commonplace.domain.errors import NotFoundError
 from commonplace.domain.ports import History, Store
@@ -167,12 +167,14 @@ class PastHistory(GitHistory):
 
 
 class PastStore(TreeStore):
-    """The files of one commit, which are listed once."""
+    """The files of one commit. Each folder is listed once, and each file looked up once, because neither changes."""
 
     def __init__(self, name: str, identity: str, source: TreeSource, history: History, refusal: str) -> None:
         super().__init__(name, identity, source, history, refusal)
         self._documents_by_path: dict[str, tuple[TreeEntry, FileStat]] = {}
         self._others: dict[str, TreeEntry] = {}
+        self._servable_by_folder: dict[str, list[tuple[Address, TreeEntry]]] = {}
+        self._stats: dict[str, FileStat] = {}
         self._is_listed = False
         self._listing = threading.Lock()
 
@@ -181,22 +183,44 @@ class PastStore(TreeStore):
         self._list()
         return ((Address(path), stat) for path, (_, stat) in self._documents_by_path.items())
 
+    def other_files(self) -> Iterable[str]:
+        """Paths of the regular files that are not documents, except hidden ones."""
+        self._list()
+        return self._others
+
     def _entry(self, address: Address) -> TreeEntry | None:
         if not self._is_listed:  # a single file costs its own folders only
             return super()._entry(address)
         document = self._documents_by_path.get(address.path)
         return document[0] if document else self._others.get(address.path)
 
+    def _servable_in(self, folder: str) -> list[tuple[Address, TreeEntry]]:
+        if folder not in self._servable_by_folder:
+            self._servable_by_folder[folder] = super()._servable_in(folder)
+        return self._servable_by_folder[folder]
+
+    def _facts(self, entry: TreeEntry) -> FileStat:
+        if entry.id not in self._stats:
+            self._stats[entry.id] = super()._facts(entry)
+        return self._stats[entry.id]
+
     def _list(self) -> None:
         with self._listing:
             if not self._is_listed:
                 found = ((address.path, entry) for address, entry in self._documents())
                 self._documents_by_path = {path: (entry, self._facts(entry)) for path, entry in found}
+                self._others = dict(self._other_entries())
                 self._is_listed = True
 
-    def _note_other(self, path: str, entry: TreeEntry) -> None:
-        if entry.mode in {MODE_FILE, MODE_EXECUTABLE} and not is_document_path(path):
-            self._others[path] = entry
+    def _other_entries(self) -> Iterator[tuple[str, TreeEntry]]:
+        """The regular files that are not documents. As on disk, an ignore file does not exclude them as targets."""
+        pending = [""]
+        while pending:
+            folder = pending.pop()
+            pending += self.folders(folder)
+            for address, entry in self._servable_in(folder):
+                if entry.mode in {MODE_FILE, MODE_EXECUTABLE} and not address.is_document:
+                    yield address.path, entry
 
 
 class PastRules:

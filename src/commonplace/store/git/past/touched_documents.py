@@ -55,7 +55,8 @@ class TouchedDocuments:
             for address in touched:
                 ends[address] = (ends[address][0] if address in ends else name), name
         wanted = ends if addresses is None else {one: ends[one] for one in addresses if one in ends}
-        commits = {name: commit_value(self._repository.commit(name)) for pair in wanted.values() for name in pair}
+        names = {name for pair in wanted.values() for name in pair}
+        commits = {name: commit_value(self._repository.commit(name)) for name in names}
         return {address: (commits[first], commits[last]) for address, (first, last) in wanted.items()}
 
     def _address(self, path: bytes) -> Address | None:

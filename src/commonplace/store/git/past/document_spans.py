@@ -1,0 +1,156 @@
+"""The commits of every document of a folder: its first and last one, and all that changed it."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.changes import Commit
+from commonplace.store.git.past.revision_walk import Spans, changed_blobs, commit_value, document_address, oldest_first
+from commonplace.store.git.repository import GitRepository
+from commonplace.store.git.tree_diff import TreeDiff
+
+MAX_CACHED_HEADS = 2
+"""Number of commits whose spans are cached, so that switching between two branches does not read them again."""
+MAX_CACHED_CHANGES = 400_000
+"""Changes of documents that are cached for a head, of `_CHANGE_BYTES` each; beyond, none are."""
+_ID_BYTES = 20
+_CHANGE_BYTES = 2 * _ID_BYTES
+_NO_BLOB = bytes(_ID_BYTES)
+
+
+class Changes:
+    """The commits that changed each document, with its blob in each; packed, because there may be many."""
+
+    def __init__(self) -> None:
+        self._packed: dict[Address, bytearray] = {}
+        self._count = 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether all changes are here. False beyond `MAX_CACHED_CHANGES`; there are none then."""
+        return self._count <= MAX_CACHED_CHANGES
+
+    def add(self, address: Address, commit: bytes, blob: bytes) -> None:
+        """Add a change.
+
+        Args:
+            address: The document.
+            commit: Id of the commit, 20 bytes.
+            blob: Id of the document's content in the commit, 20 bytes; b"" if the commit deleted it.
+        """
+        self._count += 1
+        if self.complete:
+            self._packed.setdefault(address, bytearray()).extend(commit + (blob or _NO_BLOB))
+        else:
+            self._packed.clear()
+
+    def of(self, address: Address) -> dict[str, str]:
+        """The commits that changed a document, oldest first, with its blob in each; "" where it was deleted."""
+        packed = bytes(self._packed.get(address, b""))
+        found: dict[str, str] = {}
+        for at in range(0, len(packed), _CHANGE_BYTES):
+            commit, blob = packed[at : at + _ID_BYTES], packed[at + _ID_BYTES : at + _CHANGE_BYTES]
+            found[commit.hex()] = "" if blob == _NO_BLOB else blob.hex()
+        return found
+
+    def extend(self, other: Changes) -> None:
+        """Add the changes of later commits."""
+        self._count += other._count
+        if not self.complete:
+            self._packed.clear()
+            return
+        for address, packed in other._packed.items():
+            self._packed.setdefault(address, bytearray()).extend(packed)
+
+
+@dataclass(slots=True)
+class _Known:
+    """What is known at a head."""
+
+    spans: Spans = field(default_factory=Spans)
+    changes: Changes = field(default_factory=Changes)
+
+
+class DocumentSpans:
+    """First and last commit of every document below a folder, and all of its changes; updated from head to head.
+
+    Args:
+        repository: The repository.
+        folder: "" or a path without trailing slash.
+    """
+
+    def __init__(self, repository: GitRepository, folder: str) -> None:
+        self._repository = repository
+        self._folder = folder
+        self._known: dict[str, _Known] = {}
+        """By head commit, least recently used first."""
+        self._lock = threading.Lock()
+
+    def at(self, head: str, addresses: Collection[Address] | None = None) -> Spans:
+        """The spans of these documents, or of all, at a commit. Only commits since the last call are read."""
+        with self._lock:
+            known = self._known.pop(head) if head in self._known else self._advanced(head)
+            self._known[head] = known
+            while len(self._known) > MAX_CACHED_HEADS:
+                del self._known[next(iter(self._known))]
+            if addresses is None:
+                return dict(known.spans)
+            return {address: known.spans[address] for address in addresses if address in known.spans}
+
+    def first_of(self, address: Address) -> str:
+        """The commit that first touched a document; "" if it is not known without waiting.
+
+        The result stays valid when the branch moves, because it concerns that commit and its ancestors.
+        """
+        if not self._lock.acquire(blocking=False):
+            return ""
+        try:
+            every = (known.spans for known in reversed(self._known.values()))
+            found = next((spans[address] for spans in every if address in spans), None)
+        finally:
+            self._lock.release()
+        return found[0].id if found else ""
+
+    def changes_of(self, head: str, address: Address) -> Mapping[str, str] | None:
+        """As `Changes.of`, up to a commit; None if the changes are not known without waiting."""
+        if not self._lock.acquire(blocking=False):
+            return None
+        try:
+            known = self._known.get(head)
+            return known.changes.of(address) if known and known.changes.complete else None
+        finally:
+            self._lock.release()
+
+    def _nearest(self, head: str) -> str:
+        """The nearest ancestor of `head` whose spans are known; "" if there is none."""
+        holds = self._repository.holds
+        self._known = {one: known for one, known in self._known.items() if self._repository.has_object(one)}
+        before = [one for one in reversed(self._known) if holds(head, one)]
+        return next((one for one in before if all(holds(one, other) for other in before)), "")
+
+    def _advanced(self, head: str) -> _Known:
+        """What is known at a commit, from what is known at the nearest known ancestor, which moves to this commit."""
+        ancestor = self._nearest(head)
+        before = self._known.get(ancestor) or _Known()
+        news = _Known()
+        trees = TreeDiff(self._repository)
+        addresses: dict[bytes, Address | None] = {}
+        for commit in oldest_first(self._repository, head, ancestor):
+            value: Commit | None = None
+            for path, blob in changed_blobs(trees, commit, os.fsencode(self._folder)).items():
+                if path not in addresses:
+                    addresses[path] = document_address(path)
+                if address := addresses[path]:
+                    value = value or commit_value(commit)
+                    first = news.spans.get(address) or before.spans.get(address) or (value,)
+                    news.spans[address] = first[0], value
+                    news.changes.add(address, commit.id.raw, blob)
+        # Nothing is changed before all commits are read. The ancestor's own entry is no longer needed.
+        self._known.pop(ancestor, None)
+        before.spans.update(news.spans)
+        before.changes.extend(news.changes)
+        return before
