@@ -346,6 +346,10 @@ class Index(Protocol):
         """Other documents whose address differs from this one only in case or Unicode form, by address."""
         ...
 
+    def anchors(self, addresses: Collection[Address]) -> dict[Address, frozenset[str]]:
+        """The anchors of the sections of each of these documents. Opens no document."""
+        ...
+
     def links_from(self, address: Address) -> list[ResolvedLink]:
         """Links of a document in order."""
         ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -31,7 +31,7 @@ from commonplace.domain.sites.tree import Surroundings
 from commonplace.index import link_sentences, references
 from commonplace.index.catalogue import links, listing
 from commonplace.index.catalogue.database import read_meta, read_number, stored_sites
-from commonplace.index.catalogue.document_rows import record_at, records_where, revisions_in
+from commonplace.index.catalogue.document_rows import anchors_of, record_at, records_where, revisions_in
 from commonplace.index.catalogue.path_existence import DiskStore
 from commonplace.index.change_notifier import ChangeNotifier, IndexListener
 from commonplace.index.document_dates import DateUpdater
@@ -193,6 +193,10 @@ class LocalIndex:
     def same_name(self, address: Address) -> list[Address]:
         """Other documents whose address differs only in case or Unicode form, by address."""
         return self._query(lambda view: references.same_name(view.connection, address))
+
+    def anchors(self, addresses: Collection[Address]) -> dict[Address, frozenset[str]]:
+        """The anchors of the sections of each of these documents. Opens no document."""
+        return self._query(lambda view: anchors_of(view.connection, addresses))
 
     def links_from(self, address: Address) -> list[ResolvedLink]:
         """Links of a document in order."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from typing import TypedDict, cast
@@ -230,3 +230,13 @@ def _record_json(record: Record) -> str:
         "findings": [(f.rule, f.severity.value, f.message, f.field, f.line) for f in record.findings],
     }
     return encode(details)
+
+
+def anchors_of(connection: sqlite3.Connection, addresses: Collection[Address]) -> dict[Address, frozenset[str]]:
+    """The anchors of the sections of documents; unknown documents are omitted."""
+    rows = connection.execute(
+        "SELECT f.path, d.outline FROM files f JOIN details d ON d.id = f.id"
+        " WHERE f.path IN (SELECT value FROM json_each(?))",
+        (encode([address.path for address in addresses]),),
+    )
+    return {Address(path): Outline.from_stored(outline).anchors() for path, outline in rows}

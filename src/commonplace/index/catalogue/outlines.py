@@ -44,6 +44,10 @@ class Outline:
         """The anchor of a section."""
         return self._rows[ordinal][2]
 
+    def anchors(self) -> frozenset[str]:
+        """The anchors of all sections."""
+        return frozenset(row[2] for row in self._rows)
+
     def text(self, ordinal: int) -> slice:
         """The byte range of a section's own text, without its heading."""
         return slice(*self._rows[ordinal][4:6])

@@ -65,28 +65,35 @@ class LineIndex:
     """Long lines by page, for pages that share most of them. Blanks and short lines are left aside."""
 
     def __init__(self) -> None:
-        self._holders: defaultdict[int, list[Address]] = defaultdict(list)
-        self._counts: dict[Address, int] = {}
+        self._holders: defaultdict[int, list[int]] = defaultdict(list)
+        self._pages: list[Address] = []
+        self._counts: list[int] = []
 
     def add(self, address: Address, body: bytes) -> None:
-        """Add a page's text."""
-        lines = {hash(line) for line in map(bytes.strip, body.splitlines()[:MAX_LINES]) if len(line) >= MIN_LINE_BYTES}
+        """Add a page's text. Pages are added by address."""
+        long = (line.strip() for line in body.split(b"\n", MAX_LINES)[:MAX_LINES] if len(line) >= MIN_LINE_BYTES)
+        lines = {hash(line) for line in long if len(line) >= MIN_LINE_BYTES}
         if len(lines) >= MIN_SHARED_LINES:
-            self._counts[address] = len(lines)
+            number = len(self._pages)
+            self._pages.append(address)
+            self._counts.append(len(lines))
             for line in lines:
-                self._holders[line].append(address)
+                self._holders[line].append(number)
 
     def findings(self) -> Iterator[HealthFinding]:
         """The second page of each pair that shares most lines, and not all of them."""
-        shared: Counter[tuple[Address, Address]] = Counter()
-        for holders in self._holders.values():
-            if 1 < len(holders) <= MAX_HOLDERS:
-                shared.update(combinations(holders, 2))
+        shared: Counter[tuple[int, int]] = Counter()
+        # Many lines have the same few holders: those of pages that were copied.
+        for holders, lines in Counter(tuple(one) for one in self._holders.values() if len(one) > 1).items():
+            if len(holders) <= MAX_HOLDERS:
+                for pair in combinations(holders, 2):
+                    shared[pair] += lines
         for (one, two), lines in sorted(shared.items()):
             least, most = sorted((self._counts[one], self._counts[two]))
             if lines >= max(MIN_SHARED_LINES, MIN_SHARED_PART * least) and lines < most:
-                message = f"It shares {lines} of {least} long lines with {one.path}. Keep them once, and link to them."
-                yield two, 0, "near_duplicate", Severity.INFO, message
+                name = self._pages[one].path
+                message = f"It shares {lines} of {least} long lines with {name}. Keep them once, and link to them."
+                yield self._pages[two], 0, "near_duplicate", Severity.INFO, message
 
 
 def contradictions(collection: Collection, records: Sequence[Record]) -> Iterator[HealthFinding]:

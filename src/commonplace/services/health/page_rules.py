@@ -31,8 +31,9 @@ REVIEW_KEYS = ("review_by", "review-by", "valid_until", "expires")
 _INNER_LINK = re.compile(rb"\](?:\(|:)[ \t]*<?[^)\s]*#")
 _WIKI_INNER_LINK = re.compile(rb"\[\[[^\]\n]*#")
 """What a page with a link to a heading or block contains; of other pages no links are looked up."""
-MIN_SAME_BYTES = 80
-"""Bytes of a text below which two equal ones are no finding."""
+_BLANKS = b" \t\r\n\v\f"
+MIN_SAME_BYTES = 70
+"""Bytes of a text without blanks below which two equal ones are no finding."""
 MAX_ATTACHMENTS = 20_000
 """Files that are no pages and are looked at."""
 
@@ -95,10 +96,10 @@ def _stale(record: Record, today: str) -> Iterator[HealthFinding]:
 
 def _same(record: Record, raw: bytes, texts: dict[bytes, Address]) -> Iterator[HealthFinding]:
     """A page whose text another one has, blanks and front matter left aside."""
-    words = b" ".join(raw[block_end(raw) :].split())
-    if len(words) < MIN_SAME_BYTES:
+    letters = raw[block_end(raw) :].translate(None, _BLANKS)
+    if len(letters) < MIN_SAME_BYTES:
         return
-    first = texts.setdefault(blake2b(words, digest_size=16).digest(), record.address)
+    first = texts.setdefault(blake2b(letters, digest_size=16).digest(), record.address)
     if first != record.address:
         message = f"{first.path} has the same text. Keep one, and link to it from the other."
         yield record.address, 0, "same_text", Severity.WARNING, message
@@ -106,13 +107,15 @@ def _same(record: Record, raw: bytes, texts: dict[bytes, Address]) -> Iterator[H
 
 def _of_links(collection: Collection, records: Sequence[Record]) -> Iterator[HealthFinding]:
     """Declared contradictions, and links to headings and blocks that their page does not have."""
+    linked = [(record, collection.index.links_from(record.address)) for record in records]
     documents: dict[Address, Document | None] = {}
-    for record in records:
-        for one in collection.index.links_from(record.address):
+    anchors = collection.index.anchors({one.target for _, links in linked for one in links if one.target})
+    for record, links in linked:
+        for one in links:
             if one.link.relation in CONTRADICTING and one.target is not None:
                 yield declared_contradiction(record.address, one.target)
             fragment, target = one.link.fragment, one.target
-            if not fragment or target is None or not target.is_document:
+            if not fragment or target is None or not target.is_document or fragment in anchors.get(target, ()):
                 continue
             if target not in documents:
                 documents[target] = _document(collection, target)
