@@ -1,4 +1,4 @@
-"""Quality checks of whole bases: 3,000 generated entries with types, a rubric and links, some faulty, and real pages."""
+"""Quality checks of whole bases: 3,000 generated entries with types and links, some of them faulty, and real pages."""
 
 from __future__ import annotations
 
