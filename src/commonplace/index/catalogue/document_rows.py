@@ -17,7 +17,7 @@ from commonplace.domain.links import NamedDocument
 from commonplace.domain.query import Record
 from commonplace.domain.records import day_number, iso_timestamp
 from commonplace.index.catalogue.database import sql
-from commonplace.index.catalogue.outlines import Outline
+from commonplace.index.catalogue.outlines import Outline, stored_anchors
 
 RECORD_COLUMNS = (
     "f.id, f.path, f.size, f.revision, f.ident, f.aliases, f.title, f.type, f.date, f.created, f.updated, f.words,"
@@ -239,4 +239,4 @@ def anchors_of(connection: sqlite3.Connection, addresses: Collection[Address]) -
         " WHERE f.path IN (SELECT value FROM json_each(?))",
         (encode([address.path for address in addresses]),),
     )
-    return {Address(path): Outline.from_stored(outline).anchors() for path, outline in rows}
+    return {Address(path): stored_anchors(outline) for path, outline in rows}

@@ -44,10 +44,6 @@ class Outline:
         """The anchor of a section."""
         return self._rows[ordinal][2]
 
-    def anchors(self) -> frozenset[str]:
-        """The anchors of all sections."""
-        return frozenset(row[2] for row in self._rows)
-
     def text(self, ordinal: int) -> slice:
         """The byte range of a section's own text, without its heading."""
         return slice(*self._rows[ordinal][4:6])
@@ -65,3 +61,8 @@ class Outline:
     def first_with_text(self) -> int:
         """The first section with more than a line end in it, else the first."""
         return next((at for at, row in enumerate(self._rows) if row[5] - row[4] > 1), 0)
+
+
+def stored_anchors(stored: str) -> frozenset[str]:
+    """The anchors of all sections of a stored outline."""
+    return frozenset(row[2] for row in json.loads(stored))
