@@ -75,7 +75,7 @@ def _search_server(closing: ExitStack) -> Mapping[str, str]:
 def _generated_space(place: Path, size: int) -> Tree:
     """A generated tree as a sync would leave it."""
     tree = generated_tree(place, size, SECTIONS_EACH)
-    _synced(tree.folder, f"B{size}")
+    synced(tree.folder, f"B{size}")
     return Tree(f"{size:,} pages", tree.folder, tree.files, tree.questions)
 
 
@@ -85,7 +85,7 @@ def _real_space(place: Path) -> Tree | None:
     if len(corpora) < len(CORPORA):
         return None
     found = [(tree, file) for tree in corpora for file in sorted(tree.folder.rglob("*.md"))]
-    large = [(tree, file) for tree, file in found if file.stat().st_size >= MIN_REAL_BYTES]
+    large = [(tree, file) for tree, file in found if file.stat().st_size >= MIN_REAL_BYTES and "/." not in str(file)]
     target = place / "real-space"
     size = 0
     for tree, file in random.Random(5).sample(large, REAL_PAGES):
@@ -95,12 +95,12 @@ def _real_space(place: Path) -> Tree | None:
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, copy)
         size += file.stat().st_size
-    _synced(target, "REAL")
+    synced(target, "REAL")
     name = f"{REAL_PAGES:,} real pages of {size / REAL_PAGES / 1000:.1f} kB"
     return Tree(name, target, REAL_PAGES, [question for tree in corpora for question in tree.questions])
 
 
-def _synced(folder: Path, key: str) -> None:
+def synced(folder: Path, key: str) -> None:
     """Write the space file, and into each page the frontmatter of a sync."""
     chance = random.Random(key)
     paths: dict[str, str] = {}
@@ -122,7 +122,7 @@ def _searching(tree: Tree, engine: str, environment: Mapping[str, str], reach: M
     os.environ.update(environment)
     try:
         with StdioServer(tree.folder, "--toolset", "pages") as server:  # the first one builds the index
-            server.call("search", query=tree.questions[0])
+            server.await_index("search", query=tree.questions[0])
         with StdioServer(tree.folder, "--toolset", "pages") as server:
             server.call("search", query=tree.questions[0])
             detail = f"{server.cpu():.1f} CPU s until the first answer"

@@ -12,6 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self, cast
 
+MAX_WAITS = 10
+"""Calls that may end while the first index is being built; each waits some 45 seconds."""
 INITIALIZE = {
     "protocolVersion": "2025-11-25",
     "capabilities": {},
@@ -62,6 +64,22 @@ class StdioServer:
         if result.get("isError"):
             raise RuntimeError(f"{tool} failed: {result['content']}")
         return result
+
+    def await_index(self, tool: str, **arguments: object) -> None:
+        """Call a tool until the first index is built.
+
+        Raises:
+            RuntimeError: The index is not built in time, or the tool failed.
+        """
+        for _ in range(MAX_WAITS - 1):
+            try:
+                self.call(tool, **arguments)
+            except RuntimeError as error:
+                if "INDEXING" not in str(error) and "still being built" not in str(error):
+                    raise
+            else:
+                return
+        self.call(tool, **arguments)
 
     def ask(self, method: str, params: Mapping[str, object]) -> dict[str, Any]:
         """The result of a request.

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from benchmarks.measuring import Row, Work
+from benchmarks.pages import synced
 from benchmarks.stdio import StdioServer
-from benchmarks.trees import real_tree
+from benchmarks.trees import Tree, real_tree
 
 PART = "tokens"
 QUERIES = (
@@ -20,10 +23,9 @@ QUERIES = (
     "lambda capture by reference",
     "thread local storage",
 )
-SEARCHES = (("kb", "kb_search"),)
-"""Toolset and tool of each search that takes `query` and `limit`."""
-MAX_WAITS = 10
-"""Calls that may end while the first index is being built; each waits some 45 seconds."""
+Search = tuple[str, str, Mapping[str, object], tuple[str | Path, ...]]
+"""Name for people, tool, its arguments beside `query` and `limit`, and arguments of the server."""
+MAX_NAME_CHARS = 200
 
 
 def rows(work: Work) -> Iterator[Row]:
@@ -33,12 +35,36 @@ def rows(work: Work) -> Iterator[Row]:
         return
     os.environ["XDG_CACHE_HOME"] = str(work.folder / "cache")
     os.environ["XDG_STATE_HOME"] = str(work.folder / "state")
-    for toolset, tool in SEARCHES:
-        with StdioServer(tree.folder, "--toolset", toolset, "--no-embed") as server:
-            _wait_ready(server, tool)
-            found = sorted(tokens(server.call(tool, query=query, limit=10)) for query in QUERIES)
+    for name, tool, given, launch in _searches(tree, work.folder):
+        with StdioServer(*launch) as server:
+            server.await_index(tool, query="string", limit=1, **given)
+            found = sorted(tokens(server.call(tool, query=query, limit=10, **given)) for query in QUERIES)
         detail = f"median {statistics.median(found):.0f} of {len(found)} searches by words"
-        yield Row(PART, f"{tool}, ten hits on cpp-docs, the most", found[-1], "tokens", "<= 1,700", detail)
+        yield Row(PART, f"{name}, ten hits on cpp-docs, the most", found[-1], "tokens", "<= 1,700", detail)
+
+
+def _searches(tree: Tree, place: Path) -> Iterator[Search]:
+    yield "kb_search", "kb_search", {}, (tree.folder, "--toolset", "kb", "--no-embed")
+    pages = shutil.copytree(tree.folder, place / "tokens-space", dirs_exist_ok=True)
+    synced(pages, "DOCS")
+    yield "search of pages", "search", {}, (pages, "--toolset", "pages")
+    manifest = place / "tokens-layers.json"
+    manifest.write_text(json.dumps({"layers": [{"name": "docs", "level": 0, "path": str(tree.folder)}]}))
+    yield "search of cascade", "search", {}, ("--manifest", manifest, "--toolset", "cascade", "--no-embed")
+    store = _project(tree, place / "tokens-store")
+    launch = (store, "--toolset", "projects", "--no-embed")
+    yield "search_knowledge", "search_knowledge", {"project_id": "cpp"}, launch
+
+
+def _project(tree: Tree, store: Path) -> Path:
+    """A store of one project whose knowledge documents are the files of a tree."""
+    knowledge = store / "projects" / "cpp" / "knowledge"
+    knowledge.mkdir(parents=True, exist_ok=True)
+    (store / "index.json").write_text(json.dumps({"projects": {"cpp": "cpp"}}))
+    for file in tree.folder.rglob("*.md"):
+        name = "-".join(file.relative_to(tree.folder).with_suffix("").parts)[-MAX_NAME_CHARS:].lower()
+        shutil.copyfile(file, knowledge / f"{name.strip('-.')}.md")
+    return store
 
 
 def tokens(result: dict[str, Any]) -> float:
@@ -46,20 +72,3 @@ def tokens(result: dict[str, Any]) -> float:
     structured = json.dumps(result.get("structuredContent"), ensure_ascii=False, separators=(",", ":"))
     texts = [str(block["text"]) for block in result["content"] if "text" in block]
     return (len(structured) + sum(map(len, texts))) / 4
-
-
-def _wait_ready(server: StdioServer, tool: str) -> None:
-    """Call until the first index is built.
-
-    Raises:
-        RuntimeError: it is not built in time.
-    """
-    for _ in range(MAX_WAITS - 1):
-        try:
-            server.call(tool, query="string", limit=1)
-        except RuntimeError as error:
-            if "INDEXING" not in str(error):
-                raise
-        else:
-            return
-    server.call(tool, query="string", limit=1)

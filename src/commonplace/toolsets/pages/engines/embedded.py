@@ -7,7 +7,7 @@ reads no file. The index searches the words.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from commonplace.domain.addresses import Address
@@ -53,6 +53,8 @@ class PageTable:
     """The pages at one generation of the index."""
 
     generation: int = -1
+    paths: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Path by page id, as the space file has it."""
     revisions: dict[Address, Revision] = field(default_factory=dict[Address, Revision])
     entries: dict[Address, Page | UnusablePage | None] = field(
         default_factory=dict[Address, Page | UnusablePage | None]
@@ -219,14 +221,16 @@ class EmbeddedEngine:
         known = self._table
         revisions = self._index.revisions()
         changed = [address for address, revision in revisions.items() if known.revisions.get(address) != revision]
-        entries = {address: known.entries[address] for address in revisions if address in known.entries}
-        for record in self._records(changed, len(revisions)):
-            entries[record.address] = self._entry(record)
+        read = {record.address: self._entry(record) for record in self._records(changed, len(revisions))}
+        paths = self._space().paths
+        if known.paths is paths and _same_pages(known, revisions, read):
+            return replace(known, generation=generation, revisions=revisions)
+        entries = {address: known.entries[address] for address in revisions if address in known.entries} | read
         if len(changed) > ADDRESS_THRESHOLD and not known.revisions:
             freeze_objects()
         nested = NestedSpaces(self._store)
         own = [entry for address, entry in entries.items() if entry is not None and not nested.hold(address)]
-        pages, repeated = pages_by_id([entry for entry in own if isinstance(entry, Page)], self._space().paths)
+        pages, repeated = pages_by_id([entry for entry in own if isinstance(entry, Page)], paths)
         unusable = [*(entry for entry in own if isinstance(entry, UnusablePage)), *repeated]
         by_address = {page.address: page for page in pages.values()}
         by_title: dict[str, list[Page]] = {}
@@ -234,6 +238,7 @@ class EmbeddedEngine:
             by_title.setdefault(fold_label(page.title), []).append(page)
         return PageTable(
             generation=generation,
+            paths=paths,
             revisions=revisions,
             entries=entries,
             pages=pages,
@@ -261,6 +266,22 @@ class EmbeddedEngine:
             return
         for offset in range(0, documents + ADDRESS_THRESHOLD, ADDRESS_THRESHOLD):
             yield from self._index.list(ListQuery(offset=offset, limit=ADDRESS_THRESHOLD)).records
+
+
+def _same_pages(
+    known: PageTable, revisions: Mapping[Address, Revision], read: Mapping[Address, Page | UnusablePage | None]
+) -> bool:
+    """Whether a table still has the right pages, because only texts have changed.
+
+    Args:
+        known: The table.
+        revisions: Every document and its revision.
+        read: The entries of the changed documents.
+    """
+    if len(revisions) != len(known.revisions):
+        return False
+    unknown = object()
+    return all(known.entries.get(address, unknown) == entry for address, entry in read.items())
 
 
 def _stated(filter_: PageFilter) -> tuple[tuple[str, int | None, int | None], ...]:
