@@ -113,6 +113,15 @@ def search_server() -> Iterator[SearchServer]:
         yield server
 
 
+@pytest.fixture(scope="session")
+def opensearch_url() -> Iterator[str]:
+    """A real OpenSearch of one node, one for each worker of a session; tests keep to indexes of their own."""
+    from opensearch_cluster.cluster import running as running_cluster  # noqa: PLC0415 - few tests need its client
+
+    with running_cluster(1) as cluster:
+        yield cluster.urls[0]
+
+
 @pytest.fixture
 def git_repo(tmp_path: Path) -> MakeRepo:
     """`git_repo(name="repo", files={"a.md": "# A"})`: a new repository, with one commit when there are files."""

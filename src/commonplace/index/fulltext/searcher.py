@@ -12,7 +12,7 @@ from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import InvalidInputError, NotFoundError, StorageError
 from commonplace.domain.markdown.set_aside import readable_source
 from commonplace.domain.query import Filter, Hit, SearchQuery, SearchResult, SectionHit
-from commonplace.domain.query_parser import fold_text, parse_query
+from commonplace.domain.query_parser import Analyze, fold_text, parse_query
 from commonplace.domain.ranking import shared_beginning
 from commonplace.domain.snippets import HighlightTerms, snippet
 from commonplace.index.catalogue.outlines import Outline
@@ -75,7 +75,7 @@ class IndexSearcher:
         ranked = self._ranker(expanded).page(query, scope)
         if not self._knows(ranked, query):
             ranked = self._ranker(expanded, known_only=True).page(query, scope)
-        wanted = self._wanted(expanded)
+        wanted = highlight_terms(expanded, analyze)
         return SearchResult(
             hits=self._hits(query, ranked, wanted) if query.records else (),
             total=ranked.total,
@@ -124,26 +124,6 @@ class IndexSearcher:
             language=self._language,
         )
 
-    def _wanted(self, expanded: ExpandedQuery) -> HighlightTerms:
-        words: dict[str, set[str]] = {}
-        for word in expanded.words:
-            asked = next(iter(word.forms))
-            for form in word.forms:
-                words.setdefault(_beginning(asked, form), set()).add(form)
-        said = [word for phrase in expanded.phrases for word in phrase.words]
-        said += [word for parts in expanded.parted for word in parts if len(word) >= MIN_PART_LENGTH]
-        for word in said:
-            words.setdefault(word, set()).add(word)
-        grams = [*expanded.grams, *(gram for phrase in expanded.phrases for gram in phrase.grams)]
-        return HighlightTerms(
-            {begin: frozenset(forms) for begin, forms in words.items()},
-            grams=tuple(dict.fromkeys(grams)),
-            fold=self._folded,
-        )
-
-    def _folded(self, word: str) -> str:
-        return "".join(self._fulltext.analyzer.analyze(fold_text(word)))
-
 
 class _SnippetReader:
     """Reads documents to create snippets."""
@@ -177,6 +157,30 @@ class _SnippetReader:
             snippet=snippet(text, self._wanted, self._limit),
             score=score,
         )
+
+
+def highlight_terms(expanded: ExpandedQuery, analyze: Analyze) -> HighlightTerms:
+    """The terms of an expanded query that snippets highlight.
+
+    Args:
+        expanded: The query.
+        analyze: The full text's tokenizer.
+    """
+    words: dict[str, set[str]] = {}
+    for word in expanded.words:
+        asked = next(iter(word.forms))
+        for form in word.forms:
+            words.setdefault(_beginning(asked, form), set()).add(form)
+    said = [word for phrase in expanded.phrases for word in phrase.words]
+    said += [word for parts in expanded.parted for word in parts if len(word) >= MIN_PART_LENGTH]
+    for word in said:
+        words.setdefault(word, set()).add(word)
+    grams = [*expanded.grams, *(gram for phrase in expanded.phrases for gram in phrase.grams)]
+    return HighlightTerms(
+        {begin: frozenset(forms) for begin, forms in words.items()},
+        grams=tuple(dict.fromkeys(grams)),
+        fold=lambda word: "".join(analyze(fold_text(word))),
+    )
 
 
 @lru_cache(maxsize=20_000)

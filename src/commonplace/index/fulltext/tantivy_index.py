@@ -70,7 +70,7 @@ class FullText:
     """
 
     def __init__(self, folder: Path, *, create: bool = False) -> None:
-        self.analyzer = _analyzer()
+        self.analyzer = words_analyzer()
         with failures():
             self._documents = _opened(folder / "documents", _document_schema(), self.analyzer, create=create)
             self._sections = _opened(folder / "sections", _section_schema(), self.analyzer, create=create)
@@ -242,7 +242,7 @@ def _section_schema() -> tantivy.Schema:
     return builder.build()
 
 
-def _analyzer() -> tantivy.TextAnalyzer:
+def words_analyzer() -> tantivy.TextAnalyzer:
     """The tokenizer for folded text. The text is lower-case already, which costs a tenth of a filter per word.
 
     Tantivy drops words of over 65,530 bytes, which are data.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from typing import Protocol
 
 import tantivy
 
@@ -44,6 +45,23 @@ MAX_FORMS = 10
 """Maximum number of words that are stemmed, used as completions, and used in all; the most frequent ones."""
 MAX_CACHED_WORDS = 5000
 """Maximum number of words whose forms, and whose frequencies, are cached."""
+
+
+class TermSource(Protocol):
+    """The terms of whole documents: of a Tantivy searcher, or of an engine elsewhere."""
+
+    @property
+    def num_docs(self) -> int:
+        """Number of documents."""
+        ...
+
+    def doc_freq(self, field_name: str, field_value: str) -> int:
+        """Number of documents with a term in a field."""
+        ...
+
+    def terms_with_prefix(self, field_name: str, prefix: str, *, limit: int | None = None) -> list[tuple[str, int]]:
+        """Terms with a prefix and their numbers of documents, most frequent first."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +114,12 @@ class TermDictionary:
     """The terms of one snapshot of the index, with cached expansions.
 
     Args:
-        searcher: Searcher of whole documents.
+        searcher: The terms of whole documents.
         recent: The recent documents.
         analyze: The full text's tokenizer.
     """
 
-    def __init__(self, searcher: tantivy.Searcher, recent: RecentDocuments, analyze: Analyze) -> None:
+    def __init__(self, searcher: TermSource, recent: RecentDocuments, analyze: Analyze) -> None:
         self._analyze = analyze
         self._searcher = searcher
         self._recent = recent

@@ -1,0 +1,248 @@
+"""Requests to a cluster by the official client, and its failures as the domain's errors.
+
+The client is optional and imported when a connection is opened. Errors name what the operator can do. Texts of the
+cluster are never repeated: they may name other indexes.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlsplit
+
+from commonplace.domain.errors import ConfigError, NotFoundError, UnavailableError
+
+if TYPE_CHECKING:
+    from opensearchpy import OpenSearch
+    from opensearchpy.exceptions import TransportError
+
+log = logging.getLogger(__name__)
+
+REQUEST_SECONDS = 10.0
+"""Timeout of a request that readers wait for."""
+BULK_SECONDS = 120.0
+"""Timeout of a request with many documents, or one that waits for copies."""
+BUSY_ATTEMPTS = 6
+BUSY_PAUSE = 0.5
+"""Attempts of a bulk that a busy cluster rejects (429), and seconds before the second one; each pause doubles."""
+FAILED, UNKNOWN, REFUSED, GONE, CONFLICT, BUSY = 300, 401, 403, 404, 409, 429
+"""HTTP statuses; from FAILED on a write was not done."""
+BLOCKED = "cluster_block_exception"
+_ANSWER = 2
+"""Place of the cluster's answer among the arguments of the client's errors."""
+
+Body = Mapping[str, Any] | str
+Answer = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterAddress:
+    """Where a cluster is, and how it is asked."""
+
+    urls: tuple[str, ...]
+    """`http` or `https` URLs of its nodes, without a path."""
+    user: str = ""
+    password: str = ""
+    authority: Path | None = None
+    """File with certificates (PEM) of the authority that signed the cluster's; None for those of the system."""
+
+
+class Connection:
+    """A pool of connections to the nodes of a cluster. Thread-safe.
+
+    Args:
+        address: The cluster.
+
+    Raises:
+        ConfigError: an URL is invalid, the authority's file cannot be read, or the client is not installed.
+    """
+
+    def __init__(self, address: ClusterAddress) -> None:
+        self._client = _client(address)
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: Body | None = None,
+        *,
+        seconds: float = REQUEST_SECONDS,
+        **parameters: str,
+    ) -> Answer:
+        """The answer to a request.
+
+        Args:
+            method: The HTTP method.
+            path: The path, beginning with a slash; names in it are escaped.
+            body: JSON, or lines of JSON.
+            seconds: Timeout of each attempt.
+            parameters: Query parameters.
+
+        Raises:
+            NotFoundError: kind "engine": 404.
+            UnavailableError: kind "engine": every other failure; context `status` is the HTTP status, 0 without one.
+        """
+        from opensearchpy.exceptions import OpenSearchException  # noqa: PLC0415 - optional
+
+        try:
+            found = self._client.transport.perform_request(method, path, params=parameters, body=body, timeout=seconds)
+        except OpenSearchException as error:
+            raise failure_of(error) from error
+        return cast("Answer", found) if isinstance(found, dict) else {}
+
+    def exists(self, path: str) -> bool:
+        """Whether a path is there."""
+        from opensearchpy.exceptions import OpenSearchException  # noqa: PLC0415 - optional
+
+        try:
+            return bool(self._client.transport.perform_request("HEAD", path))
+        except OpenSearchException as error:
+            if _status(error) == GONE:
+                return False
+            raise failure_of(error) from error
+
+    def bulk(self, index: str, lines: Iterable[Mapping[str, Any]]) -> None:
+        """Write lines of a bulk, and again what a busy cluster rejected.
+
+        Older versions than what is there are passed over. Nothing says that a conflict is safe on every copy, so the
+        same version is written again (`external_gte`).
+
+        Raises:
+            UnavailableError: kind "engine": a write failed; others of the same bulk may have succeeded.
+        """
+        actions = list(lines)
+        for attempt in range(BUSY_ATTEMPTS):
+            body = "".join(f"{json.dumps(line, ensure_ascii=True)}\n" for line in actions)
+            answer = self.ask("POST", f"/{index}/_bulk", body, seconds=BULK_SECONDS)
+            actions = _rejected(actions, answer["items"])
+            if not actions:
+                return
+            time.sleep(BUSY_PAUSE * 2**attempt)
+        raise _unavailable("The search cluster is too busy to take writes.", "It is tried again.", BUSY)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._client.close()
+
+
+def _client(address: ClusterAddress) -> OpenSearch:
+    try:
+        from opensearchpy import OpenSearch  # noqa: PLC0415 - optional
+    except ImportError as error:
+        raise ConfigError(
+            "The client of the search cluster is not installed.",
+            kind="engine",
+            hint="Install commonplace with its extra: pip install 'commonplace[cluster]'.",
+        ) from error
+    for url in address.urls:
+        _checked(url)
+    if address.authority is not None and not address.authority.is_file():
+        raise ConfigError("The file of engine_ca cannot be read.", kind="engine", hint="Give a file in PEM format.")
+    return OpenSearch(
+        list(address.urls),
+        http_auth=(address.user, address.password) if address.user else None,
+        ca_certs=str(address.authority) if address.authority else None,
+        timeout=REQUEST_SECONDS,
+        max_retries=2,
+        # A search whose documents lie on a node that dies meanwhile ends with 500, and succeeds on another copy.
+        retry_on_status=(500, 502, 503, 504),
+        http_compress=True,
+        pool_maxsize=8,
+    )
+
+
+def _checked(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        valid = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:
+        valid = False
+        parts = urlsplit("")
+    if not valid or parts.path.strip("/") or parts.query or parts.fragment or parts.username or parts.password:
+        raise ConfigError(
+            "An engine_url is not the address of a search cluster's node.",
+            kind="engine",
+            hint="Give https://HOST:PORT, and credentials in engine_user and engine_password.",
+        )
+
+
+def _rejected(
+    actions: list[Mapping[str, Any]], items: list[Mapping[str, Mapping[str, Any]]]
+) -> list[Mapping[str, Any]]:
+    """The lines of the actions that are to be tried again.
+
+    Raises:
+        UnavailableError: an action failed for another reason than a busy cluster or a newer version.
+    """
+    again: list[Mapping[str, Any]] = []
+    at = 0
+    for item in items:
+        kind, outcome = next(iter(item.items()))
+        size = 1 if kind == "delete" else 2
+        status = int(outcome["status"])
+        reason = str(outcome.get("error", {}).get("type", "")) if status >= FAILED else ""
+        if status == BUSY and reason != BLOCKED:
+            again += actions[at : at + size]
+        elif status >= FAILED and status != CONFLICT and not (status == GONE and kind == "delete"):
+            raise _failed(status, reason)
+        at += size
+    return again
+
+
+def failure_of(error: Exception) -> NotFoundError | UnavailableError:
+    """The error of the domain for one of the client."""
+    from opensearchpy.exceptions import SSLError  # noqa: PLC0415 - optional
+
+    if isinstance(error, SSLError):
+        return _unavailable(
+            "The certificate of the search cluster is not trusted.",
+            "Set engine_ca to the certificate of its authority, and name the nodes as the certificate does.",
+            0,
+        )
+    return _failed(_status(error), _reason(error))
+
+
+def _failed(status: int, reason: str) -> NotFoundError | UnavailableError:
+    if status in {REFUSED, BUSY} and reason == BLOCKED:
+        return _unavailable(
+            "The search cluster takes no writes: its index is blocked, as when a disk is nearly full.",
+            "Free disk space or add a node. The block then ends by itself, or set index.blocks.read_only_allow_delete.",
+            status,
+        )
+    if status in {UNKNOWN, REFUSED}:
+        return _unavailable(
+            "The search cluster refused the credentials.",
+            "Set engine_user and engine_password to a user who may manage the indexes of engine_prefix.",
+            status,
+        )
+    if status == GONE:
+        return NotFoundError("The search cluster has no such index.", kind="engine", hint="It is made by the tailer.")
+    log.warning("the search cluster answered %d %s", status, reason)
+    return _unavailable(
+        "The search cluster does not answer." if not status else f"The search cluster failed ({status}).",
+        "It is asked again; look at its nodes and its health if this persists.",
+        status,
+    )
+
+
+def _unavailable(message: str, hint: str, status: int) -> UnavailableError:
+    return UnavailableError(message, kind="engine", hint=hint, status=status)
+
+
+def _status(error: Exception) -> int:
+    status = cast("TransportError", error).status_code if error.args else 0
+    return status if isinstance(status, int) else 0
+
+
+def _reason(error: Exception) -> str:
+    """The type of the failure, a word of the engine's own."""
+    info: object = error.args[_ANSWER] if len(error.args) > _ANSWER else None
+    if not isinstance(info, dict):
+        return ""
+    found = cast("dict[str, object]", info).get("error")
+    return str(cast("dict[str, object]", found).get("type", "")) if isinstance(found, dict) else ""

@@ -1,0 +1,152 @@
+"""Pages as documents of the cluster, and what is read back from them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from commonplace.domain.addresses import Address, fold
+from commonplace.domain.cluster.shared_index import SharedPage
+from commonplace.domain.documents import Finding, Severity
+from commonplace.domain.query import Record
+from commonplace.domain.query_parser import Analyze, accented_words, grams
+from commonplace.domain.records import day_number
+from commonplace.index.catalogue.outlines import Outline
+from commonplace.index.fulltext.document_text import DocumentText, document_text
+from commonplace.index.shared.opensearch.layout import page_key, token
+
+MAX_SORTED_CHARS = 1000
+"""Beginning of a title, a type or a date that the order of pages regards. Longer tags are not counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownSection:
+    """What a hit shows of a section."""
+
+    path: tuple[str, ...]
+    anchor: str
+    text: str
+
+
+def page_document(page: SharedPage, text: DocumentText, analyze: Analyze) -> dict[str, Any]:
+    """The document of a page."""
+    record = page.record
+    body, pairs = analyze(text.body), grams(text.body)
+    return {
+        "page": page_key(record.address.path),
+        "path": _storable(record.address.path),
+        "shown": json.dumps(record_to_json(record)),
+        "revision": record.revision,
+        "first": Outline.of(page.document.sections).first_with_text(),
+        "ordinals": [ordinal for ordinal, _ in text.sections],
+        "filter_terms": [_storable(term) for term in text.terms],
+        "tags": [_storable(tag) for tag in record.tags if len(tag) <= MAX_SORTED_CHARS],
+        "kind": _storable(record.type)[:MAX_SORTED_CHARS],
+        **dict(text.numbers),
+        "created_day": day_number(record.created),
+        "updated_day": day_number(record.updated),
+        "sort_title": _storable(record.title.casefold())[:MAX_SORTED_CHARS],
+        "sort_type": _storable(fold(record.type))[:MAX_SORTED_CHARS],
+        "sort_date": _storable(record.date)[:MAX_SORTED_CHARS],
+        "sort_created": record.created,
+        "sort_updated": record.updated,
+        "title": _tokens(analyze(text.title)),
+        "body": _tokens(body),
+        "grams": _tokens(pairs),
+        "accented": _tokens(accented_words(text.body)),
+        "body_terms": list(dict.fromkeys(map(token, body))),
+        "grams_terms": list(dict.fromkeys(pairs)),
+    }
+
+
+def section_documents(page: SharedPage, text: DocumentText, analyze: Analyze) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Ordinal and document of each section."""
+    document = page.document
+    outline = Outline.of(document.sections)
+    for ordinal, words in text.sections:
+        written = document.source[outline.text(ordinal)].decode("utf-8", "replace")
+        shown = (outline.path(ordinal), outline.anchor(ordinal), written, document.address.path)
+        yield (
+            ordinal,
+            {
+                "page": page_key(document.address.path),
+                "shown": json.dumps(shown),
+                "ordinal": ordinal,
+                "section_body": _tokens(analyze(words)),
+                "section_grams": _tokens(grams(words)),
+                "section_accented": _tokens(accented_words(words)),
+            },
+        )
+
+
+def text_of(page: SharedPage) -> DocumentText:
+    """The searchable texts of a page."""
+    return document_text(page.document, page.record)
+
+
+def shown_section(stored: str) -> ShownSection:
+    """Parse what a section's document shows."""
+    path, anchor, text, _ = json.loads(stored)
+    return ShownSection(tuple(path), anchor, text)
+
+
+def address_of_section(stored: str) -> Address:
+    """The page of a section, by what the section's document shows."""
+    return Address(json.loads(stored)[3])
+
+
+def record_to_json(record: Record) -> dict[str, Any]:
+    """A record in JSON."""
+    return {
+        "path": record.address.path,
+        "id": record.id,
+        "title": record.title,
+        "type": record.type,
+        "tags": list(record.tags),
+        "aliases": list(record.aliases),
+        "description": record.description,
+        "date": record.date,
+        "created": record.created,
+        "updated": record.updated,
+        "words": record.words,
+        "size": record.size,
+        "revision": record.revision,
+        "frontmatter": record.frontmatter,
+        "findings": [(f.rule, f.severity.value, f.message, f.field, f.line) for f in record.findings],
+    }
+
+
+def record_from_json(stored: str) -> Record:
+    """Parse the result of `record_to_json`."""
+    values: Mapping[str, Any] = json.loads(stored)
+    findings: Sequence[tuple[str, str, str, str, int]] = values["findings"]
+    return Record(
+        address=Address(values["path"]),
+        id=values["id"],
+        title=values["title"],
+        type=values["type"],
+        tags=tuple(values["tags"]),
+        aliases=tuple(values["aliases"]),
+        description=values["description"],
+        date=values["date"],
+        created=values["created"],
+        updated=values["updated"],
+        words=values["words"],
+        size=values["size"],
+        revision=values["revision"],
+        frontmatter=values["frontmatter"],
+        findings=tuple(
+            Finding(rule, Severity(severity), said, key, line) for rule, severity, said, key, line in findings
+        ),
+    )
+
+
+def _tokens(words: Sequence[str]) -> str:
+    return " ".join(map(token, words))
+
+
+def _storable(text: str) -> str:
+    """A text that is valid Unicode: a file's name may not be. What is shown is stored in full, as escaped JSON."""
+    return text.encode("utf-8", "replace").decode()

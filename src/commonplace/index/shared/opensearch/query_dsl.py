@@ -1,0 +1,181 @@
+"""Queries in the engine's own language: what `index.fulltext.query_builder` says to Tantivy, with the same weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from commonplace.domain.query import Filter, SortKey
+from commonplace.domain.query_expression import Expression, Leaf
+from commonplace.domain.query_parser import PhraseTerms
+from commonplace.domain.ranking import TIE
+from commonplace.domain.records import LAST_DAY, day_number, wanted_terms
+from commonplace.index.fulltext import tantivy_index as ft
+from commonplace.index.fulltext.document_text import DAY_FIELD, FOLDER_TERM_PREFIX
+from commonplace.index.fulltext.query_builder import COMPOUND_WEIGHT, EXACT_OR_STEM, FIELD_WEIGHTS, FieldWeight
+from commonplace.index.fulltext.term_dictionary import ExpandedQuery, ExpandedTerm, TermForms
+from commonplace.index.shared.opensearch.layout import page_key, token
+
+MAX_CLAUSES = 900
+"""Terms of one query; the engine refuses more than 1,024. Of a longer query fewer forms of each word are searched."""
+MAX_TERMS = 60_000
+"""Terms of one list; the engine refuses more than 65,536."""
+SECTION_PREFIX = "section_"
+
+Query = dict[str, Any]
+
+_SORT_FIELDS: Mapping[SortKey, str] = {
+    "path": "path",
+    "score": "path",
+    "title": "sort_title",
+    "type": "sort_type",
+    "date": "sort_date",
+    "created": "sort_created",
+    "updated": "sort_updated",
+    "updated_day": "updated_day",
+}
+
+
+def page_query(expanded: ExpandedQuery, filter_: Filter) -> Query:
+    """The query for pages."""
+    query: Query = {"filter": [{"exists": {"field": "path"}}, *filter_clauses(filter_)], "must": [], "should": []}
+    parts = list(_parts(expanded, FIELD_WEIGHTS, ""))
+    parts += [
+        _weighted(_run(ft.BODY, compound), COMPOUND_WEIGHT) for compound in (*expanded.compounds, *expanded.parted)
+    ]
+    parts += [_weighted(_phrase(phrase), COMPOUND_WEIGHT) for phrase in expanded.optional_phrases]
+    if parts:
+        query["should" if expanded.phrases else "must"].append(_any_of(parts))
+    query["must"] += [_phrase(phrase) for phrase in expanded.phrases]
+    query["must_not"] = [*map(_phrase, expanded.excluded), *_among(filter_.without)]
+    if expanded.expression is not None:
+        query["filter"].append(_matching(expanded.expression))
+    return {"bool": query}
+
+
+def section_query(expanded: ExpandedQuery, keys: Sequence[str]) -> Query:
+    """The query for sections of these pages that contain a word of the query, or all words of a phrase."""
+    parts = list(_parts(expanded, {ft.BODY: EXACT_OR_STEM}, SECTION_PREFIX))
+    parts += map(_all_of, (*expanded.phrases, *map(PhraseTerms, expanded.parted)))
+    return {"bool": {"filter": [{"terms": {"page": list(keys)}}], "must": [_any_of(parts)]}}
+
+
+def filter_clauses(filter_: Filter) -> Iterator[Query]:
+    """What a page must match."""
+    groups = wanted_terms(filter_)
+    folder = filter_.prefix.endswith("/") and not filter_.prefix.startswith("/")
+    if folder:
+        groups = (*groups, frozenset({FOLDER_TERM_PREFIX + filter_.prefix}))
+    elif filter_.prefix:
+        yield {"prefix": {"path": filter_.prefix}}
+    for group in groups:
+        yield {"terms": {"filter_terms": sorted(group)}}
+    for name, least, most in filter_.dates:
+        yield _range(name, least, most)
+    for name, first, last in (
+        (DAY_FIELD, filter_.date_from, filter_.date_to),
+        ("created_day", filter_.created_from, filter_.created_to),
+        ("updated_day", filter_.updated_from, filter_.updated_to),
+    ):
+        if first or last:
+            yield _range(name, day_number(first) or 1, day_number(last) or LAST_DAY)
+    if filter_.among is not None:
+        yield _any_of(list(_among(filter_.among)) or [{"match_none": {}}])
+
+
+def order(sort: SortKey, *, descending: bool) -> list[dict[str, str]]:
+    """The order of pages, ties by path."""
+    return [{_SORT_FIELDS[sort]: "desc" if descending else "asc"}, {"path": "asc"}]
+
+
+def by_score(*, descending: bool) -> list[dict[str, str]]:
+    """The order of pages by score, ties by path."""
+    return [{"_score": "desc" if descending else "asc"}, {"path": "asc" if descending else "desc"}]
+
+
+def _parts(expanded: ExpandedQuery, fields: Mapping[str, FieldWeight], before: str) -> Iterator[Query]:
+    limit = _form_limit(expanded, len(fields))
+    for word in expanded.words:
+        for name, field in fields.items():
+            forms = [_term(f"{before}{form_of}", form, weight) for form_of, form, weight in _forms(word, name, field)]
+            yield _weighted(_best(forms[:limit]), field.weight * word.count)
+    for gram, count in expanded.grams.items():
+        yield _term(f"{before}{ft.GRAMS}", gram, count)
+
+
+def _forms(word: ExpandedTerm, name: str, field: FieldWeight) -> Iterator[tuple[str, str, float]]:
+    """Field, form and weight: best first."""
+    if word.accented and name == ft.BODY:
+        yield ft.ACCENTED, word.accented, 1.0
+    for form, weight in sorted(field.forms(word), key=lambda one: -one[1]):
+        yield name, form, weight
+
+
+def _form_limit(expanded: ExpandedQuery, fields: int) -> int:
+    """How many forms of each word a query has room for."""
+    fixed = len(expanded.grams) + 4 * (len(expanded.compounds) + len(expanded.parted)) + len(expanded.optional_phrases)
+    return max(1, (MAX_CLAUSES - fixed) // max(len(expanded.words) * fields, 1))
+
+
+def _matching(expression: Expression[TermForms]) -> Query:
+    """The query for the pages that match an expression."""
+    if isinstance(expression, Leaf):
+        forms = expression.term.forms
+        return {"terms": {ft.BODY: list(map(token, forms))}} if forms else _phrase(expression.term.phrase)
+    first, *others = (_matching(part) for part in expression.parts)
+    if expression.kind == "any":
+        return _any_of([first, *others])
+    kind = "must" if expression.kind == "all" else "must_not"
+    return {"bool": {"must": [first, *others]}} if kind == "must" else {"bool": {"must": [first], "must_not": others}}
+
+
+def _phrase(phrase: PhraseTerms) -> Query:
+    """The words of a phrase as a run, and its grams as a run."""
+    parts: list[Query] = []
+    if phrase.words:
+        parts.append(_run(ft.BODY, phrase.words))
+    if phrase.grams:
+        parts.append(_run(ft.GRAMS, phrase.grams))
+    return {"bool": {"must": parts}} if parts else {"match_none": {}}
+
+
+def _all_of(phrase: PhraseTerms) -> Query:
+    parts = [_term(f"{SECTION_PREFIX}{ft.BODY}", word) for word in phrase.words]
+    parts += [_term(f"{SECTION_PREFIX}{ft.GRAMS}", gram) for gram in phrase.grams]
+    return {"bool": {"must": parts}} if parts else {"match_none": {}}
+
+
+def _run(field: str, words: Sequence[str]) -> Query:
+    if len(words) == 1:
+        return _term(field, words[0])
+    # The engine splits the text at blanks, which no token contains.
+    return {"match_phrase": {field: {"query": " ".join(map(token, words))}}}
+
+
+def _term(field: str, text: str, weight: float = 1.0) -> Query:
+    value = token(text)
+    return {"term": {field: {"value": value, "boost": weight} if weight != 1.0 else {"value": value}}}
+
+
+def _best(queries: list[Query]) -> Query:
+    return queries[0] if len(queries) == 1 else {"dis_max": {"queries": queries, "tie_breaker": TIE}}
+
+
+def _any_of(queries: list[Query]) -> Query:
+    return {"bool": {"should": queries, "minimum_should_match": 1}}
+
+
+def _weighted(query: Query, weight: float) -> Query:
+    return query if weight == 1.0 else {"bool": {"must": [query], "boost": weight}}
+
+
+def _range(name: str, least: int | None, most: int | None) -> Query:
+    bounds = {key: value for key, value in (("gte", least), ("lte", most)) if value is not None}
+    return {"range": {name: bounds}} if bounds else {"exists": {"field": name}}
+
+
+def _among(addresses: Iterable[Any]) -> Iterator[Query]:
+    """Lists of pages, each as long as the engine takes it."""
+    keys = [page_key(address.path) for address in addresses]
+    for start in range(0, len(keys), MAX_TERMS):
+        yield {"terms": {"page": keys[start : start + MAX_TERMS]}}

@@ -1,0 +1,185 @@
+"""The terms of a base in the cluster: what the expansion of a query asks of the index.
+
+The cluster lists terms neither by prefix nor with their frequencies in one call. Terms by prefix come from an
+aggregation that counts no document and so reads only the dictionary; frequencies from the statistics of an artificial
+document. Both are asked for all words of a query at once: the expansion is run on what is known, notes what it lacks,
+and is run again.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from commonplace.domain.query_parser import Analyze, ParsedQuery
+from commonplace.index.fulltext import tantivy_index as ft
+from commonplace.index.fulltext.recent_documents import RecentDocuments
+from commonplace.index.fulltext.term_dictionary import ExpandedQuery, TermDictionary
+from commonplace.index.shared.opensearch.connection import Connection
+from commonplace.index.shared.opensearch.layout import MAX_TOKEN_CHARS, token
+
+MAX_ROUNDS = 6
+"""Rounds of questions for one query. Three are usual: words, prefixes, corrections."""
+MAX_LISTED = 10_000
+"""Terms of one prefix that are listed, in alphabetical order; of more, the rest is not completed or corrected to."""
+CACHED_SECONDS = 30.0
+MAX_CACHED = 20_000
+"""How long frequencies and terms by prefix are kept, and how many of each."""
+_ROUTING = "statistics"
+"""Frequencies are those of one shard, always the same."""
+_SPECIAL = re.compile(r"[^\w]")
+_NONE_RECENT = RecentDocuments({}, ())
+
+
+@dataclass(slots=True)
+class _Known:
+    """What was learnt of an index."""
+
+    documents: int = 0
+    since: float = field(default_factory=time.monotonic)
+    frequencies: dict[tuple[str, str], int] = field(default_factory=dict[tuple[str, str], int])
+    prefixes: dict[tuple[str, str], list[str]] = field(default_factory=dict[tuple[str, str], list[str]])
+
+
+class Vocabulary:
+    """The terms of one index. Thread-safe.
+
+    Args:
+        connection: The cluster.
+        index: Name of the index or alias.
+        analyze: The full text's tokenizer.
+    """
+
+    def __init__(self, connection: Connection, index: str, analyze: Analyze) -> None:
+        self._connection = connection
+        self._index = index
+        self._analyze = analyze
+        self._lock = threading.Lock()
+        self._known = _Known()
+
+    def expand(self, question: ParsedQuery) -> ExpandedQuery:
+        """Every word of a query with its forms."""
+        known = self._current()
+        for _ in range(MAX_ROUNDS):
+            terms = _KnownTerms(known)
+            expanded = TermDictionary(terms, _NONE_RECENT, self._analyze).expand(question)
+            if not terms.lacking:
+                return expanded
+            self._learn(known, terms)
+        return TermDictionary(_KnownTerms(known), _NONE_RECENT, self._analyze).expand(question)
+
+    def _current(self) -> _Known:
+        with self._lock:
+            known = self._known
+            full = len(known.frequencies) > MAX_CACHED or len(known.prefixes) > MAX_CACHED
+            if full or time.monotonic() - known.since > CACHED_SECONDS:
+                known = self._known = _Known()
+            return known
+
+    def _learn(self, known: _Known, terms: _KnownTerms) -> None:
+        wanted = set(terms.lacking_frequencies)
+        if terms.lacking_prefixes:
+            listed = self._listed(terms.lacking_prefixes)
+            known.prefixes |= listed
+            wanted |= {
+                (name, word)
+                for (name, prefix), words in listed.items()
+                if (name, prefix) in terms.counted_prefixes
+                for word in words
+            }
+        wanted -= known.frequencies.keys()
+        if wanted or not known.documents:
+            self._count(known, wanted)
+
+    def _listed(self, prefixes: Iterable[tuple[str, str]]) -> dict[tuple[str, str], list[str]]:
+        found: dict[tuple[str, str], list[str]] = {one: [] for one in prefixes}
+        asked = {str(at): one for at, one in enumerate(found) if len(one[1]) <= MAX_TOKEN_CHARS}
+        if not asked:
+            return found
+        terms: dict[str, Any] = {"min_doc_count": 0, "size": MAX_LISTED, "order": {"_key": "asc"}}
+        aggregations: dict[str, Any] = {
+            at: {"terms": {"field": f"{name}_terms", "include": f"{_literal(prefix)}.*", **terms}}
+            for at, (name, prefix) in asked.items()
+        }
+        body: dict[str, Any] = {"size": 0, "query": {"match_none": {}}, "aggs": aggregations}
+        answer = self._connection.ask("POST", f"/{self._index}/_search", body, request_cache="false")
+        for at, one in asked.items():
+            found[one] = [bucket["key"] for bucket in answer["aggregations"][at]["buckets"]]
+        return found
+
+    def _count(self, known: _Known, wanted: set[tuple[str, str]]) -> None:
+        fields = {ft.BODY: [""], ft.GRAMS: [""], ft.ACCENTED: [""]}
+        for name, word in wanted:
+            fields[name].append(token(word))
+        body: dict[str, Any] = {
+            "doc": {name: " ".join(words) for name, words in fields.items()},
+            "fields": list(fields),
+            "term_statistics": True,
+            "field_statistics": True,
+            "positions": False,
+            "offsets": False,
+            "payloads": False,
+        }
+        answer = self._connection.ask("POST", f"/{self._index}/_termvectors", body, routing=_ROUTING)
+        found: dict[str, Any] = answer.get("term_vectors", {})
+        for name, word in wanted:
+            terms = found.get(name, {}).get("terms", {})
+            known.frequencies[name, word] = terms.get(token(word), {}).get("doc_freq", 0)
+        known.documents = max(found.get(ft.BODY, {}).get("field_statistics", {}).get("doc_count", 0), 1)
+
+
+class _KnownTerms:
+    """`TermSource` of what is known so far, which notes what it was asked and does not know.
+
+    Until it is known, a word counts as one that a document has: an unknown one would be corrected, at greater cost.
+    """
+
+    def __init__(self, known: _Known) -> None:
+        self._known = known
+        self.lacking_frequencies: set[tuple[str, str]] = set()
+        self.lacking_prefixes: set[tuple[str, str]] = set()
+        self.counted_prefixes: set[tuple[str, str]] = set()
+        """Those of the prefixes whose terms are wanted by frequency."""
+
+    @property
+    def lacking(self) -> bool:
+        """Whether something was asked that is not known."""
+        return bool(self.lacking_frequencies or self.lacking_prefixes)
+
+    @property
+    def num_docs(self) -> int:
+        """Number of pages."""
+        return self._known.documents or 1
+
+    def doc_freq(self, field_name: str, field_value: str) -> int:
+        """Number of pages with a term in a field."""
+        found = self._known.frequencies.get((field_name, field_value))
+        if found is None:
+            self.lacking_frequencies.add((field_name, field_value))
+            return 1
+        return found
+
+    def terms_with_prefix(self, field_name: str, prefix: str, *, limit: int | None = None) -> list[tuple[str, int]]:
+        """Terms with a prefix and their numbers of pages, most frequent first; without a limit, by name and uncounted.
+
+        The numbers of those that are not limited are 0: the expansion compares their spelling only.
+        """
+        words = self._known.prefixes.get((field_name, prefix))
+        if words is None:
+            self.lacking_prefixes.add((field_name, prefix))
+            if limit is not None:
+                self.counted_prefixes.add((field_name, prefix))
+            return []
+        if limit is None:
+            return [(word, 0) for word in words]
+        counted = [(word, self.doc_freq(field_name, word)) for word in words]
+        return sorted((one for one in counted if one[1]), key=lambda one: -one[1])[:limit]
+
+
+def _literal(text: str) -> str:
+    """A text as a pattern of the engine that matches it alone."""
+    return _SPECIAL.sub(lambda found: f"\\{found[0]}", text)

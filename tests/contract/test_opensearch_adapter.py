@@ -1,0 +1,226 @@
+"""What the adapter of OpenSearch refuses, and how: indexes that are not its own, blocks, credentials, certificates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from opensearchpy import OpenSearch
+
+from commonplace.domain.cluster.shared_index import BranchPosition, SharedBase
+from commonplace.domain.errors import ConfigError, KnowledgeError, NotFoundError, UnavailableError
+from commonplace.domain.query import SearchQuery
+from commonplace.index.shared.opensearch.connection import ClusterAddress, Connection
+from commonplace.index.shared.opensearch.layout import PROPERTIES, SCHEMA, alias_of, creation, index_of
+from commonplace.index.shared.opensearch.reader import ClusterReader
+from opensearch_cluster.engines import COMMIT, Engine, cluster, new_base, page, pages
+from opensearch_cluster.gateway import PASSWORD, USER, gateway
+
+PREFIX = "adapter"
+TEXTS = {"a.md": "# Apple\n\nRed.\n", "b.md": "# Pear\n\nGreen apple.\n\n## Tree\n\nBrown.\n"}
+QUERY = SearchQuery(text="apple")
+
+
+@pytest.fixture
+def engine(opensearch_url: str) -> Iterator[Engine]:
+    with cluster(opensearch_url, PREFIX) as made:
+        yield made
+
+
+@pytest.fixture
+def client(opensearch_url: str) -> Iterator[OpenSearch]:
+    with OpenSearch([opensearch_url], timeout=30) as made:
+        yield made
+
+
+@pytest.fixture
+def base(engine: Engine) -> Iterator[SharedBase]:
+    made = engine.filled(new_base(), TEXTS)
+    yield made
+    engine.writer.drop(made)
+
+
+def refusal(act: Callable[[], object]) -> KnowledgeError:
+    """The error of a call, which must be one of the domain's that says what to do."""
+    with pytest.raises(KnowledgeError) as refused:
+        act()
+    assert refused.value.kind == "engine"
+    assert refused.value.hint
+    return refused.value
+
+
+def test_an_index_that_was_just_made_is_the_one_that_is_expected(client: OpenSearch, base: SharedBase) -> None:
+    (found,) = client.indices.get_mapping(index=alias_of(PREFIX, base)).values()
+    assert found["mappings"]["properties"] == PROPERTIES
+
+
+def test_an_index_of_a_newer_version_is_neither_read_nor_written(client: OpenSearch, engine: Engine) -> None:
+    base = new_base()
+    _made(client, base, {"schema": SCHEMA + 1})
+    for act in (
+        lambda: engine.reader.search([base], QUERY),
+        lambda: engine.reader.through(base),
+        lambda: engine.writer.put(base, 9, pages(TEXTS)),
+        lambda: engine.writer.advance(base, BranchPosition(9, COMMIT)),
+    ):
+        assert "newer version" in str(refusal(act))
+    refusal(lambda: engine.writer.begin(base))
+    refusal(lambda: engine.writer.drop(base))
+    assert client.count(index=alias_of(PREFIX, base))["count"] == 0
+    client.indices.delete(index=index_of(alias_of(PREFIX, base), 1))
+
+
+def test_an_index_of_an_older_version_is_built_anew_beside_it(client: OpenSearch, engine: Engine) -> None:
+    base = new_base()
+    _made(client, base, {"schema": SCHEMA - 1})
+    assert refusal(lambda: engine.reader.through(base)).context["rebuild"] == 1
+    engine.filled(base, TEXTS)
+    assert engine.paths(base, "apple") == ["a.md", "b.md"]
+    assert not client.indices.exists(index=index_of(alias_of(PREFIX, base), 1))
+    engine.writer.drop(base)
+
+
+def test_two_clusters_of_servers_with_one_alias_do_not_mix(engine: Engine, base: SharedBase) -> None:
+    other = SharedBase(base.name, "another source")
+    error = refusal(lambda: engine.reader.search([other], QUERY))
+    assert "engine_prefix" in error.hint
+    assert base.source not in error.advice
+    refusal(lambda: engine.writer.put(other, 9, [page("x.md", "# Other\n")]))
+    refusal(lambda: engine.writer.publish(other, engine.writer.begin(other)))
+    refusal(lambda: engine.writer.drop(other))
+    assert engine.paths(base, "apple") == ["a.md", "b.md"]
+
+
+def test_an_index_of_another_program_is_left_alone(client: OpenSearch, engine: Engine) -> None:
+    base = new_base()
+    client.indices.create(index="something-else", body={"aliases": {alias_of(PREFIX, base): {}}})
+    assert "not one of this program" in str(refusal(lambda: engine.reader.search([base], QUERY)))
+    refusal(lambda: engine.writer.drop(base))
+    refusal(lambda: engine.writer.publish(base, engine.writer.begin(base)))
+    assert client.indices.exists(index="something-else")
+    client.indices.delete(index="something-else")
+
+
+def test_a_mapping_that_was_changed_by_hand_is_refused(
+    client: OpenSearch, opensearch_url: str, base: SharedBase
+) -> None:
+    client.indices.put_mapping(index=alias_of(PREFIX, base), body={"properties": {"extra": {"type": "keyword"}}})
+    with cluster(opensearch_url, PREFIX) as fresh:
+        error = refusal(lambda: fresh.reader.search([base], QUERY))
+    assert "changed by hand" in str(error)
+
+
+def test_a_block_for_a_full_disk_refuses_writes_and_says_so_while_reads_go_on(
+    client: OpenSearch, engine: Engine, base: SharedBase
+) -> None:
+    alias = alias_of(PREFIX, base)
+    client.indices.put_settings(index=alias, body={"index.blocks.read_only_allow_delete": True})
+    try:
+        error = refusal(lambda: engine.writer.put(base, 5, [page("c.md", "# Cherry apple\n")]))
+        assert "disk" in str(error)
+        assert engine.paths(base, "apple") == ["a.md", "b.md"]
+    finally:
+        client.indices.put_settings(index=alias, body={"index.blocks.read_only_allow_delete": None})
+    engine.put(base, {"c.md": "# Cherry apple\n"}, 5)
+    assert set(engine.paths(base, "apple")) == {"a.md", "b.md", "c.md"}
+
+
+def test_sections_and_pages_that_the_engine_lost_are_found_and_mended(
+    client: OpenSearch, engine: Engine, base: SharedBase
+) -> None:
+    index = alias_of(PREFIX, base)
+    _lose(client, index, {"term": {"section_body": "brown"}})
+    _lose(client, index, {"term": {"path": "a.md"}})
+    expected = {one.record.address: one.record.revision for one in pages(TEXTS)}
+    found = engine.writer.verify(base, expected)
+    assert {one.path for one in found.missing} == {"a.md", "b.md"}
+    engine.put(base, TEXTS, 2)
+    assert not engine.writer.verify(base, expected)
+    # Sections whose page is gone from the engine and the base alike.
+    _lose(client, index, {"term": {"path": "b.md"}})
+    del expected[next(one for one in expected if one.path == "b.md")]
+    found = engine.writer.verify(base, expected)
+    assert {one.path for one in found.surplus} == {"b.md"}
+    engine.writer.remove(base, found.surplus, 4)
+    assert not engine.writer.verify(base, expected)
+
+
+def test_credentials_and_an_own_authority_are_needed_where_the_cluster_wants_them(
+    opensearch_url: str, base: SharedBase, tmp_path: Path
+) -> None:
+    with gateway(opensearch_url, tmp_path) as (url, authority):
+        good = ClusterAddress((url,), USER, PASSWORD, authority)
+        assert _search(good, base) == 2
+        for address, said in (
+            (ClusterAddress((url,), USER, PASSWORD), "engine_ca"),
+            (ClusterAddress((url,), USER, "wrong-secret", authority), "engine_password"),
+            (ClusterAddress((url,), authority=authority), "engine_password"),
+        ):
+            error = refusal(lambda address=address: _search(address, base))
+            assert said in error.hint
+            assert "wrong-secret" not in error.advice
+            assert PASSWORD not in error.advice
+
+
+def test_a_cluster_that_does_not_answer_is_unavailable(base: SharedBase) -> None:
+    error = refusal(lambda: _search(ClusterAddress(("http://127.0.0.1:9",)), base))
+    assert isinstance(error, UnavailableError)
+    assert "127.0.0.1" not in error.advice
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://host",
+        "https://",
+        "https://user:pw@host",
+        "https://host/path",
+        "https://host?x=1",
+        "host:9200",
+        "https://[x",
+    ],
+)
+def test_an_address_that_is_none_is_refused_without_being_repeated(url: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        Connection(ClusterAddress((url,)))
+    assert "pw" not in refused.value.advice
+
+
+def test_a_base_that_is_dropped_while_it_is_searched_is_an_answer_and_not_an_empty_result(
+    engine: Engine, client: OpenSearch
+) -> None:
+    base = engine.filled(new_base(), TEXTS)
+    assert engine.paths(base, "apple") == ["a.md", "b.md"]
+    client.indices.delete(index=index_of(alias_of(PREFIX, base), 1))
+    assert isinstance(refusal(lambda: engine.search(base, "apple")), NotFoundError)
+
+
+def test_a_changed_page_that_cannot_be_written_whole_does_not_move_the_position(
+    client: OpenSearch, engine: Engine, base: SharedBase
+) -> None:
+    client.indices.put_settings(index=alias_of(PREFIX, base), body={"index.blocks.write": True})
+    refusal(lambda: engine.put(base, {"a.md": "# Apple\n\nBlue.\n"}, 3))
+    client.indices.put_settings(index=alias_of(PREFIX, base), body={"index.blocks.write": None})
+    assert engine.reader.through(base) == BranchPosition(1, COMMIT)
+
+
+def _lose(client: OpenSearch, index: str, query: dict[str, object]) -> None:
+    """Delete the one document that matches, as if the engine had never had it."""
+    (hit,) = client.search(index=index, body={"query": query, "version": True})["hits"]["hits"]
+    client.delete(index=index, id=hit["_id"], routing=hit["_routing"], refresh=True)
+
+
+def _search(address: ClusterAddress, base: SharedBase) -> int:
+    connection = Connection(address)
+    try:
+        return ClusterReader(connection, PREFIX).search([base], QUERY).results[base].total
+    finally:
+        connection.close()
+
+
+def _made(client: OpenSearch, base: SharedBase, meta: dict[str, object]) -> None:
+    body = creation(base)
+    body["mappings"]["_meta"] |= meta
+    alias = alias_of(PREFIX, base)
+    client.indices.create(index=index_of(alias, 1), body={**body, "aliases": {alias: {}}})
