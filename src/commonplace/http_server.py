@@ -176,7 +176,8 @@ def _parts(
         return parts
     for contract in rest_contracts(settings):
         rest = RestApi(services, contract)
-        parts.append(MountedApp(API_PREFIX, rest, RouteRules(rest.max_body, rest.is_open)))
+        rules = RouteRules(rest.max_body, rest.is_open, takes_any_type=rest.takes_any_type)
+        parts.append(MountedApp(API_PREFIX, rest, rules))
     metrics = Metrics(services)
     metrics.listen()
     parts.append(metrics.part())

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.documents import Document, LinkKind, Section
@@ -162,6 +163,10 @@ def insert_text(document: Document, at: int, text: str) -> bytes:
     return _inserted(document, at, content)
 
 
+MAX_COUNTED = 1_000
+"""Occurrences of a text that are counted."""
+
+
 def replace_range(document: Document, start: int, end: int, text: str) -> bytes:
     """Replace the text of a byte range; the blank lines at the range's ends stay.
 
@@ -172,11 +177,18 @@ def replace_range(document: Document, start: int, end: int, text: str) -> bytes:
     return _replaced(document, start, end, text)
 
 
-def replace_once(document: Document, old: str, new: str) -> bytes:
-    """Replace the only occurrence of a text, frontmatter included. Both kinds of line end match each other.
+def replace_once(document: Document, old: str, new: str, occurrence: int = 0) -> bytes:
+    """Replace one occurrence of a text, frontmatter included. Both kinds of line end match each other.
+
+    Args:
+        document: The document.
+        old: The text.
+        new: Its replacement.
+        occurrence: Which occurrence, from 1; 0 for the only one.
 
     Raises:
-        InvalidInputError: the text is absent, occurs more than once, is empty, or equals its replacement.
+        InvalidInputError: the text is absent, occurs more than once while `occurrence` is 0, occurs less often than
+            `occurrence`, is empty, or equals its replacement.
     """
     _require_text(document)
     wanted, replacement = with_unix_line_ends(old), with_unix_line_ends(new)
@@ -186,21 +198,39 @@ def replace_once(document: Document, old: str, new: str) -> bytes:
         raise InvalidInputError("The text and its replacement are the same.", kind="text")
     needle = utf8(wanted)
     haystack = document.raw.replace(b"\r\n", b"\n")
-    at = haystack.find(needle, _text_start(document))
-    if at < 0:
+    places = list(islice(_places(haystack, needle, _text_start(document)), max(MAX_COUNTED, occurrence)))
+    if not places:
         raise InvalidInputError(
             "The text does not occur in the document.",
             kind="text",
             hint=_hint(with_unix_line_ends(document.text), wanted),
         )
-    if haystack.find(needle, at + 1) >= 0:
-        raise InvalidInputError(
-            "The text occurs more than once in the document.",
-            kind="text",
-            hint="Give more of the text round it, so that it is found once.",
-        )
+    if occurrence > len(places) or (len(places) > 1 and not occurrence):
+        raise _ambiguous(len(places), occurrence)
+    at = places[occurrence - 1 if occurrence else 0]
     start, end = (_offset_with_returns(document.raw, offset) for offset in (at, at + len(needle)))
     return document.raw[:start] + _adapted(document, replacement, document.raw[start:end]) + document.raw[end:]
+
+
+def _places(haystack: bytes, needle: bytes, start: int) -> Iterator[int]:
+    """Where a text occurs, overlapping occurrences included, in order."""
+    at = haystack.find(needle, start)
+    while at >= 0:
+        yield at
+        at = haystack.find(needle, at + 1)
+
+
+def _ambiguous(count: int, occurrence: int) -> InvalidInputError:
+    """The error for a text that occurs so often, or less often than the wanted occurrence says."""
+    times = "once" if count == 1 else f"{count:,} times" if count < MAX_COUNTED else f"at least {MAX_COUNTED:,} times"
+    if occurrence:
+        said = f"The text occurs {times} in the document, so there is no occurrence {occurrence:,}."
+        return InvalidInputError(said, kind="text", hint=f"Give an occurrence from 1 to {count:,}.")
+    return InvalidInputError(
+        f"The text is ambiguous: it occurs {times} in the document.",
+        kind="text",
+        hint="Give more of the text round it, so that it is found once.",
+    )
 
 
 def rewrite_links(

@@ -27,7 +27,8 @@ class Filter:
     """
 
     prefix: str = ""
-    """Path prefix, such as `notes/`; case-sensitive."""
+    """Path prefix, such as `notes/`; case-sensitive unless `prefix_any_case`."""
+    prefix_any_case: bool = False
     types: tuple[str, ...] = ()
     """One of these types (frontmatter `type`, else `category`)."""
     tags: tuple[str, ...] = ()

@@ -50,6 +50,30 @@ async def send_body(send: Send, status: int, body: bytes, headers: Headers = (),
     await send({"type": "http.response.body", "body": body if with_body else b""})
 
 
+async def send_bytes(
+    send: Send, status: int, body: bytes, media_type: str, headers: Headers = (), *, with_body: bool = True
+) -> None:
+    """Answer with a file's bytes, which no browser shows, sniffs or runs.
+
+    Args:
+        send: Of the ASGI request.
+        status: HTTP status.
+        body: The bytes.
+        media_type: Their media type.
+        headers: Further ones.
+        with_body: False for HEAD.
+    """
+    own = (("content-type", media_type), ("content-length", str(len(body))), ("content-disposition", "attachment"))
+    await send(
+        {
+            "type": "http.response.start",
+            "status": status,
+            "headers": [*_encoded(own), *_SAFE_HEADERS, *_encoded(headers)],
+        }
+    )
+    await send({"type": "http.response.body", "body": body if with_body else b""})
+
+
 def _encoded(headers: Headers) -> list[tuple[bytes, bytes]]:
     return [(name.encode("latin-1"), text.encode("latin-1", "replace")) for name, text in headers]
 
@@ -94,7 +118,7 @@ def error_json(error: KnowledgeError) -> JsonObject:
     for name in ("nearest", "reference"):
         if error.context.get(name):
             shown[name] = error.context[name]
-    if error.code in {Code.CONFLICT, Code.PRECONDITION}:
+    if error.code in {Code.CONFLICT, Code.PRECONDITION} or error.context.get("current_revision"):
         shown["current_revision"] = error.context.get("current_revision") or None
     if isinstance(error, ConflictError) and error.changes:
         shown["changes"] = list(error.changes)

@@ -205,7 +205,7 @@ def test_the_document_of_the_api_names_preconditions_where_they_hold(site: Site)
     page, file = "/pages/{path}", "/pages/{path}/attachments/{filename}"
     assert conditional == {
         f"get {page}", f"put {page}", f"patch {page}", f"delete {page}", f"post {page}/rename",
-        f"post {page}/attachments", f"get {file}", f"delete {file}",
+        f"post {page}/attachments", f"get {file}", f"put {file}", f"delete {file}", f"post {page}/restore",
     }  # fmt: skip
     for place in conditional:
         method, path = place.split(" ")

@@ -91,10 +91,11 @@ def test_finding_answers_as_listed(untouched: tuple[Server, GitRepo]) -> None:
     when = repo.git("log", "-1", "--date=format-local:%Y-%m-%dT%H:%M:%SZ", "--format=%ad")
     commit = {"revision": head, "author": "Test Writer", "date": when, "message": "Begin"}
     graph = server.ask("GET", f"{API}/links").json
-    assert graph["nodes"] == sorted(name.removesuffix(".md") for name in NOTES)
+    paths = sorted(name.removesuffix(".md") for name in NOTES)
+    assert graph["nodes"] == [{"path": path, "exists": True} for path in paths]
     assert {"source": "Hub", "target": "Actors/Iran"} in graph["edges"]
     changes = server.ask("GET", f"{API}/changelog").json
-    assert changes == {"entries": [{**commit, "pages_affected": graph["nodes"]}], "total": 1}
+    assert changes == {"entries": [{**commit, "pages_affected": paths}], "total": 1}
 
     found = server.ask("GET", f"{API}/search?q=interceptor%20inventories&limit=1").json
     assert found["query"] == "interceptor inventories"
@@ -297,5 +298,5 @@ def test_a_client_that_goes_away_within_its_request_changes_nothing(untouched: t
 def test_the_document_lists_every_endpoint(untouched: tuple[Server, GitRepo]) -> None:
     paths = untouched[0].ask("GET", f"{API}/openapi.json").json["paths"]
     methods = {(path, method) for path, item in paths.items() for method in item if method != "parameters"}
-    assert len(methods) == 19
+    assert len(methods) == 22
     assert json.dumps(paths).count('"401"') == len(methods)

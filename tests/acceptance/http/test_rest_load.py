@@ -58,6 +58,28 @@ def _client(server: Server, number: int, pages: int) -> Counter[int]:
     return statuses
 
 
+def test_no_request_that_the_document_allows_is_refused(
+    git_repo: MakeRepo, cache_dir: Path, tmp_path: Path, amount: Amount
+) -> None:
+    assert cache_dir.is_dir()
+    # 412 and 409 depend on the page's state and 404 on the page, which no document can say.
+    (tmp_path / "schemathesis.toml").write_text(
+        "[checks]\npositive_data_acceptance.expected-statuses = ['2xx', '3xx', 401, 403, 404, 409, 412, 429, '5xx']\n"
+    )
+    with served(wiki_repo(git_repo).path) as server:
+        done = subprocess.run(
+            [
+                str(Path(sys.executable).with_name("schemathesis")), "run", f"{server.url}/api/v1/openapi.json",
+                "--checks", "positive_data_acceptance", "--mode", "positive", "--suppress-health-check", "all",
+                "--max-examples", str(amount(15, 300)), "--seed", "1",
+                "--phases", "examples,coverage,fuzzing", "--generation-database", "none",
+            ],
+            capture_output=True, text=True, check=False, timeout=1500, cwd=tmp_path,
+        )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+    assert "Dropped" not in done.stdout, "a pattern that generators cannot use"
+
+
 @pytest.mark.timeout(1800)
 def test_no_request_that_the_document_allows_or_forbids_breaks_the_server(
     git_repo: MakeRepo,

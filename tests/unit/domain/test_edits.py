@@ -190,8 +190,8 @@ def test_line_ends_of_either_kind_match(old: str) -> None:
         ("", "x", "is empty"),
         ("b", "b", "the same"),
         ("zzz", "x", "does not occur"),
-        ("a", "x", "more than once"),
-        ("aa", "x", "more than once"),
+        ("a", "x", "occurs 3 times"),
+        ("aa", "x", "occurs 2 times"),
     ],
 )
 def test_what_is_not_there_once_is_refused(old: str, new: str, message: str) -> None:

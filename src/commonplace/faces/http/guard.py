@@ -49,6 +49,8 @@ class RouteRules:
     """Required media type of bodies."""
     show_error: Callable[[Scope, Send, KnowledgeError], Awaitable[bool]] = no_page
     """Sends an error as a page and returns True; False if the error is to be sent as JSON."""
+    takes_any_type: Callable[[Scope], bool] = lambda _: False
+    """Whether a request's body may be of any media type. Only for methods that browsers send after a preflight."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ class Guard:
             if not rules.is_open(scope):
                 scope[SCOPE_KEY] = await self._admitted(scope, headers, rules.credentials(headers))
             body = await buffered_body(receive, rules.max_body(scope), headers.get("content-length", ""))
-            if body:
+            if body and not rules.takes_any_type(scope):
                 _check_type(headers, rules.body_type)
         except ClientDisconnectError:
             return

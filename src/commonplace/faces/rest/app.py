@@ -19,7 +19,7 @@ from commonplace.domain.errors import ForbiddenError, InvalidInputError, Knowled
 from commonplace.domain.json import Json
 from commonplace.faces.access.callers import Caller, allows, caller_of
 from commonplace.faces.call_log import traced_call
-from commonplace.faces.responses import json_bytes, send_body, send_empty, send_error, send_json
+from commonplace.faces.responses import json_bytes, send_body, send_bytes, send_empty, send_error, send_json
 from commonplace.faces.rest.endpoint import (
     MAX_BODY_BYTES,
     Endpoint,
@@ -29,7 +29,7 @@ from commonplace.faces.rest.endpoint import (
 )
 from commonplace.faces.rest.openapi import document
 from commonplace.faces.rest.routing import MethodError, Option, Router, select_match
-from commonplace.faces.rest.validation import MalformedError, conditions_of, request_body, request_query
+from commonplace.faces.rest.validation import MalformedError, accepts_bytes, conditions_of, request_body, request_query
 from commonplace.faces.retained import in_no_commit, retained_list
 from commonplace.faces.worker_threads import run_in_worker
 from commonplace.services.services import Services
@@ -73,7 +73,9 @@ class RestApi:
         except KnowledgeError as error:
             await send_error(send, error)
         else:
-            if reply.value is None:
+            if reply.media_type:
+                await send_bytes(send, reply.status, reply.body, reply.media_type, reply.headers, with_body=with_body)
+            elif reply.value is None:
                 await send_empty(send, reply.status, reply.headers)
             else:
                 await send_body(send, reply.status, reply.body, reply.headers, with_body=with_body)
@@ -85,6 +87,14 @@ class RestApi:
         except InvalidInputError:  # told when the request is answered
             return MAX_BODY_BYTES
         return max((one.max_body for _, one in options if one.method == scope["method"]), default=MAX_BODY_BYTES)
+
+    def takes_any_type(self, scope: Scope) -> bool:
+        """Whether a request's body is bytes of whichever media type."""
+        try:
+            options = self._router.options(_below(scope))
+        except InvalidInputError:  # told when the request is answered
+            return False
+        return any(one.takes_bytes for _, one in options if one.method == scope["method"])
 
     def is_open(self, scope: Scope) -> bool:
         """Whether a request needs no key."""
@@ -108,6 +118,7 @@ class RestApi:
         services = self._services.only(caller.collections)
         if options[0][1].tier is not None:
             services.collections.wait_ready(READY_TIMEOUT, _untold)
+        headers = Headers(scope=scope)
         place, endpoint = select_match(options, method, partial(self._contract.is_document, services))
         with traced_call(f"{endpoint.method} {endpoint.template}"), recording_retained() as kept:
             _require_tier(endpoint, caller)
@@ -119,7 +130,9 @@ class RestApi:
                     filename=place.filename,
                     query=request_query(endpoint, scope["query_string"]),
                     body=request_body(endpoint, body),
-                    conditions=conditions_of(Headers(scope=scope)),
+                    conditions=conditions_of(headers),
+                    content=body if endpoint.takes_bytes else b"",
+                    accepts_bytes=endpoint.gives_bytes and accepts_bytes(headers),
                 )
             )
             if reply.value is None:

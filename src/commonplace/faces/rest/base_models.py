@@ -2,9 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+_CONTROL = r"\x00-\x1f\x7f\x85\u2028\u2029"
+_INVISIBLE = (
+    r"\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    r"\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb"
+)
+_BLANK = r" \xa0\u1680\u2000-\u200a\u202f\u205f\u3000"
+_DOT = r".\u2024-\u2026\ufe19\ufe30\ufe52\uff0e"
+_FIRST = rf"[^{_CONTROL}{_INVISIBLE}{_BLANK}{_DOT}\\/]"
+_INNER = rf"[^{_CONTROL}\\/]"
+_LAST = rf"[^{_CONTROL} .\\/]"
+_PART = rf"{_FIRST}(?:[^{_CONTROL} .:\\/]|{_INNER}{{1,246}}{_LAST})?"
+PATH_PATTERN = rf"^{_PART}(?:/{_PART})*$"
+"""Paths that every endpoint takes. `parse_address` takes a few more: no part begins with an invisible character or any
+kind of dot or blank here, and no part of two characters ends in a colon, which no pattern without lookahead can say."""
+NAME_PATTERN = rf"^{_PART}$"
+"""The same for one part of a path."""
+REVISION_PATTERN = "^[0-9a-fA-F]{7,40}$"
+TAGS_PATTERN = r'^(?:\*|[ \t,]*(?:W/)?"[^"]*"(?:[ \t]*,[ \t,]*(?:W/)?"[^"]*")*[ \t,]*)$'
+"""Of `If-Match` and `If-None-Match`."""
+MAX_PATH = 1_000
+"""Characters of the longest path; in UTF-8 it has at most 1,024 bytes, and each part 255."""
+SchemaFacts: TypeAlias = "dict[str, JsonValue]"
+PATH_FACTS: SchemaFacts = {
+    "minLength": 1,
+    "maxLength": MAX_PATH,
+    "pattern": PATH_PATTERN,
+    "description": "Parts between slashes: none hidden or like git~1; each at most 255 bytes of UTF-8 with its suffix, "
+    "all together 1,024",
+}
+NAME_FACTS: SchemaFacts = {**PATH_FACTS, "maxLength": 255, "pattern": NAME_PATTERN, "description": "One part of a path"}
 
 
 class RequestBody(BaseModel):

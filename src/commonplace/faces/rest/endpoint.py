@@ -31,6 +31,10 @@ class RestRequest:
     body: BaseModel | None
     conditions: Conditions
     """The conditions in `If-Match` and `If-None-Match`."""
+    content: bytes = b""
+    """The body of an endpoint with `takes_bytes`."""
+    accepts_bytes: bool = False
+    """Whether the client prefers bytes to JSON, of an endpoint with `gives_bytes`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +42,13 @@ class RestResponse:
     """A response."""
 
     value: BaseModel | None
-    """None for a response without a body."""
+    """None for a response without a body, or with one of bytes."""
     status: int = 200
     headers: tuple[tuple[str, str], ...] = ()
     body: bytes = b""
-    """The value as JSON; set by the dispatcher in the worker thread."""
+    """The value as JSON, set by the dispatcher in the worker thread; or bytes of a media type."""
+    media_type: str = ""
+    """Of a body of bytes; "" for JSON."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +68,10 @@ class Endpoint:
     body: type[RequestBody] | None = None
     body_needed: bool = True
     max_body: int = MAX_BODY_BYTES
+    takes_bytes: bool = False
+    """Whether the body is a file's bytes, of whichever media type, rather than JSON."""
+    gives_bytes: bool = False
+    """Whether a client that accepts `application/octet-stream` and no JSON is given bytes."""
     conditional: bool = False
     """Whether it evaluates `If-Match` and `If-None-Match`."""
     error_statuses: frozenset[int] = field(default_factory=frozenset[int])

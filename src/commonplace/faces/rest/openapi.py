@@ -12,7 +12,7 @@ from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from commonplace import __version__
 from commonplace.domain.json import Json
-from commonplace.faces.rest.base_models import Problem
+from commonplace.faces.rest.base_models import NAME_FACTS, PATH_FACTS, TAGS_PATTERN, Problem
 from commonplace.faces.rest.endpoint import Endpoint
 
 SchemaNode: TypeAlias = "dict[str, Json]"
@@ -21,6 +21,7 @@ REF = "#/components/schemas/{model}"
 COMMON_STATUSES = (401, 403, 408, 421, 422, 429, 500, 503)
 """Error statuses of every endpoint."""
 BODY_STATUSES = (400, 413)
+_BYTES: SchemaNode = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 
 
 def document(endpoints: Sequence[Endpoint], description: str) -> SchemaNode:
@@ -48,10 +49,15 @@ def document(endpoints: Sequence[Endpoint], description: str) -> SchemaNode:
 
 def _path_item(endpoint: Endpoint) -> SchemaNode:
     names = re.findall(r"\{(\w+)\}", endpoint.template)
-    parameters = [
-        {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}} for name in names
+    parameters: list[Json] = [
+        {"name": name, "in": "path", "required": True, "schema": _path_schema(name)} for name in names
     ]
     return {"parameters": parameters} if parameters else {}
+
+
+def _path_schema(name: str) -> SchemaNode:
+    """The schema of a variable in a path: a path with slashes, or one part of it."""
+    return {"type": "string", **(PATH_FACTS if name == "path" else NAME_FACTS)}
 
 
 def _operation(endpoint: Endpoint) -> SchemaNode:
@@ -69,6 +75,8 @@ def _operation(endpoint: Endpoint) -> SchemaNode:
             "required": endpoint.body_needed,
             "content": {"application/json": {"schema": _ref(endpoint.body)}},
         }
+    elif endpoint.takes_bytes:
+        operation["requestBody"] = {"required": True, "content": dict(_BYTES)}
     return operation
 
 
@@ -100,7 +108,13 @@ def _header_parameters(endpoint: Endpoint) -> list[Json]:
         + ("304 otherwise." if endpoint.method == "GET" else "412 otherwise."),
     }
     return [
-        {"name": name, "in": "header", "required": False, "description": text, "schema": {"type": "string"}}
+        {
+            "name": name,
+            "in": "header",
+            "required": False,
+            "description": text,
+            "schema": {"type": "string", "pattern": TAGS_PATTERN},
+        }
         for name, text in told.items()
     ]
 
@@ -109,11 +123,18 @@ def _answers(endpoint: Endpoint) -> SchemaNode:
     answers: SchemaNode = {str(status): _response(status, model) for status, model in endpoint.answers.items()}
     if endpoint.conditional and endpoint.method == "GET":
         answers["304"] = {"description": HTTPStatus.NOT_MODIFIED.phrase}
+    if endpoint.gives_bytes:
+        content = cast("SchemaNode", cast("SchemaNode", answers["200"])["content"])
+        content.update(_BYTES)
     return answers
 
 
 def _refusals(endpoint: Endpoint) -> SchemaNode:
-    statuses = {*COMMON_STATUSES, *endpoint.error_statuses, *(BODY_STATUSES if endpoint.body else ())}
+    statuses = {
+        *COMMON_STATUSES,
+        *endpoint.error_statuses,
+        *(BODY_STATUSES if endpoint.body or endpoint.takes_bytes else ()),
+    }
     statuses |= {400, 412} if endpoint.conditional else set()
     return {str(status): _response(status, Problem) for status in sorted(statuses)}
 

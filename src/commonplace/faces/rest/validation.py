@@ -78,6 +78,12 @@ def conditions_of(headers: Headers) -> Conditions:
     )
 
 
+def accepts_bytes(headers: Headers) -> bool:
+    """Whether a client asks for bytes: its `Accept` names `application/octet-stream`, and no JSON."""
+    types = [one.partition(";")[0].strip().lower() for given in headers.getlist("accept") for one in given.split(",")]
+    return "application/octet-stream" in types and "application/json" not in types
+
+
 def _tags(headers: Headers, name: str, *, weak: bool) -> tuple[str, ...] | None:
     given = [value.strip() for value in headers.getlist(name)]
     if not given:

@@ -13,6 +13,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import cast
 
+from commonplace.domain.addresses import fold
 from commonplace.domain.sites.tree import SiteTree, from_json
 
 SCHEMA_VERSION = 14
@@ -282,6 +283,7 @@ def _connected(path: Path, *, create: bool = False) -> sqlite3.Connection:
         check_same_thread=False,
         uri=True,
     )
+    connection.create_function("folded", 1, fold, deterministic=True)
     for pragma in ("synchronous = NORMAL", "temp_store = MEMORY"):
         connection.execute(f"PRAGMA {pragma}")
     _keep(connection, CACHE_KIB)

@@ -48,7 +48,9 @@ class Condition:
     def __init__(self, filter_: Filter, keys: Collection[int] | None = None) -> None:
         self._parts: list[str] = []
         self.values: list[str | int] = []
-        if filter_.prefix:
+        if filter_.prefix and filter_.prefix_any_case:
+            self._add("substr(folded(f.path), 1, ?) = ?", len(fold(filter_.prefix)), fold(filter_.prefix))
+        elif filter_.prefix:
             self._add("f.path >= ? AND f.path < ?", filter_.prefix, filter_.prefix + MAX_CODE_POINT)
         if filter_.types:
             self._add(f"f.type_folded IN ({_marks(filter_.types)})", *map(fold, filter_.types))

@@ -43,11 +43,12 @@ def scope_of(connection: sqlite3.Connection, filter_: Filter) -> SearchScope:
     name is not a term: both are queried in the catalogue.
     """
     groups = wanted_terms(filter_)
-    folder = filter_.prefix.endswith("/") and not filter_.prefix.startswith("/")
+    folder = filter_.prefix.endswith("/") and not (filter_.prefix.startswith("/") or filter_.prefix_any_case)
     if folder:
         groups = (*groups, frozenset({FOLDER_TERM_PREFIX + filter_.prefix}))
     rest = Filter(
         prefix="" if folder else filter_.prefix,
+        prefix_any_case=filter_.prefix_any_case,
         created_from=filter_.created_from,
         created_to=filter_.created_to,
         updated_from=filter_.updated_from,

@@ -160,14 +160,20 @@ def edit_section(
 
 
 def replace_once(
-    collection: Collection, address: Address, old: str, new: str, intent: WriteRequest = UNCONDITIONAL
+    collection: Collection,
+    address: Address,
+    old: str,
+    new: str,
+    intent: WriteRequest = UNCONDITIONAL,
+    *,
+    occurrence: int = 0,
 ) -> WriteReceipt:
-    """Replace the only occurrence of a text.
+    """Replace one occurrence of a text: the one of this number from 1 on, or with 0 the only one.
 
     Raises:
-        InvalidInputError: the text is absent, occurs more than once, or equals its replacement.
+        InvalidInputError: the text is absent, ambiguous, or equals its replacement.
     """
-    return edit(collection, address, lambda document: edits.replace_once(document, old, new), intent)
+    return edit(collection, address, lambda document: edits.replace_once(document, old, new, occurrence), intent)
 
 
 def append(collection: Collection, address: Address, text: str, intent: WriteRequest = UNCONDITIONAL) -> WriteReceipt:

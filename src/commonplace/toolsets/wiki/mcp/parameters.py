@@ -7,10 +7,11 @@ from typing import Annotated
 from pydantic import Field
 
 from commonplace.faces.mcp.toolset import Parameters
-from commonplace.toolsets.wiki.rules import MAX_SEARCH
+from commonplace.toolsets.wiki.rules.wiki import MAX_QUERY, MAX_SEARCH
 
 NotePath = Annotated[str, Field(description="The note's path, such as Actors/Iran", min_length=1)]
 NoteRevision = Annotated[str, Field(description="40 hex digits as given by read_note, or the first 7 or more of them")]
+Query = Annotated[str, Field(max_length=MAX_QUERY)]
 CommitMessageText = Annotated[
     str, Field(description="One line that says why; the tool's own words by default", max_length=2000)
 ]
@@ -59,14 +60,14 @@ class ListNotes(Parameters):
 class SearchNotes(Parameters):
     """Arguments of search_notes."""
 
-    query: str
+    query: Query
     limit: Annotated[int, Field(ge=1, le=MAX_SEARCH)] = 20
 
 
 class SemanticSearch(Parameters):
     """Arguments of semantic_search."""
 
-    query: str
+    query: Query
     n: Annotated[int, Field(ge=1, le=50)] = 5
     max_chunks_per_page: Annotated[int, Field(ge=1, le=5)] = 2
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from commonplace.domain.json import JsonObject
-from commonplace.toolsets.wiki.rules import (
+from commonplace.toolsets.wiki.rules.text_values import as_text, as_texts, note_name
+from commonplace.toolsets.wiki.rules.wiki import (
     Note,
     NoteAttachment,
     NoteChunk,
@@ -18,9 +19,6 @@ from commonplace.toolsets.wiki.rules import (
     NoteSummary,
     RenamedNote,
     SavedNote,
-    as_text,
-    as_texts,
-    name_of,
 )
 
 EXCERPT_CHARS = 150
@@ -32,7 +30,7 @@ def note_text(note: Note, content: str, section: Sequence[str] = ()) -> str:
     """A note with what is known of it above a line, and its Markdown (all of it, or a section's) below."""
     values = note.frontmatter
     lines = [
-        f"# {as_text(values.get('title')) or name_of(note.path)}",
+        f"# {note_name(note.path, values)}",
         f"Path: {note.path}",
         f"Revision: {note.revision}",
         *([f"Section: {' > '.join(section)}"] if section else []),

@@ -30,7 +30,7 @@ from commonplace.toolsets.wiki.mcp.parameters import (
     UploadAttachment,
     WriteNote,
 )
-from commonplace.toolsets.wiki.rules import MAX_ATTACHMENT_BYTES, Note, NoteFilter
+from commonplace.toolsets.wiki.rules.wiki import MAX_ATTACHMENT_BYTES, Note, NoteFilter
 from commonplace.toolsets.wiki.service import WIKI_KEY
 from commonplace.toolsets.wiki.service.orphans import orphans
 

@@ -12,16 +12,16 @@ from commonplace.domain.changes import RetainedCopy
 from commonplace.domain.errors import InvalidInputError, UnavailableError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.revisions import is_revision
-from commonplace.toolsets.wiki.rules import (
+from commonplace.toolsets.wiki.rules.text_values import as_text, as_texts, name_of
+from commonplace.toolsets.wiki.rules.wiki import (
     AttachmentContent,
     Note,
     NoteAttachment,
     NoteChunk,
     NoteCommit,
     NoteHit,
+    NoteNode,
     NoteSummary,
-    as_text,
-    as_texts,
 )
 
 
@@ -29,6 +29,11 @@ def text(answer: JsonObject, key: str) -> str:
     """A string; "" for anything else."""
     value = answer.get(key)
     return value if isinstance(value, str) else ""
+
+
+def name(row: JsonObject) -> str:
+    """A note's name; the last part of its path from a server that gives none."""
+    return text(row, "name") or name_of(text(row, "path"))
 
 
 def number(answer: JsonObject, key: str) -> int:
@@ -48,6 +53,11 @@ def texts(answer: JsonObject, key: str) -> tuple[str, ...]:
     return tuple(item for item in _items(answer.get(key)) if isinstance(item, str))
 
 
+def items(answer: JsonObject, key: str) -> tuple[Json, ...]:
+    """The items of a list, of any type."""
+    return _items(answer.get(key))
+
+
 def objects(answer: JsonObject, key: str) -> Iterator[JsonObject]:
     """The objects of a list."""
     return (item for item in _items(answer.get(key)) if isinstance(item, Mapping))
@@ -57,6 +67,7 @@ def summary(row: JsonObject) -> NoteSummary:
     """A note in a list."""
     return NoteSummary(
         path=text(row, "path"),
+        name=name(row),
         category=as_text(row.get("category")),
         tags=as_texts(row.get("tags")),
         last_updated=as_text(row.get("last_updated")),
@@ -92,13 +103,21 @@ def change(row: JsonObject) -> NoteCommit:
 
 def hit(row: JsonObject) -> NoteHit:
     """A note that matches a search."""
-    return NoteHit(text(row, "path"), text(row, "snippet"), decimal(row, "score"))
+    return NoteHit(text(row, "path"), name(row), text(row, "snippet"), decimal(row, "score"))
+
+
+def node(item: Json) -> NoteNode | None:
+    """A note in the graph: an object, or as older servers give it the path alone; None for anything else."""
+    if isinstance(item, str):
+        return NoteNode(item)
+    return NoteNode(text(item, "path"), item.get("exists") is not False) if isinstance(item, Mapping) else None
 
 
 def chunk(row: JsonObject) -> NoteChunk:
     """A chunk of a note that matches a semantic search."""
     return NoteChunk(
         path=text(row, "path"),
+        name=name(row),
         snippet=text(row, "snippet"),
         text=text(row, "text"),
         distance=decimal(row, "distance"),

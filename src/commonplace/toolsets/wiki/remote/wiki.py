@@ -1,4 +1,4 @@
-"""The three ports of a wiki (`toolsets.wiki.rules`) over the REST API."""
+"""The four ports of a wiki (`toolsets.wiki.rules.wiki`) over the REST API."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from commonplace.domain.revisions import UNCONDITIONAL, Conditions
 from commonplace.domain.similarity import SearchMode
 from commonplace.toolsets.wiki.remote import json_values
 from commonplace.toolsets.wiki.remote.client import RestClient, quoted
-from commonplace.toolsets.wiki.rules import (
+from commonplace.toolsets.wiki.rules.wiki import (
     AttachmentContent,
     Note,
     NoteAttachment,
     NoteChunk,
     NoteCommit,
+    NoteDiff,
     NoteFilter,
     NoteGraph,
     NoteHits,
@@ -39,7 +40,7 @@ def remote_wiki(url: str, key: str = "") -> Wiki:
         key: Bearer key, or "".
     """
     client = RestClient(url, key)
-    return Wiki(RemoteNotes(client), RemoteNoteQueries(client), RemoteAttachments(client))
+    return Wiki(RemoteNotes(client), RemoteNoteQueries(client), RemoteAttachments(client), RemoteNoteVersions(client))
 
 
 class RemoteNotes:
@@ -82,11 +83,12 @@ class RemoteNotes:
         revision: str,
         message: str,
         conditions: Conditions = UNCONDITIONAL,
+        occurrence: int = 0,
     ) -> SavedNote:
-        """Replace the one occurrence of the first text by the second."""
+        """Replace one occurrence of the first text by the second."""
         old, new = change
-        body = {"revision": revision, "old_string": old, "new_string": new, "commit_message": message}
-        return self._saved("PATCH", path, body, conditions)
+        body: JsonObject = {"revision": revision, "old_string": old, "new_string": new, "commit_message": message}
+        return self._saved("PATCH", path, {**body, "occurrence": occurrence} if occurrence else body, conditions)
 
     def delete(self, path: str, *, revision: str = "", message: str, conditions: Conditions = UNCONDITIONAL) -> str:
         """Delete a note; returns the path that it had."""
@@ -117,13 +119,28 @@ class RemoteNotes:
 
     def _saved(self, method: str, path: str, body: JsonObject, conditions: Conditions) -> SavedNote:
         with _about(path):
-            answer = self._client.send(method, f"/pages/{quoted(path)}", body, conditions=conditions)
-        return SavedNote(
-            json_values.text(answer, "path") or path,
-            json_values.text(answer, "revision"),
-            created=answer.get("created") is True,
-            unchanged=answer.get("unchanged") is True,
-        )
+            return _saved(path, self._client.send(method, f"/pages/{quoted(path)}", body, conditions=conditions))
+
+
+class RemoteNoteVersions:
+    """Versions of a server's notes."""
+
+    def __init__(self, client: RestClient) -> None:
+        self._client = client
+
+    def diff(self, path: str, old: str, new: str = "") -> NoteDiff:
+        """The differences of a note between two revisions."""
+        with _about(path):
+            answer = self._client.get(f"/pages/{quoted(path)}/diff", **{"from": old, "to": new or None})
+        return NoteDiff(json_values.text(answer, "path") or path, json_values.text(answer, "diff"))
+
+    def restore(self, path: str, revision: str, *, message: str, conditions: Conditions = UNCONDITIONAL) -> SavedNote:
+        """Write a note's text of an older revision again."""
+        body = {"revision": revision, "commit_message": message}
+        with _about(path):
+            return _saved(
+                path, self._client.send("POST", f"/pages/{quoted(path)}/restore", body, conditions=conditions)
+            )
 
 
 class RemoteNoteQueries:
@@ -158,7 +175,8 @@ class RemoteNoteQueries:
             (json_values.text(row, "source"), json_values.text(row, "target"))
             for row in json_values.objects(answer, "edges")
         ]
-        return NoteGraph(json_values.texts(answer, "nodes"), tuple(edges))
+        nodes = map(json_values.node, json_values.items(answer, "nodes"))
+        return NoteGraph(tuple(one for one in nodes if one), tuple(edges))
 
     def linked_from_any(self, paths: AbstractSet[str]) -> AbstractSet[str]:
         """Paths of the notes that at least one of these notes links to."""
@@ -206,6 +224,16 @@ class RemoteAttachments:
             url, body = _attachment_url(path, filename), {"commit_message": message}
             answer = self._client.send("DELETE", url, body, conditions=conditions)
         return json_values.text(answer, "path") or path, json_values.text(answer, "filename") or filename
+
+
+def _saved(path: str, answer: JsonObject) -> SavedNote:
+    return SavedNote(
+        json_values.text(answer, "path") or path,
+        json_values.text(answer, "revision"),
+        json_values.name(answer),
+        created=answer.get("created") is True,
+        unchanged=answer.get("unchanged") is True,
+    )
 
 
 def _attachment_url(path: str, filename: str) -> str:

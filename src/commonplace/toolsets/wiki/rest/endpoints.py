@@ -37,6 +37,7 @@ def endpoints() -> tuple[Endpoint, ...]:
         *_of_moves(),
         *_of_finding(),
         *_of_attachments(),
+        *_of_attachment(),
         Endpoint(
             method="POST",
             template="/reindex",
@@ -77,6 +78,7 @@ def _of_pages() -> tuple[Endpoint, ...]:
             answers={200: models.Saved, 201: models.Saved},
             tier="write",
             body=models.Put,
+            max_body=MAX_UPLOAD,
             error_statuses=conflict,
         ),
         Endpoint(
@@ -88,6 +90,7 @@ def _of_pages() -> tuple[Endpoint, ...]:
             answers={200: models.Edited},
             tier="write",
             body=models.Patch,
+            max_body=MAX_UPLOAD,
             error_statuses=conflict,
         ),
         Endpoint(
@@ -127,6 +130,26 @@ def _of_moves() -> tuple[Endpoint, ...]:
             answers={200: models.History},
             query=models.HistoryParameters,
             error_statuses=missing,
+        ),
+        Endpoint(
+            method="GET",
+            template="/pages/{path}/diff",
+            summary="What differs between two revisions of a page",
+            run=handlers.page_diff,
+            answers={200: models.Differences},
+            query=models.DiffParameters,
+            error_statuses=missing,
+        ),
+        Endpoint(
+            method="POST",
+            template="/pages/{path}/restore",
+            summary="Write a page's text of an older revision again",
+            run=handlers.restore_page,
+            conditional=True,
+            answers={200: models.Saved, 201: models.Saved},
+            tier="write",
+            body=models.Restore,
+            error_statuses=conflict,
         ),
     )
 
@@ -192,9 +215,27 @@ def _of_attachments() -> tuple[Endpoint, ...]:
             summary="Add a file to a page",
             run=handlers.upload_attachment,
             conditional=True,
-            answers={201: models.Uploaded},
+            answers={200: models.Uploaded, 201: models.Uploaded},
             tier="write",
             body=models.Upload,
+            max_body=MAX_UPLOAD,
+            error_statuses=frozenset({404, 409}),
+        ),
+    )
+
+
+def _of_attachment() -> tuple[Endpoint, ...]:
+    missing = frozenset({404})
+    return (
+        Endpoint(
+            method="PUT",
+            template=ATTACHMENT,
+            summary="Add a file to a page as bytes, or replace the one that If-Match names",
+            run=handlers.put_attachment,
+            conditional=True,
+            answers={200: models.Uploaded, 201: models.Uploaded},
+            tier="write",
+            takes_bytes=True,
             max_body=MAX_UPLOAD,
             error_statuses=frozenset({404, 409}),
         ),
@@ -204,6 +245,7 @@ def _of_attachments() -> tuple[Endpoint, ...]:
             summary="A file of a page",
             run=handlers.download_attachment,
             conditional=True,
+            gives_bytes=True,
             answers={200: models.Downloaded},
             error_statuses=missing,
         ),

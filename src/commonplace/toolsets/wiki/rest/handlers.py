@@ -12,9 +12,9 @@ from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.domain.revisions import revision_of
 from commonplace.faces.rest.endpoint import RestRequest, RestResponse
 from commonplace.services.services import Services
-from commonplace.toolsets.wiki import rules as wiki
 from commonplace.toolsets.wiki.rest import models
-from commonplace.toolsets.wiki.rules import name_of
+from commonplace.toolsets.wiki.rules import wiki
+from commonplace.toolsets.wiki.rules.text_values import note_name
 from commonplace.toolsets.wiki.service import WIKI_KEY
 
 M = TypeVar("M", bound=BaseModel)
@@ -49,7 +49,7 @@ def get_page(request: RestRequest) -> RestResponse:
     if not request.conditions.is_empty and _is_known(request, note.revision, note.content.encode("utf-8", "replace")):
         return RestResponse(None, 304, etag)
     page = models.Page(
-        name=name_of(note.path),
+        name=note_name(note.path, note.frontmatter),
         path=note.path,
         content=note.content,
         frontmatter=dict(cast("dict[str, models.JsonValue]", note.frontmatter)),
@@ -69,14 +69,7 @@ def put_page(request: RestRequest) -> RestResponse:
     saved = request.services.of(WIKI_KEY).notes.write(
         request.path, body.content, revision=body.revision or "", message=message, conditions=request.conditions
     )
-    value = models.Saved(
-        name=name_of(saved.path),
-        path=saved.path,
-        revision=saved.revision,
-        created=saved.created,
-        unchanged=saved.unchanged,
-    )
-    return RestResponse(value, 201 if saved.created else 200, (("etag", f'"{saved.revision}"'),))
+    return _saved(saved)
 
 
 def patch_page(request: RestRequest) -> RestResponse:
@@ -88,8 +81,9 @@ def patch_page(request: RestRequest) -> RestResponse:
         revision=body.revision,
         message=body.commit_message or f"[api] Edit: {request.path}",
         conditions=request.conditions,
+        occurrence=body.occurrence,
     )
-    value = models.Edited(name=name_of(saved.path), path=saved.path, revision=saved.revision)
+    value = models.Edited(name=saved.name, path=saved.path, revision=saved.revision)
     return RestResponse(value, headers=(("etag", f'"{saved.revision}"'),))
 
 
@@ -128,13 +122,26 @@ def page_history(request: RestRequest) -> RestResponse:
     return RestResponse(models.History(path=path, history=[_commit(change) for change in changes]))
 
 
+def page_diff(request: RestRequest) -> RestResponse:
+    """What differs between two revisions of a page."""
+    query = cast("models.DiffParameters", request.query)
+    found = request.services.of(WIKI_KEY).versions.diff(request.path, query.old, query.new)
+    return RestResponse(models.Differences(path=found.path, old=query.old, new=query.new, diff=found.diff))
+
+
+def restore_page(request: RestRequest) -> RestResponse:
+    """Write a page's text of an older revision again."""
+    body = _body(request, models.Restore)
+    message = body.commit_message or f"[api] Restore: {request.path} at {body.revision}"
+    versions = request.services.of(WIKI_KEY).versions
+    return _saved(versions.restore(request.path, body.revision, message=message, conditions=request.conditions))
+
+
 def search(request: RestRequest) -> RestResponse:
     """Pages by words, or by the mode that is asked for."""
     query = cast("models.SearchParameters", request.query)
     found = request.services.of(WIKI_KEY).queries.search(query.q, query.limit, query.mode)
-    rows = [
-        models.Hit(name=name_of(hit.path), path=hit.path, snippet=hit.snippet, score=hit.score) for hit in found.hits
-    ]
+    rows = [models.Hit(name=hit.name, path=hit.path, snippet=hit.snippet, score=hit.score) for hit in found.hits]
     return RestResponse(models.Hits(query=query.q, results=rows, total=found.total))
 
 
@@ -158,7 +165,8 @@ def all_links(request: RestRequest) -> RestResponse:
     """All links."""
     graph = request.services.of(WIKI_KEY).queries.graph()
     edges = [models.Edge(source=source, target=target) for source, target in graph.edges]
-    return RestResponse(models.Graph(nodes=list(graph.nodes), edges=edges))
+    nodes = [models.Node(path=one.path, exists=one.exists) for one in graph.nodes]
+    return RestResponse(models.Graph(nodes=nodes, edges=edges))
 
 
 def changelog(request: RestRequest) -> RestResponse:
@@ -181,13 +189,12 @@ def list_attachments(request: RestRequest) -> RestResponse:
 def upload_attachment(request: RestRequest) -> RestResponse:
     """Add a file to a page."""
     body = _body(request, models.Upload)
-    message = body.commit_message or f"[api] Attach: {request.path}/{body.filename}"
-    content = _decoded(body.content)
-    path, one = request.services.of(WIKI_KEY).attachments.upload(
-        request.path, body.filename, content, message=message, conditions=request.conditions
-    )
-    value = models.Uploaded(filename=one.filename, path=path, size=one.size, mime_type=one.mime_type)
-    return RestResponse(value, 201, (("etag", f'"{revision_of(content)}"'),))
+    return _uploaded(request, body.filename, _decoded(body.content), body.commit_message)
+
+
+def put_attachment(request: RestRequest) -> RestResponse:
+    """Add a file to a page as bytes, or replace the one that `If-Match` names."""
+    return _uploaded(request, request.filename, request.content)
 
 
 def download_attachment(request: RestRequest) -> RestResponse:
@@ -197,6 +204,8 @@ def download_attachment(request: RestRequest) -> RestResponse:
     etag = (("etag", f'"{revision}"'),)
     if _is_known(request, revision, download.content):
         return RestResponse(None, 304, etag)
+    if request.accepts_bytes:
+        return RestResponse(None, headers=etag, body=download.content, media_type=one.mime_type)
     content = base64.b64encode(download.content).decode()
     value = models.Downloaded(filename=one.filename, content=content, size=one.size, mime_type=one.mime_type)
     return RestResponse(value, headers=etag)
@@ -210,6 +219,29 @@ def delete_attachment(request: RestRequest) -> RestResponse:
         request.path, request.filename, message=message, conditions=request.conditions
     )
     return RestResponse(models.Detached(filename=name, path=path))
+
+
+def _saved(saved: wiki.SavedNote) -> RestResponse:
+    value = models.Saved(
+        name=saved.name,
+        path=saved.path,
+        revision=saved.revision,
+        created=saved.created,
+        unchanged=saved.unchanged,
+    )
+    return RestResponse(value, 201 if saved.created else 200, (("etag", f'"{saved.revision}"'),))
+
+
+def _uploaded(request: RestRequest, filename: str, content: bytes, message: str | None = None) -> RestResponse:
+    path, one = request.services.of(WIKI_KEY).attachments.upload(
+        request.path,
+        filename,
+        content,
+        message=message or f"[api] Attach: {request.path}/{filename}",
+        conditions=request.conditions,
+    )
+    value = models.Uploaded(filename=one.filename, path=path, size=one.size, mime_type=one.mime_type)
+    return RestResponse(value, 201 if one.created else 200, (("etag", f'"{revision_of(content)}"'),))
 
 
 def _is_known(request: RestRequest, revision: str, content: bytes) -> bool:
@@ -230,7 +262,7 @@ def _body(request: RestRequest, model: type[M]) -> M:
 
 def _summary(note: wiki.NoteSummary) -> models.Summary:
     return models.Summary(
-        name=name_of(note.path),
+        name=note.name,
         path=note.path,
         category=note.category or None,
         tags=list(note.tags),
@@ -245,7 +277,7 @@ def _commit(change: wiki.NoteCommit) -> models.Commit:
 
 def _chunk(chunk: wiki.NoteChunk) -> models.Chunk:
     return models.Chunk(
-        name=name_of(chunk.path),
+        name=chunk.name,
         path=chunk.path,
         snippet=chunk.snippet,
         text=chunk.text,

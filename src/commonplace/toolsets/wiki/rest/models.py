@@ -4,24 +4,53 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field, JsonValue
+from pydantic import BaseModel, BeforeValidator, Field, JsonValue
 
 from commonplace.domain.similarity import SearchMode
-from commonplace.faces.rest.base_models import QueryParameters, RequestBody
-from commonplace.toolsets.wiki.rules import MAX_SEARCH
+from commonplace.faces.rest.base_models import (
+    NAME_FACTS,
+    PATH_FACTS,
+    REVISION_PATTERN,
+    QueryParameters,
+    RequestBody,
+    SchemaFacts,
+)
+from commonplace.toolsets.wiki.rules.wiki import MAX_QUERY, MAX_SEARCH
 
+WORDS: SchemaFacts = {"pattern": r"[^\s\x1c-\x1f\x85]"}
+DAY_OR_MOMENT: SchemaFacts = {
+    "anyOf": [{"const": ""}, {"type": "string", "format": "date"}, {"type": "string", "format": "date-time"}]
+}
+OPTIONAL_REVISION = "^(?:[0-9a-fA-F]{7,40})?$"
+BASE64 = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
+FILENAME_FACTS: SchemaFacts = {**NAME_FACTS, "description": "One part of a path, without the suffix of a page"}
+NewPath = Annotated[str, Field(json_schema_extra=PATH_FACTS)]
+Filename = Annotated[str, Field(min_length=1, json_schema_extra=FILENAME_FACTS)]
 CommitMessageField = Annotated[str | None, Field(max_length=2000, description="One line that says why")]
-RevisionField = Annotated[str, Field(description="40 hex digits, or the first 7 or more of them")]
+RevisionField = Annotated[
+    str,
+    Field(description="40 hex digits, or the first 7 or more of them", json_schema_extra={"pattern": REVISION_PATTERN}),
+]
+MaybeRevision = Annotated[
+    str, Field(description="As `revision`, or empty for none", json_schema_extra={"pattern": OPTIONAL_REVISION})
+]
 MAX_ROWS = 10_000
+
+
+def _whole(value: object) -> object:
+    """A number without a fraction as an integer, which is what JSON Schema calls one: 2.0."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 class ListParameters(QueryParameters):
     """Of GET /pages."""
 
-    prefix: str = ""
-    category: str = ""
-    tag: str = ""
-    updated_since: Annotated[str, Field(description="ISO 8601; the day is included")] = ""
+    prefix: Annotated[str, Field(description="Beginning of the path, without regard to case")] = ""
+    category: Annotated[str, Field(description="The whole value, without regard to case")] = ""
+    tag: Annotated[str, Field(description="A whole tag of the frontmatter, without regard to case")] = ""
+    updated_since: Annotated[
+        str, Field(description="ISO 8601; the day is included", json_schema_extra=DAY_OR_MOMENT)
+    ] = ""
     limit: Annotated[int | None, Field(ge=1, le=MAX_ROWS)] = None
     offset: Annotated[int, Field(ge=0, le=10_000_000)] = 0
 
@@ -29,7 +58,14 @@ class ListParameters(QueryParameters):
 class RevisionParameters(QueryParameters):
     """Of GET /pages/{path}."""
 
-    revision: str = ""
+    revision: MaybeRevision = ""
+
+
+class DiffParameters(QueryParameters):
+    """Of GET /pages/{path}/diff."""
+
+    old: Annotated[RevisionField, Field(alias="from")]
+    new: Annotated[MaybeRevision, Field(alias="to")] = ""
 
 
 class HistoryParameters(QueryParameters):
@@ -41,7 +77,7 @@ class HistoryParameters(QueryParameters):
 class SearchParameters(QueryParameters):
     """Of GET /search."""
 
-    q: Annotated[str, Field(min_length=1, max_length=10_000)]
+    q: Annotated[str, Field(min_length=1, max_length=MAX_QUERY, json_schema_extra=WORDS)]
     limit: Annotated[int, Field(ge=1, le=MAX_SEARCH)] = 20
     mode: SearchMode = "keyword"
 
@@ -49,7 +85,7 @@ class SearchParameters(QueryParameters):
 class SemanticSearchParameters(QueryParameters):
     """Of GET /semantic-search."""
 
-    q: Annotated[str, Field(min_length=1, max_length=10_000)]
+    q: Annotated[str, Field(min_length=1, max_length=MAX_QUERY, json_schema_extra=WORDS)]
     n: Annotated[int, Field(ge=1, le=50)] = 5
     max_chunks_per_page: Annotated[int, Field(ge=1, le=5)] = 2
 
@@ -63,7 +99,7 @@ class ChangelogParameters(QueryParameters):
 class Put(RequestBody):
     """Body of PUT /pages/{path}."""
 
-    content: str
+    content: Annotated[str, Field(description="At most 4,000,000 bytes of UTF-8")]
     commit_message: CommitMessageField = None
     revision: RevisionField | None = None
 
@@ -72,8 +108,13 @@ class Patch(RequestBody):
     """Body of PATCH /pages/{path}."""
 
     revision: RevisionField
-    old_string: str
-    new_string: str
+    old_string: Annotated[str, Field(description="Occurs in the page", json_schema_extra={"minLength": 1})]
+    new_string: Annotated[str, Field(description="Differs from `old_string`")]
+    occurrence: Annotated[
+        int,
+        Field(ge=0, le=1_000_000, description="Which occurrence, from 1; 0 for the only one"),
+        BeforeValidator(_whole),
+    ] = 0
     commit_message: CommitMessageField = None
 
 
@@ -87,15 +128,22 @@ class Delete(RequestBody):
 class Rename(RequestBody):
     """Body of POST /pages/{path}/rename."""
 
-    new_path: str
+    new_path: NewPath
+    commit_message: CommitMessageField = None
+
+
+class Restore(RequestBody):
+    """Body of POST /pages/{path}/restore."""
+
+    revision: Annotated[RevisionField, Field(description="The revision whose text is written again")]
     commit_message: CommitMessageField = None
 
 
 class Upload(RequestBody):
     """Body of POST /pages/{path}/attachments."""
 
-    filename: Annotated[str, Field(min_length=1)]
-    content: Annotated[str, Field(description="base64 of at most 10 MB")]
+    filename: Filename
+    content: Annotated[str, Field(description="base64 of at most 10 MB", json_schema_extra={"pattern": BASE64})]
     commit_message: CommitMessageField = None
 
 
@@ -181,6 +229,15 @@ class Renamed(BaseModel):
     updated_pages: list[str]
 
 
+class Differences(BaseModel):
+    """What differs between two revisions of a page."""
+
+    path: str
+    old: Annotated[str, Field(serialization_alias="from")]
+    new: Annotated[str, Field(serialization_alias="to", description="Empty for the page as it is now")]
+    diff: Annotated[str, Field(description="In the unified format; empty for none")]
+
+
 class History(BaseModel):
     """The commits that touched a page, newest first."""
 
@@ -243,10 +300,17 @@ class Edge(BaseModel):
     target: str
 
 
-class Graph(BaseModel):
-    """All pages and all links between them."""
+class Node(BaseModel):
+    """A page in the graph."""
 
-    nodes: list[str]
+    path: str
+    exists: Annotated[bool, Field(description="False for a page that is only linked to")]
+
+
+class Graph(BaseModel):
+    """All pages, those that are only linked to, and all links."""
+
+    nodes: list[Node]
     edges: list[Edge]
 
 

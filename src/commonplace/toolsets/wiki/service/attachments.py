@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mimetypes
+from dataclasses import replace
 
 from commonplace.domain.addresses import Address, parse_address
 from commonplace.domain.changes import FileStat
@@ -16,7 +17,7 @@ from commonplace.domain.errors import (
 )
 from commonplace.domain.revisions import UNCONDITIONAL, Conditions, revision_of
 from commonplace.services.collections import Collection
-from commonplace.toolsets.wiki.rules import MAX_ATTACHMENT_BYTES, AttachmentContent, NoteAttachment
+from commonplace.toolsets.wiki.rules.wiki import MAX_ATTACHMENT_BYTES, AttachmentContent, NoteAttachment
 from commonplace.toolsets.wiki.service import note_lookup
 from commonplace.toolsets.wiki.service.notes import WikiOptions
 
@@ -36,7 +37,7 @@ class LocalAttachments:
     def upload(
         self, path: str, filename: str, content: bytes, *, message: str, conditions: Conditions = UNCONDITIONAL
     ) -> tuple[str, NoteAttachment]:
-        """Add a file; never overwrites."""
+        """Add a file; replaces only one that the conditions name."""
         note = note_lookup.require_note(self._collection, path)
         address = _address(note, filename)
         if len(content) > MAX_ATTACHMENT_BYTES:
@@ -46,22 +47,23 @@ class LocalAttachments:
                 hint="Attach a smaller file.",
             )
         with self._collection.store.transaction(message, self._options.author) as transaction:
-            if transaction.exists(address):
-                there = transaction.read(address)
-                conditions.require([revision_of(there)])
-                same = there == content
+            there = transaction.read(address) if transaction.exists(address) else None
+            conditions.require([] if there is None else [revision_of(there)])
+            if there is not None and conditions.match is None:
                 raise AlreadyExistsError(
                     f"There already is an attachment {address.name} of {note.id}.",
                     kind="attachment",
-                    hint=ALREADY_WRITTEN if same else "Delete it first, or choose another name.",
+                    hint=ALREADY_WRITTEN if there == content else "Delete it first, or choose another name.",
+                    current_revision=revision_of(there),
                 )
-            conditions.require(())
-            transaction.put(address, content)
+            if there != content:
+                transaction.put(address, content, keep=True)
         try:
             stat = self._collection.store.stat(address)
         except StorageError:  # the file was written all the same
             stat = None
-        return note.id, _attachment(address, stat) if stat else _unseen(address, content)
+        shown = _attachment(address, stat) if stat else _unseen(address, content)
+        return note.id, replace(shown, created=there is None)
 
     def download(self, path: str, filename: str) -> AttachmentContent:
         """A file."""

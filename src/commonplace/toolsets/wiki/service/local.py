@@ -5,13 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 from commonplace.services.collections import Collection
-from commonplace.toolsets.wiki.rules import Wiki
+from commonplace.toolsets.wiki.rules.wiki import Wiki
 from commonplace.toolsets.wiki.service.attachments import LocalAttachments
 from commonplace.toolsets.wiki.service.note_queries import LocalNoteQueries
+from commonplace.toolsets.wiki.service.note_versions import LocalNoteVersions
 from commonplace.toolsets.wiki.service.notes import LocalNotes, WikiOptions
 
 
 def local_wiki(collection: Collection, options: WikiOptions) -> Wiki:
     """The notes of a collection; each write is one commit where there is Git."""
     collection = replace(collection, store=collection.store.committing())
-    return Wiki(LocalNotes(collection, options), LocalNoteQueries(collection), LocalAttachments(collection, options))
+    return Wiki(
+        LocalNotes(collection, options),
+        LocalNoteQueries(collection),
+        LocalAttachments(collection, options),
+        LocalNoteVersions(collection, options),
+    )

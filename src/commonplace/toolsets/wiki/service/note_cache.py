@@ -8,7 +8,7 @@ from threading import Lock
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.documents import Document
-from commonplace.toolsets.wiki.rules import Note
+from commonplace.toolsets.wiki.rules.wiki import Note
 from commonplace.toolsets.wiki.service.note_lookup import NoteState
 
 MAX_NOTES = 1024

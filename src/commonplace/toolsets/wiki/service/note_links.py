@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from commonplace.domain.addresses import Address
+from commonplace.domain.addresses import Address, fold
 from commonplace.domain.documents import LinkKind
+from commonplace.domain.links import link_key
 from commonplace.domain.query import ResolvedLink
 from commonplace.services.collections import Collection
+from commonplace.toolsets.wiki.rules.wiki import NoteLinks
 
 
 def outgoing(source: Address, links: Iterable[ResolvedLink]) -> tuple[str, ...]:
@@ -17,7 +19,7 @@ def outgoing(source: Address, links: Iterable[ResolvedLink]) -> tuple[str, ...]:
     """
     paths: dict[str, None] = {}
     for one in links:
-        if one.target is None and one.link.kind is LinkKind.WIKI and not one.link.collection and one.link.target:
+        if is_wanted(one):
             paths[one.link.target] = None
         elif one.target is not None and one.target.is_document and one.target != source:
             paths[one.target.id] = None
@@ -28,3 +30,16 @@ def incoming(collection: Collection, address: Address) -> tuple[str, ...]:
     """Paths of the notes that link to a note, sorted, itself left out."""
     sources = {one.source for one in collection.index.links_to(address, sentences=False)} - {address}
     return tuple(sorted(source.id for source in sources))
+
+
+def is_wanted(one: ResolvedLink) -> bool:
+    """Whether a link is a wikilink to a note that does not exist."""
+    return one.target is None and one.link.kind is LinkKind.WIKI and not one.link.collection and bool(one.link.target)
+
+
+def wanted(collection: Collection, path: str) -> NoteLinks | None:
+    """The links to a note that does not exist, by the name that they write, regardless of case; None without any."""
+    named = collection.index.links_named([link_key(path)])
+    found = [one for one in named if is_wanted(one) and fold(one.link.target) == fold(path)]
+    sources = sorted({one.source.id for one in found})
+    return NoteLinks(found[0].link.target, (), tuple(sources)) if found else None

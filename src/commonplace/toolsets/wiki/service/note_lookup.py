@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from commonplace.domain.addresses import Address, parse_address, parse_document_address
 from commonplace.domain.changes import Commit, FileStat
-from commonplace.domain.errors import ConflictError, InvalidInputError, NotFoundError
+from commonplace.domain.errors import ConflictError, InvalidInputError, NotFoundError, StorageError
+from commonplace.domain.frontmatter import read_frontmatter
 from commonplace.domain.revisions import is_revision, revision_of
 from commonplace.services.collections import Collection, record_of_new_file
 from commonplace.services.writes.overwrites import changes_since
-from commonplace.toolsets.wiki.rules import NoteCommit
+from commonplace.toolsets.wiki.rules.text_values import note_name
+from commonplace.toolsets.wiki.rules.wiki import NoteCommit
 
 MAX_READ_ATTEMPTS = 3
 """How often a note is read again when a commit came in between."""
@@ -133,6 +136,16 @@ def conflict(path: str, current: str) -> ConflictError:
         else "Write it without a revision to create it again.",
         current_revision=current,
     )
+
+
+def name_at(collection: Collection, address: Address) -> str:
+    """The name of a note as its file is now; of one that is gone, by its path."""
+    try:
+        raw = collection.store.read(address)
+    except (NotFoundError, StorageError):
+        raw = b""
+    bom = len(BOM_UTF8) if raw.startswith(BOM_UTF8) else 0
+    return note_name(address.id, read_frontmatter(raw.decode("utf-8", "replace").encode(), bom).values)
 
 
 def note_commit(commit: Commit, pages: tuple[str, ...] = ()) -> NoteCommit:

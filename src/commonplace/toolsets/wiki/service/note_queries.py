@@ -1,10 +1,10 @@
-"""Queries of notes in a local folder: `toolsets.wiki.rules.NoteQueries` over a collection."""
+"""Queries of notes in a local folder: `toolsets.wiki.rules.wiki.NoteQueries` over a collection."""
 
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 
-from commonplace.domain.addresses import Address
+from commonplace.domain.addresses import Address, fold
 from commonplace.domain.errors import InvalidInputError, NotFoundError, UnavailableError
 from commonplace.domain.query import ListQuery, SearchQuery
 from commonplace.domain.semantic.chunks import chunks_of
@@ -12,7 +12,17 @@ from commonplace.domain.similarity import ChunkHit, SearchMode
 from commonplace.services import searches
 from commonplace.services.collections import Collection
 from commonplace.services.listing import every_document
-from commonplace.toolsets.wiki.rules import MAX_SEARCH, NoteChunk, NoteCommit, NoteGraph, NoteHit, NoteHits, NoteLinks
+from commonplace.toolsets.wiki.rules.text_values import note_name
+from commonplace.toolsets.wiki.rules.wiki import (
+    MAX_SEARCH,
+    NoteChunk,
+    NoteCommit,
+    NoteGraph,
+    NoteHit,
+    NoteHits,
+    NoteLinks,
+    NoteNode,
+)
 from commonplace.toolsets.wiki.service import note_links, note_lookup
 
 SNIPPET_CHARS = 200
@@ -33,6 +43,7 @@ class LocalNoteQueries:
         hits = [
             NoteHit(
                 hit.record.address.id,
+                note_name(hit.record.address.id, hit.record.frontmatter),
                 hit.sections[0].snippet if hit.sections else hit.record.description,
                 _between_0_and_1(hit.score),
             )
@@ -62,6 +73,7 @@ class LocalNoteQueries:
         text = chunks[min(passage.number, len(chunks) - 1)].text.partition("\n")[2].strip() if chunks else ""
         return NoteChunk(
             path=document.address.id,
+            name=note_name(document.address.id, document.frontmatter.values),
             snippet=text[:SNIPPET_CHARS],
             text=text,
             distance=round(1 - passage.similarity, 4),
@@ -73,20 +85,29 @@ class LocalNoteQueries:
         )
 
     def links(self, path: str) -> NoteLinks:
-        """The note's outgoing and incoming links."""
+        """The outgoing and incoming links of a note, or of one that does not exist and is linked to."""
+        if note_lookup.find_note(self._collection, path) is None:
+            wanted = note_links.wanted(self._collection, path)
+            if wanted is not None:
+                return wanted
         address = note_lookup.require_note(self._collection, path)
         links_to = note_links.outgoing(address, self._collection.index.links_from(address))
         return NoteLinks(address.id, links_to, note_links.incoming(self._collection, address))
 
     def graph(self) -> NoteGraph:
-        """All links between notes."""
-        nodes = tuple(record.address.id for record in every_document(self._collection, ListQuery()))
+        """All links; one to a note that does not exist leads to a node of its own."""
+        nodes = [NoteNode(record.address.id) for record in every_document(self._collection, ListQuery())]
         edges = [
             (source.id, target.id)
             for source, target in self._collection.index.links()
             if target.is_document and source != target
         ]
-        return NoteGraph(nodes, tuple(edges))
+        named: dict[str, str] = {}
+        missing: dict[tuple[str, str], None] = {}
+        for link in filter(note_links.is_wanted, self._collection.index.broken()):
+            missing[link.source.id, named.setdefault(fold(link.link.target), link.link.target)] = None
+        nodes += [NoteNode(path, exists=False) for path in sorted(named.values())]
+        return NoteGraph(tuple(nodes), (*edges, *missing))
 
     def linked_from_any(self, paths: AbstractSet[str]) -> AbstractSet[str]:
         """Paths of the notes that at least one of these notes links to."""

@@ -1,4 +1,4 @@
-"""Notes in a local folder: `toolsets.wiki.rules.Notes` over a collection."""
+"""Notes in a local folder: `toolsets.wiki.rules.wiki.Notes` over a collection."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from commonplace.domain.errors import (
     KnowledgeError,
     NotFoundError,
     PreconditionError,
+    TooLargeError,
 )
 from commonplace.domain.query import Filter, ListQuery, Record
 from commonplace.domain.revisions import UNCONDITIONAL, Conditions, revision_of
@@ -27,7 +28,9 @@ from commonplace.services import writes
 from commonplace.services.collections import Collection
 from commonplace.services.listing import every_document
 from commonplace.services.writes import WriteReceipt, WriteRequest
-from commonplace.toolsets.wiki.rules import (
+from commonplace.toolsets.wiki.rules.text_values import as_text, as_texts, note_name
+from commonplace.toolsets.wiki.rules.wiki import (
+    MAX_NOTE_BYTES,
     Note,
     NoteCommit,
     NoteFilter,
@@ -35,8 +38,6 @@ from commonplace.toolsets.wiki.rules import (
     NoteSummary,
     RenamedNote,
     SavedNote,
-    as_text,
-    as_texts,
 )
 from commonplace.toolsets.wiki.service import note_links, note_lookup
 from commonplace.toolsets.wiki.service.note_cache import CachedNote, NoteCache
@@ -133,7 +134,7 @@ class LocalNotes:
             state = self._state(address)
             if state is None or state.raw != raw or not demand.may_be_repeated(state):
                 raise
-            return SavedNote(address.id, state.revision, unchanged=True)
+            return self._answer(address, state.revision, unchanged=True)
 
     def edit(
         self,
@@ -143,15 +144,17 @@ class LocalNotes:
         revision: str,
         message: str,
         conditions: Conditions = UNCONDITIONAL,
+        occurrence: int = 0,
     ) -> SavedNote:
-        """Replace the only occurrence of the first text with the second."""
+        """Replace one occurrence of the first text with the second: the one of this number, or with 0 the only one."""
         address = note_lookup.require_note(self._collection, path)
         old, new = change
+        _encoded(new)
         demand = _Demand(revision, conditions)
         try:
             return self._saved(
                 address,
-                lambda intent: writes.replace_once(self._collection, address, old, new, intent),
+                lambda intent: writes.replace_once(self._collection, address, old, new, intent, occurrence=occurrence),
                 demand,
                 message,
             )
@@ -237,7 +240,7 @@ class LocalNotes:
             written = writes.create(self._collection, address, raw, self._intent(message))
         except AlreadyExistsError as error:
             raise self._reread(note_lookup.find_note(self._collection, path) or address) from error
-        return SavedNote(address.id, self._revision(written), created=True)
+        return self._answer(address, self._revision(written), created=True)
 
     def _new_address(self, path: str) -> Address:
         return note_lookup.page_address(path if self._options.retain_case else path.lower())
@@ -249,7 +252,11 @@ class LocalNotes:
             written = self._written(address, write, demand, message)
         except NotFoundError as error:
             raise note_lookup.conflict(address.id, "") from error
-        return SavedNote(address.id, self._revision(written), unchanged=written.unchanged)
+        return self._answer(address, self._revision(written), unchanged=written.unchanged)
+
+    def _answer(self, address: Address, revision: str, *, created: bool = False, unchanged: bool = False) -> SavedNote:
+        name = note_lookup.name_at(self._collection, address)
+        return SavedNote(address.id, revision, name, created=created, unchanged=unchanged)
 
     def _written(
         self, address: Address, write: Callable[[WriteRequest], WriteReceipt], demand: _Demand, message: str
@@ -284,7 +291,7 @@ class LocalNotes:
         state = note_lookup.state_of(self._collection, address)
         conditions.require(state.names)
         if state.raw == raw:
-            return SavedNote(address.id, state.revision, unchanged=True)
+            return self._answer(address, state.revision, unchanged=True)
         raise ConflictError(
             f"The page {address.id} exists, so a revision is required to write it.",
             kind="page",
@@ -331,7 +338,7 @@ def _note(document: Document, revision: str, last: Commit | None) -> Note:
 def _filter(wanted: NoteFilter) -> Filter:
     fields = [(key, value) for key, value in (("category", wanted.category), ("tags", wanted.tag)) if value]
     since = _day(wanted.updated_since) if wanted.updated_since else ""
-    return Filter(prefix=wanted.prefix, fields=tuple(fields), updated_from=since)
+    return Filter(prefix=wanted.prefix, prefix_any_case=True, fields=tuple(fields), updated_from=since)
 
 
 def _day(text: str) -> str:
@@ -351,6 +358,7 @@ def _summary(record: Record) -> NoteSummary:
     values = record.frontmatter
     return NoteSummary(
         path=record.address.id,
+        name=note_name(record.address.id, values),
         category=as_text(values.get("category")),
         tags=as_texts(values.get("tags")),
         last_updated=record.updated[:10],
@@ -359,11 +367,19 @@ def _summary(record: Record) -> NoteSummary:
 
 
 def _encoded(content: str) -> bytes:
+    """A text that a client gives for a note, in UTF-8."""
     try:
-        return content.encode()
+        raw = content.encode()
     except UnicodeEncodeError as error:
         raise InvalidInputError(
             "Invalid content: it contains a lone surrogate, which is not valid text.",
             kind="content",
             hint="Send Unicode text.",
         ) from error
+    if len(raw) > MAX_NOTE_BYTES:
+        raise TooLargeError(
+            f"The text is {len(raw):,} bytes; the limit is {MAX_NOTE_BYTES:,}.",
+            kind="page",
+            hint="Split it into several pages.",
+        )
+    return raw

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from commonplace.toolsets.wiki.rules import NoteFilter, NoteSummary, Wiki
+from commonplace.toolsets.wiki.rules.wiki import NoteFilter, NoteSummary, Wiki
 
 HUB = "index"
 """The category of notes that lead to others; hubs are no orphans themselves."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from commonplace.toolsets.wiki.mcp import text_output
-from commonplace.toolsets.wiki.rules import NoteChunk, NoteCommit
+from commonplace.toolsets.wiki.rules.wiki import NoteChunk, NoteCommit
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,7 @@ def test_an_excerpt_is_one_line_of_at_most_150_characters(text: str, shown: str)
 def test_answers_by_meaning_are_numbered_with_their_distance() -> None:
     chunk = NoteChunk(
         path="Trends/Iran Attrition Strategy",
+        name="Iran Attrition Strategy",
         snippet="Iran is executing a multi-phase attrition campaign designed to degrade…",
         text="",
         distance=0.3351,

@@ -7,18 +7,20 @@ A `Wiki` behaves the same whether its notes are in a local folder (`service.loca
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Protocol
 
-from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.json import JsonObject
 from commonplace.domain.revisions import UNCONDITIONAL, Conditions
 from commonplace.domain.similarity import SearchMode
 
 MAX_SEARCH = 100
 """Maximum number of hits of a search."""
+MAX_QUERY = 10_000
+"""Maximum length of a query in characters."""
+MAX_NOTE_BYTES = 4_000_000
+"""Maximum length of a note's text in UTF-8, over MCP and REST."""
 MAX_ATTACHMENT_BYTES = 10 * 1024 * 1024
 
 
@@ -27,6 +29,8 @@ class NoteSummary:
     """A note in a list."""
 
     path: str
+    name: str
+    """The frontmatter's title, else the last part of the path; so in the other values."""
     category: str
     """The frontmatter's category, "" without one."""
     tags: tuple[str, ...]
@@ -49,7 +53,7 @@ class NoteFilter:
     """Filter of a list of notes; all given parts must match."""
 
     prefix: str = ""
-    """Prefix of the path, case-sensitive."""
+    """Prefix of the path, compared regardless of case."""
     category: str = ""
     tag: str = ""
     """Category and tag are compared as a whole and case-insensitively."""
@@ -94,6 +98,7 @@ class NoteHit:
     """A note that matches a search."""
 
     path: str
+    name: str
     snippet: str
     score: float
     """0 to 1, higher is better; comparable only within one answer."""
@@ -112,6 +117,7 @@ class NoteChunk:
     """A chunk of a note that is semantically close to a query."""
 
     path: str
+    name: str
     snippet: str
     text: str
     distance: float
@@ -133,10 +139,19 @@ class NoteLinks:
 
 
 @dataclass(frozen=True, slots=True)
-class NoteGraph:
-    """All notes and all links between them."""
+class NoteNode:
+    """A note in the graph of links, or one that links name and that does not exist."""
 
-    nodes: tuple[str, ...]
+    path: str
+    """Of a note that does not exist, as the first link writes it."""
+    exists: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class NoteGraph:
+    """All notes, those that are only linked to, and all links."""
+
+    nodes: tuple[NoteNode, ...]
     edges: tuple[tuple[str, str], ...]
     """Source and target."""
 
@@ -147,9 +162,19 @@ class SavedNote:
 
     path: str
     revision: str
+    name: str = ""
     created: bool = False
     unchanged: bool = False
     """Whether the note already had this text, as after a repeated write."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoteDiff:
+    """The differences of a note between two revisions."""
+
+    path: str
+    diff: str
+    """In the unified format; "" for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +198,8 @@ class NoteAttachment:
     mime_type: str
     last_modified: str
     """ISO 8601, UTC; "" if unknown."""
+    created: bool = False
+    """Whether an upload added it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,8 +250,9 @@ class Notes(Protocol):
         revision: str,
         message: str,
         conditions: Conditions = UNCONDITIONAL,
+        occurrence: int = 0,
     ) -> SavedNote:
-        """Replace the only occurrence of the first text with the second.
+        """Replace one occurrence of the first text with the second: the one of this number, or with 0 the only one.
 
         Raises:
             NotFoundError, ConflictError, PreconditionError: as for `write`.
@@ -271,7 +299,7 @@ class NoteQueries(Protocol):
         ...
 
     def links(self, path: str) -> NoteLinks:
-        """The note's outgoing and incoming links."""
+        """The outgoing and incoming links of a note, or of one that does not exist and is linked to."""
         ...
 
     def graph(self) -> NoteGraph:
@@ -287,6 +315,28 @@ class NoteQueries(Protocol):
         ...
 
 
+class NoteVersions(Protocol):
+    """Versions of notes, compared and brought back."""
+
+    def diff(self, path: str, old: str, new: str = "") -> NoteDiff:
+        """The differences of a note between two revisions; `new` "" means the note as it is now.
+
+        Raises:
+            NotFoundError: kind "page" or "revision".
+        """
+        ...
+
+    def restore(self, path: str, revision: str, *, message: str, conditions: Conditions = UNCONDITIONAL) -> SavedNote:
+        """Write a note's text of an older revision again; the history stays.
+
+        Raises:
+            NotFoundError: as from `diff`.
+            ConflictError: the note has text that no commit holds.
+            PreconditionError: a condition is false.
+        """
+        ...
+
+
 class NoteAttachments(Protocol):
     """Attachments: files in a note's folder."""
 
@@ -297,7 +347,7 @@ class NoteAttachments(Protocol):
     def upload(
         self, path: str, filename: str, content: bytes, *, message: str, conditions: Conditions = UNCONDITIONAL
     ) -> tuple[str, NoteAttachment]:
-        """Add an attachment; never overwrites. Returns the note's path and the attachment.
+        """Add an attachment; replaces only the one that `conditions.match` names. Returns the note's path and it.
 
         Raises:
             AlreadyExistsError: kind "attachment".
@@ -333,29 +383,4 @@ class Wiki:
     notes: Notes
     queries: NoteQueries
     attachments: NoteAttachments
-
-
-def name_of(path: str) -> str:
-    """The last part of a note's path."""
-    return path.rpartition("/")[2]
-
-
-def as_text(value: Json) -> str:
-    """A frontmatter value of any type as one line; "" for null and empty values."""
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return " ".join(value.split())
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, Mapping):
-        return json.dumps(value, ensure_ascii=False) if value else ""
-    if isinstance(value, int | float):
-        return str(value)
-    return ", ".join(text for text in map(as_text, value) if text)
-
-
-def as_texts(value: Json) -> tuple[str, ...]:
-    """A frontmatter value of any type as the items of a list."""
-    items = value if isinstance(value, list | tuple) else [value]
-    return tuple(text for text in map(as_text, items) if text)
+    versions: NoteVersions
