@@ -75,6 +75,20 @@ def test_of_changes_of_which_one_fails_none_is_made(repo: GitRepo) -> None:
     assert text_of(repo, "drinks/green.md") == GREEN
 
 
+def test_a_transaction_edits_pages_that_its_earlier_steps_make_or_move(repo: GitRepo) -> None:
+    steps = [
+        {"do": "move", "page": "Green tea", "to": "drinks/sencha.md"},
+        {"do": "edit", "page": "drinks/sencha#Log", "changes": [{"do": "append", "text": "- second"}]},
+        {"do": "write", "page": "new.md", "text": "# New\n"},
+        {"do": "edit", "page": "[[new.md]]", "changes": [{"do": "append", "text": "More."}]},
+    ]
+    with writer(repo) as client:
+        client.text("transaction", steps=steps)
+    assert "- first\n- second\n" in text_of(repo, "drinks/sencha.md")
+    assert text_of(repo, "new.md") == "# New\n\nMore.\n"
+    assert len(repo.git("log", "--format=%s").splitlines()) == 2
+
+
 def test_a_call_that_is_sent_again_answers_the_same_and_writes_nothing(repo: GitRepo) -> None:
     append = {"page": "pots", "changes": [{"do": "append", "text": "- one more"}]}
     with writer(repo) as client:

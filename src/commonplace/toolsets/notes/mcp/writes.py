@@ -21,7 +21,7 @@ from commonplace.services.writes.moves import plan_moves
 from commonplace.toolsets.notes.mcp.parameters import Change, Delete, Edit, Move, Transaction, Write, WriteArguments
 from commonplace.toolsets.notes.mcp.text_output import tokens_of
 from commonplace.toolsets.notes.rules.page_edits import PageChange, numbered
-from commonplace.toolsets.notes.service.page_lookup import find_page, has_folder, page_path, shown_path
+from commonplace.toolsets.notes.service.page_lookup import find_page, has_folder, page_path, path_among, shown_path
 from commonplace.toolsets.notes.service.repeats import RepeatedWrites, WriteAnswer, WriteCall
 from commonplace.toolsets.notes.service.steps import (
     DeleteStep,
@@ -71,7 +71,7 @@ def transaction(call: Call, arguments: Transaction) -> ToolResult:
         made: list[Made] = []
         for number, values in enumerate(arguments.steps, 1):
             try:
-                made.append(_step(call, values, arguments.request_id))
+                made.append(_step(call, values, arguments.request_id, made))
             except KnowledgeError as error:
                 raise numbered(error, f"Step {number} of {len(arguments.steps)}") from error
         return made
@@ -117,11 +117,31 @@ def _write_step(call: Call, arguments: Write) -> Made:
     return path.collection, WriteStep(path.address, arguments.text, arguments.revision)
 
 
-def _edit_step(call: Call, arguments: Edit, request_id: str = "") -> Made:
+def _edit_step(call: Call, arguments: Edit, request_id: str = "", earlier: Sequence[Made] = ()) -> Made:
+    """An edit of a page that is there, or that an earlier step of a transaction makes or moves there."""
+    again = bool(arguments.request_id or request_id)
+    coming = path_among(call.services.collections, arguments.page, _coming(earlier)) if earlier else None
+    if coming is not None:
+        path, fragment = coming
+        changes = tuple(_change(one, fragment) for one in arguments.changes)
+        return path.collection, EditStep(path.address, changes, arguments.revision, again)
     page = find_page(call.services.collections, arguments.page)
     changes = tuple(_change(one, page.fragment) for one in arguments.changes)
-    again = bool(arguments.request_id or request_id)
     return page.collection, EditStep(page.record.address, changes, arguments.revision, again)
+
+
+def _coming(made: Sequence[Made]) -> set[tuple[str, Address]]:
+    """The pages that steps write, or move there, each with its folder's name."""
+    found: set[tuple[str, Address]] = set()
+    for collection, step in made:
+        match step:
+            case WriteStep(address=address):
+                found.add((collection.name, address))
+            case MoveStep(moves=moves):
+                found |= {(collection.name, new) for _, new in moves}
+            case _:
+                pass
+    return found
 
 
 def _change(one: Change, fragment: str) -> PageChange:
@@ -184,13 +204,13 @@ def _delete_step(call: Call, arguments: Delete) -> Made:
     return page.collection, DeleteStep(page.record.address, arguments.revision)
 
 
-def _step(call: Call, values: dict[str, JsonValue], request_id: str) -> Made:
+def _step(call: Call, values: dict[str, JsonValue], request_id: str, earlier: Sequence[Made]) -> Made:
     given = {key: value for key, value in values.items() if key != "do"}
     match values.get("do"):
         case "write":
             return _write_step(call, _valid(Write, given))
         case "edit":
-            return _edit_step(call, _valid(Edit, given), request_id)
+            return _edit_step(call, _valid(Edit, given), request_id, earlier)
         case "move":
             return _move_step(call, _valid(Move, given))
         case "delete":

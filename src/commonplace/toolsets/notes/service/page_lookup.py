@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection as Pages
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -52,6 +53,26 @@ def find_page(collections: Collections, reference: str) -> FoundPage:
             if record is not None:
                 return FoundPage(collection, record, fragment)
     raise _unknown(chosen, rest)
+
+
+def path_among(
+    collections: Collections, reference: str, pages: Pages[tuple[str, Address]]
+) -> tuple[PagePath, str] | None:
+    """The path, and the fragment, by which a reference names one of some pages, there or not; None if it does not.
+
+    Args:
+        collections: The open folders.
+        reference: A path with or without suffix, with `#Heading` or `#^block` or without.
+        pages: Each with the name of its folder.
+    """
+    chosen, rest = _chosen(collections, _unwrapped(reference))
+    for name, fragment in _splits(rest):
+        with suppress(InvalidInputError):
+            address = parse_document_address(name)
+            for collection in chosen:
+                if (collection.name, address) in pages:
+                    return PagePath(collection, address), fragment
+    return None
 
 
 def page_path(collections: Collections, reference: str) -> PagePath:

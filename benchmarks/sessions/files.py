@@ -1,0 +1,95 @@
+"""The sessions with files and a shell: grep, reading, replacing one text in a file, and `git log` for what changed."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from benchmarks.sessions.outcomes import Meter
+
+
+class FilesPlayer:
+    """Plays as an agent without a server does: it searches for words, and reads the files that have them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.meter = Meter()
+        self._folder = folder
+
+    def __enter__(self) -> Self:
+        """Nothing happened yet."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Nothing was started."""
+
+    def cite(self, question: str) -> tuple[str, str, str]:
+        """The rarest word of the question finds the page, which is read."""
+        path, text = self._best(question)
+        sections = re.split(r"(?m)^#+ ", text)
+        words = question.split()[-2:]
+        best = max(sections, key=lambda one: sum(word in one.lower() for word in words))
+        return path, best.partition("\n")[0], best
+
+    def facts(self, questions: tuple[str, str]) -> str:
+        """As `cite`, twice."""
+        return "\n".join(self._best(question)[1] for question in questions)
+
+    def decide(self, topic: str, title: str, text: str) -> None:
+        """A new file, and a line behind the last one of the topic's decisions, which is looked at first."""
+        path = f"decisions/{title.lower().replace(' ', '-')}.md"
+        self._write(path, f"# {title}\n\n{text}\n\nFor [[{topic}]].\n")
+        page = f"topics/{topic.lower()}.md"
+        last = re.findall(r"(?m)^\d+-(- .*)$", self._shell(f"grep -n -A3 '^## Decisions' {page}"))[-1]
+        self._replace(page, last, f"{last}\n- [[{title}]]")
+
+    def rename(self, old: str, new: str) -> None:
+        """Every line with the name, then one replacement each, and the move."""
+        lines = self._shell(f"grep -rn {old} --include=*.md .")
+        page = f"topics/{old.lower()}.md"
+        for path, line in re.findall(r"(?m)^\./([^:]+):\d+:(.*)$", lines):
+            changed = line.replace(f"[[{old}]]", f"[[{new}]]").replace(
+                f"[{old}]({page}", f"[{new}](topics/{new.lower()}.md"
+            )
+            changed = changed.replace(f"# {old}", f"# {new}") if path == page else changed
+            if changed != line:
+                self._replace(path, line, changed)
+        self._shell(f"git mv {page} topics/{new.lower()}.md")
+
+    def changed(self) -> dict[str, str]:
+        """The log of seven days."""
+        log = self._shell("git log --since=7.days --format=%an --name-only")
+        return {path: who for who, path in re.findall(r"(\w+)\n\n(\S+\.md)", log)}
+
+    def _best(self, question: str) -> tuple[str, str]:
+        """Path and text of the page with most of the question's words, of those that grep shows."""
+        words = [word for word in question.split() if len(word) > 3]
+        lines = self._shell(f"grep -rniE '{'|'.join(words)}' --include=*.md .")
+        found = re.findall(r"(?m)^\./([^:]+):\d+:(.*)$", lines)
+        path, _ = max(found, key=lambda one: sum(word in one[1].lower() for word in words))
+        return path, self._read(path)
+
+    def _shell(self, command: str) -> str:
+        done = subprocess.run(["sh", "-c", command], cwd=self._folder, capture_output=True, text=True, check=True)
+        self.meter.count("shell", {"command": command}, done.stdout)
+        return done.stdout
+
+    def _read(self, path: str) -> str:
+        text = (self._folder / path).read_text(encoding="utf-8")
+        self.meter.count("read_file", {"path": path}, text)
+        return text
+
+    def _write(self, path: str, text: str) -> None:
+        (self._folder / path).write_text(text, encoding="utf-8")
+        self.meter.count("write_file", {"path": path, "text": text}, "ok")
+
+    def _replace(self, path: str, old: str, new: str) -> None:
+        """Replace a text that occurs once."""
+        file = self._folder / path
+        text = file.read_text(encoding="utf-8")
+        if text.count(old) != 1:
+            raise RuntimeError(f"{old!r} does not occur once in {path}")
+        file.write_text(text.replace(old, new), encoding="utf-8")
+        self.meter.count("edit_file", {"path": path, "old": old, "new": new}, "ok")

@@ -1,0 +1,80 @@
+"""The sessions with the toolset `kb`."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from benchmarks.sessions.base import DAY
+from benchmarks.sessions.outcomes import BUDGET, Meter, shown
+from benchmarks.stdio import StdioServer
+
+
+class KbPlayer:
+    """Plays with `commonplace mcp --toolset kb`; knows the ids of the topics."""
+
+    def __init__(self, folder: Path) -> None:
+        self.meter = Meter()
+        self._name = folder.name
+        self._server = StdioServer("--toolset", "kb", folder, "--tier", "write", "--commit", "auto", "--no-embed")
+
+    def __enter__(self) -> Self:
+        """Nothing happened yet."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """End the server."""
+        self._server.__exit__(kind, error, at)
+
+    def cite(self, question: str) -> tuple[str, str, str]:
+        """The first hit's sections within a budget: a snippet alone does not name its section."""
+        first = self._call("kb_search", query=question, max_tokens=BUDGET)["results"][0]
+        return f"{first['id']}.md", first["section"].rpartition(" > ")[2], first["text"]
+
+    def facts(self, questions: tuple[str, str]) -> str:
+        """The sections of two searches."""
+        found = [self._call("kb_search", query=question, max_tokens=BUDGET)["results"] for question in questions]
+        return "\n".join(hit["text"] for hits in found for hit in hits)
+
+    def decide(self, topic: str, title: str, text: str) -> None:
+        """A new entry, and the topic's body with one more line."""
+        body = f"{text}\n\nFor [[{topic}]].\n"
+        self._call("kb_create", kb_name=self._name, entry_type="document", title=title, body=body)
+        entry = f"topics/{topic.lower()}"
+        old = self._body(entry)
+        head, decisions, rest = old.partition("## Decisions\n")
+        listed, gap, after = rest.partition("\n\n## ")
+        new = f"{head}{decisions}{listed.rstrip()}\n- [[{title}]]{gap or chr(10)}{after}"
+        self._call("kb_update", kb_name=self._name, entry_id=entry, body=new)
+
+    def rename(self, old: str, new: str) -> None:
+        """The title and the body of the topic, and the body of each entry that links to it."""
+        entry = f"topics/{old.lower()}"
+        links = self._call("kb_backlinks", kb_name=self._name, entry_id=entry)["backlinks"]
+        body = self._body(entry).replace(f"# {old}\n", f"# {new}\n", 1)
+        self._call("kb_update", kb_name=self._name, entry_id=entry, body=body)
+        for link in links:
+            body = re.sub(rf"\[\[{old}\]\]", f"[[{new}]]", self._body(link["id"])).replace(f"[{old}](", f"[{new}](")
+            self._call("kb_update", kb_name=self._name, entry_id=link["id"], body=body)
+
+    def changed(self) -> dict[str, str]:
+        """The entries of seven days; who changed each is in its text."""
+        since = time.strftime("%Y-%m-%d", time.gmtime(time.time() - 7 * DAY))
+        entries = self._call("kb_recent", since=since, fields=["id", "updated_at"])["entries"]
+        found: dict[str, str] = {}
+        for entry in entries:
+            who = re.search(r"Checked again by (\w+)", self._body(entry["id"]))
+            found[f"{entry['id']}.md"] = who[1] if who else ""
+        return found
+
+    def _body(self, entry: str) -> str:
+        return self._call("kb_get", kb_name=self._name, entry_id=entry)["entry"]["body"]
+
+    def _call(self, tool: str, **arguments: object) -> Any:  # noqa: ANN401 - the JSON of any tool
+        result = self._server.call(tool, **arguments)
+        self.meter.count(tool, arguments, shown(result))
+        return result["structuredContent"] or json.loads(result["content"][0]["text"])

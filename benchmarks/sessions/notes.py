@@ -1,0 +1,76 @@
+"""The sessions with the toolset `notes`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from benchmarks.sessions.outcomes import BUDGET, Meter, shown
+from benchmarks.stdio import StdioServer
+
+_HIT = re.compile(r"\[\d+\] ([^#\n]+)#\S* \((?:[^()\n]* > )?([^()\n]*)\)\n")
+_COMMIT = re.compile(r"(?m)^[0-9a-f]{10} [\d-]+ [\d:]+ (\w+): .*: (\S+\.md)$")
+
+
+class NotesPlayer:
+    """Plays with `commonplace mcp`, as a client with the descriptions of the ten tools would."""
+
+    def __init__(self, folder: Path) -> None:
+        self.meter = Meter()
+        self._server = StdioServer("--toolset", "notes", folder, "--tier", "write", "--commit", "auto", "--no-embed")
+
+    def __enter__(self) -> Self:
+        """Nothing happened yet."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """End the server."""
+        self._server.__exit__(kind, error, at)
+
+    def cite(self, question: str) -> tuple[str, str, str]:
+        """The first hit."""
+        _, path, heading, text = _HIT.split(self._call("search", query=question, max_tokens=BUDGET))[:4]
+        return path, heading, text
+
+    def facts(self, questions: tuple[str, str]) -> str:
+        """The hits of two searches."""
+        return "\n".join(self._call("search", query=question, max_tokens=BUDGET) for question in questions)
+
+    def decide(self, topic: str, title: str, text: str) -> None:
+        """One transaction."""
+        page = {
+            "do": "write",
+            "page": f"decisions/{_slug(title)}.md",
+            "text": f"# {title}\n\n{text}\n\nFor [[{topic}]].\n",
+        }
+        item = {"do": "append", "section": "Decisions", "text": f"- [[{title}]]"}
+        self._call("transaction", steps=[page, {"do": "edit", "page": topic, "changes": [item]}])
+
+    def rename(self, old: str, new: str) -> None:
+        """The move, which links follow, with the heading; then the labels that still show the old name."""
+        target = f"topics/{new.lower()}.md"
+        heading = {"do": "replace", "old": f"# {old}", "text": f"# {new}"}
+        steps = [
+            {"do": "move", "page": old, "to": target},
+            {"do": "edit", "page": target, "changes": [heading]},
+        ]
+        self._call("transaction", steps=steps)
+        links = self._call("links", page=new, kind="in")
+        label = {"do": "replace", "old": f"[{old}]", "text": f"[{new}]"}
+        for page in re.findall(rf"(?m)^<- (\S+\.md): .*\b{old}\b", links):
+            self._call("edit", page=page, changes=[label])
+
+    def changed(self) -> dict[str, str]:
+        """The changes of seven days."""
+        return {path: who for who, path in _COMMIT.findall(self._call("changes", since="7 days"))}
+
+    def _call(self, tool: str, **arguments: object) -> str:
+        answer = shown(self._server.call(tool, **arguments))
+        self.meter.count(tool, arguments, answer)
+        return answer
+
+
+def _slug(title: str) -> str:
+    return title.lower().replace(" ", "-")

@@ -1,0 +1,148 @@
+"""The five sessions: what each is to reach, and who plays them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from benchmarks.sessions.base import KEPT, LAST_WEEK, ON_CALL, PORT
+
+DECISION = "Mail goes through a queue"
+REASON = "A burst of mail must not delay the report. A queue holds it back."
+OLD, NEW = "Billing", "Invoicing"
+KEPT_QUESTION = "how long are nightly backups kept"
+PORT_QUESTION = "which port does the gateway listen on"
+ON_CALL_QUESTION = "who is on call for the gateway"
+BUDGET = 200
+"""Tokens that each search is given, with either toolset."""
+
+
+class Meter:
+    """Tokens of requests and answers."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self._characters = 0
+
+    @property
+    def tokens(self) -> float:
+        """Characters / 4."""
+        return self._characters / 4
+
+    def count(self, tool: str, arguments: Mapping[str, object], answer: str) -> None:
+        """Add a call: its name and arguments as compact JSON, and all that the client is shown."""
+        request = json.dumps({"name": tool, "arguments": arguments}, ensure_ascii=False, separators=(",", ":"))
+        self.calls += 1
+        self._characters += len(request) + len(answer)
+
+
+class Player(Protocol):
+    """One way to work with the base. A session ends as soon as the player has what it is to reach."""
+
+    meter: Meter
+
+    def __init__(self, folder: Path) -> None:
+        """Begin in this folder."""
+        ...
+
+    def __enter__(self) -> Self:
+        """Nothing happened yet."""
+        ...
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """End what was started."""
+        ...
+
+    def cite(self, question: str) -> tuple[str, str, str]:
+        """Path, heading and text of the section that answers."""
+        ...
+
+    def facts(self, questions: tuple[str, str]) -> str:
+        """Text that answers both questions, from two pages."""
+        ...
+
+    def decide(self, topic: str, title: str, text: str) -> None:
+        """Write a page of a decision that links to its topic, and list it in the topic's section of decisions."""
+        ...
+
+    def rename(self, old: str, new: str) -> None:
+        """Rename a topic: its page, its heading, and every link that names it."""
+        ...
+
+    def changed(self) -> dict[str, str]:
+        """The pages that changed in the last seven days, each with who changed it."""
+        ...
+
+
+def _find_and_cite(player: Player, folder: Path) -> None:
+    path, heading, text = player.cite(KEPT_QUESTION)
+    sections = re.split(r"(?m)^#+ ", (folder / path).read_text(encoding="utf-8"))
+    cited = [one for one in sections if one.lower().startswith(heading.lower())]
+    _require(KEPT in text and any(KEPT in one for one in cited), f"{path}#{heading} is cited")
+
+
+def _answer_from_two(player: Player, folder: Path) -> None:
+    del folder
+    text = player.facts((PORT_QUESTION, ON_CALL_QUESTION))
+    _require(PORT in text and ON_CALL in text, "both facts are there")
+
+
+def _add_decision(player: Player, folder: Path) -> None:
+    player.decide("Mail", DECISION, REASON)
+    made = [path for path in folder.rglob("*.md") if DECISION in path.read_text(encoding="utf-8")]
+    decisions = [path for path in made if REASON in path.read_text(encoding="utf-8")]
+    topic = (folder / "topics/mail.md").read_text(encoding="utf-8")
+    listed = topic.partition("## Decisions")[2].partition("\n## ")[0]
+    _require(len(decisions) == 1 and "[[Mail]]" in decisions[0].read_text(encoding="utf-8"), "the decision links back")
+    _require(f"[[{DECISION}]]" in listed, "the topic lists the decision")
+
+
+def _rename_topic(player: Player, folder: Path) -> None:
+    linking = _linking(folder, OLD)
+    player.rename(OLD, NEW)
+    topics = [path for path in folder.rglob("*.md") if path.read_text(encoding="utf-8").startswith(f"# {NEW}\n")]
+    _require(len(topics) == 1, "one page has the new heading")
+    _require(not _linking(folder, OLD) and _linking(folder, NEW) == linking, "all links name the new topic")
+
+
+def _report(player: Player, folder: Path) -> None:
+    del folder
+    _require(player.changed() == LAST_WEEK, "the report is complete")
+
+
+def _linking(folder: Path, name: str) -> set[str]:
+    """The pages with a link that names a topic."""
+    link = re.compile(rf"\[{name}\]\(|\[\[(topics/)?{name}(\||\]\])", re.IGNORECASE)
+    return {path.name for path in folder.rglob("*.md") if link.search(path.read_text(encoding="utf-8"))}
+
+
+def _require(reached: bool, what: str) -> None:
+    """Refuse a session that did not reach its outcome.
+
+    Raises:
+        RuntimeError: it did not.
+    """
+    if not reached:
+        raise RuntimeError(f"the session did not reach its outcome: {what}")
+
+
+SESSIONS: Mapping[str, Callable[[Player, Path], None]] = {
+    "find and cite": _find_and_cite,
+    "answer from two pages": _answer_from_two,
+    "add a decision and link it": _add_decision,
+    "rename a topic": _rename_topic,
+    "report what changed last week": _report,
+}
+
+
+def shown(result: Mapping[str, Any]) -> str:
+    """All that a client is shown of a tool's result: structured content as compact JSON, and text blocks."""
+    structured = result.get("structuredContent")
+    texts = [str(block["text"]) for block in result["content"] if "text" in block]
+    if structured is not None:
+        texts.append(json.dumps(structured, ensure_ascii=False, separators=(",", ":")))
+    return "".join(texts)
