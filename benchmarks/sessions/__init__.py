@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
 from benchmarks.measuring import Row, Work
 from benchmarks.sessions.base import write_base
