@@ -246,8 +246,10 @@ def test_an_answer_of_a_search_is_bounded_unless_more_is_asked_for(client: Agent
         create(client, filename=f"walrus-{number:02}", title=f"Walrus {number}", chapters=chapters, keywords=["walrus"])
     usual = client.raw("search_knowledge", project_id="app", query="walrus")
     text = text_of(usual)
-    assert len(text) < 7_500, "about 2,000 tokens"
-    shown = json.loads(text)
+    shown = usual.structured_content
+    assert shown is not None
+    assert len(text) + len(json.dumps(shown)) < 6_800, "1,700 tokens"
+    assert [row["file"] for row in json.loads(text)["results"]] == [row["file"] for row in shown["results"]]
     assert shown["total_documents"] == 25
     assert shown["message"] == f"Showing {len(shown['results'])} of 25 documents; pass limit=20 for more."
     assert shown["results"][0]["matching_chapters"]

@@ -21,7 +21,7 @@ TITLE_WEIGHT = 2.0
 """Weight of a word in a node's title or id; a word anywhere in the node has weight 1."""
 MIN_STEM_LENGTH = 3
 """Minimum length of a word's stem that also matches its other forms."""
-SNIPPET_CHARS = 200
+SNIPPET_CHARS = 180
 
 _WORD = re.compile(r"[^\W_]+")
 _ENDINGS = ("ations", "ation", "ings", "ing", "ies", "ers", "es", "ed", "er", "e", "s", "y")

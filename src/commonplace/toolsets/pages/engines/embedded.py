@@ -123,7 +123,7 @@ class EmbeddedEngine:
         if not query.text.strip():
             table = self._current()
             best, total = table.chooser.first(query.filter, query.sort, query.limit)
-            return PageAnswer(tuple(self._shown(best, NO_HIGHLIGHT, table)), total)
+            return PageAnswer(tuple(self._shown(best, NO_HIGHLIGHT, table, query.snippet)), total)
         if not any(letter.isalnum() for letter in query.text):
             return PageAnswer()
         table = self._table
@@ -135,7 +135,7 @@ class EmbeddedEngine:
                 break
             table = self._current()
         first = self._titled(query, table)
-        hits = [hit for one in found for hit in self._hits(one, table, first)]
+        hits = [hit for one in found for hit in self._hits(one, table, first, query.snippet)]
         return PageAnswer(tuple(hits[: query.limit]), max(sum(one.total for one in found), len(first)))
 
     def _titled(self, query: PageQuery, table: PageTable) -> list[Page]:
@@ -178,13 +178,13 @@ class EmbeddedEngine:
     def close(self) -> None:
         """Does nothing: the engine owns no resources."""
 
-    def _hits(self, found: SearchResult, table: PageTable, first: Sequence[Page]) -> list[PageHit]:
+    def _hits(self, found: SearchResult, table: PageTable, first: Sequence[Page], length: int) -> list[PageHit]:
         pages = [page for address in found.addresses if (page := table.by_address.get(address))]
         if first:
             pages = list({page.id: page for page in (*first, *pages)}.values())[: max(len(pages), 1)]
-        return self._shown(pages, found.highlight or NO_HIGHLIGHT, table)
+        return self._shown(pages, found.highlight or NO_HIGHLIGHT, table, length)
 
-    def _shown(self, pages: Sequence[Page], wanted: HighlightTerms, table: PageTable) -> list[PageHit]:
+    def _shown(self, pages: Sequence[Page], wanted: HighlightTerms, table: PageTable, length: int) -> list[PageHit]:
         def content(page: Page) -> str:
             try:
                 raw = read(page.address, table.revisions[page.address]).raw
@@ -196,7 +196,7 @@ class EmbeddedEngine:
             return found.content if isinstance(found, PageText) else ""
 
         with self._sources.reading() as read:
-            return [PageHit(page, page_excerpt(content(page), wanted)) for page in pages]
+            return [PageHit(page, page_excerpt(content(page), wanted, length)) for page in pages]
 
     def _within(self, table: PageTable, kept: Sequence[Page]) -> Filter:
         """A filter for these pages that lists either them or the others, whichever are fewer."""

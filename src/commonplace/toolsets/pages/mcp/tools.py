@@ -6,14 +6,18 @@ import time
 from collections.abc import Mapping
 
 from commonplace.domain.errors import Code, InvalidInputError, KnowledgeError
-from commonplace.domain.json import Json
+from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.records import iso_timestamp
-from commonplace.faces.mcp.toolset import Call, ToolResult
+from commonplace.faces.mcp.toolset import Call, LinkedContent, ToolResult
 from commonplace.toolsets.pages.mcp.parameters import ReadPage, SearchPages
 from commonplace.toolsets.pages.rules.page import Page
 from commonplace.toolsets.pages.rules.queries import PageFilter, PageHit, PageQuery, TimeFilters
 from commonplace.toolsets.pages.service import PAGES_KEY
 
+SNIPPET_CHARACTERS = 100
+"""Length of a snippet; it stands in the structured copy and in the text."""
+BRIEF_KEYS = ("id", "title", "path", "snippet")
+"""Keys of a hit in the text block of search; `read_page` shows the others to a client without structured content."""
 _CALLERS_FAULT = {Code.INVALID, Code.TOO_LARGE}
 
 
@@ -39,6 +43,7 @@ def search(call: Call, arguments: SearchPages) -> ToolResult:
         ),
         sort=arguments.sort,
         limit=arguments.limit,
+        snippet=SNIPPET_CHARACTERS,
     )
     try:
         answer = call.services.of(PAGES_KEY).search(query)
@@ -47,7 +52,9 @@ def search(call: Call, arguments: SearchPages) -> ToolResult:
             raise
         # Whatever it was, callers are told that the search failed.
         raise KnowledgeError(str(error)) from error
-    return {"results": [_hit(hit) for hit in answer.hits], "total": answer.total, "query": arguments.query}
+    rows = [_hit(hit) for hit in answer.hits]
+    shown: JsonObject = {"results": rows, "total": answer.total, "query": arguments.query}
+    return LinkedContent(shown, (), {**shown, "results": [{key: row[key] for key in BRIEF_KEYS} for row in rows]})
 
 
 def read_page(call: Call, arguments: ReadPage) -> ToolResult:

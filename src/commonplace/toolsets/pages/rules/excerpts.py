@@ -10,27 +10,25 @@ NO_HIGHLIGHT = HighlightTerms({})
 ELLIPSIS = "..."
 
 
-def page_excerpt(content: str, wanted: HighlightTerms) -> str:
+def page_excerpt(content: str, wanted: HighlightTerms, limit: int = SNIPPET_CHARS) -> str:
     """Plain text around a wanted word if the body has one, else the beginning of the body.
 
     Args:
         content: A page's Markdown, with or without its title line, which is not searched.
         wanted: The terms of the search.
-
-    Returns:
-        At most `SNIPPET_CHARS`, `...` at a cut end included.
+        limit: Maximum number of characters, `...` at a cut end included.
     """
     body = without_title(content).strip()
-    room = SNIPPET_CHARS - 2 * (len(ELLIPSIS) - 1)  # each cut end is marked with one character already
+    room = limit - 2 * (len(ELLIPSIS) - 1)  # each cut end is marked with one character already
     # The windows overlap, so that no word is split.
-    for start in range(0, max(len(body), 1), MAX_SOURCE_CHARS - SNIPPET_CHARS):
+    for start in range(0, max(len(body), 1), MAX_SOURCE_CHARS - limit):
         found = matching_snippet(body[start : start + MAX_SOURCE_CHARS], wanted, room)
         if found:
-            return _marked(found, more_before=start > 0)
-    return _marked(snippet(body, NO_HIGHLIGHT, room), more_before=False)
+            return _marked(found, limit, more_before=start > 0)
+    return _marked(snippet(body, NO_HIGHLIGHT, room), limit, more_before=False)
 
 
-def _marked(text: str, *, more_before: bool) -> str:
+def _marked(text: str, limit: int, *, more_before: bool) -> str:
     begins, ends = text.startswith("…"), text.endswith("…")
     bare = text[1 if begins else 0 : len(text) - 1 if ends and len(text) > 1 else len(text)]
-    return f"{ELLIPSIS if begins or more_before else ''}{bare}{ELLIPSIS if ends else ''}"[:SNIPPET_CHARS]
+    return f"{ELLIPSIS if begins or more_before else ''}{bare}{ELLIPSIS if ends else ''}"[:limit]

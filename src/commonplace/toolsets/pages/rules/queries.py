@@ -66,6 +66,8 @@ class PageQuery:
     filter: PageFilter = PageFilter()
     sort: Sort | None = None
     limit: int = 10
+    snippet: int = SNIPPET_CHARS
+    """Maximum length of a hit's snippet in characters, at most `SNIPPET_CHARS`."""
 
 
 @dataclass(frozen=True, slots=True)

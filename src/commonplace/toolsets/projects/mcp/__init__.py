@@ -8,11 +8,10 @@ from typing import Literal, TypeVar
 
 from pydantic import BaseModel
 
-from commonplace.domain.json import JsonObject
 from commonplace.domain.ports import Progress
 from commonplace.faces.mcp.toolset import Tool, Toolset, result_schema
-from commonplace.toolsets.projects.mcp import documents, instructions, parameters, todos
-from commonplace.toolsets.projects.mcp.call_envelope import bind_method
+from commonplace.toolsets.projects.mcp import documents, instructions, parameters, search_results, todos
+from commonplace.toolsets.projects.mcp.call_envelope import Answer, bind_method
 from commonplace.toolsets.projects.mcp.failures import show_error
 from commonplace.toolsets.projects.mcp.resources import RESOURCES
 from commonplace.toolsets.projects.service.project_store import ProjectStore
@@ -31,7 +30,7 @@ Effect = Literal["reads", "adds", "changes", "sets", "removes"]
 
 
 def _tool(
-    run: Callable[[ProjectStore, P], JsonObject],
+    run: Callable[[ProjectStore, P], Answer],
     params: type[P],
     effect: Effect,
     told: tuple[str, str],
@@ -40,14 +39,14 @@ def _tool(
     """A row of the toolset; the arguments are those of `_long_tool`."""
 
     @wraps(run)
-    def without_steps(projects: ProjectStore, arguments: P, _: Progress) -> JsonObject:
+    def without_steps(projects: ProjectStore, arguments: P, _: Progress) -> Answer:
         return run(projects, arguments)
 
     return _long_tool(without_steps, params, effect, told, answer)
 
 
 def _long_tool(
-    run: Callable[[ProjectStore, P, Progress], JsonObject],
+    run: Callable[[ProjectStore, P, Progress], Answer],
     params: type[P],
     effect: Effect,
     told: tuple[str, str],
@@ -132,7 +131,7 @@ _OF_INSTRUCTIONS = (
 )
 _OF_DOCUMENTS = (
     _tool(
-        documents.search_knowledge,
+        search_results.search_knowledge,
         parameters.SearchKnowledge,
         "reads",
         (

@@ -6,7 +6,8 @@ import logging
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -14,7 +15,7 @@ from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.ports import Progress
 from commonplace.domain.words.amounts import amount
-from commonplace.faces.mcp.toolset import BoundHandler, Call, input_schema
+from commonplace.faces.mcp.toolset import BoundHandler, Call, LinkedContent, ToolResult, input_schema
 from commonplace.toolsets.projects.mcp.failures import bad_argument, explain, in_words, subjects, without_folders
 from commonplace.toolsets.projects.rules.knowledge import now_text
 from commonplace.toolsets.projects.rules.limits import check_text
@@ -29,8 +30,23 @@ log = logging.getLogger("commonplace.projects")
 P = TypeVar("P", bound=BaseModel)
 
 
+@dataclass(frozen=True, slots=True)
+class BriefAnswer:
+    """An answer whose text block says less than the structured content."""
+
+    whole: JsonObject
+    text: JsonObject
+
+
+Answer: TypeAlias = JsonObject | BriefAnswer
+
+
 def bind_method(
-    method: str, params: type[P], run: Callable[[ProjectStore, P, Progress], JsonObject], *, writes: bool = False
+    method: str,
+    params: type[P],
+    run: Callable[[ProjectStore, P, Progress], Answer],
+    *,
+    writes: bool = False,
 ) -> BoundHandler:
     """Tie a parameter model to the function that answers, with everything that is done around a call.
 
@@ -41,7 +57,7 @@ def bind_method(
         writes: Whether the answer says why the commit is not pushed, where it is not.
     """
 
-    def called(call: Call, arguments: JsonObject) -> JsonObject:
+    def called(call: Call, arguments: JsonObject) -> ToolResult:
         with logged_call(call, method, arguments) as projects:
             for name, value in arguments.items():
                 _refuse_surrogates(name, name, value)
@@ -49,7 +65,10 @@ def bind_method(
                 parsed = params.model_validate(arguments)
             except ValidationError as error:
                 raise bad_argument(error) from error
-            answer: JsonObject = {"success": True, **run(projects, parsed, call.progress)}
+            found = run(projects, parsed, call.progress)
+            if isinstance(found, BriefAnswer):
+                return LinkedContent({"success": True, **found.whole}, (), {"success": True, **found.text})
+            answer: JsonObject = {"success": True, **found}
             withheld = projects.upstream.withheld() if writes else ""
             return {**answer, "push_error": withheld} if withheld else answer
 

@@ -2,72 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-
 from commonplace.domain.json import Json, JsonObject
 from commonplace.toolsets.projects.mcp import parameters
 from commonplace.toolsets.projects.mcp.call_envelope import with_subsections
 from commonplace.toolsets.projects.rules.chapters import TOP_LEVEL, Chapter, introduction_of, read_chapters
 from commonplace.toolsets.projects.rules.knowledge import Metadata, metadata_of
-from commonplace.toolsets.projects.rules.search.matcher import DocumentMatch, MatchingPart
 from commonplace.toolsets.projects.service import chapters, knowledge
 from commonplace.toolsets.projects.service.chapters import ChapterReference, ChapterResult
 from commonplace.toolsets.projects.service.instructions import InsertPosition
-from commonplace.toolsets.projects.service.knowledge import DEFAULT_SEARCH_LIMIT, NewDocument
+from commonplace.toolsets.projects.service.knowledge import NewDocument
 from commonplace.toolsets.projects.service.project_store import ProjectStore
-
-MAX_ANSWER_CHARS = 7000
-"""Characters of the results in the text block: 2,000 tokens, of which each is 3.5 characters of JSON."""
-MIN_RESERVED_CHARS = 2500
-"""Of these, the characters that chapters leave to documents shown without theirs."""
-MAX_SHOWN_CHAPTERS = 3
-"""Chapters shown of one document; `match_count` counts all."""
-MAX_EXCERPTS = 3
-"""Excerpts shown of one chapter, each of another keyword."""
-
-
-def search_knowledge(projects: ProjectStore, arguments: parameters.SearchKnowledge) -> JsonObject:
-    """Documents by substrings, best first."""
-    limit = arguments.limit or DEFAULT_SEARCH_LIMIT
-    answer = knowledge.search_documents(projects, arguments.project_id, arguments.query, limit)
-    results = _within_budget(answer.matches, may_cut=arguments.limit is None)
-    shown: JsonObject = {
-        "total_documents": answer.total_documents,
-        "total_matches": answer.total_matches,
-        "results": results,
-    }
-    if len(results) < min(limit, answer.total_documents):
-        note = f"Showing {len(results)} of {answer.total_documents} documents; pass limit={limit} for more."
-        return {**shown, "message": note}
-    return shown
-
-
-def _within_budget(matches: Sequence[DocumentMatch], *, may_cut: bool) -> list[Json]:
-    """The matches, of which the best ones have their chapters.
-
-    Args:
-        matches: Best first.
-        may_cut: Whether matches beyond the budget are left out; otherwise they have no chapters.
-    """
-    shown: list[Json] = []
-    left = MAX_ANSWER_CHARS
-    for match in matches:
-        row = _show_match(match, match.parts[:MAX_SHOWN_CHAPTERS])
-        size = _size(row)
-        if size > left - MIN_RESERVED_CHARS and shown:
-            row = _show_match(match, ())
-            size = _size(row)
-        if may_cut and size > left and shown:
-            break
-        shown.append(row)
-        left -= size
-    return shown
-
-
-def _size(row: JsonObject) -> int:
-    """Characters of a result in the text block."""
-    return len(json.dumps({"": [row]}, indent=2, ensure_ascii=False))
 
 
 def create_knowledge_file(projects: ProjectStore, arguments: parameters.CreateFile) -> JsonObject:
@@ -198,27 +142,3 @@ def _show_reading(reading: ChapterResult) -> JsonObject:
         "has_next": chapter.index + 1 < reading.total,
         "has_previous": chapter.index > 0,
     }
-
-
-def _show_match(match: DocumentMatch, parts: Sequence[MatchingPart]) -> JsonObject:
-    return {
-        "file": match.text.filename,
-        "document": match.text.filename,
-        "match_count": match.matching,
-        "metadata": show_metadata(match.text.metadata),
-        "matching_chapters": [
-            {
-                "chapter": part.chapter,
-                "keywords_found": list(part.keywords),
-                "match_context": _first_excerpts(part),
-                "chapter_summary": part.summary,
-            }
-            for part in parts
-        ],
-        "chapters": [{"title": part.chapter, "matches": len(part.keywords)} for part in parts],
-    }
-
-
-def _first_excerpts(part: MatchingPart) -> JsonObject:
-    found = list(part.excerpts.items())[:MAX_EXCERPTS]
-    return {keyword: list[Json](excerpts[:1]) for keyword, excerpts in found}

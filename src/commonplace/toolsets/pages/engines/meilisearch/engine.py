@@ -112,7 +112,8 @@ class MeilisearchEngine:
         hits = [hit for hit in items(answer.get("hits")) if isinstance(hit, Mapping)]
         total = whole_number(answer.get("totalHits")) or 0
         words = QueryWords.of(text)
-        return PageAnswer(tuple(PageHit(page_from_hit(hit), snippet_of(hit, words)) for hit in hits), total)
+        shown = (PageHit(page_from_hit(hit), snippet_of(hit, words, query.snippet)) for hit in hits)
+        return PageAnswer(tuple(shown), total)
 
     def path_of(self, identifier: str) -> str | None:
         """Path of the indexed page with this id; None also if the server does not respond."""

@@ -109,10 +109,12 @@ def page_from_hit(hit: JsonObject) -> Page:
     )
 
 
-def snippet_of(hit: JsonObject, words: QueryWords) -> str:
+def snippet_of(hit: JsonObject, words: QueryWords, limit: int) -> str:
     """The excerpt of a hit's content around the words of the query."""
     content = hit.get("content")
-    return page_excerpt(content, words.in_text(without_title(content))) if isinstance(content, str) else ""
+    if not isinstance(content, str):
+        return ""
+    return page_excerpt(content, words.in_text(without_title(content)), limit)
 
 
 def _within(name: str, bounds: TimeRange) -> Iterator[str]:
