@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 import httpx2
 
+from commonplace.domain.addresses import parse_address
 from commonplace.domain.changes import record_retained
 from commonplace.domain.errors import (
     AlreadyExistsError,
@@ -33,7 +34,7 @@ from commonplace.toolsets.wiki.remote import json_values
 
 TIMEOUT = 30.0
 """Timeout in seconds for connecting, and for each read."""
-OPERATION_NAMES = frozenset({"history", "rename", "attachments"})
+OPERATION_NAMES = frozenset({"history", "rename", "attachments", "diff", "restore"})
 """Last path segments that could be confused with an operation on the page before them."""
 
 
@@ -89,7 +90,13 @@ class RestClient:
 
 
 def quoted(path: str) -> str:
-    """A page's path in a URL. Slashes are encoded if a part has the name of an operation."""
+    """A page's path in a URL. Slashes are encoded if a part has the name of an operation.
+
+    Raises:
+        InvalidInputError: a part is `.` or `..`, with which the URL would be another one.
+    """
+    if not {".", ".."}.isdisjoint(path.split("/")):
+        parse_address(path)
     ambiguous = not OPERATION_NAMES.isdisjoint(path.split("/"))
     return quote(path, safe="" if ambiguous else "/")
 

@@ -100,6 +100,20 @@ def state_of(collection: Collection, address: Address) -> NoteState:
     return state  # if writes kept coming: these bytes are true, and the store compares them again under its lock
 
 
+def require_revision(text: str) -> None:
+    """Refuse a text that can be no revision, the empty one included.
+
+    Raises:
+        InvalidInputError: kind "revision".
+    """
+    if not is_revision(text):
+        raise InvalidInputError(
+            f"Invalid revision {text[:60]!r}: expected 7 to 40 hex digits.",
+            kind="revision",
+            hint="Read the page and use the revision that it gives.",
+        )
+
+
 def require_current(collection: Collection, address: Address, state: NoteState, revision: str) -> None:
     """Refuse a revision that is not the current one.
 
@@ -107,12 +121,7 @@ def require_current(collection: Collection, address: Address, state: NoteState, 
         InvalidInputError: kind "revision": it can be none.
         ConflictError: another is current; context holds `current_revision`.
     """
-    if not is_revision(revision):
-        raise InvalidInputError(
-            f"Invalid revision {revision[:60]!r}: expected 7 to 40 hex digits.",
-            kind="revision",
-            hint="Read the page and use the revision that it gives.",
-        )
+    require_revision(revision)
     if not any(known.startswith(revision.lower()) for known in state.names):
         error = conflict(address.id, state.revision)
         error.changes = changes_since(collection, address, state.raw, revision)

@@ -149,6 +149,7 @@ class LocalNotes:
         """Replace one occurrence of the first text with the second: the one of this number, or with 0 the only one."""
         address = note_lookup.require_note(self._collection, path)
         old, new = change
+        note_lookup.require_revision(revision)
         _encoded(new)
         demand = _Demand(revision, conditions)
         try:
