@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from commonplace.background_sync import retry_until, watch_and_sync
 from commonplace.domain.errors import ConfigError, NotFoundError
@@ -26,11 +26,13 @@ from commonplace.settings.folders import in_git, is_folder
 
 if TYPE_CHECKING:
     from commonplace.domain.diagnostics import Diagnostic
-    from commonplace.domain.ports import Progress, Store
+    from commonplace.domain.ports import Index, Progress, Store
     from commonplace.embed import EmbeddingService
     from commonplace.index.local import LocalIndex
+    from commonplace.index.shared.opensearch.cluster import SearchCluster
     from commonplace.plugins.loader import Plugins
     from commonplace.replication import Follower
+    from commonplace.services.cluster.tailer import Tailer
     from commonplace.services.extensions import Extensions
 
 log = logging.getLogger(__name__)
@@ -47,7 +49,8 @@ class Application:
     Raises:
         NotFoundError: a folder does not exist.
         StorageError: kind "folder": a folder cannot be accessed.
-        ConfigError: commits are requested without a Git repository; or the manifest is invalid.
+        ConfigError: commits are requested without a Git repository; the manifest is invalid; or the search cluster's
+            settings are.
     """
 
     def __init__(
@@ -55,6 +58,7 @@ class Application:
     ) -> None:
         self._settings = settings
         self._followers = followers or {}
+        self._tailers: dict[Path, Tailer] = {}
         self._closing = ExitStack()
         self._ending = threading.Lock()
         self._closed = False
@@ -63,6 +67,8 @@ class Application:
         """Number of collections that are being watched."""
         self._embedding: EmbeddingService | None = None
         self._folders = [_checked_folder(folder, settings) for folder in served_folders(folders, settings)]
+        if self._followers:
+            _ = self._cluster  # a wrong setting ends the start, not the first search
         collections = Collections(self._open)
         context = OpenContext(
             settings=settings,
@@ -92,7 +98,7 @@ class Application:
         members = self.services.collections.members
         for collection, folder in list(zip(members, self._folders, strict=True))[self._current :]:
             if folder in self._followers:
-                self._followers[folder].start(collection.index, self._closing)
+                self._followers[folder].start(collection.index, self._closing, self._tailers.get(folder))
             else:
                 watch_and_sync(collection, self._closing, folder, self._settings.sweep)
             self._current += 1
@@ -148,7 +154,39 @@ class Application:
             self._closing.callback(past.close)
         index.listen(partial(self.services.change_feed.publish, name))
         meaning = self._embedding and self._embedding.of(index, self._settings.cache_dir / store.identity)
-        return Collection(name, store, index, extensions, meaning, past, follower)
+        searched = index if follower is None else self._shared(name, folder, follower, index)
+        return Collection(name, store, searched, extensions, meaning, past, follower)
+
+    def _shared(self, name: str, folder: Path, follower: Follower, index: LocalIndex) -> Index:
+        """A replica's index whose searches go to the search cluster; the index itself without a cluster."""
+        if self._cluster is None:
+            return index
+        from commonplace.domain.cluster.shared_index import SharedBase
+        from commonplace.services.cluster.shared_search import SharedSearch
+        from commonplace.services.cluster.tailer import Tailer
+
+        base = SharedBase(name, follower.clone.source.key)
+        tailer = Tailer(base, follower.clone, index, self._cluster.reader, self._cluster.writer)
+        self._tailers[folder] = tailer
+        return cast("Index", SharedSearch(index, self._cluster.reader, tailer))
+
+    @cached_property
+    def _cluster(self) -> SearchCluster | None:
+        """The search cluster; None if none is set."""
+        settings = self._settings
+        if not settings.engine_url:
+            return None
+        from commonplace.index import open_cluster
+
+        cluster = open_cluster(
+            settings.engine_url,
+            settings.engine_prefix,
+            settings.engine_user or "",
+            settings.engine_password or "",
+            settings.engine_ca,
+        )
+        self._closing.callback(cluster.close)
+        return cluster
 
     def _open_late_folder(self, folder: Path) -> Collection:
         """Open, index and watch a folder that did not exist at the start."""

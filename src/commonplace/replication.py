@@ -16,6 +16,7 @@ from subprocess import Popen
 from commonplace.domain.cluster.replicas import ReplicaStatus
 from commonplace.domain.errors import KnowledgeError, NotFoundError, UnavailableError
 from commonplace.domain.ports import Index
+from commonplace.services.cluster.tailer import Tailer
 from commonplace.store.git_command import end_group
 from commonplace.store.replica.clone import ReplicaClone
 from commonplace.store.replica.source import path_of
@@ -24,6 +25,8 @@ log = logging.getLogger(__name__)
 
 FIRST_PAUSE = 1.0
 """Seconds from one read of a remote to the next after it has changed, or has failed for the first time."""
+BEHIND_PAUSE = 5.0
+"""Maximum seconds between two attempts to bring a shared index to the commit."""
 GROWTH = 1.5
 """Factor from one pause to the next."""
 WOKEN_PAUSE = 0.25
@@ -56,16 +59,19 @@ class Follower:
         """Number of successful reads that have been indexed."""
         self._read_at: float | None = None
         self._problem = ""
+        self._tailer: Tailer | None = None
         self._running: Popen[bytes] | None = None
         """The last git process, which must not outlive this process."""
 
-    def start(self, index: Index, closing: ExitStack) -> None:
+    def start(self, index: Index, closing: ExitStack, tailer: Tailer | None = None) -> None:
         """Follow the remote and keep its index current. Returns at once.
 
         Args:
             index: The index of the clone's documents.
             closing: Stops the work.
+            tailer: What keeps an index that several servers share at the same commit; None without one.
         """
+        self._tailer = tailer
         thread = threading.Thread(target=self._run, args=(index,), name="replica", daemon=True)
         thread.start()
         closing.callback(self._stop, thread)
@@ -74,7 +80,12 @@ class Follower:
         """How far the replica is."""
         with self._changed:
             age = None if self._read_at is None else time.monotonic() - self._read_at
-            return ReplicaStatus(self._commit or "", self._commit is not None, age, self._problem)
+            return ReplicaStatus(self._commit or "", self._commit is not None, age, self._problem, self._shared_index())
+
+    def _shared_index(self) -> str | None:
+        if self._tailer is None:
+            return None
+        return self._tailer.problem or ("current" if self._tailer.is_current else "behind")
 
     def follows(self, url: str) -> bool:
         """Whether the paths of both URLs are the same: a Git host has several addresses of one repository."""
@@ -129,7 +140,8 @@ class Follower:
         while not self._ending.is_set():
             before = self._commit
             changed = self._step(index, self._fetched, reads=True) and self._commit != before
-            pause = FIRST_PAUSE if changed else min(pause * GROWTH, self._longest)
+            behind = self._tailer is not None and bool(self._tailer.problem)
+            pause = FIRST_PAUSE if changed else min(pause * GROWTH, BEHIND_PAUSE if behind else self._longest)
             if self._wake.wait(pause):
                 self._ending.wait(WOKEN_PAUSE)
                 self._wake.clear()
@@ -148,6 +160,8 @@ class Follower:
             commit = tip()
             if commit != self._commit:
                 index.sync()
+                if self._tailer is not None:
+                    self._tailer.expect()
                 log.info("%s: at %s", self.clone.source.name, (commit or "no commit")[:SHOWN_ID])
         except (KnowledgeError, OSError) as error:
             if self._ending.is_set():
@@ -162,6 +176,8 @@ class Follower:
                 self._reads += 1
                 self._read_at = time.monotonic()
             self._changed.notify_all()
+        if commit and self._tailer is not None:
+            self._tailer.follow(commit)
         return not problem
 
     def _started(self, process: Popen[bytes]) -> None:

@@ -6,12 +6,14 @@ import base64
 import datetime as dt
 import http.client
 import ipaddress
+import socket
 import ssl
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from cryptography import x509
@@ -24,12 +26,17 @@ HOURS = 24
 
 
 @contextmanager
-def gateway(node: str, folder: Path) -> Generator[tuple[str, Path]]:
-    """The address of a door to a node, and the file with its authority's certificate."""
-    authority, chain = _certificates(folder)
+def gateway(node: str, folder: Path, port: int = 0) -> Generator[tuple[str, Path]]:
+    """The address of a door to a node, and the file with its authority's certificate.
+
+    A door that is opened again in a folder has the certificates that it had.
+    """
+    authority, chain = folder / "authority.pem", folder / "server.pem"
+    if not chain.exists():
+        _make_certificates(authority, chain)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(chain)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(urlsplit(node).netloc))
+    server = _Server(("127.0.0.1", port), _handler(urlsplit(node).netloc))
     server.socket = context.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
@@ -39,6 +46,29 @@ def gateway(node: str, folder: Path) -> Generator[tuple[str, Path]]:
         server.shutdown()
         server.server_close()
         thread.join(10)
+
+
+class _Server(ThreadingHTTPServer):
+    """Also ends the connections that are kept, as a machine that is cut off does."""
+
+    daemon_threads = True
+
+    def __init__(self, *given: Any) -> None:
+        self.kept: set[socket.socket] = set()
+        super().__init__(*given)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self.kept.add(request)
+        super().process_request(request, client_address)
+
+    def server_close(self) -> None:
+        super().server_close()
+        for one in self.kept:
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that refuses the certificate is what some tests want."""
 
 
 def _handler(node: str) -> type[BaseHTTPRequestHandler]:
@@ -79,8 +109,8 @@ def _handler(node: str) -> type[BaseHTTPRequestHandler]:
     return Door
 
 
-def _certificates(folder: Path) -> tuple[Path, Path]:
-    """The authority's certificate, and the server's with its key."""
+def _make_certificates(authority: Path, chain: Path) -> None:
+    """Write the authority's certificate, and the server's with its key."""
     now = dt.datetime.now(dt.UTC)
     authority_key, server_key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     issuer = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "An own authority")])
@@ -112,7 +142,5 @@ def _certificates(folder: Path) -> tuple[Path, Path]:
     ])  # fmt: skip
     pem = serialization.Encoding.PEM
     key = server_key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    authority, chain = folder / "authority.pem", folder / "server.pem"
     authority.write_bytes(root.public_bytes(pem))
     chain.write_bytes(key + server.public_bytes(pem))
-    return authority, chain

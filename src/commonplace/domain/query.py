@@ -160,6 +160,8 @@ class SearchResult:
     """Whether some document contains a word of the query as it was typed."""
     generation: int = -1
     """Generation of the index that answered."""
+    notice: str = ""
+    """What is missing from the result, or where it is from, in a sentence for people and agents; "" for a usual one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

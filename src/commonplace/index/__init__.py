@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from commonplace.domain.ports import Store
     from commonplace.index.local import LocalIndex
     from commonplace.index.past.states import IndexedPast
+    from commonplace.index.shared.opensearch.cluster import SearchCluster
 
 
 def open_index(store: Store, cache_dir: Path, link_roots: Sequence[str] = (), language: str = "en") -> LocalIndex:
@@ -30,6 +31,27 @@ def open_index(store: Store, cache_dir: Path, link_roots: Sequence[str] = (), la
     from commonplace.index.local import LocalIndex  # noqa: PLC0415 - a shell that asks for names needs none of it
 
     return LocalIndex(store, cache_dir / store.identity, link_roots, language)
+
+
+def open_cluster(
+    urls: Sequence[str], prefix: str, user: str = "", password: str = "", authority: Path | None = None
+) -> SearchCluster:
+    """Open a search cluster that several servers share. Asks it nothing yet.
+
+    Args:
+        urls: `http` or `https` URLs of its nodes.
+        prefix: Beginning of the names of all its indexes.
+        user: The user; "" if the cluster wants none.
+        password: The user's password.
+        authority: File with the certificates of the authority that signed the cluster's; None for those of the system.
+
+    Raises:
+        ConfigError: kind "engine": an argument is invalid, or the client is not installed.
+    """
+    from commonplace.index.shared.opensearch.cluster import SearchCluster  # noqa: PLC0415 - optional
+    from commonplace.index.shared.opensearch.connection import ClusterAddress  # noqa: PLC0415 - optional
+
+    return SearchCluster(ClusterAddress(tuple(urls), user, password, authority), prefix)
 
 
 def open_past(store: Store, cache_dir: Path) -> IndexedPast | None:

@@ -58,6 +58,7 @@ def search(collections: Sequence[Collection], query: SearchQuery, mode: SearchMo
             notice = _phrases_notice(demanded, found=any(result.total for _, result in results))
     if not notice and not any(result.known for _, result in results):
         notice = _words_notice(query.text, found=any(result.total for _, result in results))
+    notice = " ".join(dict.fromkeys(filter(None, (notice, *(result.notice for _, result in results)))))
     hits = [FoundHit(collection, hit) for collection, result in results for hit in result.hits]
     total = sum(result.total for _, result in results)
     if len(collections) == 1:

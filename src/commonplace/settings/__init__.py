@@ -85,6 +85,14 @@ class Settings:
         ),
     ] = ()
     replica_poll: Annotated[int, Doc("Longest interval between two reads of such a repository.", unit="seconds")] = 30
+    engine_url: Annotated[
+        tuple[str, ...],
+        Doc("Search cluster (OpenSearch) of replicas: `https://HOST:PORT` of its nodes.", default="none"),
+    ] = ()
+    engine_user: Annotated[str | None, Doc("User of the search cluster.")] = None
+    engine_password: Annotated[str | None, Doc("Password of that user.", secret=True)] = None
+    engine_ca: Annotated[Path | None, Doc("File (PEM) of the authority that signed the cluster's certificates.")] = None
+    engine_prefix: Annotated[str, Doc("Beginning of the names of all indexes in the search cluster.")] = "commonplace"
     drain: Annotated[int, Doc("How long `serve` goes on after the signal to end.", unit="seconds")] = 0
     webhook_secret: Annotated[str | None, Doc("Secret of webhooks of Git hosts at `/hooks/git`.", secret=True)] = None
     manifest: Annotated[

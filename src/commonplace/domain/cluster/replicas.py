@@ -18,6 +18,8 @@ class ReplicaStatus:
     """Seconds since the remote was last read; None if this process has not read it yet."""
     problem: str = ""
     """Why the remote could not be read or indexed the last time; "" if it could."""
+    shared_index: str | None = None
+    """Whether the index in a search cluster is "current", "behind", or what is wrong with it; None without one."""
 
 
 class Replica(Protocol):

@@ -13,13 +13,15 @@ from collections.abc import Callable
 from pathlib import Path
 from subprocess import Popen
 
+from pygit2.enums import SortMode
+
 from commonplace.domain.errors import GitError, UnavailableError
 from commonplace.store.disk.file_swap import storage_errors
 from commonplace.store.disk.folder import Folder
 from commonplace.store.folder_store import key_of
 from commonplace.store.git.bare import BareStore
 from commonplace.store.git.refs import set_ref
-from commonplace.store.git.repository import GitRepository
+from commonplace.store.git.repository import GitRepository, guarded
 from commonplace.store.git_command import GitResult
 from commonplace.store.publisher import own_programs
 from commonplace.store.remotes import exchange
@@ -60,6 +62,8 @@ class ReplicaClone:
             self.path = self.path.resolve()
         self._repository = GitRepository(self.path)
         self._lock = WriterLock(self.path / "commonplace.lock")
+        self._counted = ("", 0)
+        """The last commit whose ancestors were counted, and their number."""
 
     def store(self) -> BareStore:
         """The documents of the branch as it is in the clone, read-only."""
@@ -106,6 +110,21 @@ class ReplicaClone:
     def has(self, commit: str) -> bool:
         """Whether the clone has a commit, on its branch or from an earlier state of it."""
         return self._repository.has_object(commit)
+
+    def number(self, commit: str) -> int:
+        """The commit and its ancestors, counted.
+
+        Raises:
+            GitError: the clone lacks the commit, or a part of its history.
+        """
+        known, before = self._counted
+        handle = self._repository.handle
+        if known and self.holds(commit, known):
+            number = before + guarded(lambda: handle.ahead_behind(commit, known))[0]
+        else:
+            number = guarded(lambda: sum(1 for _ in handle.walk(commit, SortMode.NONE)))
+        self._counted = (commit, number)
+        return number
 
     def _fetched(
         self, known: str, seconds: float, started: Callable[[Popen[bytes]], None] | None

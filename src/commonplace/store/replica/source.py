@@ -39,8 +39,12 @@ class ReplicaSource:
     @property
     def folder(self) -> str:
         """Path of its clone, relative to the folder of all clones; the same in each process."""
-        key = hashlib.sha256(f"{self.url}#{self.branch}".encode("utf-8", "surrogateescape")).hexdigest()
-        return f"{key[:16]}/{self.name}.git"
+        return f"{self.key}/{self.name}.git"
+
+    @property
+    def key(self) -> str:
+        """A digest of address and branch, 16 hex digits; the same in each process."""
+        return hashlib.sha256(f"{self.url}#{self.branch}".encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 def parse_source(text: str) -> ReplicaSource:

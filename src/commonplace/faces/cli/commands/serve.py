@@ -30,6 +30,9 @@ class ServeOptions:
         list[str] | None, typer.Option("--replica-of", metavar="URL", help=about("replica_of"), show_default=False)
     ] = None
     replica_poll: Annotated[str | None, typer.Option("--replica-poll", metavar="N", help=about("replica_poll"))] = None
+    engine_url: Annotated[
+        list[str] | None, typer.Option("--engine-url", metavar="URL", help=about("engine_url"), show_default=False)
+    ] = None
     public_url: Annotated[str | None, typer.Option("--public-url", metavar="URL", help=about("public_url"))] = None
     oauth_issuer: Annotated[str | None, typer.Option("--oauth-issuer", metavar="URL", help=about("oauth_issuer"))] = (
         None
@@ -59,6 +62,7 @@ class ServeOptions:
             "commit": self.commit,
             "replica_of": self.replica_of or None,
             "replica_poll": self.replica_poll,
+            "engine_url": self.engine_url or None,
             "public_url": self.public_url,
             "oauth_issuer": self.oauth_issuer,
             "oauth_audience": self.oauth_audience,
@@ -93,6 +97,12 @@ def command(
     if listening.replica_of and (paths or names_layers(settings)):
         raise ConfigError(
             "Folders and --replica-of are named.", kind="replica", hint="Name folders, or remotes to follow."
+        )
+    if settings.engine_url and not settings.replica_of:
+        raise ConfigError(
+            "A search cluster is named, and nothing that is followed.",
+            kind="engine",
+            hint="Name the repositories with --replica-of, or leave --engine-url out.",
         )
     is_named = names_layers(settings) or settings.replica_of
     if not is_named and session.dependencies.store_folder(settings.kb, settings) is None:

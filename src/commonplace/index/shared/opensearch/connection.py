@@ -141,6 +141,7 @@ def _client(address: ClusterAddress) -> OpenSearch:
         ) from error
     for url in address.urls:
         _checked(url)
+    logging.getLogger("opensearch").setLevel(logging.ERROR)  # it logs each refusal, the expected ones too
     if address.authority is not None and not address.authority.is_file():
         raise ConfigError("The file of engine_ca cannot be read.", kind="engine", hint="Give a file in PEM format.")
     return OpenSearch(

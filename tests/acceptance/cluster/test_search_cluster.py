@@ -1,0 +1,191 @@
+"""Servers that search in a cluster: a client sees no difference, and is told when the cluster is away."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from opensearchpy import OpenSearch
+
+from opensearch_cluster.gateway import PASSWORD, USER, gateway
+from serving import Answer, Server, commonplace, served
+from support import ROOT, GitRepo, new_repo
+
+WAIT_SECONDS = 40.0
+QUESTIONS = (
+    "restore backup",
+    "restor",
+    '"write-ahead log"',
+    "postgress",
+    "index -search",
+    "zzqq",
+    "how to roll back a deployment",
+)
+TOOLS = (("notes", "search"), ("kb", "kb_search"), ("wiki", "wiki_search"))
+FOLLOWING = ("--replica-of", "/none", "--engine-url", "http://127.0.0.1:9")
+
+
+@contextmanager
+def replica(home: Path, remote: Path, *options: str, env: dict[str, str] | None = None) -> Generator[Server]:
+    with served(
+        "--replica-of", str(remote), "--replica-poll", "1", *options, env={"XDG_CACHE_HOME": str(home), **(env or {})}
+    ) as server:
+        yield server
+
+
+def knowledge(folder: Path) -> tuple[GitRepo, Path]:
+    """The example base in a repository, and its bare remote."""
+    files = {
+        file.relative_to(ROOT / "examples" / "kb").as_posix(): file.read_bytes()
+        for file in sorted((ROOT / "examples" / "kb").rglob("*"))
+        if file.is_file()
+    }
+    work = new_repo(folder / "work", files)
+    remote = folder / f"team{secrets.token_hex(4)}.git"
+    work.git("clone", "--quiet", "--bare", str(work.path), str(remote))
+    work.git("remote", "add", "origin", str(remote))
+    return work, remote
+
+
+def push(work: GitRepo, path: str, text: str) -> str:
+    commit = work.commit(f"Write {path}", **{path: text})
+    work.git("push", "--quiet", "origin", "HEAD")
+    return commit
+
+
+def state(server: Server) -> str:
+    (found,) = server.ask("GET", "/health/collections").json["collections"].values()
+    return str(found.get("shared_index"))
+
+
+def wait_until(condition: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + WAIT_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {WAIT_SECONDS:.0f} s: {what}"
+        time.sleep(0.1)
+
+
+def rest(server: Server, text: str) -> Answer:
+    return server.ask("GET", f"/api/v1/search?q={quote(text)}")
+
+
+def without_scores(answer: Any) -> Any:
+    """An answer without its scores, whose last digits are an engine's own."""
+    if isinstance(answer, dict):
+        return {key: without_scores(value) for key, value in answer.items() if key != "score"}
+    if isinstance(answer, list):
+        return [without_scores(item) for item in answer]
+    return re.sub(r'"score": ?[0-9.]+', "", answer) if isinstance(answer, str) else answer
+
+
+def test_searches_through_the_cluster_are_those_of_a_server_alone(tmp_path: Path, opensearch_url: str) -> None:
+    work, remote = knowledge(tmp_path)
+    prefix = f"accept-{secrets.token_hex(4)}"
+    options = ("--engine-url", opensearch_url)
+    with (
+        replica(tmp_path / "alone", remote) as alone,
+        replica(tmp_path / "one", remote, *options, env={"COMMONPLACE_ENGINE_PREFIX": prefix}) as one,
+        replica(tmp_path / "two", remote, *options, env={"COMMONPLACE_ENGINE_PREFIX": prefix}) as two,
+        OpenSearch([opensearch_url]) as client,
+    ):
+        first = work.git("rev-parse", "HEAD")
+        for server in (alone, one, two):
+            assert server.ask("GET", f"/api/v1/search?q=restore&at_least={first}").status == 200
+        assert state(alone) == "None"
+        for server in (one, two):
+            wait_until(lambda server=server: state(server) == "current", "the shared index")
+        before = _searches(client, prefix)
+        for text in QUESTIONS:
+            wanted = without_scores(rest(alone, text).json)
+            assert without_scores(rest(one, text).json) == wanted
+            assert without_scores(rest(two, text).json) == wanted
+        for toolset, tool in TOOLS:
+            answers = [server.call(toolset, tool, {"query": "restore"}) for server in (alone, one)]
+            assert without_scores(answers[0]) == without_scores(answers[1])
+        assert _searches(client, prefix) > before, "the cluster was asked"
+        commit = push(work, "notes/new.md", "# Brand new\n\nunmistakable words about a restore\n")
+        for server in (one, two):
+            found = server.ask("GET", f"/api/v1/search?q=unmistakable&at_least={commit}").json
+            assert [hit["path"] for hit in found["results"]] == ["notes/new"]
+            wait_until(lambda server=server: state(server) == "current", "the shared index")
+            assert without_scores(rest(server, "unmistakable").json) == without_scores(found)
+
+
+def test_a_cluster_that_goes_away_is_said_while_answers_go_on_and_is_used_again_when_it_is_back(
+    tmp_path: Path, opensearch_url: str
+) -> None:
+    work, remote = knowledge(tmp_path)
+    certificates = tmp_path / "certificates"
+    certificates.mkdir()
+    with gateway(opensearch_url, certificates) as (url, authority):
+        environment = {
+            "COMMONPLACE_ENGINE_URL": url,
+            "COMMONPLACE_ENGINE_USER": USER,
+            "COMMONPLACE_ENGINE_PASSWORD": PASSWORD,
+            "COMMONPLACE_ENGINE_CA": str(authority),
+            "COMMONPLACE_ENGINE_PREFIX": f"accept-{secrets.token_hex(4)}",
+        }
+        started = replica(tmp_path / "home", remote, env=environment)
+        server = started.__enter__()
+    try:
+        # The door is closed now: the cluster is away from here on.
+        commit = push(work, "notes/new.md", "# Brand new\n\nunmistakable words\n")
+        assert server.ask("GET", f"/api/v1/search?q=unmistakable&at_least={commit}").status == 200
+        wait_until(lambda: "cluster" in state(server), "the server knows that the cluster is away")
+        found = server.call("notes", "search", {"query": "unmistakable"})
+        assert "new" in str(found)
+        assert "own index" in str(found)
+        assert "own index" in str(server.call("kb", "kb_search", {"query": "unmistakable"}))
+        page = server.ask("GET", "/search?q=unmistakable")
+        assert b"own index" in page.body
+        assert server.page("GET", "notes/new").status == 200
+        for secret in (PASSWORD, url.rpartition("/")[2]):
+            assert secret not in state(server)
+            assert secret not in str(found)
+        with gateway(opensearch_url, certificates, int(url.rpartition(":")[2])):
+            wait_until(lambda: state(server) == "current", "the cluster is used again")
+            again = server.call("notes", "search", {"query": "unmistakable"})
+            assert "own index" not in str(again)
+            assert "new" in str(again)
+    finally:
+        started.__exit__(None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("options", "environment", "said"),
+    [
+        (("--engine-url", "http://127.0.0.1:9"), {}, "--replica-of"),
+        (("--replica-of", "/none", "--engine-url", "ftp://x"), {}, "engine_url"),
+        (
+            ("--replica-of", "/none", "--engine-url", "http://127.0.0.1:9"),
+            {"COMMONPLACE_ENGINE_PREFIX": "A b"},
+            "engine_prefix",
+        ),
+        (
+            ("--replica-of", "/none", "--engine-url", "http://127.0.0.1:9"),
+            {"COMMONPLACE_ENGINE_CA": "/none"},
+            "engine_ca",
+        ),
+    ],
+)
+def test_settings_that_cannot_be_are_refused_at_the_start(
+    options: tuple[str, ...], environment: dict[str, str], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    ended = commonplace("serve", "--port", "0", *options)
+    assert ended.returncode != 0
+    assert said in ended.stderr
+
+
+def _searches(client: OpenSearch, prefix: str) -> int:
+    """How many searches the indexes of a prefix have answered."""
+    found = client.indices.stats(index=f"{prefix}-*", metric="search")
+    return int(found["_all"]["total"]["search"]["query_total"])
