@@ -73,7 +73,7 @@ class Tailer:
         self._reader = reader
         self._writer = writer
         self._lock = threading.Lock()
-        self._problem = ""
+        self._problem: str = ""
         self._current = False
         self._known: tuple[str, Mapping[Address, Revision]] | None = None
         """The commit and the pages that the engine had when this server last compared or wrote them."""
@@ -105,7 +105,7 @@ class Tailer:
         Returns:
             Whether it is there. If not, the call is to be repeated.
         """
-        problem = ""
+        problem: str = ""
         try:
             if not self._reach(BranchPosition(self._branch.number(commit), commit)):
                 problem = "The shared index is behind this server."
