@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from benchmarks.judged.answers import answered
 from benchmarks.judged.evidence import BUDGETS, recalls, write_pages
 from benchmarks.judged.noise import noise_url
 from benchmarks.judged.sets import DEPTH, HALVES, Half, JudgedSet, Score, lines_of, read_set, scored, write_vault
@@ -141,6 +142,7 @@ def main() -> int:
         "baselines": lambda: _print_scores(names, lambda name: evaluate_baselines(run, name)),
         "noise": lambda: _print_noise(run, names),
         "evidence": lambda: _print_evidence(run, names),
+        "answers": lambda: _print_answers(run, names),
         "typed": lambda: _print_typed(replace(run, modes=tuple(given.typed or ["keyword"]))),
     }
     for part in given.part or parts:
@@ -155,7 +157,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--part",
         action="append",
-        choices=("ranking", "baselines", "noise", "evidence", "typed"),
+        choices=("ranking", "baselines", "noise", "evidence", "answers", "typed"),
         help="may be repeated; all of them without",
     )
     parser.add_argument("--half", choices=HALVES, default="all", help="every second question of each set, or all")
@@ -192,6 +194,16 @@ def _print_evidence(run: Run, names: Sequence[str]) -> None:
     print(f"\n| right section in the evidence | {budgets} |\n|---|{'---|' * len(BUDGETS)}")
     for name, found in (row for one in names for row in evaluate_evidence(run, one)):
         print(f"| {name} | {' | '.join(f'{recall:.3f}' for recall in found)} |", flush=True)
+
+
+def _print_answers(run: Run, names: Sequence[str]) -> None:
+    print("\n| right section in the answer, by words | budget | recall | tokens |\n|---|---|---|---|")
+    for name in names:
+        judged = run.judged(name)
+        if judged.is_scoped:
+            continue  # kb_search takes no folder
+        for one in answered(judged, KEPT / f"{name}-answers"):
+            print(f"| {one.tool} | {one.budget:,} | {one.recall:.3f} | {one.tokens:,.0f} |", flush=True)
 
 
 def _print_typed(run: Run) -> None:

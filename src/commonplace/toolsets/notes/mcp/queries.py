@@ -21,6 +21,7 @@ from commonplace.toolsets.notes.mcp.parameters import MAX_PAGES, MIN_TOKENS, Rea
 from commonplace.toolsets.notes.mcp.past_calls import call_at
 from commonplace.toolsets.notes.mcp.text_output import BoundedAnswer, line_of, next_call, tokens_of
 from commonplace.toolsets.notes.rules.page_edits import section_of
+from commonplace.toolsets.notes.service.evidence_texts import without_repeats
 from commonplace.toolsets.notes.service.page_lookup import FoundPage, find_page, folder_prefix, page_path, shown_path
 
 MAX_SECTION_SHARE = 0.4
@@ -47,7 +48,7 @@ def _search(call: Call, arguments: Search, answer: BoundedAnswer) -> str:
     query = SearchQuery(text=arguments.query, filter=_filter(arguments, prefix))
     window, skipped = _cursor(arguments.cursor)
     gathered = evidence(chosen, query, "hybrid", offset=window)
-    found = _without_repeats(gathered.sections)
+    found = without_repeats(gathered.sections)
     if not found and not window:
         return _nothing(arguments, chosen, answer)
     if gathered.notice and len(gathered.notice) < answer.room // 4:  # sections come first in a small answer
@@ -67,23 +68,6 @@ def _search(call: Call, arguments: Search, answer: BoundedAnswer) -> str:
         shown += 1
     more = _more(window, shown, len(found), {one.record.address for one in found})
     return answer.text(f"More: cursor={more!r}" if more else "")
-
-
-def _without_repeats(found: Sequence[EvidenceSection]) -> list[EvidenceSection]:
-    """The sections with each text once: one that holds a better one of its page takes that one's place."""
-    kept: list[EvidenceSection] = []
-    for one in found:
-        same = [at for at, other in enumerate(kept) if other.record.address == one.record.address]
-        if any(one.anchor in kept[at].anchors for at in same if kept[at].collection is one.collection):
-            continue
-        inner = [at for at in same if kept[at].collection is one.collection and kept[at].anchor in one.anchors]
-        if not inner:
-            kept.append(one)
-            continue
-        kept[inner[0]] = one
-        for at in reversed(inner[1:]):
-            del kept[at]
-    return kept
 
 
 def _nothing(arguments: Search, chosen: Sequence[Collection], answer: BoundedAnswer) -> str:
