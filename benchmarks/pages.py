@@ -54,7 +54,9 @@ def _on_each_engine(tree: Tree, server: Mapping[str, str], reach: Mapping[str, s
         return
     began = time.perf_counter()
     command = [sys.executable, "-m", "commonplace.cn", "search", "index"]
-    subprocess.run(command, cwd=tree.folder, env={**os.environ, **server}, check=True, capture_output=True)
+    done = subprocess.run(command, cwd=tree.folder, env={**os.environ, **server}, check=False, capture_output=True)
+    if done.returncode not in {0, 1}:  # 1: a real page has frontmatter that cannot be read
+        raise RuntimeError(done.stderr.decode())
     yield Row(PART, f"meilisearch, index built and swapped in, {tree.name}", time.perf_counter() - began, "s")
     yield from _searching(tree, "meilisearch", server, reach)
 

@@ -92,7 +92,8 @@ def fold_word(word: str) -> str:
 
 def within_typos(word: str, other: str, most: int) -> bool:
     """Whether a word becomes another by at most `most` insertions, deletions, replacements and swaps of neighbours."""
-    if abs(len(word) - len(other)) > most:
+    # Each error takes away one letter at most, so many pairs are told apart without counting.
+    if abs(len(word) - len(other)) > most or len(set(word).difference(other)) > most:
         return False
     before: list[int] = []
     row = list(range(len(other) + 1))
@@ -110,12 +111,24 @@ def within_typos(word: str, other: str, most: int) -> bool:
 
 def _whole(word: str, text: str) -> list[Occurrence]:
     """The first occurrence of a word as a whole word."""
+    found = _pattern(word).search(text)
+    if found:
+        return [found.span()]
+    if text.isascii():
+        return []
     at, tries = text.find(word), 0
     while at >= 0 and tries < MAX_TRIES:
         if _begins(text, at) and _ends(text, at + len(word)):
             return [(at, at + len(word))]
         at, tries = text.find(word, at + 1), tries + 1
     return []
+
+
+@lru_cache(maxsize=1024)
+def _pattern(word: str) -> re.Pattern[str]:
+    """The word as a whole one. The pattern begins with the word, which is searched at memory speed."""
+    whole = re.escape(word)
+    return re.compile(rf"{whole}(?<![^\W_]{whole})(?![^\W_])")
 
 
 def _begun(word: str, text: str) -> list[Occurrence]:
