@@ -32,6 +32,7 @@ def endpoints() -> tuple[Endpoint, ...]:
             run=handlers.list_pages,
             answers={200: models.Pages},
             query=models.ListParameters,
+            error_statuses=frozenset({404}),
         ),
         *_of_pages(),
         *_of_moves(),
@@ -163,6 +164,7 @@ def _of_finding() -> tuple[Endpoint, ...]:
             run=handlers.search,
             answers={200: models.Hits},
             query=models.SearchParameters,
+            error_statuses=frozenset({404}),
         ),
         Endpoint(
             method="GET",
@@ -178,6 +180,7 @@ def _of_finding() -> tuple[Endpoint, ...]:
             summary="The links of a page",
             run=handlers.page_links,
             answers={200: models.Links},
+            query=models.MomentParameters,
             error_statuses=frozenset({404}),
         ),
         Endpoint(
@@ -186,6 +189,8 @@ def _of_finding() -> tuple[Endpoint, ...]:
             summary="All links",
             run=handlers.all_links,
             answers={200: models.Graph},
+            query=models.MomentParameters,
+            error_statuses=frozenset({404}),
         ),
         Endpoint(
             method="GET",

@@ -16,6 +16,7 @@ from commonplace.toolsets.wiki.rest import models
 from commonplace.toolsets.wiki.rules import wiki
 from commonplace.toolsets.wiki.rules.text_values import note_name
 from commonplace.toolsets.wiki.service import WIKI_KEY
+from commonplace.toolsets.wiki.service.past_wiki import WikiState, wiki_at
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -37,15 +38,18 @@ def health(_: RestRequest) -> RestResponse:
 def list_pages(request: RestRequest) -> RestResponse:
     """Pages by filter, newest first."""
     query = cast("models.ListParameters", request.query)
-    page = request.services.of(WIKI_KEY).notes.list(wiki.NoteFilter(**query.model_dump()))
-    return RestResponse(models.Pages(pages=[_summary(note) for note in page.notes], total=page.total))
+    with wiki_at(request.services, query.at) as asked:
+        page = asked.notes.list(wiki.NoteFilter(**query.model_dump(exclude={"at"})))
+    value = models.Pages(pages=[_summary(note) for note in page.notes], total=page.total)
+    return RestResponse(value, headers=_told(asked))
 
 
 def get_page(request: RestRequest) -> RestResponse:
     """A page, now or at a revision."""
     query = cast("models.RevisionParameters", request.query)
-    note = request.services.of(WIKI_KEY).notes.read(request.path, query.revision)
-    etag = (("etag", f'"{note.revision}"'),)
+    with wiki_at(request.services, query.at) as asked:
+        note = asked.notes.read(request.path, query.revision)
+    etag = (("etag", f'"{note.revision}"'), *_told(asked))
     if not request.conditions.is_empty and _is_known(request, note.revision, note.content.encode("utf-8", "replace")):
         return RestResponse(None, 304, etag)
     page = models.Page(
@@ -140,9 +144,10 @@ def restore_page(request: RestRequest) -> RestResponse:
 def search(request: RestRequest) -> RestResponse:
     """Pages by words, or by the mode that is asked for."""
     query = cast("models.SearchParameters", request.query)
-    found = request.services.of(WIKI_KEY).queries.search(query.q, query.limit, query.mode)
+    with wiki_at(request.services, query.at) as asked:
+        found = asked.queries.search(query.q, query.limit, query.mode)
     rows = [models.Hit(name=hit.name, path=hit.path, snippet=hit.snippet, score=hit.score) for hit in found.hits]
-    return RestResponse(models.Hits(query=query.q, results=rows, total=found.total))
+    return RestResponse(models.Hits(query=query.q, results=rows, total=found.total), headers=_told(asked))
 
 
 def semantic_search(request: RestRequest) -> RestResponse:
@@ -155,18 +160,19 @@ def semantic_search(request: RestRequest) -> RestResponse:
 
 def page_links(request: RestRequest) -> RestResponse:
     """The links of a page, both ways."""
-    links = request.services.of(WIKI_KEY).queries.links(request.path)
-    return RestResponse(
-        models.Links(path=links.path, links_to=list(links.links_to), linked_from=list(links.linked_from))
-    )
+    with wiki_at(request.services, cast("models.MomentParameters", request.query).at) as asked:
+        links = asked.queries.links(request.path)
+    value = models.Links(path=links.path, links_to=list(links.links_to), linked_from=list(links.linked_from))
+    return RestResponse(value, headers=_told(asked))
 
 
 def all_links(request: RestRequest) -> RestResponse:
     """All links."""
-    graph = request.services.of(WIKI_KEY).queries.graph()
+    with wiki_at(request.services, cast("models.MomentParameters", request.query).at) as asked:
+        graph = asked.queries.graph()
     edges = [models.Edge(source=source, target=target) for source, target in graph.edges]
     nodes = [models.Node(path=one.path, exists=one.exists) for one in graph.nodes]
-    return RestResponse(models.Graph(nodes=nodes, edges=edges))
+    return RestResponse(models.Graph(nodes=nodes, edges=edges), headers=_told(asked))
 
 
 def changelog(request: RestRequest) -> RestResponse:
@@ -242,6 +248,11 @@ def _uploaded(request: RestRequest, filename: str, content: bytes, message: str 
     )
     value = models.Uploaded(filename=one.filename, path=path, size=one.size, mime_type=one.mime_type)
     return RestResponse(value, 201 if one.created else 200, (("etag", f'"{revision_of(content)}"'),))
+
+
+def _told(asked: WikiState) -> tuple[tuple[str, str], ...]:
+    """The header that says which commit a state of the past is of."""
+    return (("commonplace-at", asked.commit),) if asked.commit else ()
 
 
 def _is_known(request: RestRequest, revision: str, content: bytes) -> bool:

@@ -42,7 +42,15 @@ def _whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-class ListParameters(QueryParameters):
+class MomentParameters(QueryParameters):
+    """Of reads that can be of the past."""
+
+    at: Annotated[
+        str, Field(max_length=200, description="As it was: a day, 'yesterday', a commit, a tag, or 'before' with any")
+    ] = ""
+
+
+class ListParameters(MomentParameters):
     """Of GET /pages."""
 
     prefix: Annotated[str, Field(description="Beginning of the path, without regard to case")] = ""
@@ -55,7 +63,7 @@ class ListParameters(QueryParameters):
     offset: Annotated[int, Field(ge=0, le=10_000_000)] = 0
 
 
-class RevisionParameters(QueryParameters):
+class RevisionParameters(MomentParameters):
     """Of GET /pages/{path}."""
 
     revision: MaybeRevision = ""
@@ -74,7 +82,7 @@ class HistoryParameters(QueryParameters):
     limit: Annotated[int, Field(ge=1, le=1000)] = 10
 
 
-class SearchParameters(QueryParameters):
+class SearchParameters(MomentParameters):
     """Of GET /search."""
 
     q: Annotated[str, Field(min_length=1, max_length=MAX_QUERY, json_schema_extra=WORDS)]
