@@ -11,6 +11,7 @@ import anyio.to_thread
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from commonplace.domain.cluster.notices import recording_notices
 from commonplace.domain.errors import KnowledgeError, UnavailableError
 from commonplace.faces.access.callers import caller_of
 from commonplace.faces.responses import send_error
@@ -22,6 +23,8 @@ AT_LEAST_HEADER = "commonplace-at-least"
 """Of a request: the commits that its answer must contain."""
 AT_LEAST_META = "commonplace/at_least"
 """The same in the `_meta` of a request over MCP."""
+NOTICE_HEADER = "commonplace-notice"
+"""Of an answer: what is missing from it, or where it is from, if that is not as usual."""
 COMMIT_HEADER = "commonplace-commit"
 """Of an answer: the commits that it contains."""
 MAX_WAITING = 64
@@ -65,7 +68,7 @@ class CommitWaits:
 
 
 class FreshnessGate:
-    """An ASGI application that waits before another one, and names the commits of its answers.
+    """An ASGI application that waits before another one, and names the commits of its answers and notices about them.
 
     Args:
         app: The application.
@@ -88,15 +91,18 @@ class FreshnessGate:
                 visible = [one for one in self._services.collections.opened if names is None or one.name in names]
                 if commits := contained_commits(visible):
                     MutableHeaders(scope=message)[COMMIT_HEADER] = commits
+                if said:
+                    MutableHeaders(scope=message)[NOTICE_HEADER] = " ".join(said).encode("ascii", "replace").decode()
             await send(message)
 
-        try:
-            if text:
-                await self._waits.wait(self._services.only(names).collections, text, _patience(scope))
-        except KnowledgeError as error:
-            await send_error(named, error)
-        else:
-            await self._app(scope, receive, named)
+        with recording_notices() as said:
+            try:
+                if text:
+                    await self._waits.wait(self._services.only(names).collections, text, _patience(scope))
+            except KnowledgeError as error:
+                await send_error(named, error)
+            else:
+                await self._app(scope, receive, named)
 
 
 def _needed(scope: Scope) -> tuple[str, Scope]:

@@ -143,6 +143,7 @@ def test_a_cluster_that_goes_away_is_said_while_answers_go_on_and_is_used_again_
         assert "new" in str(found)
         assert "own index" in str(found)
         assert "own index" in str(server.call("kb", "kb_search", {"query": "unmistakable"}))
+        assert "own index" in rest(server, "unmistakable").headers["commonplace-notice"]
         page = server.ask("GET", "/search?q=unmistakable")
         assert b"own index" in page.body
         assert server.page("GET", "notes/new").status == 200
@@ -153,6 +154,7 @@ def test_a_cluster_that_goes_away_is_said_while_answers_go_on_and_is_used_again_
             wait_until(lambda: state(server) == "current", "the cluster is used again")
             again = server.call("notes", "search", {"query": "unmistakable"})
             assert "own index" not in str(again)
+            assert "commonplace-notice" not in rest(server, "unmistakable").headers
             assert "new" in str(again)
     finally:
         started.__exit__(None, None, None)

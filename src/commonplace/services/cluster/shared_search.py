@@ -8,6 +8,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from commonplace.domain.cluster.notices import note
 from commonplace.domain.cluster.shared_index import SharedIndexReader
 from commonplace.domain.errors import NotFoundError, UnavailableError
 from commonplace.domain.ports import Index
@@ -66,11 +67,11 @@ class SharedSearch:
             self._rest(str(error))
             return self._by_itself(query, str(error))
         result = found.results[self._tailer.base]
-        return replace(result, generation=generation, notice=PARTIAL if found.partial else "")
+        return _noted(replace(result, generation=generation), PARTIAL if found.partial else "")
 
     def _by_itself(self, query: SearchQuery, reason: str) -> SearchResult:
         """The own index's answer. While the shared one takes a commit in, nothing is wrong and nothing is said."""
-        return replace(self._own.search(query), notice=f"{reason} {OWN_ANSWER}" if reason else "")
+        return _noted(self._own.search(query), f"{reason} {OWN_ANSWER}" if reason else "")
 
     def _resting(self) -> str:
         with self._lock:
@@ -82,3 +83,10 @@ class SharedSearch:
             if reason != self._reason:
                 log.warning("%s: %s", self._tailer.base.name, reason)
             self._reason = reason
+
+
+def _noted(result: SearchResult, notice: str) -> SearchResult:
+    """A result with a notice, which faces without room for it take from the call's context."""
+    if notice:
+        note(notice)
+    return replace(result, notice=notice)
