@@ -146,7 +146,7 @@ class CodeFlow:
         content, _, mark = cookie.partition(".")
         try:
             raw = base64.urlsafe_b64decode(content + "==")
-            if not hmac.compare_digest(_base64(self._mark(raw)), mark):
+            if not hmac.compare_digest(_base64(self._mark(raw)).encode(), mark.encode("utf-8", "replace")):
                 return {}
             kept = cast("dict[str, object]", json.loads(raw))
         except ValueError:

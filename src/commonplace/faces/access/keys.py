@@ -24,6 +24,7 @@ KEY_PREFIX = "cpk_"
 """Every key begins so, for scanners that look for leaked secrets."""
 RANDOM_BYTES = 32
 KEY_FILE = "keys.json"
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 _NAME = re.compile(r"[\w .@-]{1,60}")
 
 
@@ -177,14 +178,14 @@ def _keys_in(path: Path) -> tuple[AccessKey, ...]:
 
 
 def _key(row: dict[str, object]) -> AccessKey:
-    tier, collections = row["tier"], row["collections"]
-    if tier not in TIERS:
+    tier, collections, sha256 = row["tier"], row["collections"], str(row["sha256"])
+    if tier not in TIERS or not isinstance(collections, list | None) or not _DIGEST.fullmatch(sha256):
         raise ValueError
     names = None if collections is None else tuple(str(name) for name in cast("list[object]", collections))
     return AccessKey(
         id=str(row["id"]),
         name=str(row["name"]),
-        sha256=str(row["sha256"]),
+        sha256=sha256,
         tier=tier,
         collections=names,
         created=str(row["created"]),

@@ -57,7 +57,7 @@ class TokenVerifier:
                     options={"require": ["exp", "iss", "aud"]},
                 ),
             )
-        except jwt.PyJWKClientConnectionError as error:
+        except (jwt.PyJWKClientConnectionError, OSError, ValueError) as error:  # the last one: its keys are no JSON
             raise _no_provider() from error
         except jwt.PyJWTError as error:
             raise _not_valid() from error

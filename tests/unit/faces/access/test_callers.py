@@ -1,0 +1,58 @@
+"""What tiers allow, and whom a request without a guard brings."""
+
+from __future__ import annotations
+
+import pytest
+
+from commonplace.faces.access.callers import SCOPE_KEY, TIERS, Caller, allows, caller_of, client_address, least
+from commonplace.settings import Tier
+
+
+def test_a_tier_allows_what_needs_it_or_less() -> None:
+    allowed = {(tier, needed) for tier in TIERS for needed in TIERS if allows(tier, needed)}
+    assert allowed == {
+        ("read", "read"),
+        ("write", "read"),
+        ("write", "write"),
+        ("admin", "read"),
+        ("admin", "write"),
+        ("admin", "admin"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "lower"),
+    [("read", "admin", "read"), ("admin", "write", "write"), ("write", "write", "write"), ("admin", "read", "read")],
+)
+def test_the_lower_of_two_tiers_counts(one: Tier, other: Tier, lower: Tier) -> None:
+    assert least(one, other) == lower
+
+
+@pytest.mark.parametrize("scope", [{}, {SCOPE_KEY: None}, {SCOPE_KEY: "admin"}, {SCOPE_KEY: {"tier": "admin"}}])
+def test_a_request_that_passed_no_guard_sees_nothing(scope: dict[str, object]) -> None:
+    assert caller_of(scope) == Caller("", "read", frozenset())
+
+
+def test_a_request_brings_the_caller_that_the_guard_found() -> None:
+    caller = Caller("key:1", "write", None)
+    assert caller_of({SCOPE_KEY: caller, "type": "http"}) is caller
+
+
+def test_limits_count_for_a_key_wherever_it_comes_from_and_else_for_the_address() -> None:
+    assert Caller("key:1", "read", address="203.0.113.7").counted_as == "key:1"
+    assert Caller("", "read", address="203.0.113.7").counted_as == "address:203.0.113.7"
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "address"),
+    [
+        ("::1", "2001:db9:0:1::5", "2001:db9:0:1::/64"),
+        ("fe80::1%eth0", "", "fe80::/64"),
+        ("10.0.0.1", "::ffff:203.0.113.7", "203.0.113.7"),
+        ("10.0.0.1", "198.51.100.9, ", "10.0.0.1"),
+        ("10.0.0.1", "198.51.100.9:80", "10.0.0.1"),
+        ("testclient", "198.51.100.9", "testclient"),
+    ],
+)
+def test_the_address_is_that_of_the_client_as_far_as_it_can_be_known(peer: str, forwarded: str, address: str) -> None:
+    assert client_address(peer, forwarded) == address
