@@ -34,17 +34,16 @@ class _Member:
 
 
 def parsed(text: str, kind: FileFormat) -> dict[str, Json]:
-    """The content of a file; an empty one holds nothing.
+    """The content of a file; an empty one, or one of comments alone, holds nothing.
 
     Raises:
         ValueError: the text is not of this format, or no object.
     """
-    if kind == "toml":
-        return cast("dict[str, Json]", tomllib.loads(text))
-    if not text.strip():
-        return {}
     try:
-        held = json.loads(_plain(text))
+        if kind == "toml":
+            return cast("dict[str, Json]", tomllib.loads(text))
+        plain = _plain(text)
+        held: object = json.loads(plain) if plain.strip() else {}
     except RecursionError as error:
         raise ValueError("too deeply nested") from error
     if not isinstance(held, dict):
@@ -127,9 +126,10 @@ def _skip(plain: str, at: int) -> int:
 
 
 def _json_with(text: str, table: str, name: str, entry: Mapping[str, Json]) -> str:
-    if not text.strip():
-        return json.dumps({table: {name: entry}}, ensure_ascii=False, indent=2) + "\n"
     plain = _plain(text)
+    if not plain.strip():
+        comments = f"{text.rstrip()}\n" if text.strip() else ""
+        return comments + json.dumps({table: {name: entry}}, ensure_ascii=False, indent=2) + "\n"
     indent = match[1] if (match := re.search(r"(?m)^([ \t]+)\S", plain)) else "  "
     top = _skip(plain, 0)
     container = next((one for one in _members(plain, top) if one.name == table), None)
@@ -150,7 +150,9 @@ def _inserted(text: str, plain: str, brace: int, indent: str, member: str, closi
     """The text with a new member: behind the last one, or alone in an empty object."""
     members = list(_members(plain, brace))
     if not members:
-        return f"{text[: brace + 1]}\n{indent}{member}\n{closing}{text[_skip(plain, brace + 1) :]}"
+        end = _skip(plain, brace + 1)
+        comments = text[brace + 1 : end].rstrip()
+        return f"{text[: brace + 1]}{comments}\n{indent}{member}\n{closing}{text[end:]}"
     last = members[-1].end
     return f"{text[:last]},\n{indent}{member}{text[last:]}"
 
@@ -160,10 +162,19 @@ def _json_without(text: str, table: str, name: str) -> str:
     container = next(one for one in _members(plain, _skip(plain, 0)) if one.name == table)
     members = list(_members(plain, container.value))
     place = next(number for number, one in enumerate(members) if one.name == name)
+    own = members[place]
     if place + 1 < len(members):
-        return text[: members[place].start] + text[members[place + 1].start :]
+        behind = members[place + 1].start
+        return text[: own.start] + _comments(text, plain, own.end, behind).lstrip() + text[behind:]
     start = members[place - 1].end if place else container.value + 1
-    return text[:start] + text[members[place].end :]
+    return text[:start] + _comments(text, plain, start, own.start).rstrip(" \t") + text[own.end :]
+
+
+def _comments(text: str, plain: str, start: int, end: int) -> str:
+    """What stands between two members without their comma; "" if these are blanks alone."""
+    comma = plain.find(",", start, end)
+    between = text[start:end] if comma < 0 else text[start:comma] + text[comma + 1 : end]
+    return between if between.strip() else ""
 
 
 def _toml_table(table: str, name: str, entry: Mapping[str, Json]) -> str:

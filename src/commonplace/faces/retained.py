@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from commonplace.domain.changes import RetainedCopy
 from commonplace.domain.json import Json
+from commonplace.domain.words.amounts import amount
 
 MAX_NAMED = 20
 """Most that one answer names; `commonplace restore` lists all."""
@@ -41,7 +42,10 @@ def retained_lines(kept: Sequence[RetainedCopy]) -> list[str]:
     """A sentence for each, up to `MAX_NAMED`."""
     lines = [retained_line(one) for one in kept[:MAX_NAMED]]
     more = len(kept) - len(lines)
-    return [*lines, *([f"{more} more files were kept: commonplace restore lists them."] if more > 0 else [])]
+    if more > 0:
+        kept_too = f"{amount(more, 'more file')} {'was' if more == 1 else 'were'} kept"
+        lines.append(f"{kept_too}: commonplace restore lists them.")
+    return lines
 
 
 def retained_line(one: RetainedCopy) -> str:

@@ -51,15 +51,22 @@ def listening(address: BindAddress) -> socket.socket:
         ConfigError: the address is taken, forbidden or none.
     """
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    try:
-        return socket.create_server((address.host, address.port), family=family, backlog=BACKLOG)
-    except (OSError, OverflowError) as error:
+    made = socket.socket(family)
+    try:  # `socket.create_server` closes its socket after some errors only
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        made.bind((address.host, address.port))
+        made.listen(BACKLOG)
+    except (OSError, OverflowError, TypeError, ValueError) as error:  # the last two: a host that no name can be
+        made.close()
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise ConfigError(
             f"Cannot listen on {address.host}, port {address.port}: {reason}.",
             kind="port",
             hint="Choose another with --host and --port; --port 0 takes any free one.",
         ) from error
+    return made
 
 
 def serve(app: ASGIApp, listener: socket.socket, on_end: Callable[[], None], drain: Drain) -> None:

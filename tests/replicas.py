@@ -1,0 +1,34 @@
+"""A collection that follows a remote, as a value whose state a test sets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from commonplace.domain.cluster.replicas import ReplicaStatus
+from commonplace.domain.errors import NotFoundError, UnavailableError
+
+COMMIT = "ab" * 20
+
+
+@dataclass
+class FixedReplica:
+    """A replica in a state of the test's choice; its methods fulfil `domain.cluster.replicas.Replica`."""
+
+    url: str = "https://git.example.org/team/notes.git"
+    now: ReplicaStatus = field(default_factory=lambda: ReplicaStatus(COMMIT, ready=True, age=2.25))
+    refreshed: int = 0
+
+    def status(self) -> ReplicaStatus:
+        return self.now
+
+    def follows(self, url: str) -> bool:
+        return url == self.url
+
+    def refresh(self) -> None:
+        self.refreshed += 1
+
+    def wait_for(self, commit: str, timeout: float) -> None:
+        if commit == "0" * 40:
+            raise NotFoundError("The branch no longer contains this commit.", kind="commit")
+        if commit != self.now.commit:
+            raise UnavailableError(f"The commit did not arrive within {timeout:g} s.", kind="commit")

@@ -1,0 +1,62 @@
+"""Bodies of requests: whole, within the limit, and given on once."""
+
+from __future__ import annotations
+
+import anyio
+import pytest
+from starlette.types import Message, Receive
+
+from commonplace.domain.errors import TooLargeError
+from commonplace.faces.http.bodies import ClientDisconnectError, buffered_body, replayed
+
+
+def messages(*parts: bytes | None) -> Receive:
+    """A body that comes in these parts; None is a client that goes away."""
+    left = list(parts)
+
+    async def receive() -> Message:
+        part = left.pop(0)
+        if part is None:
+            return {"type": "http.disconnect"}
+        return {"type": "http.request", "body": part, "more_body": bool(left)}
+
+    return receive
+
+
+def buffered(limit: int, declared: str, *parts: bytes | None) -> bytes:
+    return anyio.run(buffered_body, messages(*parts), limit, declared)
+
+
+def test_a_body_is_read_whole_in_whatever_parts_it_comes() -> None:
+    assert buffered(10, "", b"") == b""
+    assert buffered(10, "5", b"he", b"", b"llo") == b"hello"
+    assert buffered(5, "5", b"hello") == b"hello"
+
+
+@pytest.mark.parametrize(
+    ("declared", "parts"),
+    [("6", [b"", None]), ("9" * 5000, [b""]), ("", [b"abc", b"def"]), ("1", [b"abcdef"]), ("-1", [b"abcdef"])],
+)
+def test_a_body_over_the_limit_is_refused_as_soon_as_that_is_known(declared: str, parts: list[bytes | None]) -> None:
+    with pytest.raises(TooLargeError, match="over the limit of 5 bytes"):
+        buffered(5, declared, *parts)
+
+
+@pytest.mark.parametrize("declared", ["", "abc", "\u0663", "+6", "5 "])
+def test_a_length_that_is_no_number_says_nothing(declared: str) -> None:
+    assert buffered(5, declared, b"abc") == b"abc"
+
+
+def test_a_client_that_goes_away_is_no_shorter_body() -> None:
+    with pytest.raises(ClientDisconnectError):
+        buffered(100, "", b"half", None)
+
+
+def test_an_application_gets_the_body_once_and_then_what_comes_after_it() -> None:
+    async def read() -> list[Message]:
+        receive = replayed(b"whole", messages(b"rest", None))
+        return [await receive() for _ in range(3)]
+
+    first, *later = anyio.run(read)
+    assert first == {"type": "http.request", "body": b"whole", "more_body": False}
+    assert [message["type"] for message in later] == ["http.request", "http.disconnect"]

@@ -1,0 +1,102 @@
+"""Calls in threads: writers finish, readers can be left behind, and neither keeps the other waiting."""
+
+from __future__ import annotations
+
+import threading
+
+import anyio
+import pytest
+
+from commonplace.domain.errors import KnowledgeError, NotFoundError, Stopped
+from commonplace.faces.worker_threads import MAX_WRITERS, run_in_worker
+
+WAIT = 20.0
+"""Seconds."""
+
+
+@pytest.mark.parametrize("reads", [True, False])
+def test_a_call_runs_in_another_thread_and_gives_what_it_returns(reads: bool) -> None:
+    async def run() -> tuple[int, str]:
+        return await run_in_worker(lambda: (threading.get_ident(), "done"), reads=reads)
+
+    identity, value = anyio.run(run)
+    assert value == "done"
+    assert identity != threading.get_ident()
+
+
+@pytest.mark.parametrize("reads", [True, False])
+def test_an_error_of_a_call_is_the_callers(reads: bool) -> None:
+    def fails() -> None:
+        raise NotFoundError("No such page.")
+
+    async def run() -> None:
+        await run_in_worker(fails, reads=reads)
+
+    with pytest.raises(NotFoundError, match="No such page"):
+        anyio.run(run)
+
+
+def test_a_call_that_was_stopped_though_somebody_waits_says_to_call_again() -> None:
+    def stopped() -> None:
+        raise Stopped
+
+    async def run() -> None:
+        await run_in_worker(stopped, reads=True)
+
+    with pytest.raises(KnowledgeError, match="ended before it was done") as caught:
+        anyio.run(run)
+    assert caught.value.hint == "Call again."
+
+
+def test_a_reader_is_left_behind_when_its_caller_goes_and_a_writer_is_not() -> None:
+    ended: list[str] = []
+
+    async def cancelled(name: str, release: threading.Event, *, reads: bool) -> bool:
+        begun = threading.Event()
+
+        def work() -> None:
+            begun.set()
+            assert release.wait(WAIT)
+            ended.append(name)
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(lambda: run_in_worker(work, reads=reads))
+            await anyio.to_thread.run_sync(begun.wait, WAIT)
+            if not reads:
+                release.set()
+            group.cancel_scope.cancel()
+        return name in ended
+
+    async def run() -> tuple[bool, bool]:
+        left = threading.Event()
+        reader = await cancelled("reader", left, reads=True)
+        writer = await cancelled("writer", threading.Event(), reads=False)
+        left.set()
+        return reader, writer
+
+    assert anyio.run(run) == (False, True)
+
+
+def test_writers_that_wait_for_their_turn_keep_no_reader_waiting() -> None:
+    release, at_work = threading.Event(), threading.Semaphore(0)
+
+    def write() -> None:
+        at_work.release()
+        assert release.wait(WAIT)
+
+    def all_writers() -> None:
+        for _ in range(MAX_WRITERS):
+            assert at_work.acquire(timeout=WAIT)
+
+    async def run() -> tuple[str, bool]:
+        async with anyio.create_task_group() as group:
+            for _ in range(MAX_WRITERS + 3):
+                group.start_soon(lambda: run_in_worker(write, reads=False))
+            await anyio.to_thread.run_sync(all_writers)
+            with anyio.fail_after(WAIT):
+                read = await run_in_worker(lambda: "read", reads=True)
+            one_more = at_work.acquire(blocking=False)
+            release.set()
+        return read, one_more
+
+    assert anyio.run(run) == ("read", False)
