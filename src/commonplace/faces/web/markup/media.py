@@ -25,8 +25,8 @@ _SIZE = re.compile(r"\s*(\d{1,4})(?:x(\d{1,4}))?\s*")
 
 
 def suffix_of(path: str) -> str:
-    """The last suffix in lower case, without its dot."""
-    return path.rpartition("/")[2].rpartition(".")[2].lower()
+    """The last suffix in lower case, without its dot; "" for a name without one."""
+    return path.rpartition("/")[2].partition(".")[2].rpartition(".")[2].lower()
 
 
 def media_html(url: str, path: str, label: str, title: str) -> str:

@@ -71,7 +71,10 @@ def missing_definitions(part: bytes, whole: bytes) -> list[bytes]:
 
 def link_key(data: dict[str, Any], *, image: bool) -> LinkKey:
     """The key of a link from the data of its event."""
-    return LinkKey(not isinstance(data["link_type"], str), image, str(data["dest_url"]))
+    destination = str(data["dest_url"])
+    if data["link_type"] == "Email":  # `<ada@example.org>`, whose destination is the address alone
+        destination = f"mailto:{destination}"
+    return LinkKey(not isinstance(data["link_type"], str), image, destination)
 
 
 def written_links(parsed: Iterable[Parsed]) -> dict[LinkKey, Link]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
-from commonplace.faces.web.markup.blocks import pieces
-from commonplace.faces.web.markup.page import Renderer
-from commonplace.faces.web.shown import PART_BYTES, parts
+from commonplace.domain.documents import Link
+from commonplace.faces.web.markup.html import LinkHtml
+from commonplace.faces.web.markup.links import external_link
+from commonplace.faces.web.markup.page import CUT, MAX_EMBEDS, Renderer, TextRenderer
+from commonplace.faces.web.markup.parser import LinkKey
 from commonplace.faces.web.urls import Urls
 from commonplace.services.collections import Collection, Collections
 from indexed import Indexed
@@ -46,6 +47,7 @@ def render(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Render]:
         ("[[Other]]", '<a class="page-link" href="/p/notes/other">Other</a>'),
         ("[[Other#Part two|label]]", '<a class="page-link" href="/p/notes/other#part-two">label</a>'),
         ("[[Second]]", 'href="/p/notes/other"'),
+        ("<ada@example.org>", '<a class="external" href="mailto:ada@example.org">ada@example.org</a>'),
         ("[t](other.md#part-one)", 'href="/p/notes/other#part-one"'),
         ("[[No such page]]", '<a class="wanted" href="/wanted/No%20such%20page" title="This page does not exist yet">'),
         ("![[pic.png|120]]", '<img src="/files/files/pic.png" alt="pic" width="120" loading="lazy">'),
@@ -121,26 +123,39 @@ def test_unclosed_html_stays_inside(render: Render) -> None:
     assert html.count("<b>") == html.count("</b>")
 
 
-def test_pieces_of_a_text_are_found_in_linear_time() -> None:
-    assert len(list(pieces(b":::note\n" * 60_000))) == 1
-    assert len(list(pieces(b"!!! note\n\n%%\n" * 30_000))) <= 60_000
-
-
-def test_a_large_document_is_cut_before_headings() -> None:
-    text = "".join(f"## Heading {number}\n\n{'word ' * 200}\n\n" for number in range(500))
-    document = read_document(Address("large.md"), text.encode())
-
-    found = parts(document)
-
-    assert found[0].start == 0
-    assert found[-1].end == len(document.raw)
-    assert all(a.end == b.start for a, b in pairwise(found))
-    assert all(part.end - part.start <= PART_BYTES for part in found)
-    assert all(document.raw[part.start :].startswith(b"## Heading") for part in found)
-
-
 def test_a_reference_definition_counts_in_every_part(render: Render) -> None:
-    from commonplace.faces.web.markup.parser import definitions  # noqa: PLC0415
-
-    assert definitions(b"text [a][b]\n\n[b]: other.md 'T'\n") == b"[b]: other.md 'T'"
     assert 'href="/p/notes/other"' in render("[a][b]\n\n[b]: other.md\n")
+
+
+def test_a_page_embeds_no_more_than_its_budget_holds(render: Render) -> None:
+    html = render("![[Other#Part two]]\n\n" * (MAX_EMBEDS + 5))
+
+    assert html.count('class="embed-body"') == MAX_EMBEDS
+    assert html.count('class="embed-title"') == MAX_EMBEDS + 5
+
+
+class _NoLinks:
+    def shown(self, links: Mapping[LinkKey, Link]) -> Mapping[LinkKey, LinkHtml]:
+        return {key: external_link(key) for key in links}
+
+
+def test_texts_of_one_page_share_their_footnotes_and_what_the_whole_defines() -> None:
+    whole = "[^n]: Said [there][t].\n\n[t]: https://far.example/\n"
+    texts = TextRenderer(_NoLinks(), whole=whole)
+    first, second = texts.html("One[^n] and [link][t]."), texts.html("Two[^n].")
+
+    assert 'href="https://far.example/"' in first
+    assert 'id="footnote-ref-1"' in first
+    assert 'id="footnote-ref-1-2"' in second
+    assert texts.footnotes().count("<li") == 1
+
+
+def test_a_text_that_is_too_long_is_cut_and_says_so() -> None:
+    texts = TextRenderer(_NoLinks(), left=10)
+
+    assert texts.html("0123456789") == "<p>0123456789</p>\n"
+    assert texts.html("more") == CUT
+
+
+def test_text_that_is_no_unicode_is_shown_with_marks() -> None:
+    assert TextRenderer(_NoLinks()).html("a \ud800 b") == "<p>a ? b</p>\n"

@@ -1,0 +1,76 @@
+"""How links of a document are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from commonplace.domain.addresses import Address
+from commonplace.faces.web.markup.links import DocumentLinks, external_link, page_link
+from commonplace.faces.web.markup.parser import LinkKey, parse, written_links
+from commonplace.faces.web.urls import Urls
+from commonplace.services.collections import Collection, Collections
+from indexed import Indexed
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocumentLinks]:
+    files = {"notes/here.md": "# Here\n", "notes/a b.md": "# A b\n", "pic.png": b"x", "x.zip": b"x"}
+    place: Path = tmp_path_factory.mktemp("linked")
+    with Indexed(place, files) as base:
+        collection = Collection("base", base.store, base.index)
+        document = base.index.document(Address("notes/here.md"))
+        collections = Collections(lambda: [collection])
+        yield DocumentLinks(
+            collections, collection, Urls("base"), document, lambda target, part: f"[{target.title}:{part}]"
+        )
+
+
+def shown(source: DocumentLinks, markdown: str, label: str = "", title: str = "") -> str:
+    """The start tag of the only link, or what is embedded."""
+    links = written_links([parse(markdown.encode())])
+    ((_, html),) = source.shown(links).items()
+    return html.embed(label, title) if html.embed and markdown.startswith("!") else html.open
+
+
+@pytest.mark.parametrize(
+    ("markdown", "expected"),
+    [
+        ("[[a b]]", '<a class="page-link" href="/p/notes/a%20b">'),
+        ("[x](<a b.md#One Two>)", '<a class="page-link" href="/p/notes/a%20b#one-two">'),
+        ("[[here#Part One]]", '<a class="page-link" href="#part-one">'),
+        ("[[here]]", '<a class="page-link" href="/p/notes/here">'),
+        ("[[here#^block]]", '<a class="page-link" href="#^block">'),
+        ("[x](../x.zip)", '<a class="file" href="/files/x.zip">'),
+        ("[[gone]]", '<a class="wanted" href="/wanted/gone" title="This page does not exist yet">'),
+    ],
+)
+def test_a_link_leads_where_the_index_says(source: DocumentLinks, markdown: str, expected: str) -> None:
+    assert shown(source, markdown) == expected
+
+
+def test_embeds_show_the_document_the_file_or_what_is_wanted(source: DocumentLinks) -> None:
+    assert shown(source, "![[a b#Part]]") == "[A b:Part]"
+    assert shown(source, "![[pic.png]]", "20") == '<img src="/files/pic.png" alt="pic" width="20" loading="lazy">'
+    assert shown(source, "![[gone.png]]", "<b>").endswith(">&lt;b&gt;</a>")
+    assert 'class="wanted"' in shown(source, "![[gone.png]]")
+
+
+def test_nothing_is_asked_for_a_page_without_links(source: DocumentLinks) -> None:
+    assert source.shown({}) == {}
+
+
+def test_an_external_image_is_a_link_and_never_loaded() -> None:
+    html = external_link(LinkKey(wiki=False, image=True, destination='https://x.example/?a="b"&c'))
+    assert html.embed is not None
+    opening = '<a class="external" href="https://x.example/?a=&quot;b&quot;&amp;c">'
+    assert html.embed("<i>", "") == f"{opening}&lt;i&gt;</a>"
+    assert html.embed("", "T") == f"{opening}T</a>"
+    assert html.embed("", "").startswith(opening + "https://")
+
+
+def test_a_link_without_a_destination_leads_nowhere() -> None:
+    assert external_link(LinkKey(wiki=False, image=False, destination="")).open == '<a class="unresolved">'
+    assert page_link("/p/a?b&c").open == '<a class="page-link" href="/p/a?b&amp;c">'
