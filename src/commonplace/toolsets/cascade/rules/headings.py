@@ -99,8 +99,7 @@ def shown_heading(line: str) -> tuple[int, str]:
     if found is None:
         return 0, line.strip()
     text = _unclosed(found[2] or "")
-    braces = _BRACES.search(text)
-    return len(found[1]), (text[: braces.start()].rstrip() or text) if braces else text
+    return len(found[1]), _read_braces(text).outside(text) or text
 
 
 def with_key(line: str, key: str) -> str:

@@ -17,7 +17,7 @@ LayerState: TypeAlias = Literal["ok", "stale", "missing", "left_out", "broken"]
 MAX_SHOWN_LINE = 200
 """Characters of another program's output in a message."""
 _SECRET = re.compile(
-    r"(?i)\b((?:[\w-]*(?:key|token|secret|passw(?:or)?d|credential)[\w-]*|authorization)[\"']?\s*[:=]\s*)(?:bearer\s+|basic\s+)?"
+    r"(?i)\b((?:[\w-]*(?:key|token|secret|passw(?:or)?d|credential)[\w-]*|authorization)[\"']?\s*[:=]\s*)(?:(?:bearer|basic|token|digest)\s+)?"
     r"[^\s,;]+|\b(bearer\s+)\S+|(://)[^/\s@]+@"
 )
 _LONG_WORD = re.compile(r"[A-Za-z0-9+/_=-]{32,}")

@@ -13,7 +13,7 @@ from datetime import date
 from commonplace.domain.addresses import Address
 from commonplace.domain.documents import Finding, Severity
 from commonplace.domain.frontmatter import read_frontmatter
-from commonplace.toolsets.cascade.rules.concepts import id_at, read_concept
+from commonplace.toolsets.cascade.rules.concepts import id_at, read_concept, section_spans
 from commonplace.toolsets.cascade.rules.values import Concept, scalar_as_text
 
 VERSION_KEY = "okf_version"
@@ -51,11 +51,12 @@ def _index(address: Address, raw: bytes) -> Iterator[Finding]:
 
 
 def _log(raw: bytes) -> Iterator[Finding]:
-    concept = read_concept("log", raw)
-    for section in concept.sections:
-        found = _DATED.match((section.heading or "").lstrip(" "))
+    source = raw.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").encode()
+    for _, start, end in section_spans(source, read_frontmatter(source).span.end):
+        heading = source[start:end].decode().partition("\n")[0].strip(" \r")
+        found = _DATED.fullmatch(heading)
         if found and not _begins_with_day(found[1].lstrip("[*_ ")):
-            line = raw.count(b"\n", 0, max(raw.find((section.heading or "").encode()), 0)) + 1
+            line = source.count(b"\n", 0, start) + 1
             yield _error("okf_log", "The headings '## …' of a log.md begin with a date YYYY-MM-DD.", line)
 
 
