@@ -86,4 +86,4 @@ def test_dates_are_compared_at_the_coarser_precision(one: str, other: str, later
 
 def test_sort_keys_follow_the_calendar() -> None:
     dates = ["no date", "0999-12-31", "1999", "1 May 2026", "2026-05-01T00:00:01", "2026-05-02"]
-    assert sorted(dates[::-1], key=date_sort_key) == dates
+    assert sorted(set(dates), key=date_sort_key) == dates
