@@ -8,9 +8,9 @@ from support import ROOT
 
 PACKAGE = ROOT / "src" / "commonplace"
 UNIT = ROOT / "tests" / "unit"
-LEAST = 0.25
+LEAST = 0.32
 """The share of modules that have their own file; it only goes up. The aim is 0.9."""
-ELSEWHERE = 24
+ELSEWHERE = 20
 """Test files that belong to no single module; it only goes down."""
 
 

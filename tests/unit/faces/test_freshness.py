@@ -18,7 +18,7 @@ from commonplace.faces.responses import send_json
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.services import Services
 from indexed import Indexed
-from replicas import COMMIT, FixedReplica
+from remotes.fixed import COMMIT, FixedReplica
 
 OLD, GONE = "cd" * 20, "0" * 40
 

@@ -19,7 +19,7 @@ from commonplace.faces.http.metrics import Metrics
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.services import Services
 from indexed import Indexed
-from replicas import FixedReplica
+from remotes.fixed import FixedReplica
 
 Samples = dict[tuple[str, frozenset[str]], float]
 

@@ -18,7 +18,7 @@ from commonplace.services.collections import Collection, Collections
 from commonplace.services.services import Services
 from commonplace.store import open_store
 from indexed import Indexed
-from replicas import COMMIT, FixedReplica
+from remotes.fixed import COMMIT, FixedReplica
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from commonplace.faces.http.operations.webhooks import MAX_URL, PATH, GitWebhook
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.services import Services
 from indexed import Indexed
-from replicas import FixedReplica
+from remotes.fixed import FixedReplica
 
 SECRET = "sëcret"  # noqa: S105 - of these tests
 ONE, TWO = "https://git.example.org/team/one.git", "git@git.example.org:team/two.git"
