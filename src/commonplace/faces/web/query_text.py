@@ -26,7 +26,7 @@ class Chip:
     @property
     def text(self) -> str:
         """As it is typed."""
-        return f'{self.operator}:"{self.value}"' if " " in self.value else f"{self.operator}:{self.value}"
+        return f'{self.operator}:"{self.value}"' if len(self.value.split()) > 1 else f"{self.operator}:{self.value}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ def options(raw: bytes) -> list[Option]:
         ("GET", b"/pages/a/rename", "/pages/{path}", "POST"),
         ("POST", b"/pages/a/rename", "/pages/{path}/rename", "/pages/{path}/rename"),
         ("DELETE", b"/pages/a/attachments/f", "/pages/{path}", "/pages/{path}/attachments/{filename}"),
-        ("PATCH", b"/pages/a/attachments/f", "/pages/{path}", "GET, HEAD, DELETE"),
+        ("PATCH", b"/pages/a/attachments/f", "/pages/{path}", "PUT, GET, HEAD, DELETE"),
         ("PUT", b"/pages/a%2Fhistory", "/pages/{path}", "/pages/{path}"),
         ("POST", b"/pages/history", "GET, HEAD, PUT, PATCH, DELETE", "GET, HEAD, PUT, PATCH, DELETE"),
         ("TRACE", b"/links", "GET, HEAD", "GET, HEAD"),

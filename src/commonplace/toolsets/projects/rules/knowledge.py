@@ -93,7 +93,8 @@ def with_updated(document: Document, raw: bytes, now: str) -> bytes:
     head, found = raw[start:end], _UPDATED_LINE.search(raw, start, end)
     if found:
         quote = found["quote"]
-        return raw[: found.start()] + found[1] + quote + now.encode() + quote + found[3] + raw[found.end() :]
+        key = found[1] if found[1].endswith((b" ", b"\t")) else found[1] + b" "  # `updated:` without a value
+        return raw[: found.start()] + key + quote + now.encode() + quote + found[3] + raw[found.end() :]
     if any(finding.rule == "bad_yaml" for finding in block.findings):
         return raw
     return raw[:start] + set_fields(head, {"updated": now}) + raw[end:]

@@ -107,4 +107,5 @@ def completed_bytes(address: Address, raw: bytes, now: str) -> bytes:
 
 
 def _is_completed(document: Document) -> bool:
-    return document.frontmatter.values.get("completed") in {True, "yes", "Yes"}
+    value = document.frontmatter.values.get("completed")
+    return isinstance(value, bool | int | str) and value in {True, "yes", "Yes"}

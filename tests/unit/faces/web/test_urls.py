@@ -1,0 +1,55 @@
+"""The URLs of pages, and what paths of URLs mean."""
+
+from __future__ import annotations
+
+import pytest
+
+from commonplace.faces.web.urls import Urls, first_name, heading_anchor, safe_address, with_query
+from commonplace.services.collections import Collections
+
+
+@pytest.mark.parametrize(
+    ("collection", "path", "url"),
+    [
+        ("one", "notes/a b.md", "/p/notes/a%20b"),
+        ("two", "notes/a.md", "/p/@two/notes/a"),
+        ("one", "@types/a.md", "/p/@one/@types/a"),
+        ("one", "notes/潮.md", "/p/notes/%E6%BD%AE"),
+        ("one", "a?b#c%d.md", "/p/a%3Fb%23c%25d"),
+        ("one", "x.markdown", "/p/x.markdown"),
+    ],
+)
+def test_a_path_has_one_url(collection: str, path: str, url: str) -> None:
+    assert Urls("one").page(collection, path) == url
+
+
+@pytest.mark.parametrize(
+    ("fragment", "url"),
+    [
+        ("", ""),
+        ("Part *one*", "#part-one"),
+        ("A#B c", "#b-c"),
+        ("^block", "#^block"),
+        ("Über", "#%C3%BCber"),
+        ("!!", "#%21%21"),
+    ],
+)
+def test_a_fragment_leads_to_the_anchor_of_its_heading(fragment: str, url: str) -> None:
+    assert Urls("one").page("one", "a.md", fragment) == f"/p/a{url}"
+    assert heading_anchor("x") == "x"
+
+
+def test_a_view_has_the_path_of_the_page_and_only_the_parameters_that_say_something() -> None:
+    assert Urls("one").view("history", "two", "a b.md", page="2", q="") == "/history/@two/a%20b?page=2"
+    assert Urls("one").file("one", "a/b.md") == "/files/a/b.md"
+    assert with_query("/search", q="a&b ü", type="") == "/search?q=a%26b+%C3%BC"
+    assert with_query("/search", q="") == "/search"
+
+
+@pytest.mark.parametrize("path", ["../a", "/etc/passwd", "a//b", "a\0b", ".git/config", ""])
+def test_a_path_that_leads_elsewhere_spells_no_address(path: str) -> None:
+    assert safe_address(path) is None or not safe_address(path).path.startswith(("/", ".."))  # type: ignore[union-attr]
+
+
+def test_a_server_without_collections_has_no_first_one() -> None:
+    assert first_name(Collections(list)) == ""
