@@ -8,9 +8,9 @@ from support import ROOT
 
 PACKAGE = ROOT / "src" / "commonplace"
 UNIT = ROOT / "tests" / "unit"
-LEAST = 0.32
+LEAST = 0.35
 """The share of modules that have their own file; it only goes up. The aim is 0.9."""
-ELSEWHERE = 20
+ELSEWHERE = 19
 """Test files that belong to no single module; it only goes down."""
 
 
