@@ -5,14 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from commonplace.domain.query_parser import grams, without_grams
+
 CUT = "…"
-_PARAGRAPHS = re.compile(r"\n[ \t]*\n")
+_PARAGRAPHS = re.compile(r"\n[ \t\r]*\n")
 _WORD = re.compile(r"\w+")
 
 
 def query_words(question: str) -> frozenset[str]:
-    """The words of a question that an excerpt should contain, casefolded, 3 characters or longer."""
-    return frozenset(word for word in _WORD.findall(question.casefold()) if len(word) > 2)  # noqa: PLR2004
+    """The words of a question that an excerpt should contain, casefolded, 3 characters or longer.
+
+    Of scripts that write no blanks between words, the pairs of neighbouring characters count as words.
+    """
+    folded = question.casefold()
+    words = (word for word in _WORD.findall(without_grams(folded)) if len(word) > 2)  # noqa: PLR2004
+    return frozenset([*words, *(pair for pair in grams(folded) if len(pair) > 1)])
 
 
 def excerpt(markdown: str, words: Collection[str], limit: int) -> str:
@@ -29,7 +36,7 @@ def excerpt(markdown: str, words: Collection[str], limit: int) -> str:
     room = limit - 2 * len(CUT) - 2
     if room <= 0:
         return ""
-    paragraphs = [part.strip("\n") for part in _PARAGRAPHS.split(text) if part.strip()]
+    paragraphs = [part.strip("\r\n") for part in _PARAGRAPHS.split(text) if part.strip()]
     worths = [_worth(part, words) for part in paragraphs]
     first = max(range(len(paragraphs)), key=lambda at: (worths[at], -at))
     start = end = first

@@ -30,7 +30,7 @@ def utf8(text: str) -> bytes:
 
 
 def is_mixed(raw: bytes) -> bool:
-    """Whether a document has several kinds of line ends."""
+    """Whether a document has several kinds of line ends, or one that is a lone carriage return."""
     windows = raw.count(b"\r\n")
     return len({windows, raw.count(b"\n"), raw.count(b"\r")}) > 1 and bool(windows or b"\r" in raw)
 
@@ -66,6 +66,9 @@ def _kept_ends(old: list[tuple[str, str]], new: list[str], newline: str) -> list
     if rest:
         ends[-rest:] = [end or newline for _, end in old[-rest:]]
     ends[-1] = ""
+    for at in reversed(range(len(ends) - 1)):
+        if ends[at] == "\r" and not new[at + 1] and ends[at + 1].startswith("\n"):
+            ends[at] = newline  # a carriage return and a line feed would be read as one line end
     return ends
 
 

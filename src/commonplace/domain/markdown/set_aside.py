@@ -17,7 +17,7 @@ def readable_source(address: Address, source: bytes) -> bytes:
     """The source of which the text is read; the source itself if all of it is Markdown."""
     if address.path.lower().endswith(".mdx"):
         return without_jsx(source)
-    if b"ref " in source and b"{{" in source:
+    if b"ref" in source and b"{{" in source:
         return _REFERENCE.sub(_only_target, source)
     return source
 

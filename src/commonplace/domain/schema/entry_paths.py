@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from string import Formatter
 
@@ -17,6 +18,9 @@ DATE_PARTS: Mapping[str, slice] = {"date": slice(10), "year": slice(4), "month":
 """Placeholders of the entry's `date`, with their part of `YYYY-MM-DD`."""
 GIVEN_NAMES = frozenset({*ID_NAMES, *DATE_PARTS, "title", "type"})
 """Placeholders that are no fields of the type."""
+MAX_WIDTH = 99
+"""Maximum number of characters to which a format pads."""
+_NUMBER = re.compile(r"\d+")
 
 
 def new_entry_path(declared: EntryType, identifier: str, values: JsonObject) -> str:
@@ -51,11 +55,14 @@ def placeholders(pattern: str) -> Iterator[tuple[str, str | None, str]]:
     """The parts of a pattern: literal text, then the name of a field and its format, such as `04d`.
 
     Raises:
-        ValueError: braces that do not match, or a placeholder that is no plain name.
+        ValueError: braces that do not match, a placeholder that is no plain name, or a format of more characters than
+            a file's name can have.
     """
     for literal, name, spec, conversion in Formatter().parse(pattern):
         if name is not None and (not name.isidentifier() or conversion or "{" in (spec or "")):
             raise ValueError(f"{{{name}}} is no name of a field")
+        if any(int(number) > MAX_WIDTH for number in _NUMBER.findall(spec or "")):
+            raise ValueError(f"{{{name}:{spec}}} is wider than {MAX_WIDTH} characters")
         yield literal, name, spec or ""
 
 
@@ -88,7 +95,7 @@ def _formatted(declared: EntryType, name: str, value: Json, spec: str) -> str:
         return scalar_text(value)
     try:
         return format(value, spec) if isinstance(value, (int, float)) else format(text_of(value), spec)
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         message = f"{name} {text_of(value)[:40]!r} does not fit the format {spec!r}"
         raise _invalid(declared, message, f"Give a {name} that fits.") from error
 

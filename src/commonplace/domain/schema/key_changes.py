@@ -25,15 +25,20 @@ def set_keys(raw: bytes, changes: Mapping[str, Json]) -> bytes:
     Raises:
         InvalidInputError: kind "schema": the file is unreadable, or a key cannot be changed separately.
     """
-    loaded = load(raw.decode("utf-8-sig", "replace"))
+    mark = codecs.BOM_UTF8 if raw.startswith(codecs.BOM_UTF8) else b""
+    try:
+        text = raw[len(mark) :].decode()
+    except UnicodeDecodeError:
+        raise InvalidInputError(
+            f"{SCHEMA_FILE} is broken: it is not UTF-8.", kind="schema", hint="Save the file as UTF-8 first."
+        ) from None
+    loaded = load(text)
     if loaded.failed or not isinstance(loaded.value or {}, Mapping):
         raise InvalidInputError(
             f"{SCHEMA_FILE} is broken: {yaml_finding(loaded.problems[0]).message if loaded.problems else 'no mapping'}",
             kind="schema",
             hint="Repair the file by hand first.",
         )
-    mark = codecs.BOM_UTF8 if raw.startswith(codecs.BOM_UTF8) else b""
-    text = raw[len(mark) :].decode()
     newline = "\r\n" if "\r\n" in text else "\n"
     whole = text if not text or text.endswith("\n") else text + newline
     old = mapping_of(loaded.value)

@@ -23,7 +23,7 @@ MAX_HEADING_CHARS = 200
 MAX_CHUNKS = 500
 """Maximum number of chunks of a document. Later text is found by words alone."""
 
-_PARAGRAPHS = re.compile(r"\n[ \t]*\n\s*")
+_PARAGRAPHS = re.compile(r"\n[ \t\r]*\n\s*")
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])")
 
 
@@ -139,5 +139,8 @@ def _small(markdown: str) -> Iterator[str]:
 
 def _sentences(paragraph: str) -> Iterator[str]:
     for sentence in _SENTENCES.split(paragraph):
-        for start in range(0, len(sentence), TARGET_CHARS):
-            yield sentence[start : start + TARGET_CHARS]
+        raw, start = sentence.encode(), 0
+        while start < len(raw):
+            part = raw[start : start + TARGET_CHARS].decode("utf-8", "ignore")  # without a character that is cut off
+            yield part
+            start += len(part.encode())

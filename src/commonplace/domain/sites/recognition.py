@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -19,8 +19,8 @@ from commonplace.domain.sites.tree import Mount, SiteTree
 MAX_CONFIG_BYTES = 512_000
 """Maximum size of a configuration file that is read."""
 
-_COMMENT = re.compile(r"/\*(?s:.*?)\*/|(?<![:\"'`\w/])//[^\n]*")
-_YAML_VALUE = r"(?m)^{}[ \t]*:[ \t]*(['\"]?)([^'\"#\n]+?)\1[ \t]*(?:#.*)?$"
+_TOKEN = re.compile(r"\\.|(['\"`])(?:\\.|(?!\1)[^\\\n])*+\1|/\*|(?<![:\"'`\w/])//[^\n]*")
+"""An escaped character, a text within one line, the start of a comment, or a comment up to the end of its line."""
 _DOCS = "docusaurus-plugin-content-docs"
 
 
@@ -73,7 +73,7 @@ def declared_tree(roots: Sequence[str]) -> SiteTree | None:
 
 
 def _docusaurus(config: ConfigFile) -> SiteTree:
-    text = _COMMENT.sub("", config.text)
+    text = _without_comments(config.text)
     mounts: list[Mount] = []
     translated: list[tuple[str, str]] = []
     for plugin, name, block in _content_plugins(text):
@@ -106,12 +106,11 @@ def _content_plugins(text: str) -> list[tuple[str, str, str]]:
     """Plugin, name of its instance and options of what a site publishes besides single pages."""
     found: list[tuple[str, str, str]] = []
     for name, plugin in (("docs", _DOCS), ("blog", "docusaurus-plugin-content-blog")):
-        blocks = [_braced(text, one.end() - 1) for one in re.finditer(rf"\b{name}\s*:\s*\{{", text)]
+        blocks = _blocks(text, re.compile(rf"\b{name}\s*:\s*\{{"))
         options = next((one for one in blocks if re.search(r"\b(?:path|routeBasePath|sidebarPath)\s*:", one)), "")
         if not re.search(rf"\b{name}\s*:\s*false\b", text):
             found.append((plugin, name, options))
-        for one in re.finditer(rf"plugin-content-{name}['\"`]\s*,\s*\{{", text):
-            block = _braced(text, one.end() - 1)
+        for block in _blocks(text, re.compile(rf"plugin-content-{name}['\"`]\s*,\s*\{{")):
             found.append((plugin, _js_value(block, "id") or name, block))
     return found
 
@@ -122,13 +121,13 @@ def _versions(config: ConfigFile, plugin: str, name: str) -> list[str]:
     text = config.read(config.below("versions.json" if name == "docs" else f"{name}_versions.json"))
     try:
         found: object = json.loads(text or "[]")
-    except ValueError:
+    except (ValueError, RecursionError):
         return []
     return [str(one) for one in cast("list[object]", found)] if isinstance(found, list) else []
 
 
 def _vitepress(config: ConfigFile) -> SiteTree:
-    text = _COMMENT.sub("", config.text)
+    text = _without_comments(config.text)
     source = config.below(_js_value(text, "srcDir") or ".")
     mounts = (Mount("", source), Mount("", f"{source}/public" if source else "public"))
     return SiteTree("VitePress", config.path, config.folder, mounts, _url(_js_value(text, "base")))
@@ -140,7 +139,7 @@ def _mkdocs(config: ConfigFile) -> SiteTree:
 
 
 def _astro(config: ConfigFile) -> SiteTree:
-    text = _COMMENT.sub("", config.text)
+    text = _without_comments(config.text)
     content = config.below("src/content")
     mounts = [Mount("", f"{content}/docs")]
     mounts += [Mount(f"{name}/", f"{content}/{name}") for name in config.folders(content) if name != "docs"]
@@ -156,7 +155,7 @@ def _astro(config: ConfigFile) -> SiteTree:
 
 def _hugo(config: ConfigFile) -> SiteTree | None:
     folder = config.folder.removesuffix("config/_default").rstrip("/")
-    named = re.findall(r"(?im)^[ \t]*\"?contentDir\"?[ \t]*[:=][ \t]*['\"]?([^'\"\n,]+)", config.text)
+    named = re.findall(r"(?im)(?:^|[{,])[ \t]*\"?contentDir\"?[ \t]*[:=][ \t]*['\"]?([^'\"\n,#}]+)", config.text)
     is_hugo = re.search(r"(?i)\b(?:baseURL|contentDir|languageCode)\b", config.text)
     if not is_hugo and "content" not in config.folders(folder):
         return None
@@ -183,8 +182,39 @@ def _js_value(text: str, key: str) -> str:
 
 
 def _yaml_value(text: str, key: str) -> str:
-    found = re.search(_YAML_VALUE.format(key), text)
-    return found[2].strip() if found else ""
+    for line in re.finditer(rf"(?m)^{key}[ \t]*:(.*)$", text):
+        value = line[1].strip()
+        quote = value[:1] if value[:1] in {"'", '"'} else ""
+        found = value[1:].partition(quote)[0] if quote else re.split(r"(?:^|\s)#", value, maxsplit=1)[0]
+        if found.strip():
+            return found.strip()
+    return ""
+
+
+def _without_comments(text: str) -> str:
+    """A script without its comments. Its texts stay: what begins a comment within one (`docs/*.md`) begins none."""
+    kept: list[str] = []
+    start = place = 0
+    while found := _TOKEN.search(text, place):
+        place = found.end()
+        if found[0] == "/*":
+            end = text.find("*/", place)
+            if end < 0:
+                break
+            place = end + 2
+        if found[0].startswith(("/*", "//")):
+            kept.append(text[start : found.start()])
+            start = place
+    return "".join([*kept, text[start:]])
+
+
+def _blocks(text: str, opening: re.Pattern[str]) -> Iterator[str]:
+    """The blocks whose brace ends a match, in order, without blocks in blocks."""
+    place = 0
+    while found := opening.search(text, place):
+        block = _braced(text, found.end() - 1)
+        yield block
+        place = found.end() - 1 + len(block)
 
 
 def _braced(text: str, start: int) -> str:

@@ -10,8 +10,8 @@ from commonplace.domain.addresses import Address, fold, is_document_path
 from commonplace.domain.json import Json
 from commonplace.domain.markdown.paths import INDEX_NAMES, joined
 
-_DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})[-_/](?=.)")
-_NUMBER = re.compile(r"\d+\s*[-_.]+\s*(?=[^\d\s])")
+_DATE = re.compile(r"(?<![^/])(\d{4})-(\d{2})-(\d{2})[-_/](?=.)")
+_NUMBER = re.compile(r"\A\d+\s*[-_.]+\s*(?=[^\d\s])")
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,9 @@ def as_json_types(value: Json, depth: int = 0) -> Json:
         raise _refused("a number is over 64 bits")
     if value is None or isinstance(value, (int, float)):
         return value
-    return [as_json_types(item, depth + 1) for item in value]
+    if isinstance(value, (list, tuple)):
+        return [as_json_types(item, depth + 1) for item in value]
+    raise _refused("it holds a value that is not JSON")
 
 
 def entry_lines(key: str, value: Json, indent: int = 0) -> list[str]:
@@ -92,7 +94,9 @@ def _text_lines(text: str, indent: int) -> tuple[str, list[str]]:
     return " |-" if body == text else " |", lines
 
 
-def _checked_text(text: str) -> str:
+def _checked_text(text: Json) -> str:
+    if not isinstance(text, str):
+        raise _refused("a key is not a text")
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,0 +1,66 @@
+"""What a file holds besides Markdown is blanked, and every offset stays."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.document_reader import read_document
+from commonplace.domain.markdown.set_aside import readable_source
+
+PAGE = Address("a.md")
+SHORTCODES = [
+    '{{< ref "b.md" >}}',
+    "{{< relref 'b.md' >}}",
+    '{{% ref "b.md" %}}',
+    "{{<ref `b.md`>}}",
+    '{{< ref path="b.md" lang="de" >}}',
+    '{{<\tref\t"b.md"\t>}}',
+]
+
+
+@pytest.mark.parametrize("shortcode", SHORTCODES)
+def test_a_reference_of_hugo_is_read_as_a_link_to_its_page(shortcode: str) -> None:
+    raw = f"Größe: [b]({shortcode}) 漢字\r\n".encode()
+    document = read_document(PAGE, raw)
+    assert len(document.source) == len(raw)
+    assert [link.target for link in document.links] == ["b.md"]
+    span = document.links[0].target_span
+    assert raw[span.start : span.end] == b"b.md"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        b"",
+        b"{{ ref }}",
+        b"{{< figure src='b.md' >}}",
+        b"{{< ref b.md >}} ref",
+        b'{{< ref "two words" >}}',
+        b'{{< ref "b.md" }}',
+        b'{{< ref "b.md"\n>}}',
+        b"{{< ref \"b.md' >}}",
+    ],
+)
+def test_what_is_no_reference_stays(source: bytes) -> None:
+    assert readable_source(PAGE, source) == source
+
+
+def test_a_source_that_is_all_markdown_is_itself() -> None:
+    source = b"# A\n\n<Badge/> {curly}\n"
+    assert readable_source(PAGE, source) is source
+
+
+@pytest.mark.parametrize("path", ["a.mdx", "x/A.MDX"])
+def test_jsx_is_set_aside_in_mdx_alone(path: str) -> None:
+    source = b"# A <Badge/>\n"
+    assert b"Badge" not in readable_source(Address(path), source)
+    assert b"Badge" in readable_source(PAGE, source)
+
+
+def test_no_source_changes_its_length() -> None:
+    pieces = [SHORTCODES[0], "{{<", "ref ", '"', ">}}", "ü", "\n"]
+    for text in map("".join, product(pieces, repeat=4)):
+        assert len(readable_source(PAGE, text.encode())) == len(text.encode())

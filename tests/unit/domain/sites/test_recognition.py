@@ -1,0 +1,192 @@
+"""Docs trees are recognised by the configuration files of their generators."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from commonplace.domain.sites.recognition import MAX_CONFIG_BYTES, ConfigFile, config_names, declared_tree, recognise
+from commonplace.domain.sites.tree import Mount, SiteTree
+
+
+def tree(
+    name: str,
+    text: str,
+    folder: str = "",
+    folders: Mapping[str, Sequence[str]] | None = None,
+    files: Mapping[str, str] | None = None,
+) -> SiteTree | None:
+    """The tree of a configuration file in a folder that has these folders and other files."""
+    path = f"{folder}/{name}" if folder else name
+    around = folders or {}
+    return recognise(ConfigFile(path, folder, text, lambda at: around.get(at, ()), (files or {}).get), name)  # type: ignore[arg-type]
+
+
+def mounts(name: str, text: str, folder: str = "", **around: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
+    found = tree(name, text, folder, **around)  # type: ignore[arg-type]
+    assert found is not None
+    return [(mount.url, mount.folder) for mount in found.mounts]
+
+
+@pytest.mark.parametrize(
+    ("line", "folder"),
+    [
+        ("site_name: x", "docs"),
+        ("docs_dir: guide", "guide"),
+        ("docs_dir: 'my guide'  # ours", "my guide"),
+        ('docs_dir: "a#b"', "a#b"),
+        ("docs_dir: a # comment", "a"),
+        ("docs_dir: ./a/../größe/", "größe"),
+        ("docs_dir:\r\nother: 1\r\n", "docs"),
+        ("docs_dir: # comment\n", "docs"),
+        ("nav:\n  - docs_dir: x\n", "docs"),
+    ],
+)
+def test_mkdocs_publishes_the_folder_of_its_configuration(line: str, folder: str) -> None:
+    assert mounts("mkdocs.yml", f"{line}\n") == [("", folder)]
+    assert mounts("mkdocs.yaml", f"{line}\n", "x/y") == [("", f"x/y/{folder}")]
+
+
+DOCUSAURUS = """
+// docs: { path: 'commented-out' }
+module.exports = {
+  baseUrl: '/site/', /* routeBasePath: 'wrong' */
+  presets: [['classic', {
+    docs: { include: ['**/*.md'], path: 'guides', routeBasePath: 'help', exclude: ['**/_*/**'] },
+    blog: false,
+  }]],
+  plugins: [['@docusaurus/plugin-content-docs', { id: 'api', path: 'api', routeBasePath: 'api' }]],
+};
+"""
+
+
+def test_docusaurus_publishes_each_plugin_under_its_url() -> None:
+    found = tree("docusaurus.config.ts", DOCUSAURUS, "web")
+    assert found is not None
+    assert (found.generator, found.base, found.numbered) == ("Docusaurus", "site/", True)
+    assert found.mounts == (
+        Mount("help/", "web/guides"),
+        Mount("api/", "web/api"),
+        Mount("", "web/src/pages"),
+        Mount("", "web/static"),
+    )
+
+
+def test_versions_of_docusaurus_stand_beside_the_next_one() -> None:
+    found = mounts("docusaurus.config.js", "", files={"versions.json": '["2.0", "1.0"]'})  # type: ignore[arg-type]
+    assert found[:4] == [
+        ("docs/next/", "docs"),
+        ("docs/", "versioned_docs/version-2.0"),
+        ("docs/2.0/", "versioned_docs/version-2.0"),
+        ("docs/1.0/", "versioned_docs/version-1.0"),
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "{}", "no json", '"2.0"', "[" * 200_000])
+def test_a_list_of_versions_that_is_none_counts_as_none(text: str) -> None:
+    assert mounts("docusaurus.config.js", "", files={"versions.json": text})[0] == ("docs/", "docs")  # type: ignore[arg-type]
+
+
+def test_translations_of_docusaurus_are_paired_with_the_originals() -> None:
+    found = tree("docusaurus.config.js", "blog: false", folders={"i18n": ["de"]})
+    assert found is not None
+    assert found.translated == (("i18n/de/docusaurus-plugin-content-docs/current", "docs"),)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("export default { base: '/docs/' }", [("", ".vitepress"), ("", ".vitepress/public")]),
+        ("export default { srcDir: '..' }", [("", ""), ("", "public")]),
+        ("srcDir: '../src', // srcDir: 'x'", [("", "src"), ("", "src/public")]),
+        ("glob: ['docs/*.md'], srcDir: '../src'", [("", "src"), ("", "src/public")]),
+        ("a: 'http://x/*', srcDir: '../src', b: '*/'", [("", "src"), ("", "src/public")]),
+        ("/* it's\n srcDir: 'x' */ srcDir: '../src'", [("", "src"), ("", "src/public")]),
+        (r"a: 'it\'s // not', srcDir: '../src'", [("", "src"), ("", "src/public")]),
+    ],
+)
+def test_comments_of_a_script_do_not_count_and_its_texts_hold_none(text: str, found: list[tuple[str, str]]) -> None:
+    tree_ = tree(".vitepress/config.mts", text, ".vitepress")
+    assert tree_ is not None
+    assert [(mount.url, mount.folder) for mount in tree_.mounts] == found
+
+
+def test_astro_publishes_its_collections_and_the_languages_of_its_docs() -> None:
+    around = {"src/content": ["blog", "docs"], "src/content/docs": ["de", "guides"]}
+    found = tree("astro.config.mjs", "base: 'https://example.org/help'", folders=around)
+    assert found is not None
+    assert found.base == "help/"
+    assert found.mounts[:2] == (Mount("", "src/content/docs"), Mount("blog/", "src/content/blog"))
+    assert found.translated == (("src/content/docs/de", "src/content/docs"),)
+
+
+@pytest.mark.parametrize(
+    ("name", "folder", "text", "content"),
+    [
+        ("hugo.toml", "", 'baseURL = "https://x"\ncontentDir = "texts"', "texts"),
+        ("config/_default/hugo.yaml", "", "contentDir: texts # ours", "texts"),
+        ("config.json", "x", '{"contentDir": "texts"}', "x/texts"),
+        ("config.toml", "", "baseURL = 'x'", "content"),
+    ],
+)
+def test_hugo_publishes_its_content(name: str, folder: str, text: str, content: str) -> None:
+    found = tree(name, text, folder)
+    assert found is not None
+    assert found.mounts[0] == Mount("", content)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("config.toml", "title = 'x'"), ("config.json", "{}"), ("conf.py", "x = 1")]
+)
+def test_a_file_of_another_program_is_no_tree(name: str, text: str) -> None:
+    assert tree(name, text) is None
+
+
+def test_sphinx_counts_where_it_reads_markdown() -> None:
+    assert mounts("conf.py", "extensions = ['myst_parser']", "docs") == [("", "docs")]
+
+
+@pytest.mark.parametrize("name", sorted(config_names()))
+@pytest.mark.parametrize(
+    "text", ["", "\x00", "'", "{" * 50, "docs: {", "base: '../../..'", "docs_dir: ../../x", "\ufffd"]
+)
+def test_an_odd_configuration_is_no_error_and_no_folder_leads_out(name: str, text: str) -> None:
+    found = tree(name, text, "x")
+    assert found is None or not [mount for mount in found.mounts if ".." in mount.folder]
+
+
+@pytest.mark.parametrize("name", ["mkdocs.yml", "docusaurus.config.js", "hugo.toml"])
+@pytest.mark.parametrize(
+    "piece",
+    ["docs:{", "/* ", "docs_dir: ", "\\'", " ", "contentDir = ", "plugin-content-docs',{", "base:'", "'\"`", "//"],
+)
+def test_a_large_configuration_is_read_in_linear_time(name: str, piece: str) -> None:
+    def spent(size: int) -> float:
+        start = time.process_time()
+        tree(name, "docs_dir: a" + piece * (size // len(piece)) + "'")
+        return time.process_time() - start
+
+    assert spent(MAX_CONFIG_BYTES // 8) < 2  # CPU seconds; what is quadratic takes minutes
+
+
+@pytest.mark.parametrize(
+    ("roots", "found"),
+    [
+        (["/=docs"], [Mount("", "docs")]),
+        (["/guide/=a/b/", "/=/x"], [Mount("guide/", "a/b"), Mount("", "x")]),
+        (["/größe=漢字"], [Mount("größe/", "漢字")]),
+    ],
+)
+def test_a_tree_may_be_declared(roots: list[str], found: list[Mount]) -> None:
+    declared = declared_tree(roots)
+    assert declared is not None
+    assert list(declared.mounts) == found
+
+
+@pytest.mark.parametrize("root", ["", "docs", "docs=/x", "/a", "/a=../x", "=docs"])
+def test_a_declaration_that_is_none_or_leads_out_is_refused(root: str) -> None:
+    with pytest.raises(ValueError, match="^" + root.replace(".", r"\.") + "$"):
+        declared_tree([root])
+    assert declared_tree([]) is None

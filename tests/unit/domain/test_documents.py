@@ -1,0 +1,57 @@
+"""What a parsed document says of its own bytes."""
+
+from __future__ import annotations
+
+import pytest
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.document_reader import read_document
+from commonplace.domain.documents import Document
+
+
+def read(raw: bytes, path: str = "a.md") -> Document:
+    return read_document(Address(path), raw)
+
+
+@pytest.mark.parametrize(
+    ("raw", "body"),
+    [
+        (b"", ""),
+        (b"Text\n", "Text\n"),
+        (b"\nText\n", "\nText\n"),
+        (b"---\ntitle: T\n---\nText\n", "Text\n"),
+        (b"---\ntitle: T\n---\n\nText\n", "Text\n"),
+        (b"---\ntitle: T\n---\n\n\nText\n", "\nText\n"),
+        (b"---\r\ntitle: T\r\n---\r\n\r\nText\r\n", "Text\r\n"),
+        (b"---\ntitle: T\n---\n", ""),
+        (b"---\ntitle: T\n---", ""),
+        ("---\ntitle: Ü\n---\n\nمرحبا 漢字 🏗️\n".encode(), "مرحبا 漢字 🏗️\n"),  # noqa: RUF001 - a text from right to left
+        (b"\xef\xbb\xbf---\ntitle: T\n---\n\nText\n", "Text\n"),
+        (b"\xef\xbb\xbfText\n", "Text\n"),
+    ],
+)
+def test_the_body_is_the_text_below_the_frontmatter_without_one_blank_line(raw: bytes, body: str) -> None:
+    assert read(raw).body == body
+
+
+def test_the_body_of_a_document_with_undecodable_bytes_shows_what_can_be_read() -> None:
+    document = read(b"---\ntitle: T\n---\nbefore \xff\xfe after\n")
+    assert not document.decodable
+    assert document.body == "before \ufffd\ufffd after\n"
+    assert document.source.decode() == document.text
+
+
+@pytest.mark.parametrize("raw", [b"# A\ntext\n", b"---\na: 1\n---\n# A\r\ntext\r\n", "# Größe\n漢字\n".encode()])
+def test_sections_cover_the_body_in_the_bytes_of_the_file(raw: bytes) -> None:
+    document = read(raw)
+    assert document.source == raw
+    parts = [raw[section.start : section.end] for section in document.sections]
+    assert b"".join(parts) == raw[document.body_start :]
+
+
+def test_texts_of_mdx_are_read_from_blanked_bytes_while_the_body_is_as_written() -> None:
+    raw = b"import X from 'y'\n\n# Title <Badge/>\n"
+    document = read(raw, "a.mdx")
+    assert len(document.source) == len(raw)
+    assert b"Badge" not in document.source
+    assert document.body == raw.decode()
