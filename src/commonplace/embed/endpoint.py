@@ -57,7 +57,7 @@ class EndpointEncoder:
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             reason = "no answer in time" if isinstance(error, httpx2.TimeoutException) else "it cannot be reached"
             raise _unavailable(reason) from error
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise _unavailable("its answer is not JSON") from error
         return normalized(np.array(_vectors(answer, len(texts)), np.float32))
 
@@ -82,7 +82,10 @@ def _vectors(answer: Json, count: int) -> list[list[float]]:
 
 
 def _float(number: Json) -> float:
-    return float(number) if isinstance(number, int | float) else math.nan
+    try:
+        return float(number) if isinstance(number, int | float) else math.nan
+    except OverflowError:
+        return math.inf
 
 
 def _refused(status: int) -> StorageError | UnavailableError:

@@ -12,6 +12,6 @@ if TYPE_CHECKING:
 
 def normalized(vectors: Vectors) -> Vectors:
     """Each row normalized to length 1; rows with NaN or infinity, or of length 0, become zeros."""
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)  # squares leave the range of float32
     usable = np.isfinite(lengths) & (lengths > 0)
     return np.where(usable, vectors / np.where(usable, lengths, 1), 0).astype(np.float32)

@@ -110,8 +110,8 @@ def _content_plugins(text: str) -> list[tuple[str, str, str]]:
         options = next((one for one in blocks if re.search(r"\b(?:path|routeBasePath|sidebarPath)\s*:", one)), "")
         if not re.search(rf"\b{name}\s*:\s*false\b", text):
             found.append((plugin, name, options))
-        for block in _blocks(text, re.compile(rf"plugin-content-{name}['\"`]\s*,\s*\{{")):
-            found.append((plugin, _js_value(block, "id") or name, block))
+        plugins = _blocks(text, re.compile(rf"plugin-content-{name}['\"`]\s*,\s*\{{"))
+        found += [(plugin, _js_value(block, "id") or name, block) for block in plugins]
     return found
 
 

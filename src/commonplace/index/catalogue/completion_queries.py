@@ -31,7 +31,7 @@ def _rows(database: str, statement: str, begin: str) -> list[tuple[str, str]]:
         return []
     try:
         return [(name, str(about)) for name, about in connection.execute(statement, (begin, begin + MAX_CODE_POINT))]
-    except sqlite3.Error:
+    except (sqlite3.Error, UnicodeEncodeError):  # a shell passes bytes that are no text as lone surrogates
         return []
     finally:
         connection.close()

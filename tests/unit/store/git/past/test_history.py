@@ -6,7 +6,6 @@ import random
 import shutil
 from pathlib import Path
 
-import pygit2
 import pytest
 
 from commonplace.domain.addresses import Address
@@ -15,10 +14,6 @@ from commonplace.domain.errors import GitError, InvalidInputError, NotFoundError
 from commonplace.domain.ports import History
 from commonplace.domain.revisions import revision_of
 from commonplace.store import open_store
-from commonplace.store.git import tree_diff
-from commonplace.store.git.past import document_spans, revision_walk
-from commonplace.store.git.repository import GitRepository
-from commonplace.store.git.tree_diff import TreeDiff
 from support import GitRepo, MakeRepo, new_repo
 
 A, B = Address("a.md"), Address("b.md")
@@ -258,92 +253,3 @@ def test_an_author_that_is_no_text_is_shown(git_repo: MakeRepo) -> None:
     repo.git("update-ref", "HEAD", identifier)
     told = history(repo.path).log(None, limit=1)[0]
     assert (told.id, told.author.name, told.message) == (identifier, "M\ufffdller", "Begin\ufffd\n")
-
-
-def test_the_walk_ends_at_a_document_s_first_commit_once_that_is_known(
-    repo: GitRepo, below: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = repo.commit("Made", **{str(Path(below) / "late.md"): "1\n"})
-    past = history(repo.path / below)
-    walked: list[str] = []
-
-    def counted(commit: pygit2.Commit) -> list[pygit2.Commit]:
-        walked.append(str(commit.id))
-        return commit.parents
-
-    assert past.touched()[Address("late.md")][0].id == made
-    newer = repo.commit("Newer", **{str(Path(below) / "late.md"): "2\n"})
-    monkeypatch.setattr(revision_walk, "parents_of", counted)
-    for one, length in ((past, 2), (history(repo.path / below), 8)):
-        walked.clear()
-        assert [commit.id for commit in one.log(Address("late.md"), limit=9)] == [newer, made]
-        assert len(walked) == length
-
-
-def test_what_later_commits_touched_is_told(repo: GitRepo, below: str) -> None:
-    past = history(repo.path / below)
-    begun = past.head()
-    assert past.touched_since(begun) == set()
-    there, back = ({str(Path(below) / "b.md"): text, "elsewhere.md": text} for text in ("there\n", "back\n"))
-    repo.commit("There", **there)
-    repo.commit("And back", **back)
-    assert past.touched_since(begun) == {B} | ({Address("elsewhere.md")} if not below else set())
-    assert past.touched([B, Address("none.md")]) == {B: past.touched()[B]}
-    amended = past.head()
-    repo.git("commit", "--quiet", "--amend", "-m", "Amended")
-    assert [past.touched_since(commit) for commit in (amended, "0" * 40, "")] == [None, None, None]
-
-
-def test_what_was_touched_long_ago_is_not_looked_for(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(revision_walk, "MAX_COMMITS_BETWEEN", 2)
-    past = history(repo.path)
-    begun = past.head()
-    for number in range(2):
-        repo.commit("Next", **{"a.md": f"number {number}\n"})
-    assert past.touched_since(begun) == {A}
-    repo.commit("And one more", **{"a.md": "more\n"})
-    assert past.touched_since(begun) is None
-
-
-def test_two_branches_that_went_apart_are_read_once_and_one_that_goes_away_is_forgotten(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    repo = new_repo(tmp_path / "repo", {"a.md": "1\n"})
-    repo.git("switch", "--quiet", "--create", "side")
-    repo.commit("Side", **{"b.md": "1\n"})
-    repo.git("switch", "--quiet", "main")
-    repo.commit("Main", **{"a.md": "2\n"})
-    past, read = history(repo.path), list[pygit2.Commit]()
-    real = document_spans.changed_blobs
-
-    def noted(trees: TreeDiff, commit: pygit2.Commit, folder: bytes) -> dict[bytes, bytes]:
-        read.append(commit)
-        return real(trees, commit, folder)
-
-    monkeypatch.setattr(document_spans, "changed_blobs", noted)
-    for branch, commits in (("main", 2), ("side", 2), ("main", 0), ("side", 0)):
-        repo.git("switch", "--quiet", branch)
-        read.clear()
-        assert set(past.touched()) == {A} | ({B} if branch == "side" else set())
-        assert len(read) == commits, branch
-    newer = repo.commit("Side again", **{"b.md": "2\n"})
-    read.clear()
-    assert past.touched()[B][1].id == newer
-    assert len(read) == 1
-    repo.git("switch", "--quiet", "main")
-    repo.git("branch", "--quiet", "-D", "side")
-    repo.git("reflog", "expire", "--expire=now", "--expire-unreachable=now", "--all")
-    repo.git("gc", "--quiet", "--prune=now")
-    repo.git("commit", "--quiet", "--amend", "--message=Main, amended")
-    assert past.touched()[A][1].message == "Main, amended\n"
-
-
-def test_two_trees_differ_in_a_bounded_number_of_entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    repo = new_repo(tmp_path / "repo", {f"{folder}/{name}.md": "same\n" for folder in "abcd" for name in "xyz"})
-    trees = TreeDiff(GitRepository(repo.path / ".git", repo.path))
-    tree = repo.git("rev-parse", "HEAD^{tree}")
-    assert len(list(trees.differing("", tree))) == len(list(trees.files(tree))) == 12
-    monkeypatch.setattr(tree_diff, "MAX_ENTRIES", 15)
-    for walk in (lambda: trees.differing("", tree), lambda: trees.differing(tree, ""), lambda: trees.files(tree)):
-        with pytest.raises(GitError, match="more than 15 files"):
-            next(walk())

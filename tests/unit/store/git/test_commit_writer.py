@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import threading
-
 import pytest
 
 from committing import committing, write
 from commonplace.domain.addresses import Address
-from commonplace.domain.errors import GitError, UnavailableError
-from commonplace.store.git import refs
 from support import GitRepo, MakeRepo
 
 A = Address("a.md")
@@ -78,16 +74,6 @@ def test_the_first_commit_of_a_new_repository_is_made_on_its_branch(git_repo: Ma
     assert repo.git("status", "--porcelain") == ""
 
 
-def test_packed_references_and_objects_are_understood(repo: GitRepo) -> None:
-    repo.git("pack-refs", "--all")
-    repo.git("gc", "--quiet")
-    commit = write(committing(repo.path), "a.md", b"# A2\n")
-    assert repo.git("rev-parse", "HEAD") == commit
-    repo.git("gc", "--quiet", "--prune=now")
-    assert write(committing(repo.path), "a.md", b"# A3\n")
-    repo.git("fsck", "--strict")
-
-
 def test_the_reflog_tells_each_write(repo: GitRepo) -> None:
     store = committing(repo.path)
     first = write(store, "a.md", b"1", "One: ünï\n\nBody")
@@ -109,70 +95,4 @@ def test_commits_from_outside_during_a_transaction_are_kept(repo: GitRepo) -> No
     assert repo.git("log", "--format=%s").splitlines()[:2] == ["Ours", "Theirs"]
     assert repo.git("show", "HEAD:b.md") == "# theirs"
     assert repo.git("show", "HEAD:a.md") == "# ours"
-    assert repo.git("status", "--porcelain") == ""
-
-
-def test_a_branch_that_moves_at_the_last_moment_is_built_upon(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = committing(repo.path)
-    perform, moves = refs.RefUpdate.perform, iter(["one", "two"])
-
-    def disturbed(advance: refs.RefUpdate, *arguments: object) -> bool:
-        if (name := next(moves, None)) is not None:
-            repo.git("commit", "--quiet", "--allow-empty", "-m", name)
-        return perform(advance, *arguments)
-
-    monkeypatch.setattr(refs.RefUpdate, "perform", disturbed)
-    commit = write(store, "a.md", b"# ours\n", "ours")
-    assert repo.git("log", "--format=%s").splitlines()[:3] == ["ours", "two", "one"]
-    assert repo.git("rev-parse", "HEAD") == commit
-    assert repo.git("status", "--porcelain") == ""
-    repo.git("fsck", "--strict")
-
-
-def test_a_branch_that_never_rests_is_a_git_error_and_nothing_is_changed(
-    repo: GitRepo, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    perform = refs.RefUpdate.perform
-
-    def disturbed(advance: refs.RefUpdate, *arguments: object) -> bool:
-        repo.git("commit", "--quiet", "--allow-empty", "-m", "again")
-        return perform(advance, *arguments)
-
-    monkeypatch.setattr(refs.RefUpdate, "perform", disturbed)
-    with pytest.raises(GitError, match="kept committing"):
-        write(committing(repo.path), "new/a.md", b"x")
-    assert not (repo.path / "new").exists()
-    assert repo.git("status", "--porcelain") == ""
-
-
-def test_a_switch_of_branches_at_the_last_moment_is_a_git_error(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
-    place = refs.RefUpdate.write
-
-    def switched(advance: refs.RefUpdate, *arguments: object) -> None:
-        repo.git("switch", "--quiet", "--create", "other")
-        place(advance, *arguments)
-
-    monkeypatch.setattr(refs.RefUpdate, "write", switched)
-    with pytest.raises(GitError, match="switched from refs/heads/main"):
-        write(committing(repo.path), "a.md", b"x")
-    assert repo.git("status", "--porcelain") == ""
-    assert (repo.path / "a.md").read_text() == "# A\n"
-
-
-def test_a_foreign_lock_on_the_branch_is_waited_for_and_then_told(
-    repo: GitRepo, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lock = repo.path / ".git/refs/heads/main.lock"
-    lock.write_text("")
-    timer = threading.Timer(0.1, lock.unlink)
-    timer.start()
-    assert write(committing(repo.path), "a.md", b"after the lock")
-    timer.join()
-    lock.write_text("")
-    monkeypatch.setattr(refs, "WAIT_SECONDS", 0.02)
-    with pytest.raises(UnavailableError, match="Another Git program is updating refs/heads/main"):
-        write(committing(repo.path), "a.md", b"never")
-    assert lock.exists()
-    assert (repo.path / "a.md").read_bytes() == b"after the lock"
-    lock.unlink()
     assert repo.git("status", "--porcelain") == ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -12,13 +11,15 @@ import pytest
 
 from committing import committing, write
 from commonplace.domain.addresses import Address
-from commonplace.domain.errors import Code, KnowledgeError, ReadOnlyError
+from commonplace.domain.errors import Code, ReadOnlyError
 from commonplace.store import open_store
 from commonplace.store.diagnostics import diagnose
 from commonplace.store.git.layout import UntrustedRepositoryError
 from support import GitRepo, MakeRepo
 
 A = Address("a.md")
+
+
 LOCAL = ("-c", "protocol.file.allow=always")
 
 
@@ -164,70 +165,3 @@ def test_objects_of_another_repository_are_used_where_the_user_names_that(
     subprocess.run(error.command, shell=True, check=True, timeout=60)  # noqa: S602 - what the error says
     write(committing(repo.path), "a.md", b"x")
     assert repo.git("status", "--porcelain") == ""
-
-
-@pytest.mark.parametrize("kind", ["link", "pipe", "huge", "folder"])
-@pytest.mark.parametrize(
-    "name",
-    ["HEAD", "index", "packed-refs", "shallow", "refs/heads/main", "refs/heads/x", "commondir", "config",
-     "info/exclude", "objects/info/alternates", "objects/aa", "objects/pack/x.idx", "objects/aa/bb"],
-)  # fmt: skip
-def test_what_git_never_makes_in_its_folder_is_refused_before_it_is_opened(
-    git_repo: MakeRepo, state: Path, name: str, kind: str
-) -> None:
-    repo = git_repo("work", {"a.md": "# A\n"})
-    file = repo.path / ".git" / name
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.unlink(missing_ok=True)
-    if kind == "link":
-        file.symlink_to(os.devnull)
-    elif kind == "pipe":
-        os.mkfifo(file)
-    elif kind == "huge":
-        with file.open("wb") as opened:
-            opened.truncate(1 << 40)
-    else:
-        file.mkdir()
-    if (name.startswith("objects/") and kind in {"huge", "folder"} and "alternates" not in name) or (
-        name.startswith("refs") and kind == "folder"
-    ):
-        open_store(repo.path, commit="auto", state_dir=state)  # an object's size is looked at when it is read
-        return
-    with pytest.raises(KnowledgeError) as caught:
-        open_store(repo.path, commit="auto", state_dir=state)
-    assert caught.value.hint
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[include]\n\tpath = {pipe}\n", '[INCLUDE] path="{pipe}"\n',
-        '[includeIf "gitdir:/nowhere/"]\n\tpath = {pipe}\n',
-        "[core]\n\texcludesFile = {pipe}\n", "[core] attributesfile={pipe}", "[include]\n\tpath = config\n",
-        "[include]\n\tpath = /dev/zero\n", "[include]\n\tpa\\\nth = x\n\tpath = {pipe} # and so on\n",
-    ],
-)  # fmt: skip
-def test_a_configuration_that_names_a_pipe_or_a_device_or_itself_is_refused(
-    git_repo: MakeRepo, tmp_path: Path, state: Path, text: str
-) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    repo = git_repo("work", {"a.md": "# A\n"})
-    with (repo.path / ".git/config").open("a") as config:
-        config.write(text.format(pipe=tmp_path / "pipe"))
-    refused(repo.path, state)
-
-
-def test_configuration_and_patterns_may_be_links_to_files_and_include_others(git_repo: MakeRepo, state: Path) -> None:
-    repo = git_repo("work", {"a.md": "# A\n"})
-    for name in ("config", "info/exclude"):
-        file = repo.path / ".git" / name
-        file.parent.mkdir(exist_ok=True)
-        text = file.read_text() if file.exists() else "ignored.md\n"
-        own = repo.path.parent / Path(name).name
-        own.write_text(text)
-        file.unlink(missing_ok=True)
-        file.symlink_to(own)
-    (repo.path.parent / "more").write_text("[user]\n\tname = Included\n")
-    repo.git("config", "include.path", str(repo.path.parent / "more"))
-    write(open_store(repo.path, commit="auto", state_dir=state), "a.md", b"x")
-    assert repo.git("log", "-1", "--format=%an") == "Included"

@@ -1,0 +1,114 @@
+"""The walk over the commits of a branch reads no more of them than it needs."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pygit2
+import pytest
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.ports import History
+from commonplace.store import open_store
+from commonplace.store.git.past import document_spans, revision_walk
+from commonplace.store.git.tree_diff import TreeDiff
+from support import GitRepo, new_repo
+
+A, B = Address("a.md"), Address("b.md")
+
+
+def history(folder: Path) -> History:
+    """Of a folder in a repository."""
+    return open_store(folder, commit="manual", state_dir=folder.parent / "state").history
+
+
+@pytest.fixture(scope="module", params=["", "kb/docs"])
+def below(request: pytest.FixtureRequest) -> str:
+    """Where in its repository the collection lies."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory, below: str) -> GitRepo:
+    """Documents with some commits; others touch only what lies elsewhere."""
+    prefix = f"{below}/" if below else ""
+    files: dict[str, str | bytes] = {f"{prefix}a.md": "1\n", f"{prefix}b.md": "1\n", "elsewhere/x.txt": "1"}
+    repo = new_repo(tmp_path_factory.mktemp("written") / "repo", files)
+    repo.commit("Elsewhere", **{"elsewhere/x.txt": "2"})
+    repo.commit("Change a", **{f"{prefix}a.md": "2\n"})
+    repo.commit("Change both\n\nBody", **{f"{prefix}a.md": "3\n", f"{prefix}b.md": "3\n", f"{prefix}p.png": "x"})
+    (repo.path / prefix / "b.md").unlink()
+    repo.commit("Remove b")
+    repo.commit("Elsewhere again", **{"elsewhere/x.txt": "3"})
+    return repo
+
+
+@pytest.fixture
+def repo(written: GitRepo, tmp_path: Path) -> GitRepo:
+    """The same, of a test's own."""
+    return GitRepo(shutil.copytree(written.path, tmp_path / "repo", symlinks=True))
+
+
+def test_the_walk_ends_at_a_document_s_first_commit_once_that_is_known(
+    repo: GitRepo, below: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = repo.commit("Made", **{str(Path(below) / "late.md"): "1\n"})
+    past = history(repo.path / below)
+    walked: list[str] = []
+
+    def counted(commit: pygit2.Commit) -> list[pygit2.Commit]:
+        walked.append(str(commit.id))
+        return commit.parents
+
+    assert past.touched()[Address("late.md")][0].id == made
+    newer = repo.commit("Newer", **{str(Path(below) / "late.md"): "2\n"})
+    monkeypatch.setattr(revision_walk, "parents_of", counted)
+    for one, length in ((past, 2), (history(repo.path / below), 8)):
+        walked.clear()
+        assert [commit.id for commit in one.log(Address("late.md"), limit=9)] == [newer, made]
+        assert len(walked) == length
+
+
+def test_what_was_touched_long_ago_is_not_looked_for(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(revision_walk, "MAX_COMMITS_BETWEEN", 2)
+    past = history(repo.path)
+    begun = past.head()
+    for number in range(2):
+        repo.commit("Next", **{"a.md": f"number {number}\n"})
+    assert past.touched_since(begun) == {A}
+    repo.commit("And one more", **{"a.md": "more\n"})
+    assert past.touched_since(begun) is None
+
+
+def test_two_branches_that_went_apart_are_read_once_and_one_that_goes_away_is_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo = new_repo(tmp_path / "repo", {"a.md": "1\n"})
+    repo.git("switch", "--quiet", "--create", "side")
+    repo.commit("Side", **{"b.md": "1\n"})
+    repo.git("switch", "--quiet", "main")
+    repo.commit("Main", **{"a.md": "2\n"})
+    past, read = history(repo.path), list[pygit2.Commit]()
+    real = document_spans.changed_blobs
+
+    def noted(trees: TreeDiff, commit: pygit2.Commit, folder: bytes) -> dict[bytes, bytes]:
+        read.append(commit)
+        return real(trees, commit, folder)
+
+    monkeypatch.setattr(document_spans, "changed_blobs", noted)
+    for branch, commits in (("main", 2), ("side", 2), ("main", 0), ("side", 0)):
+        repo.git("switch", "--quiet", branch)
+        read.clear()
+        assert set(past.touched()) == {A} | ({B} if branch == "side" else set())
+        assert len(read) == commits, branch
+    newer = repo.commit("Side again", **{"b.md": "2\n"})
+    read.clear()
+    assert past.touched()[B][1].id == newer
+    assert len(read) == 1
+    repo.git("switch", "--quiet", "main")
+    repo.git("branch", "--quiet", "-D", "side")
+    repo.git("reflog", "expire", "--expire=now", "--expire-unreachable=now", "--all")
+    repo.git("gc", "--quiet", "--prune=now")
+    repo.git("commit", "--quiet", "--amend", "--message=Main, amended")
+    assert past.touched()[A][1].message == "Main, amended\n"

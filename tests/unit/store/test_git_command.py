@@ -1,0 +1,109 @@
+"""The git command is run in isolation, and says what failed without secrets."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from commonplace.domain.errors import GitError
+from commonplace.store.git_command import MAX_SHOWN_OUTPUT, GitResult, redacted, run_git, try_git
+from support import MakeRepo
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("", ""),
+        ("fatal: no such branch", "fatal: no such branch"),
+        ("https://user:secret@example.org/a.git", "https://example.org/a.git"),
+        ("https://token@example.org: denied", "https://example.org: denied"),
+        ("cannot open '/home/me/notes/.git': no", "cannot open '(path)': no"),
+        ("file:///srv/git/a.git", "file://(path)"),
+        ("error: /a/b and /c/d", "error: (path) and (path)"),
+        ("refs/heads/main -> a/b", "refs/heads/main -> a/b"),
+        ("ssh://me@example.org/größe", "ssh://example.org/größe"),
+    ],
+)
+def test_credentials_and_paths_of_the_machine_are_left_out(text: str, shown: str) -> None:
+    assert redacted(text) == shown
+
+
+def test_long_output_is_cut() -> None:
+    assert len(redacted("x" * 5000)) == MAX_SHOWN_OUTPUT
+    assert redacted("x" * MAX_SHOWN_OUTPUT) == "x" * MAX_SHOWN_OUTPUT
+
+
+@pytest.mark.parametrize(
+    ("errors", "reason"),
+    [
+        ("hint: one\nfatal: broken\nhint: two\n", "fatal: broken"),
+        ("remote: first\nerror: second\n", "error: second"),
+        ("something else\n\n", "something else"),
+        ("", "it exited with 128"),
+    ],
+)
+def test_the_reason_of_a_failure_is_the_last_line_that_tells_one(errors: str, reason: str) -> None:
+    assert GitResult(128, "", errors).reason == reason
+
+
+def test_a_rejected_branch_says_why() -> None:
+    line = "!\trefs/heads/main:refs/heads/main\t[remote rejected] (pre-receive hook declined)\n"
+    assert GitResult(1, line, "").rejection == "[remote rejected] (pre-receive hook declined)"
+    assert GitResult(1, "Done\n", "error: x\n").rejection == ""
+
+
+def test_a_command_returns_its_output_and_a_failed_one_is_an_error(git_repo: MakeRepo) -> None:
+    repo = git_repo(files={"a.md": "漢字"})
+    assert run_git(repo.path, ["rev-parse", "HEAD"]).strip() == repo.git("rev-parse", "HEAD")
+    assert run_git(repo.path, ["show", "HEAD:a.md"]) == "漢字"
+    with pytest.raises(GitError, match="git rev-parse failed: fatal"):
+        run_git(repo.path, ["rev-parse", "--verify"], ["none"])
+    assert try_git(repo.path, ["rev-parse", "--verify"], ["none"]).code
+
+
+def test_what_a_caller_names_is_never_an_option(git_repo: MakeRepo, tmp_path: Path) -> None:
+    repo = git_repo(files={"a.md": "x"})
+    result = try_git(repo.path, ["log"], [f"--output={tmp_path / 'written'}"])
+    assert result.code
+    assert not (tmp_path / "written").exists()
+
+
+def test_hooks_and_variables_of_the_caller_do_not_count(git_repo: MakeRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo = git_repo(files={"a.md": "x"})
+    hook = repo.write(".git/hooks/post-checkout", "#!/bin/sh\ntouch ran\n")
+    hook.chmod(0o755)
+    monkeypatch.setenv("GIT_DIR", "/nowhere")
+    monkeypatch.setenv("GIT_AUTHOR_NAME", "Passed On")
+    run_git(repo.path, ["checkout", "-b", "other"])
+    assert not (repo.path / "ran").exists()
+    assert run_git(repo.path, ["var", "GIT_AUTHOR_IDENT"]).startswith("Passed On ")
+
+
+def test_settings_of_one_call_may_have_several_values(git_repo: MakeRepo) -> None:
+    repo = git_repo(files={"a.md": "x"})
+    result = try_git(repo.path, ["config", "--get-all", "our.name"], settings={"our.name": ["one", "two"]})
+    assert result.output.split() == ["one", "two"]
+
+
+def test_a_command_that_does_not_end_is_ended_with_all_that_it_started(git_repo: MakeRepo) -> None:
+    repo = git_repo(files={"a.md": "x"})
+    started: list[int] = []
+    with pytest.raises(GitError, match=r"did not end within 0\.2 seconds") as refused:
+        try_git(
+            repo.path,
+            ["hang"],
+            settings={"alias.hang": ["!sleep 60"]},
+            timeout=0.2,
+            started=lambda process: started.append(process.pid),
+        )
+    assert refused.value.hint
+    assert not os.path.exists(f"/proc/{started[0]}")
+
+
+def test_without_git_the_error_says_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(GitError, match="no git command") as refused:
+        run_git(tmp_path, ["version"])
+    assert refused.value.hint == "Install git."
