@@ -61,7 +61,8 @@ class Server:
 
     def build(self, name: str, settings: Mapping[str, Any], space_keys: Sequence[str]) -> None:
         """An index with a document for each space key."""
-        self.ask("POST", "/indexes", {"uid": name, "primaryKey": "id"})
+        if not any(index["uid"] == name for index in self.ask("GET", "/indexes?limit=1000")["results"]):
+            self.ask("POST", "/indexes", {"uid": name, "primaryKey": "id"})
         self.ask("PATCH", f"/indexes/{name}/settings", settings)
         documents = [
             {"id": f"d{at}", "title": "Old", "content": "elephant", "space_key": key, "labels": []}
@@ -132,6 +133,22 @@ def test_an_index_that_is_replaced_while_the_server_runs_is_named_by_the_next_se
         error = client.protocol_error("search", query="elephant", author="nobody")
         assert error.error.message.startswith('Search error: The search index "foreign-replaced" cannot be used')
         assert AGAIN in error.error.message
+
+
+def test_an_index_whose_pages_are_replaced_by_others_is_named_where_it_is_searched(
+    tmp_path: Path, server: Server
+) -> None:
+    folder = space_at(tmp_path / "eng", "foreign-emptied")
+    assert cn(folder, "search", "index", env=server.environment).code == 0
+    environment = {"HOME": str(tmp_path), **server.environment}
+    with agent("mcp", folder, env=environment, module="commonplace.cn") as client:
+        assert client.call("search", query="zzzyxw")["total"] == 0
+        server.ask("DELETE", "/indexes/foreign-emptied/documents")
+        server.build("foreign-emptied", OUR_SETTINGS, ["", ""])
+        error = client.protocol_error("search", query="elephant")
+        assert "none of its 2 documents is a page of this space" in error.error.message
+    done = cn(folder, "search", "elephant", env=server.environment)
+    assert (done.code, AGAIN in done.stderr) == (10, True)
 
 
 @contextmanager

@@ -111,6 +111,8 @@ class MeilisearchEngine:
         )
         hits = [hit for hit in items(answer.get("hits")) if isinstance(hit, Mapping)]
         total = whole_number(answer.get("totalHits")) or 0
+        if not total:
+            self.count(0)  # an index that has become another program's finds nothing and says nothing
         words = QueryWords.of(text)
         shown = (PageHit(page_from_hit(hit), snippet_of(hit, words, query.snippet)) for hit in hits)
         return PageAnswer(tuple(shown), total)
