@@ -57,7 +57,7 @@ def _is_ours(chosen: Settings) -> bool:
     try:
         connection.request("GET", "/health")
         return json.loads(connection.getresponse().read(1_000)) == {"status": "ok"}
-    except (OSError, HTTPException, ValueError):
+    except (OSError, HTTPException, ValueError, RecursionError):
         return False
     finally:
         connection.close()
