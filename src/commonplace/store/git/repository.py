@@ -20,7 +20,7 @@ from pygit2.enums import ConfigLevel, Option, RepositoryOpenFlag, SortMode
 from commonplace.domain.errors import GitError
 from commonplace.store.git.layout.discovery import common_folder
 from commonplace.store.git.layout.inspection import inspect_repository, object_folders
-from commonplace.store.git.layout.loose_objects import PRIORITY, LooseObjects
+from commonplace.store.git.layout.loose_objects import object_database
 from commonplace.store.git.layout.ownership import require_owned
 from commonplace.store.git.objects import MODE_GITLINK, TreeEntry
 from commonplace.store.git.staging.skip_worktree import skipped_paths
@@ -98,12 +98,12 @@ class GitRepository:
             raise GitError(
                 "The repository was replaced by another one.", kind="repository", hint="Start the server again."
             )
-        guarded(lambda: self.read_bounded(handle.odb))
+        self.attach_objects(handle)
         return handle
 
-    def read_bounded(self, database: pygit2.Odb) -> None:
-        """Make an object database of this repository read loose objects by `LooseObjects`."""
-        database.add_backend(LooseObjects(self._object_folders, MAX_OBJECT_BYTES), PRIORITY)
+    def attach_objects(self, handle: pygit2.Repository) -> None:
+        """Make a handle use this repository's objects, as `object_database` reads them."""
+        guarded(lambda: handle.set_odb(object_database(self._object_folders, MAX_OBJECT_BYTES)))
 
     @property
     def branch(self) -> str:
@@ -151,8 +151,7 @@ class GitRepository:
 
     def content(self, identifier: str) -> bytes:
         """The raw content of an object."""
-        found = guarded(lambda: self.handle[self._sized(identifier)])  # `Odb.read` asks all backends, by prefix
-        return found.data if isinstance(found, pygit2.Blob) else guarded(found.read_raw)
+        return guarded(lambda: self.handle.odb.read(self._sized(identifier))[1])
 
     def tree_of(self, commit: str) -> str:
         """Id of a commit's tree; "" for no commit."""
@@ -190,14 +189,17 @@ class GitRepository:
         if not commit:
             return None
         found = object_at(self.commit(commit), path)
-        return TreeEntry(int(found.filemode), str(found.id)) if found else None
+        return None if found is None else guarded(lambda: TreeEntry(int(found.filemode), str(found.id)))
 
     def entries(self, tree: str) -> list[tuple[str, TreeEntry]]:
         """Entries of a tree by name; none for ""."""
-        found = guarded(lambda: self.handle[self._sized(tree)]) if tree else None
-        if not isinstance(found, pygit2.Tree):
-            return []
-        return [(os.fsdecode(entry.raw_name or b""), TreeEntry(int(entry.filemode), str(entry.id))) for entry in found]
+
+        def found() -> list[tuple[str, TreeEntry]]:
+            inner = self.handle[self._sized(tree)]
+            entries = inner if isinstance(inner, pygit2.Tree) else ()
+            return [(os.fsdecode(one.raw_name or b""), TreeEntry(int(one.filemode), str(one.id))) for one in entries]
+
+        return guarded(found) if tree else []
 
     def size(self, identifier: str) -> int:
         """Size of an object's content in bytes."""
@@ -208,12 +210,16 @@ class GitRepository:
 
         A submodule counts as none: its id is that of a commit in another repository.
         """
-        found = guarded(lambda: self.handle[tree])
-        try:
-            entry = found[_lasting(name)] if isinstance(found, pygit2.Tree) else None
-        except KeyError:
-            return ""
-        return str(entry.id) if entry and entry.filemode != MODE_GITLINK else ""
+
+        def found() -> str:
+            inner = self.handle[tree]
+            try:
+                entry = inner[_lasting(name)] if isinstance(inner, pygit2.Tree) else None
+            except KeyError:
+                return ""
+            return str(entry.id) if entry is not None and entry.filemode != MODE_GITLINK else ""
+
+        return guarded(found)
 
     def find(self, prefix: str) -> pygit2.Commit | pygit2.Blob | None:
         """The commit or blob whose id begins with a prefix; None if there is none.

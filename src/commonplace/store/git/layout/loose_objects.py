@@ -1,7 +1,7 @@
-"""Reads loose objects in libgit2's place, with bounds.
+"""A repository's object database, whose loose objects are read here and not by libgit2.
 
-libgit2 1.9 loops for ever on a loose object whose compressed data ends too early. A copy that was cut off, a full disk
-or a crafted repository is enough, and the loop holds Python's global lock.
+libgit2 1.9 loops for ever on a loose object whose compressed data ends too early. A copy that was broken off, a full
+disk or a crafted repository is enough, and the loop holds Python's global lock.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 import pygit2
 from pygit2.enums import ObjectType
 
-PRIORITY = 2
-"""libgit2 asks its backends in descending order: 2 is that of packs (which come before, as they were added first), 1
-that of its own reader of loose objects."""
 MAX_HEADER_BYTES = 32
 """Maximum size in bytes of what stands before the content: type and length."""
+FIRST_BYTES = 4096
+"""Number of compressed bytes that certainly contain the header: a table of codes stands before it."""
 _KINDS = {
     b"commit": ObjectType.COMMIT,
     b"tree": ObjectType.TREE,
@@ -25,22 +25,36 @@ _KINDS = {
     b"tag": ObjectType.TAG,
 }
 _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+_HEX_DIGITS = 40
+_FOLDER_DIGITS = 2
+
+
+def object_database(folders: Sequence[str], max_bytes: int) -> pygit2.Odb:
+    """The object database of a repository.
+
+    Args:
+        folders: The repository's `objects`, then those of its alternates.
+        max_bytes: Maximum size in bytes of a loose object; the rest of a larger one is not read.
+
+    Raises:
+        pygit2.GitError: a folder of packs cannot be read.
+    """
+    database = pygit2.Odb()
+    for number, folder in enumerate(folders):  # libgit2 asks its backends in descending order of their priority
+        database.add_backend(pygit2.OdbBackendPack(folder), 2 * (len(folders) - number))
+    database.add_backend(LooseObjects(folders, max_bytes), 1)
+    return database
 
 
 class LooseObjects(pygit2.OdbBackend):
-    """A backend of libgit2's object database that reads loose objects and nothing else.
+    """A backend of libgit2's object database for loose objects.
 
     Of a damaged object it returns what can be inflated. libgit2 then rejects it, because its hash is another one.
-    A `KeyError` makes libgit2 ask the next backend; any other exception would stay pending in pygit2.
+    A `KeyError` is libgit2's "not found"; any other exception would stay pending in pygit2.
     """
 
     def __init__(self, folders: Sequence[str], max_bytes: int) -> None:
-        """Create a backend.
-
-        Args:
-            folders: The repository's `objects`, then those of its alternates.
-            max_bytes: Maximum size in bytes of an object; the rest of a larger one is not read.
-        """
+        """Create a backend; the arguments are those of `object_database`."""
         super().__init__()  # pyright: ignore[reportUnknownMemberType] - pygit2 declares no types for it
         self._folders = tuple(folders)
         self._max_bytes = max_bytes
@@ -51,41 +65,74 @@ class LooseObjects(pygit2.OdbBackend):
         Raises:
             KeyError: there is no such loose object.
         """
-        name = str(identifier)
-        for folder in self._folders:
-            try:
-                compressed = _content(f"{folder}/{name[:2]}/{name[2:]}", self._max_bytes)
-            except OSError:
-                continue
-            return _parsed(_inflated(compressed, self._max_bytes + MAX_HEADER_BYTES))
-        raise KeyError(name)
-
-    def write_cb(self, _identifier: pygit2.Oid, content: bytes, kind: int) -> None:
-        """Write an object as libgit2 would: a backend that is asked first must write, too."""
-        pygit2.Odb(self._folders[0]).write(kind, content)
-
-    def exists_cb(self, _identifier: pygit2.Oid) -> bool:
-        """Left to libgit2, which does not read the object for it."""
-        return False
-
-    def exists_prefix_cb(self, prefix: str) -> pygit2.Oid:
-        """Left to libgit2, which reads names alone for it."""
-        raise KeyError(prefix)
-
-    def read_header_cb(self, identifier: pygit2.Oid) -> tuple[int, int]:
-        """Left to libgit2, which reads a bounded number of bytes for it."""
-        raise KeyError(str(identifier))
+        return _parsed(self._inflated(str(identifier), self._max_bytes))
 
     def read_prefix_cb(self, prefix: str) -> tuple[int, bytes, pygit2.Oid]:
-        """Left to libgit2: `GitRepository` reads by full ids alone."""
-        raise KeyError(prefix)
+        """As `read_cb`, of the one object whose id begins so, with its id."""
+        identifier = self.exists_prefix_cb(prefix)
+        return *self.read_cb(identifier), identifier
+
+    def read_header_cb(self, identifier: pygit2.Oid) -> tuple[int, int]:
+        """The type and the size in bytes of an object."""
+        name = str(identifier)
+        kind, _, size = self._inflated(name, MAX_HEADER_BYTES).partition(b"\0")[0].partition(b" ")
+        if kind not in _KINDS or not size.isdigit():
+            raise KeyError(name)
+        return _KINDS[kind], min(int(size), self._max_bytes + 1)
+
+    def exists_cb(self, identifier: pygit2.Oid) -> bool:
+        """Whether there is such a loose object."""
+        name = str(identifier)
+        return any(os.path.isfile(_file(folder, name)) for folder in self._folders)
+
+    def exists_prefix_cb(self, prefix: str) -> pygit2.Oid:
+        """The id that begins so; `ValueError` if there are several."""
+        if len(prefix) == _HEX_DIGITS:
+            found = {prefix} if self.exists_cb(pygit2.Oid(hex=prefix)) else set[str]()
+        else:
+            found = {name for name in self._names(prefix[:_FOLDER_DIGITS]) if name.startswith(prefix)}
+        if len(found) > 1:
+            raise ValueError(prefix)
+        if not found:
+            raise KeyError(prefix)
+        return pygit2.Oid(hex=found.pop())
+
+    def write_cb(self, _identifier: pygit2.Oid, content: bytes, kind: int) -> None:
+        """Write an object as libgit2 would."""
+        pygit2.Odb(self._folders[0]).write(kind, content)
 
     def refresh_cb(self) -> None:
         """Nothing is cached."""
 
     def __iter__(self) -> Iterator[pygit2.Oid]:
-        """Left to libgit2, whose own reader lists the same objects."""
-        return iter(())
+        """The ids of all loose objects."""
+        for number in range(256):
+            for name in self._names(f"{number:02x}"):
+                yield pygit2.Oid(hex=name)
+
+    def _names(self, beginning: str) -> set[str]:
+        """The ids of the loose objects in one folder of each database."""
+        names: set[str] = set()
+        for folder in self._folders:
+            with suppress(OSError):
+                names.update(beginning + rest for rest in os.listdir(f"{folder}/{beginning}"))  # noqa: PTH208
+        return {name for name in names if len(name) == _HEX_DIGITS and set(name) <= set("0123456789abcdef")}
+
+    def _inflated(self, name: str, max_bytes: int) -> bytes:
+        for folder in self._folders:
+            try:
+                compressed = _content(_file(folder, name), max(max_bytes, FIRST_BYTES))
+            except OSError:
+                continue
+            try:
+                return zlib.decompressobj().decompress(compressed, max_bytes + MAX_HEADER_BYTES)
+            except zlib.error:
+                return b""
+        raise KeyError(name)
+
+
+def _file(folder: str, name: str) -> str:
+    return f"{folder}/{name[:_FOLDER_DIGITS]}/{name[_FOLDER_DIGITS:]}"
 
 
 def _content(file: str, max_bytes: int) -> bytes:
@@ -94,13 +141,6 @@ def _content(file: str, max_bytes: int) -> bytes:
         return os.read(descriptor, min(os.fstat(descriptor).st_size, max_bytes))
     finally:
         os.close(descriptor)
-
-
-def _inflated(compressed: bytes, max_bytes: int) -> bytes:
-    try:
-        return zlib.decompressobj().decompress(compressed, max_bytes)
-    except zlib.error:
-        return b""
 
 
 def _parsed(raw: bytes) -> tuple[int, bytes]:

@@ -60,9 +60,7 @@ def rebase(repository: GitRepository, commits: Sequence[pygit2.Commit], onto: st
 def _objects_only(repository: GitRepository) -> pygit2.Repository:
     """A handle on the repository's objects alone: a merge with it reads no attributes, whose matching is unbounded."""
     handle = pygit2.Repository()
-    database = pygit2.Odb(str(repository.objects))
-    repository.read_bounded(database)
-    handle.set_odb(database)
+    repository.attach_objects(handle)
     return handle
 
 

@@ -86,9 +86,10 @@ def test_every_kind_of_object_is_read_loose_and_packed(repo: GitRepo, kind: str)
     assert GitRepository(repo.path / ".git", repo.path).content(identifier) == expected
 
 
-def test_loose_objects_of_an_alternate_are_read(repo: GitRepo, tmp_path: Path) -> None:
+def test_loose_objects_of_an_alternate_are_read(repo: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     repo.git("clone", "-q", "--shared", str(repo.path), str(tmp_path / "borrower"))
-    repo.git("config", "--global", "--add", "safe.directory", str(repo.path))
+    (tmp_path / "gitconfig").write_text(f"[safe]\n\tdirectory = {repo.path}\n")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "gitconfig"))
     borrower = GitRepository(tmp_path / "borrower/.git", tmp_path / "borrower")
     assert borrower.content(repo.git("rev-parse", "HEAD:a.md")) == LONG.encode()
     assert len(borrower.entries(borrower.tree_of(borrower.head))) == 301
