@@ -79,6 +79,23 @@ def test_an_operation_in_progress_is_refused_and_read(repo: GitRepo, operation: 
     assert store.read_only_reason == ""
 
 
+def test_a_submodule_that_is_not_initialised_stays_what_it_is(
+    repo: GitRepo, git_repo: MakeRepo, tmp_path: Path
+) -> None:
+    outer = git_repo("outer", {"x.md": "X\n"})
+    outer.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(repo.path), "docs/sub")
+    outer.git("commit", "-qm", "with a submodule")
+    outer.git("clone", "-q", str(outer.path), str(tmp_path / "clone"))
+    clone = GitRepo(tmp_path / "clone")
+    before = clone.git("rev-parse", "HEAD:docs/sub")
+    with pytest.raises(ReadOnlyError, match="docs/sub is a submodule"):
+        write(committing(clone.path), "docs/sub/new.md", b"hi\n")
+    assert clone.git("rev-parse", "HEAD:docs/sub") == before
+    assert not (clone.path / "docs/sub/new.md").exists()
+    write(committing(clone.path), "docs/new.md", b"hi\n")
+    assert clone.git("rev-parse", "HEAD:docs/sub") == before
+
+
 def test_a_submodule_is_refused_and_read(repo: GitRepo, git_repo: MakeRepo) -> None:
     outer = git_repo("outer", {"x.md": "x"})
     outer.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(repo.path), "sub")

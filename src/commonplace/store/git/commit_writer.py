@@ -16,7 +16,14 @@ from commonplace.store.git import refs
 from commonplace.store.git.commits import BranchUpdate, CommitMessage, NewCommit, message_of_commit
 from commonplace.store.git.layout import gitdir_files
 from commonplace.store.git.layout.discovery import is_submodule
-from commonplace.store.git.objects import MODE_EXECUTABLE, MODE_FILE, NewObjects, TreeEntry, discard_unplaced
+from commonplace.store.git.objects import (
+    MODE_EXECUTABLE,
+    MODE_FILE,
+    MODE_GITLINK,
+    NewObjects,
+    TreeEntry,
+    discard_unplaced,
+)
 from commonplace.store.git.repository import GitRepository
 from commonplace.store.git.staging import index_entries
 from commonplace.store.git.staging.index_entries import IndexEntries
@@ -80,6 +87,7 @@ class GitWriter:
         before: dict[str, str] = {}
         for path, content in contents.items():
             _refuse_inner_repository(repository.root, path)
+            self._refuse_submodule(base, path)
             old = self._trees.entry(base, path)
             before[path] = old.id if old else ""
             if content is None:
@@ -196,6 +204,17 @@ class GitWriter:
         found = {path: self.repository.entry(before, path) for path in paths}
         return {path: entry.id if entry else "" for path, entry in found.items()}
 
+    def _refuse_submodule(self, tree: str, path: str) -> None:
+        """Reject a path in a submodule that was not initialised, which has no `.git` in the work tree."""
+        parts = path.split("/")
+        for depth in range(1, len(parts)):
+            folder = "/".join(parts[:depth])
+            entry = self._trees.entry(tree, folder)
+            if entry is None:
+                return
+            if entry.mode == MODE_GITLINK:
+                raise _inner_repository(path, folder, is_submodule=True)
+
     def _mode(self, path: str, old: TreeEntry | None) -> int:
         """A tracked file keeps its mode. A new one is executable if the file is and `core.filemode` is set."""
         if old is not None and old.mode in {MODE_FILE, MODE_EXECUTABLE}:
@@ -220,14 +239,17 @@ def _refuse_inner_repository(root: Path, path: str) -> None:
     for depth in range(1, len(parts)):
         folder = "/".join(parts[:depth])
         if os.path.lexists(root / folder / ".git"):
-            submodule = os.path.isfile(root / folder / ".git")
-            what = "a submodule" if submodule else "a Git repository of its own"
-            raise ReadOnlyError(
-                f"{path} cannot be written: {folder} is {what}.",
-                kind="document",
-                hint="Serve a clone of its own." if submodule else "Serve that folder by itself.",
-                path=path,
-            )
+            raise _inner_repository(path, folder, is_submodule=os.path.isfile(root / folder / ".git"))
+
+
+def _inner_repository(path: str, folder: str, *, is_submodule: bool) -> ReadOnlyError:
+    what = "a submodule" if is_submodule else "a Git repository of its own"
+    return ReadOnlyError(
+        f"{path} cannot be written: {folder} is {what}.",
+        kind="document",
+        hint="Serve a clone of its own." if is_submodule else "Serve that folder by itself.",
+        path=path,
+    )
 
 
 def _status(file: Path, written: FileStat | None) -> os.stat_result | None:

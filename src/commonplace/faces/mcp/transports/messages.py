@@ -20,6 +20,7 @@ _LIMITS = ("recursion limit", "number out of range")
 """What the parser says of JSON that is valid, but beyond its limits."""
 _TOO_MUCH = "it is nested too deep, or a number in it is too large"
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _PAIRS = {b"]": b"[", b"}": b"{"}
 
 
@@ -115,7 +116,9 @@ def _problem_of_answer(message: Mapping[str, object]) -> str:
 
 def _id(message: Mapping[str, object]) -> Id | None:
     given = message.get("id")
-    return given if isinstance(given, int | str) and not isinstance(given, bool) else None
+    if isinstance(given, str):
+        return given if given.isascii() or not _SURROGATE.search(given) else None
+    return given if isinstance(given, int) and not isinstance(given, bool) else None
 
 
 def _outline(raw: bytes) -> bytes | None:

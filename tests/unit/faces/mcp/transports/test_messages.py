@@ -52,6 +52,10 @@ def test_json_that_is_no_message_is_an_invalid_request_with_its_id(raw: bytes, e
     assert answer(raw) == (-32600, expected)
 
 
+def test_an_id_with_half_a_surrogate_pair_is_no_id_and_its_answer_can_be_sent() -> None:
+    assert answer(b'{"jsonrpc":"2.0","id":"\\ud800","method":"ping"}') == (-32600, None)
+
+
 def test_halves_of_surrogate_pairs_can_be_left_for_others_to_refuse() -> None:
     check_message(b'{"jsonrpc":"2.0","id":7,"method":"m","params":{"x":"\\ud800"}}', surrogates=True)
     with pytest.raises(MessageError):
