@@ -63,6 +63,7 @@ def _run(arguments: Sequence[str]) -> int:
         commit_mode=_commit_mode,
         serve=_serve,
         serve_http=_host,
+        serve_editor=_serve_editor,
         install_model=install_model,
         git_command=git_command,
         diagnose=diagnose,
@@ -108,6 +109,12 @@ def _serve(settings: Settings) -> None:
 
     _serve_until_gone(settings)
     end_abandoned_calls()
+
+
+def _serve_editor(settings: Settings) -> None:
+    from commonplace.lsp_server import serve_editor
+
+    serve_editor(settings)
 
 
 def _serve_until_gone(settings: Settings) -> None:

@@ -26,6 +26,7 @@ from commonplace.faces.cli.session import CliDependencies
 OWN_COMMANDS = (
     "mcp",
     "serve",
+    "lsp",
     "keys",
     "search",
     "read",

@@ -65,6 +65,8 @@ class CliDependencies:
     """Serve `Settings.kb` over MCP until the client goes."""
     serve_http: Callable[[Settings, HttpOptions], None]
     """Serve `Settings.kb` over HTTP until a signal ends the process."""
+    serve_editor: Callable[[Settings], None]
+    """Serve folders to an editor until it disconnects."""
     install_model: Callable[[Settings, Path | None, bool, Callable[[str], None]], str]
     """Install the model for searching by meaning, from a file, or anew even where it is; its name."""
     git_command: Callable[[], Diagnostic]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection as AbstractCollection
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
 from commonplace.domain import edits
 from commonplace.domain.addresses import Address, fold
@@ -61,6 +62,38 @@ def plan_moves(
         elif content != document.raw:
             contents[source] = content
     return MovePlan(dict(moves), contents, frozenset(moves.values()))
+
+
+def preview_moves(
+    collection: Collection, moves: Mapping[Address, Address], unsaved: Mapping[Address, bytes]
+) -> MovePlan:
+    """What a move of these files would change; nothing is written.
+
+    Args:
+        collection: Where they are.
+        moves: New address by old address.
+        unsaved: Texts that an editor has open, by address; they count instead of the files.
+
+    Raises:
+        KnowledgeError: as `plan_moves`, or the folder is read-only.
+    """
+    try:
+        with collection.store.transaction("") as transaction:
+            for address, text in unsaved.items():
+                transaction.put(address, text)
+            _end_with(plan_moves(collection, transaction, moves, unsaved))
+    except _PreviewEnd as end:  # an exception is what keeps a transaction from being written
+        return end.plan
+
+
+def _end_with(plan: MovePlan) -> NoReturn:
+    raise _PreviewEnd(plan)
+
+
+class _PreviewEnd(Exception):  # noqa: N818 - no error
+    def __init__(self, plan: MovePlan) -> None:
+        super().__init__()
+        self.plan = plan
 
 
 def _require_free(collection: Collection, transaction: Transaction, moves: Mapping[Address, Address]) -> None:

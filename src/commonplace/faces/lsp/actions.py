@@ -1,0 +1,116 @@
+"""Code actions: create the page that a link wants, or mend the link with the nearest name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from lsprotocol.types import (
+    CodeAction,
+    CodeActionKind,
+    CreateFile,
+    CreateFileOptions,
+    Diagnostic,
+    OptionalVersionedTextDocumentIdentifier,
+    Position,
+    Range,
+    TextDocumentEdit,
+    TextEdit,
+    WorkspaceEdit,
+)
+
+from commonplace.domain.addresses import Address, parse_document_address
+from commonplace.domain.document_reader import find_fragment
+from commonplace.domain.documents import Link, LinkKind, Span
+from commonplace.domain.errors import InvalidInputError, NotFoundError
+from commonplace.domain.markdown.paths import joined, relative_path
+from commonplace.domain.query import ResolvedLink
+from commonplace.faces.lsp.diagnostics import BROKEN_LINK, SOURCE, broken_at
+from commonplace.faces.lsp.pages import Page, Pages
+
+MAX_NEAREST = 3
+_MARKDOWN_KINDS = (LinkKind.MARKDOWN, LinkKind.IMAGE)
+
+
+def actions(pages: Pages, page: Page, diagnostics: Sequence[Diagnostic]) -> list[CodeAction]:
+    """What mends the diagnostics of a range."""
+    made: list[CodeAction] = []
+    for diagnostic in diagnostics:
+        if diagnostic.source != SOURCE or (found := broken_at(pages, page, diagnostic.range)) is None:
+            continue
+        rule, resolved = found
+        offered = _for_link(pages, page, resolved) if rule == BROKEN_LINK else _for_fragment(pages, page, resolved)
+        for title, edit in offered:
+            made.append(CodeAction(title, CodeActionKind.QuickFix, diagnostics=[diagnostic], edit=edit))
+    return made
+
+
+def _for_link(pages: Pages, page: Page, resolved: ResolvedLink) -> Iterator[tuple[str, WorkspaceEdit]]:
+    link = resolved.link
+    if link.target_span.end:
+        for name in page.collection.index.nearest(link.target, MAX_NEAREST):
+            record = page.collection.index.find(name)
+            if record is not None and record.address != page.address:
+                written = _written(page, link, record.address, name)
+                yield f"Change the link to {name}", _replace(page, link.target_span, written)
+    address = _wanted(page, link)
+    if address is not None and link.kind is not LinkKind.IMAGE and not link.collection:
+        yield f"Create {address.path}", _created(pages, page, address, link.label or address.stem)
+
+
+def _for_fragment(pages: Pages, page: Page, resolved: ResolvedLink) -> Iterator[tuple[str, WorkspaceEdit]]:
+    link, target = resolved.link, pages.target(page, resolved)
+    if target is None or not link.span.end:
+        return
+    nearest: Sequence[object] = ()
+    try:
+        find_fragment(target.page.document, link.fragment)
+    except NotFoundError as error:
+        found = error.context.get("nearest")
+        nearest = found if isinstance(found, list | tuple) else ()
+    source = page.document.source
+    start = source.find(b"#", link.target_span.end or link.span.start, link.span.end)
+    end = start + 1 + len(link.fragment.encode())
+    if start < 0 or source[start + 1 : end] != link.fragment.encode():  # written with escapes
+        return
+    for name in nearest[:MAX_NEAREST]:
+        heading = str(name)
+        section = next(
+            (one for one in target.page.document.sections if heading in {one.heading, f"#{one.anchor}"}), None
+        )
+        if section is not None and link.kind in _MARKDOWN_KINDS:
+            heading = section.anchor
+        yield f"Change the heading to {heading}", _replace(page, Span(start + 1, end), heading.removeprefix("#"))
+
+
+def _written(page: Page, link: Link, address: Address, name: str) -> str:
+    if link.kind not in _MARKDOWN_KINDS:
+        return name
+    return relative_path(address.path, page.address.folder).replace(" ", "%20")
+
+
+def _wanted(page: Page, link: Link) -> Address | None:
+    """The address of the page that a broken link wants."""
+    target = link.target.removesuffix(".html").strip()
+    if link.kind in _MARKDOWN_KINDS and not target.startswith("/"):
+        target = joined(page.address.folder, target) or ""
+    try:
+        return parse_document_address(target.lstrip("/")) if target else None
+    except InvalidInputError:
+        return None
+
+
+def _created(pages: Pages, page: Page, address: Address, title: str) -> WorkspaceEdit:
+    uri = pages.uri_of(page.collection, address)
+    text = f"# {title}\n"
+    start = Range(Position(0, 0), Position(0, 0))
+    return WorkspaceEdit(
+        document_changes=[
+            CreateFile(uri, options=CreateFileOptions(overwrite=False, ignore_if_exists=True)),
+            TextDocumentEdit(OptionalVersionedTextDocumentIdentifier(uri), [TextEdit(start, text)]),
+        ]
+    )
+
+
+def _replace(page: Page, span: Span, text: str) -> WorkspaceEdit:
+    edit = TextDocumentEdit(OptionalVersionedTextDocumentIdentifier(page.uri), [TextEdit(page.lines.range(span), text)])
+    return WorkspaceEdit(document_changes=[edit])

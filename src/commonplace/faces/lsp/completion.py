@@ -1,0 +1,250 @@
+"""Completion of link targets, headings, block ids, tags and front-matter values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from lsprotocol.types import (
+    CompletionItem,
+    CompletionItemKind,
+    CompletionItemLabelDetails,
+    CompletionList,
+    Position,
+    Range,
+    TextEdit,
+)
+
+from commonplace.domain.documents import Link, LinkKind
+from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.markdown.link_syntax import parse_wiki
+from commonplace.domain.markdown.paths import relative_path
+from commonplace.domain.query import Filter, ListQuery, Record, ResolvedLink, SearchQuery
+from commonplace.faces.lsp.pages import Page, Pages
+from commonplace.services.typed_entries import current_schema
+
+LIMIT = 50
+"""Maximum number of items; a client asks again when more is typed."""
+MAX_SEARCHED = 20
+"""Maximum number of pages that a search adds to those that are named so."""
+TRIGGERS = ("[", "#", "(", "/", "^", ":")
+"""Characters after which a client asks unasked."""
+MAX_VALUES_READ = 2_000
+"""Number of pages whose front matter is read for the values of a field."""
+_WIKI = re.compile(r"!?\[\[([^\[\]\n|]*)$")
+_MARKDOWN = re.compile(r"\]\(<?([^()\s<>]*)$")
+_TAG = re.compile(r"(?:^|(?<=[\s(]))#([^\s#\[\](){}.,;:!?'\"]*)$")
+_FIELD = re.compile(r"^([A-Za-z_][\w-]*):[ \t]*(?:\[(?:[^\]]*,)?[ \t]*)?([^,\]]*)$")
+_ITEM = re.compile(r"^[ \t]*-[ \t]+(.*)$")
+_KEY = re.compile(r"^([A-Za-z_][\w-]*)?$")
+_BLOCK = re.compile(rb"(?m)(?:(?<=[ \t])|^)\^([A-Za-z0-9-]+)[ \t]*\r?$")
+_TAG_FIELDS = frozenset({"tags", "tag", "keywords"})
+_COMMON_KEYS = ("title", "tags", "aliases", "type", "date", "description")
+
+
+def complete(pages: Pages, page: Page, position: Position) -> CompletionList:
+    """What can stand at a position. Incomplete where more fits than is listed."""
+    offset = page.lines.offset(position)
+    line = page.lines.line(position.line)
+    start = page.lines.offset(Position(position.line, 0))
+    before = line[: offset - start].decode("utf-8", "replace")
+    after = line[offset - start :].decode("utf-8", "replace")
+    if offset < page.document.frontmatter.span.end and position.line > 0 and "[[" not in before:
+        items = list(_frontmatter(page, position, before))
+    elif found := _WIKI.search(before):
+        items = list(_wiki(pages, page, _back(page, position, found[1]), found[1], after))
+    elif found := _MARKDOWN.search(before):
+        items = list(_markdown(pages, page, _back(page, position, found[1]), found[1]))
+    elif found := _TAG.search(before):
+        items = list(_tags(page, _back(page, position, found[1]), found[1]))
+    else:
+        items = []
+    return CompletionList(is_incomplete=len(items) >= LIMIT or bool(items), items=items[:LIMIT])
+
+
+def _back(page: Page, position: Position, typed: str) -> Range:
+    """The range of what was typed before a position."""
+    end = page.lines.offset(position)
+    return Range(page.lines.position(end - len(typed.encode())), position)
+
+
+def _wiki(pages: Pages, page: Page, place: Range, typed: str, after: str) -> Iterator[CompletionItem]:
+    closing = "" if after.startswith(("]]", "|")) else "]]"
+    target, hash_sign, fragment = typed.partition("#")
+    if hash_sign:
+        link = Link(LinkKind.WIKI, (parse_wiki(target) or ("", target, ""))[1], target)
+        for name, kind in _fragments(pages, page, link, fragment):
+            yield _item(name, kind, TextEdit(place, f"{target}#{name}{closing}"))
+        return
+    for number, record in enumerate(_candidates(page, typed)):
+        written = _wiki_name(page, record)
+        yield _item(
+            record.title, CompletionItemKind.File, TextEdit(place, written + closing), record.address.path, number
+        )
+
+
+def _markdown(pages: Pages, page: Page, place: Range, typed: str) -> Iterator[CompletionItem]:
+    target, hash_sign, fragment = typed.partition("#")
+    if hash_sign:
+        link = Link(LinkKind.MARKDOWN, target, target)
+        target_page = _page_of(pages, page, link)
+        for section in target_page.document.sections[1:] if target_page else ():
+            if section.anchor.startswith(fragment.lower()):
+                item = f"{target}#{section.anchor}"
+                yield _item(section.heading, CompletionItemKind.Reference, TextEdit(place, item), typed_as=item)
+        return
+    for number, record in enumerate(_candidates(page, typed.removeprefix("./").replace("../", ""))):
+        written = relative_path(record.address.path, page.address.folder).replace(" ", "%20")
+        yield _item(
+            record.title,
+            CompletionItemKind.File,
+            TextEdit(place, written),
+            record.address.path,
+            number,
+            typed_as=typed + written,
+        )
+
+
+def _fragments(pages: Pages, page: Page, link: Link, typed: str) -> Iterator[tuple[str, CompletionItemKind]]:
+    """Headings of a link's target; block ids after `^`."""
+    target = _page_of(pages, page, link)
+    if target is None:
+        return
+    if typed.startswith("^"):
+        for found in _BLOCK.finditer(target.document.source, target.document.body_start):
+            yield f"^{found[1].decode()}", CompletionItemKind.Constant
+        return
+    for section in target.document.sections[1:]:
+        if typed.casefold() in section.heading.casefold():
+            yield " ".join(re.sub(r"[\[\]|#^]", " ", section.heading).split()), CompletionItemKind.Reference
+
+
+def _page_of(pages: Pages, page: Page, link: Link) -> Page | None:
+    if not link.target:
+        return page
+    record = page.collection.index.find(link.target, page.address)
+    found = pages.target(page, ResolvedLink(source=page.address, link=link, target=record.address if record else None))
+    return found.page if found else None
+
+
+def _candidates(page: Page, typed: str) -> Sequence[Record]:
+    """The pages that what was typed can mean, best first; those that changed last if nothing was typed."""
+    index = page.collection.index
+    if not typed.strip():
+        listed = index.list(ListQuery(sort="updated", descending=True, limit=LIMIT)).records
+        return [one for one in listed if one.address != page.address]
+    found: dict[str, Record] = {}
+    if exact := index.find(typed, page.address):
+        found[exact.address.path] = exact
+    if "/" in typed:
+        for record in index.list(ListQuery(filter=Filter(prefix=typed.lstrip("/")), limit=LIMIT)).records:
+            found.setdefault(record.address.path, record)
+    try:
+        hits = index.search(SearchQuery(text=typed, limit=MAX_SEARCHED, sections=0, demand=False)).hits
+    except InvalidInputError:  # nothing but punctuation
+        hits = ()
+    words = typed.casefold().split()
+    named = [hit.record for hit in hits if all(word in _names(hit.record) for word in words)]
+    for record in (*named, *(hit.record for hit in hits)):
+        found.setdefault(record.address.path, record)
+    return [one for one in found.values() if one.address != page.address][:LIMIT]
+
+
+def _names(record: Record) -> str:
+    return " ".join((record.title, record.address.path, *record.aliases)).casefold()
+
+
+def _wiki_name(page: Page, record: Record) -> str:
+    """The shortest name that leads from a page to a document."""
+    for name in (record.address.stem, record.address.id):
+        found = page.collection.index.find(name, page.address)
+        if found is not None and found.address == record.address and "|" not in name and "#" not in name:
+            return name
+    return record.address.path
+
+
+def _tags(page: Page, place: Range, typed: str) -> Iterator[CompletionItem]:
+    for number, (tag, count) in enumerate(page.collection.index.tags(Filter(), typed)):
+        pages = f"{count} page" if count == 1 else f"{count} pages"
+        yield _item(tag, CompletionItemKind.Keyword, TextEdit(place, tag), pages, number)
+
+
+def _frontmatter(page: Page, position: Position, before: str) -> Iterator[CompletionItem]:
+    field, typed = _field_at(page, position, before)
+    if field is None:
+        if found := _KEY.match(before):
+            yield from _keys(page, _back(page, position, found[1] or ""))
+        return
+    place = _back(page, position, typed)
+    if field in _TAG_FIELDS:
+        yield from _tags(page, place, typed.lstrip("#\"'"))
+        return
+    for number, value in enumerate(_values(page, field)):
+        if value.casefold().startswith(typed.casefold().strip("\"'")):
+            yield _item(value, CompletionItemKind.Value, TextEdit(place, value), "", number)
+
+
+def _field_at(page: Page, position: Position, before: str) -> tuple[str | None, str]:
+    """The front-matter field whose value is at a position, and what was typed of it."""
+    if found := _FIELD.match(before):
+        return found[1], found[2]
+    item = _ITEM.match(before)
+    if not item:
+        return None, ""
+    for number in range(position.line - 1, 0, -1):
+        above = page.lines.line(number).decode("utf-8", "replace")
+        if found := _FIELD.match(above):
+            return found[1], item[1]
+        if not _ITEM.match(above):
+            break
+    return None, ""
+
+
+def _keys(page: Page, place: Range) -> Iterator[CompletionItem]:
+    schema = current_schema(page.collection)
+    kind = page.document.frontmatter.values.get("type")
+    declared = schema.types.get(kind) if isinstance(kind, str) else None
+    fields = tuple(declared.fields) if declared else ()
+    present = page.document.frontmatter.values
+    for number, key in enumerate(dict.fromkeys((*fields, *_COMMON_KEYS))):
+        if key not in present:
+            yield _item(key, CompletionItemKind.Property, TextEdit(place, f"{key}: "), "", number)
+
+
+def _values(page: Page, field: str) -> Sequence[str]:
+    """The values that a field may have by the schema, then those that other pages have, most frequent first."""
+    index = page.collection.index
+    schema = current_schema(page.collection)
+    if field == "type":
+        used = [name for name, _ in index.counts().types if name]
+        return list(dict.fromkeys((*schema.types, *used)))
+    kind = page.document.frontmatter.values.get("type")
+    declared = schema.types.get(kind) if isinstance(kind, str) else None
+    options = declared.fields[field].options if declared and field in declared.fields else ()
+    counts: dict[str, int] = {}
+    for record in index.list(ListQuery(sort="updated", descending=True, limit=MAX_VALUES_READ)).records:
+        value = record.frontmatter.get(field)
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(one, str) and 0 < len(one) <= LIMIT:
+                counts[one] = counts.get(one, 0) + 1
+    return list(dict.fromkeys((*options, *sorted(counts, key=lambda one: (-counts[one], one)))))
+
+
+def _item(
+    label: str,
+    kind: CompletionItemKind,
+    edit: TextEdit,
+    detail: str = "",
+    number: int = 0,
+    typed_as: str = "",
+) -> CompletionItem:
+    """An item; clients show them in the order of `number`."""
+    return CompletionItem(
+        label=label or edit.new_text,
+        kind=kind,
+        label_details=CompletionItemLabelDetails(description=detail) if detail else None,
+        detail=detail or None,
+        sort_text=f"{number:04}",
+        filter_text=typed_as or f"{edit.new_text} {label} {detail}".strip(),
+        text_edit=edit,
+    )

@@ -1,0 +1,232 @@
+"""Hover, definitions, references and symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lsprotocol.types import (
+    DocumentHighlight,
+    DocumentLink,
+    DocumentSymbol,
+    FoldingRange,
+    Hover,
+    Location,
+    MarkupContent,
+    MarkupKind,
+    Position,
+    Range,
+    SymbolKind,
+    WorkspaceSymbol,
+)
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.documents import Link, LinkKind, Span
+from commonplace.domain.errors import InvalidInputError, KnowledgeError
+from commonplace.domain.query import ResolvedLink, SearchQuery
+from commonplace.faces.lsp.pages import LinkTarget, Page, Pages, SourceText, fragment_of, heading_span
+from commonplace.services.collections import Collection
+
+MAX_HOVER_CHARS = 2_000
+MAX_FOUND = 25
+"""Maximum number of pages that a query for symbols answers with, each with its best heading."""
+
+
+def hover(pages: Pages, page: Page, position: Position) -> Hover | None:
+    """The text where a link at the position leads."""
+    resolved = page.link_at(position)
+    if resolved is None:
+        return None
+    place = page.lines.range(_span_of(resolved.link))
+    target = pages.target(page, resolved)
+    if target is None:
+        written = resolved.link.raw.replace("`", "'")
+        text = resolved.target.path if resolved.target else f"No page or file is named `{written}`."
+        return Hover(MarkupContent(MarkupKind.Markdown, text), place)
+    document = target.page.document
+    start, end = target.span.start, target.span.end
+    if target.section:
+        end = target.section.tree_end
+    elif not target.span.end:
+        start, end = document.body_start, len(document.source)
+    text = document.source[start:end].decode("utf-8", "replace").strip()
+    more = "…" if len(text) > MAX_HOVER_CHARS else ""
+    head = f"**{document.title}** ({target.page.address.path})\n\n---\n\n"
+    return Hover(MarkupContent(MarkupKind.Markdown, f"{head}{text[:MAX_HOVER_CHARS]}{more}"), place)
+
+
+def definition(pages: Pages, page: Page, position: Position) -> Location | None:
+    """Where the link at the position leads: a page, its heading or block, or another file."""
+    resolved = page.link_at(position)
+    if resolved is None:
+        return None
+    if target := pages.target(page, resolved):
+        return target.location()
+    if resolved.target is None:
+        return None
+    return Location(pages.uri_of(page.collection, resolved.target), Range(Position(0, 0), Position(0, 0)))
+
+
+def references(pages: Pages, page: Page, position: Position, *, declared: bool) -> list[Location]:
+    """The links to what is at the position: the link's target, else the heading, else the whole page.
+
+    Args:
+        pages: The open pages.
+        page: The page.
+        position: The position in it.
+        declared: Whether to add the page or heading itself.
+    """
+    target = target_at(pages, page, position)
+    found = [
+        Location(source.uri, source.lines.range(_span_of(resolved.link)))
+        for source, resolved in links_to(pages, target)
+    ]
+    return [target.location(), *found] if declared else found
+
+
+def target_at(pages: Pages, page: Page, position: Position) -> LinkTarget:
+    """What is named at a position: the target of a link, else a heading, else the page."""
+    resolved = page.link_at(position)
+    target = pages.target(page, resolved) if resolved else None
+    if target is not None:
+        return target
+    heading = page.heading_at(position)
+    if heading is None or (heading.level == 1 and heading.ordinal == 1):  # the title of the page
+        return LinkTarget(page, None, Span(0, 0))
+    return LinkTarget(page, heading, Span(heading.start, heading.content))
+
+
+def links_to(pages: Pages, target: LinkTarget) -> Iterator[tuple[SourceText, ResolvedLink]]:
+    """The links to a page, or to one of its sections, with the texts that contain them.
+
+    Links of unsaved texts are read from these, all others from the index.
+    """
+    home = target.page
+    unsaved = pages.unsaved(home.collection)
+    for address in sorted({home.address, *unsaved}):
+        source = home if address == home.address else pages.at(home.collection, address)
+        for resolved in source.collection.index.resolve(source.document):
+            own = source.uri == home.uri and not resolved.link.target  # a fragment alone names no page
+            leads = resolved.target == home.address and not (own and target.section is None)
+            if leads and _names_section(target, resolved):
+                yield SourceText(source.uri, source.lines), resolved
+    texts: dict[tuple[str, Address], SourceText | None] = {}
+    for collection, resolved in _indexed_links(pages, home):
+        key = (collection.name, resolved.source)
+        if (collection.name == home.collection.name and resolved.source in unsaved) or resolved.source == home.address:
+            continue
+        if key not in texts:
+            texts[key] = _text(pages, collection, resolved.source)
+        if (text := texts[key]) is not None and _names_section(target, resolved):
+            yield text, resolved
+
+
+def _indexed_links(pages: Pages, home: Page) -> Iterator[tuple[Collection, ResolvedLink]]:
+    for resolved in home.collection.index.links_to(home.address, sentences=False):
+        yield home.collection, resolved
+    for other in pages.collections.members:
+        if other.name != home.collection.name:
+            for resolved in other.index.links_into(home.collection.name):
+                found = home.collection.index.find(resolved.link.target)
+                if found is not None and found.address == home.address:
+                    yield other, resolved
+
+
+def _names_section(target: LinkTarget, resolved: ResolvedLink) -> bool:
+    return target.section is None or fragment_of(target.page, resolved.link).section == target.section
+
+
+def _text(pages: Pages, collection: Collection, address: Address) -> SourceText | None:
+    try:
+        return pages.text(collection, address)
+    except KnowledgeError:  # deleted meanwhile, or unreadable
+        return None
+
+
+def document_links(pages: Pages, page: Page) -> list[DocumentLink]:
+    """The links of a page that lead to a page or another file."""
+    made: list[DocumentLink] = []
+    for resolved in page.collection.index.resolve(page.document):
+        if resolved.target is not None and _span_of(resolved.link).end:
+            uri = pages.uri_of(page.collection, resolved.target)
+            made.append(DocumentLink(page.lines.range(_span_of(resolved.link)), uri, resolved.target.path))
+    return made
+
+
+def highlights(pages: Pages, page: Page, position: Position) -> list[DocumentHighlight]:
+    """The links of the page that lead where the link at the position leads."""
+    resolved = page.link_at(position)
+    target = pages.target(page, resolved) if resolved else None
+    if target is None:
+        return []
+    return [
+        DocumentHighlight(page.lines.range(_span_of(one.link)))
+        for one in page.collection.index.resolve(page.document)
+        if (led := pages.target(page, one)) and (led.page.uri, led.section) == (target.page.uri, target.section)
+    ]
+
+
+def symbols(page: Page) -> list[DocumentSymbol]:
+    """The headings of a page, nested by level."""
+    top: list[DocumentSymbol] = []
+    open_: list[tuple[int, list[DocumentSymbol]]] = []
+    for section in page.document.sections:
+        if not section.level:
+            continue
+        children: list[DocumentSymbol] = []
+        symbol = DocumentSymbol(
+            name=section.heading or "#" * section.level,
+            kind=SymbolKind.String,
+            range=page.lines.range(Span(section.start, section.tree_end)),
+            selection_range=page.lines.range(heading_span(page, section)),
+            children=children,
+        )
+        while open_ and open_[-1][0] >= section.level:
+            open_.pop()
+        (open_[-1][1] if open_ else top).append(symbol)
+        open_.append((section.level, children))
+    return top
+
+
+def folds(page: Page) -> list[FoldingRange]:
+    """The sections of a page, and its front matter."""
+    spans = [Span(one.start, one.tree_end) for one in page.document.sections if one.level]
+    if page.document.frontmatter.present:
+        spans.append(page.document.frontmatter.span)
+    source = page.document.source
+    found: list[FoldingRange] = []
+    for span in spans:
+        end = span.start + len(source[span.start : span.end].rstrip())
+        first, last = page.lines.position(span.start).line, page.lines.position(end).line
+        if last > first:
+            found.append(FoldingRange(first, last))
+    return found
+
+
+def workspace_symbols(pages: Pages, query: str) -> list[WorkspaceSymbol]:
+    """Pages and headings that a query finds, best first."""
+    found: list[WorkspaceSymbol] = []
+    for collection in pages.collections.members:
+        try:
+            hits = collection.index.search(SearchQuery(text=query, limit=MAX_FOUND, sections=1, snippet=1)).hits
+        except InvalidInputError:  # nothing to search for
+            continue
+        for hit in hits:
+            try:
+                page = pages.at(collection, hit.record.address)
+            except KnowledgeError:
+                continue
+            found.append(_symbol(page, hit.record.title, SymbolKind.File, Span(0, 0)))
+            for one in hit.sections[:1]:
+                section = next((s for s in page.document.sections if s.ordinal == one.ordinal and s.level), None)
+                if section is not None and section.heading != hit.record.title:
+                    found.append(_symbol(page, section.heading, SymbolKind.String, heading_span(page, section)))
+    return found
+
+
+def _symbol(page: Page, name: str, kind: SymbolKind, span: Span) -> WorkspaceSymbol:
+    place = Location(page.uri, page.lines.range(span))
+    return WorkspaceSymbol(location=place, name=name, kind=kind, container_name=page.address.path)
+
+
+def _span_of(link: Link) -> Span:
+    return link.target_span if link.kind is LinkKind.FRONTMATTER else link.span

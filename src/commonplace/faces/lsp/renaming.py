@@ -1,0 +1,187 @@
+"""Renames of pages and headings, with every link to them. The editor makes the edits; nothing is written here."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from lsprotocol.types import (
+    OptionalVersionedTextDocumentIdentifier,
+    Position,
+    PrepareRenamePlaceholder,
+    RenameFile,
+    TextDocumentEdit,
+    TextEdit,
+    WorkspaceEdit,
+)
+
+from commonplace.domain import slugs
+from commonplace.domain.addresses import Address, is_document_path, parse_document_address
+from commonplace.domain.documents import Link, LinkKind, Section, Span
+from commonplace.domain.errors import InvalidInputError
+from commonplace.faces.lsp.navigation import links_to, target_at
+from commonplace.faces.lsp.pages import LinkTarget, Page, Pages, heading_span
+from commonplace.faces.lsp.positions import LineTable, text_edits
+from commonplace.services.collections import Collection
+from commonplace.services.writes.moves import preview_moves
+
+_NOT_IN_WIKILINKS = re.compile(r"[\[\]|#^\n]")
+
+
+@dataclass(frozen=True, slots=True)
+class Renamed:
+    """What is renamed at a position."""
+
+    target: LinkTarget
+    placeholder: str
+    """Its present name."""
+    span: Span
+    """Where that name stands in the page of the position."""
+
+
+def prepare(pages: Pages, page: Page, position: Position) -> PrepareRenamePlaceholder | None:
+    """What a rename at a position would rename; None if nothing can be renamed there."""
+    renamed = _renamed(pages, page, position)
+    return renamed and PrepareRenamePlaceholder(page.lines.range(renamed.span), renamed.placeholder)
+
+
+def rename(pages: Pages, page: Page, position: Position, name: str) -> WorkspaceEdit:
+    """The edits of a rename.
+
+    Args:
+        pages: The open pages.
+        page: The page.
+        position: A heading, the fragment of a link (renames the heading), or the rest of a link (renames the page).
+        name: The new heading; or the new name of the page in its folder, or its new path if there is a slash in it.
+
+    Raises:
+        InvalidInputError: nothing can be renamed there, or the name is invalid.
+        AlreadyExistsError: there is such a file.
+    """
+    renamed = _renamed(pages, page, position)
+    if renamed is None:
+        raise InvalidInputError(
+            "There is nothing to rename here.", kind="position", hint="Put the cursor on a link or a heading."
+        )
+    if renamed.target.section is not None:
+        return _rename_heading(pages, renamed.target.page, renamed.target.section, " ".join(name.split()))
+    old = renamed.target.page.address
+    return move(pages, renamed.target.page.collection, {old: _address(old, name)}, is_moved=False)
+
+
+def move(pages: Pages, collection: Collection, moves: Mapping[Address, Address], *, is_moved: bool) -> WorkspaceEdit:
+    """The edits that keep links right when pages move.
+
+    Args:
+        pages: The open pages.
+        collection: Their collection.
+        moves: The new address of each page.
+        is_moved: Whether the editor moves the files itself.
+    """
+    changes: list[TextDocumentEdit | RenameFile] = []
+    old_of = {new: old for old, new in moves.items()}
+    for address, after in preview_moves(collection, moves, pages.unsaved(collection)).contents.items():
+        source = pages.at(collection, old_of.get(address, address))
+        edits = text_edits(LineTable(source.document.raw, source.lines.encoding), after)
+        if edits:
+            changes.append(_edit(source.uri, edits))
+    if not is_moved:
+        changes += [
+            RenameFile(pages.uri_of(collection, old), pages.uri_of(collection, new)) for old, new in moves.items()
+        ]
+    return WorkspaceEdit(document_changes=changes)
+
+
+def moved_pages(pages: Pages, files: Sequence[tuple[str, str]]) -> dict[str, dict[Address, Address]]:
+    """The pages among moved files, and those in moved folders, by the name of their collection.
+
+    Args:
+        pages: The open pages.
+        files: Old and new URI of each file or folder.
+    """
+    found: dict[str, dict[Address, Address]] = {}
+    for old_uri, new_uri in files:
+        old, new = pages.address_of(old_uri), pages.address_of(new_uri)
+        if old is None or new is None or old[0].name != new[0].name:
+            continue
+        moves = found.setdefault(old[0].name, {})
+        if old[1].is_document:
+            moves[old[1]] = new[1]
+            continue
+        for address in old[0].index.revisions():
+            if address.path.startswith(f"{old[1].path}/"):
+                moves[address] = Address(f"{new[1].path}{address.path[len(old[1].path) :]}")
+    return found
+
+
+def _renamed(pages: Pages, page: Page, position: Position) -> Renamed | None:
+    resolved = page.link_at(position)
+    if resolved is not None:
+        link, target = resolved.link, pages.target(page, resolved)
+        if target is None:
+            return None
+        fragment = _fragment_span(page.document.source, link)
+        if target.section and fragment and (fragment.start <= page.lines.offset(position) or not link.target):
+            return Renamed(target, target.section.heading, fragment)
+        span = link.target_span if link.target_span.end else link.span
+        return Renamed(LinkTarget(target.page, None, Span(0, 0)), target.page.address.stem, span)
+    target = target_at(pages, page, position)
+    section = page.heading_at(position)
+    if section is None:
+        return None
+    return Renamed(LinkTarget(page, section, target.span), section.heading, heading_span(page, section))
+
+
+def _address(old: Address, name: str) -> Address:
+    """The new address of a page.
+
+    Raises:
+        InvalidInputError: the name is no path of a page.
+    """
+    name = name.strip().replace(os.sep, "/")
+    suffix = PurePosixPath(old.path).suffix
+    path = name if "/" in name or not old.folder else f"{old.folder}/{name}"
+    return parse_document_address(path.lstrip("/") if is_document_path(path) else f"{path.lstrip('/')}{suffix}")
+
+
+def _rename_heading(pages: Pages, page: Page, section: Section, name: str) -> WorkspaceEdit:
+    if not name:
+        raise InvalidInputError("A heading needs a text.", kind="name", hint="Give one.")
+    target = LinkTarget(page, section, Span(section.start, section.content))
+    edits = {page.uri: [TextEdit(page.lines.range(heading_span(page, section)), name)]}
+    for source, resolved in links_to(pages, target):
+        span = _fragment_span(source.lines.text, resolved.link)
+        if span is None:
+            continue
+        written = _fragment(resolved.link, section, name)
+        edits.setdefault(source.uri, []).append(TextEdit(source.lines.range(span), written))
+    return WorkspaceEdit(document_changes=[_edit(uri, made) for uri, made in edits.items()])
+
+
+def _fragment(link: Link, section: Section, name: str) -> str:
+    """A link's fragment after a rename, in its author's style: an anchor, or headings."""
+    if link.kind in {LinkKind.MARKDOWN, LinkKind.IMAGE} or link.fragment == section.anchor != section.heading:
+        return slugs.anchor(name)
+    above, _, _ = link.fragment.rpartition("#")
+    plain = " ".join(_NOT_IN_WIKILINKS.sub(" ", name).split())
+    return f"{above}#{plain}" if above else plain
+
+
+def _fragment_span(source: bytes, link: Link) -> Span | None:
+    """Where a link's fragment stands; None if it has none."""
+    if not link.fragment:
+        return None
+    start = source.find(b"#", link.target_span.end or link.span.start, link.span.end or None)
+    if start < 0 or not link.span.end:
+        return None
+    end = re.compile(rb"[\]|)\s>]" if link.kind in {LinkKind.MARKDOWN, LinkKind.IMAGE} else rb"[\]|]").search(
+        source, start, link.span.end
+    )
+    return Span(start + 1, end.start() if end else link.span.end)
+
+
+def _edit(uri: str, edits: Sequence[TextEdit]) -> TextDocumentEdit:
+    return TextDocumentEdit(OptionalVersionedTextDocumentIdentifier(uri), list(edits))

@@ -1,0 +1,61 @@
+"""The language server's process: opens the editor's folders and serves it on standard input and output."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from commonplace import build
+from commonplace.bootstrap import Application
+from commonplace.domain.errors import ConfigError
+from commonplace.services.collections import Collections
+from commonplace.settings import Settings
+from commonplace.settings.folders import require_folders
+
+
+def serve_editor(settings: Settings) -> None:
+    """Serve an editor until it disconnects.
+
+    Args:
+        settings: Settings with the folders to serve; if none is named, those that the editor has open.
+
+    Raises:
+        ConfigError: the package of the protocol is not installed.
+        NotFoundError: a named folder does not exist.
+    """
+    try:
+        from commonplace.faces.lsp.server import language_server  # noqa: PLC0415 - from an extra
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"The language server needs the package {error.name}, which is not installed.",
+            kind="extra",
+            hint="Install it: pip install 'commonplace[lsp]'",
+        ) from error
+    if settings.names_folders:
+        require_folders(settings.kb)
+    server = language_server(lambda folders: _Folders(settings, folders), build())
+    # pygls closes both streams at the end; this process's own ones stay open.
+    with os.fdopen(os.dup(0), "rb") as requests, os.fdopen(os.dup(1), "wb") as answers:
+        try:
+            server.start_io(requests, answers)
+        finally:
+            server.close()
+
+
+class _Folders:
+    """The open folders of an editor."""
+
+    def __init__(self, settings: Settings, folders: Sequence[Path]) -> None:
+        self.roots = settings.kb if settings.names_folders or not folders else tuple(folders)
+        # The editor's requests search by words alone, and what it writes is its own.
+        self._application = Application(self.roots, replace(settings, kb=self.roots, embed=False, commit="manual"))
+        self._application.start()
+
+    @property
+    def collections(self) -> Collections:
+        return self._application.services.collections
+
+    def close(self) -> None:
+        self._application.close()
