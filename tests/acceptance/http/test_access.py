@@ -69,7 +69,7 @@ def _endpoints(server: Server, key: str) -> list[tuple[str, str, str]]:
         path += "?q=shared" if template.endswith("search") else ""
         methods = [name.upper() for name in item if name != "parameters"]
         rows += [(method, path, "read" if method == "GET" else "write") for method in methods]
-    assert len(rows) == 19
+    assert len(rows) == 22
     return rows
 
 
@@ -85,7 +85,8 @@ BODIES: dict[str, Any] = {
 @pytest.mark.parametrize("tier", TIERS)
 def test_every_endpoint_heeds_tier_and_collection(tier: str, scope: str, site: Site) -> None:
     for method, path, needed in site.endpoints:
-        answer = site.server.ask(method, path, BODIES.get(method), key=site.keys[tier, scope])
+        body = {"revision": "1234567"} if path.endswith("/restore") else BODIES.get(method)
+        answer = site.server.ask(method, path, body, key=site.keys[tier, scope])
         refused = needed == "write" and tier == "read"
         if path in OPEN_PATHS:
             assert answer.status == 200
@@ -111,7 +112,7 @@ def _only_open_is_seen(server: Server, key: str) -> None:
     assert server.ask("GET", f"{API}/pages/Closed", key=key).status == 404
     assert server.ask("GET", f"{API}/pages/Open", key=key).json["linked_from"] == []
     assert server.ask("GET", f"{API}/search?q={CANARY}", key=key).json["total"] == 0
-    assert server.ask("GET", f"{API}/links", key=key).json["nodes"] == ["Open"]
+    assert server.ask("GET", f"{API}/links", key=key).json["nodes"] == [{"path": "Open", "exists": True}]
     assert server.ask("GET", f"{API}/changelog", key=key).json["total"] == 1
 
 

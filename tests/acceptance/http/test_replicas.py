@@ -16,7 +16,7 @@ from urllib.parse import quote
 import pytest
 
 from serving import Answer, Server, create_key, rpc_request, served
-from support import GitRepo, new_repo
+from support import GitRepo, eventually, new_repo
 
 COMMIT = "commonplace-commit"
 AT_LEAST = "commonplace-at-least"
@@ -62,6 +62,11 @@ def page(server: Server, path: str) -> str:
     return str(server.page("GET", path).json["content"])
 
 
+def wait_ready(server: Server) -> None:
+    """Wait until every collection of a server is ready."""
+    eventually(lambda: server.ask("GET", "/health/ready").json == {"status": "ready"}, 60)
+
+
 def test_two_replicas_answer_what_was_pushed_and_one_goes_on_when_the_other_is_killed(tmp_path: Path) -> None:
     work, remote = team(tmp_path)
     with replica(tmp_path / "one", remote) as one, replica(tmp_path / "two", remote) as two:
@@ -69,7 +74,7 @@ def test_two_replicas_answer_what_was_pushed_and_one_goes_on_when_the_other_is_k
         for server in (one, two):
             answer = search(server, "first", first)
             assert (found(answer), answer.headers[COMMIT]) == (["a"], f"team={first}")
-            assert server.ask("GET", "/health/ready").json == {"status": "ready"}
+            wait_ready(server)
         second = push(work, "b.md", "# Beta\n\nsecond words\n")
         answers = [search(server, "second words", second) for server in (one, two)]
         assert [found(answer) for answer in answers] == [["b", "a"]] * 2
@@ -260,6 +265,7 @@ def test_a_key_of_one_collection_learns_nothing_of_the_commits_of_another(
     (work, remote), (hidden, other) = team(tmp_path), team(tmp_path, "other")
     key = create_key("mine", "--tier", "read", "--collection", "team")
     with replica(tmp_path / "home", remote, other) as server:
+        wait_ready(server)
         answer = server.ask("GET", "/api/v1/search?q=first", key=key)
         assert (answer.status, answer.headers[COMMIT]) == (200, f"team={work.git('rev-parse', 'HEAD')}")
         commit = hidden.git("rev-parse", "HEAD")
@@ -269,7 +275,6 @@ def test_a_key_of_one_collection_learns_nothing_of_the_commits_of_another(
             assert "other" not in refused.body.decode().replace(f"'{text.partition('=')[0]}'", "")
         assert list(server.ask("GET", "/health/collections", key=key).json["collections"]) == ["team"]
         assert server.ask("GET", "/health/collections").status == 401
-        assert server.ask("GET", "/health/ready").json == {"status": "ready"}
 
 
 def test_a_fetch_that_hangs_ends_with_the_server(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Code actions: create the page that a link wants, or mend the link with the nearest name."""
+"""Code actions: create the page that a link wants, or correct the link to the nearest name."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MARKDOWN_KINDS = (LinkKind.MARKDOWN, LinkKind.IMAGE)
 
 
 def actions(pages: Pages, page: Page, diagnostics: Sequence[Diagnostic]) -> list[CodeAction]:
-    """What mends the diagnostics of a range."""
+    """What corrects the diagnostics of a range."""
     made: list[CodeAction] = []
     for diagnostic in diagnostics:
         if diagnostic.source != SOURCE or (found := broken_at(pages, page, diagnostic.range)) is None:

@@ -94,7 +94,7 @@ class Pages:
         self._encoding = encoding
 
     def page(self, uri: str) -> Page | None:
-        """The page at a URI; None if the file is in no open folder, or is no page."""
+        """The page at a URI; None if the file is in no open folder, or is not a page."""
         place = self._place(file_path(uri))
         if place is None or not place[1].is_document:
             return None
@@ -149,7 +149,7 @@ class Pages:
         return (self.root_of(collection) / address.path).as_uri()
 
     def target(self, page: Page, resolved: ResolvedLink) -> LinkTarget | None:
-        """Where a link of a page leads; None if it is broken, or leads to a file that is no page."""
+        """Where a link of a page leads; None if it is broken, or leads to a file that is not a page."""
         found = self._target_address(page, resolved)
         if found is None or not found[1].is_document:
             return None

@@ -14,7 +14,7 @@ from pygls.lsp.server import LanguageServer
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import IndexingError, InvalidInputError, KnowledgeError
-from commonplace.faces.lsp import completion, navigation, renaming
+from commonplace.faces.lsp import completion, navigation, renames
 from commonplace.faces.lsp.actions import actions
 from commonplace.faces.lsp.diagnostics import diagnose
 from commonplace.faces.lsp.pages import Page, Pages, file_path
@@ -175,6 +175,7 @@ def language_server(open_folders: Callable[[Sequence[Path]], OpenFolders], versi
     server = KnowledgeLanguageServer(open_folders, version)
     _register_session(server)
     _register_reading(server)
+    _register_structure(server)
     _register_writing(server)
     return server
 
@@ -240,6 +241,8 @@ def _register_reading(server: KnowledgeLanguageServer) -> None:
     def _highlights(page: Page, pages: Pages, params: types.DocumentHighlightParams) -> list[types.DocumentHighlight]:
         return navigation.highlights(pages, page, params.position)
 
+
+def _register_structure(server: KnowledgeLanguageServer) -> None:
     @server.feature(types.TEXT_DOCUMENT_DOCUMENT_LINK)
     @server.thread()
     @_answering
@@ -272,13 +275,13 @@ def _register_writing(server: KnowledgeLanguageServer) -> None:
     @server.thread()
     @_answering
     def _prepare(page: Page, pages: Pages, params: types.PrepareRenameParams) -> types.PrepareRenamePlaceholder | None:
-        return renaming.prepare(pages, page, params.position)
+        return renames.prepare(pages, page, params.position)
 
     @server.feature(types.TEXT_DOCUMENT_RENAME, types.RenameOptions(prepare_provider=True))
     @server.thread()
     @_answering
     def _rename(page: Page, pages: Pages, params: types.RenameParams) -> types.WorkspaceEdit:
-        return renaming.rename(pages, page, params.position, params.new_name)
+        return renames.rename(pages, page, params.position, params.new_name)
 
     @server.feature(
         types.WORKSPACE_WILL_RENAME_FILES, types.FileOperationRegistrationOptions([_MARKDOWN_FILES, _FOLDERS])
@@ -288,8 +291,8 @@ def _register_writing(server: KnowledgeLanguageServer) -> None:
     def _will_rename(ls: KnowledgeLanguageServer, params: types.RenameFilesParams) -> types.WorkspaceEdit:
         files = [(one.old_uri, one.new_uri) for one in params.files]
         changes: list[types.TextDocumentEdit | types.CreateFile | types.RenameFile | types.DeleteFile] = []
-        for name, moves in renaming.moved_pages(ls.pages, files).items():
-            edit = renaming.move(ls.pages, ls.pages.collections.get(name), moves, is_moved=True)
+        for name, moves in renames.moved_pages(ls.pages, files).items():
+            edit = renames.move(ls.pages, ls.pages.collections.get(name), moves, is_moved=True)
             changes += edit.document_changes or ()
         return types.WorkspaceEdit(document_changes=changes)
 

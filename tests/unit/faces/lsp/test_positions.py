@@ -8,7 +8,7 @@ from lsprotocol.types import Position, PositionEncodingKind
 from commonplace.domain.documents import Span
 from commonplace.faces.lsp.positions import LineTable, text_edits
 
-TEXT = "eins\r\nzwei 😀 é\rдва\n\n"
+TEXT = "eins\r\nzwei 😀 é\rдвд\n\n"
 
 
 @pytest.mark.parametrize("encoding", [None, *PositionEncodingKind])
@@ -35,7 +35,7 @@ def test_a_position_past_an_end_means_that_end(position: Position, end: int) -> 
 
 def test_lines_are_without_their_ends() -> None:
     table = LineTable(TEXT.encode())
-    assert [table.line(number).decode() for number in range(6)] == ["eins", "zwei 😀 é", "два", "", "", ""]
+    assert [table.line(number).decode() for number in range(6)] == ["eins", "zwei 😀 é", "двд", "", "", ""]
     assert table.range(Span(0, 4)) == table.line_range(0)
 
 

@@ -9,27 +9,24 @@ from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar, cast
-from urllib.parse import unquote
 
 from lsprotocol import types
 from pytest_lsp import LanguageClient, client_capabilities, make_test_lsp_client
 
+from editor.files import EditorFiles, applied, path_of
 from support import eventually
 
 Value = TypeVar("Value")
 TIMEOUT = 60
-UNITS = {"utf-8": 1, "utf-16-le": 2, "utf-32-le": 4}
-"""Bytes of a unit of each position encoding."""
 
 
-class Editor:
+class Editor(EditorFiles):
     """A client of a language server, whose calls wait for the answer."""
 
     def __init__(self, root: Path, loop: asyncio.AbstractEventLoop, client: LanguageClient) -> None:
-        self.root = root
+        super().__init__(root)
         self.client = client
         self._loop = loop
-        self.capabilities: types.ServerCapabilities
 
     def wait(self, work: Awaitable[Value]) -> Value:
         """The result of a call."""
@@ -55,10 +52,6 @@ class Editor:
 
         self.wait(told())
 
-    def uri(self, path: str) -> str:
-        """The URI of a file."""
-        return (self.root / path).as_uri()
-
     def open(self, path: str, text: str | None = None) -> None:
         """Open a file, with another text than its own if given."""
         shown = (self.root / path).read_text("utf-8") if text is None else text
@@ -72,29 +65,6 @@ class Editor:
             [types.TextDocumentContentChangeWholeDocument(text)],
         )
         self.tell(self.client.text_document_did_change, params)
-
-    def at(self, path: str, text: str, offset: int = 0) -> types.Position:
-        """The position of the first occurrence of a text in a saved file, in the units that were agreed on."""
-        content = (self.root / path).read_text("utf-8")
-        return self.position(content, content.index(text) + offset)
-
-    def position(self, content: str, at: int) -> types.Position:
-        """The position of an offset in characters, in the units that were agreed on."""
-        line = content.rfind("\n", 0, at) + 1
-        return types.Position(content.count("\n", 0, at), self.units(content[line:at]))
-
-    def units(self, text: str) -> int:
-        """The length of a text in those units."""
-        return len(text.encode(self.codec)) // UNITS[self.codec]
-
-    @property
-    def codec(self) -> str:
-        """The codec of the agreed position encoding."""
-        return f"{self.capabilities.position_encoding or 'utf-16'}-le".replace("utf-8-le", "utf-8")
-
-    def place(self, path: str, text: str, offset: int = 0) -> dict[str, Any]:
-        """The file and position of a text, as arguments of a request."""
-        return {"text_document": types.TextDocumentIdentifier(self.uri(path)), "position": self.at(path, text, offset)}
 
     def rules(self, path: str) -> list[str]:
         """The rules of the published diagnostics of a file."""
@@ -119,25 +89,6 @@ class Editor:
                 target = path_of(change.new_uri)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 path_of(change.old_uri).rename(target)
-
-
-def path_of(uri: str) -> Path:
-    """The path of a file."""
-    return Path(unquote(uri.removeprefix("file://")))
-
-
-def applied(text: str, edits: list[types.TextEdit], codec: str) -> str:
-    """A text after edits that do not overlap."""
-    lines = text.splitlines(keepends=True)
-
-    def offset(place: types.Position) -> int:
-        before = sum(len(line) for line in lines[: place.line])
-        line = lines[place.line] if place.line < len(lines) else ""
-        return before + len(line.encode(codec)[: place.character * UNITS[codec]].decode(codec))
-
-    for edit in sorted(edits, key=lambda one: offset(one.range.start), reverse=True):
-        text = text[: offset(edit.range.start)] + edit.new_text + text[offset(edit.range.end) :]
-    return text
 
 
 @contextmanager
