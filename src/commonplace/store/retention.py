@@ -70,9 +70,10 @@ class Retention:
                 lost.append(change)
         with ExitStack() as undo:
             undo.callback(self._discard_unneeded, items)
+            # Before the files' own bytes: the newest copy of a path is what it last was.
+            only_staged = self._save_staged(self._only_staged(head, changes, staged), prefix)
             for start in range(0, len(lost), _BATCH):
                 self._save(lost[start : start + _BATCH], kept, items)
-            only_staged = self._save_staged(self._only_staged(head, changes, staged), prefix)
             yield kept
             undo.pop_all()
         record_retained([*kept.values(), *only_staged])

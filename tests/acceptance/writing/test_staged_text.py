@@ -66,6 +66,14 @@ def test_a_deletion_and_a_file_in_the_way_of_a_new_folder_count_too(repo: GitRep
     assert [one for one in kept if one[2] == "trash"] == [("a.md", REVISION, "trash", True)]
 
 
+def test_a_restored_page_is_what_the_file_last_was_and_not_what_was_staged(repo: GitRepo) -> None:
+    stage(repo, "new.md", "the last text\n")
+    shell = Shell(repo.path)
+    shell.ok("rm", "new", "--force")
+    shell.ok("restore", "new")
+    assert (repo.path / "new.md").read_text() == "the last text\n"
+
+
 def test_staged_text_that_the_write_or_the_commit_has_is_not_kept(repo: GitRepo) -> None:
     shell = Shell(repo.path)
     assert "kept" not in shell.ok("write", "new.md", "--json", stdin=STAGED).json

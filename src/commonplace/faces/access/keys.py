@@ -79,7 +79,7 @@ class KeyStore:
             name=name,
             sha256=digest(token),
             tier=tier,
-            collections=tuple(collections) if collections else None,
+            collections=None if collections is None else tuple(collections),
             created=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
         )
         with self._locked():

@@ -24,6 +24,13 @@ def test_a_key_is_found_by_itself_alone_and_never_stands_in_the_file(tmp_path: P
         assert store.find(other) is None, ascii(other)
 
 
+def test_a_key_for_no_collection_opens_none(tmp_path: Path) -> None:
+    store = KeyStore(tmp_path)
+    assert store.create("nothing", "read", [])[1].collections == ()
+    assert store.create("all", "read")[1].collections is None
+    assert [key.caller.collections for key in store.all()] == [frozenset(), None]
+
+
 def test_only_its_owner_can_read_the_file(tmp_path: Path) -> None:
     KeyStore(tmp_path).create("a", "read")
     assert (tmp_path / KEY_FILE).stat().st_mode & 0o777 == 0o600

@@ -50,7 +50,7 @@ def command(
 def _create(session: Session, keys: KeyStore, name: str, tier: str, collections: list[str] | None) -> None:
     if tier not in {"read", "write", "admin"}:
         raise InvalidInputError(f"Invalid tier {tier!r}: expected one of read, write, admin.", kind="tier")
-    token, key = keys.create(name, cast("Tier", tier), collections)
+    token, key = keys.create(name, cast("Tier", tier), collections or None)
     _say(session, {"token": token, "key": _json(key)}, token)
     session.out.message(f"Created {key.name} ({key.id}, {key.tier}). The key above is not shown again.")
 
