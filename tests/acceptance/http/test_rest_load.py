@@ -72,7 +72,7 @@ def test_no_request_that_the_document_allows_is_refused(
             [
                 str(Path(sys.executable).with_name("schemathesis")), "run", f"{server.url}/api/v1/openapi.json",
                 "--checks", "positive_data_acceptance", "--mode", "positive", "--suppress-health-check", "all",
-                "--max-examples", str(amount(8, 300)), "--seed", "1",
+                "--max-examples", str(amount(4, 300)), "--seed", "1",
                 "--phases", "examples,coverage,fuzzing", "--generation-database", "none",
             ],
             capture_output=True, text=True, check=False, timeout=1500, cwd=tmp_path,
@@ -91,7 +91,7 @@ def test_no_request_that_the_document_allows_or_forbids_breaks_the_server(
 ) -> None:
     assert cache_dir.is_dir()
     repo = wiki_repo(git_repo)
-    examples = amount(8, 300)
+    examples = amount(4, 300)
     with served(repo.path, env={"COMMONPLACE_MODEL_DIR": str(MODELS)}) as server:
         eventually(lambda: server.ask("GET", "/api/v1/search?q=x&mode=semantic").status == 200, 60)
         done = subprocess.run(
