@@ -102,7 +102,7 @@ def _requests(server: HttpServer, tree: Tree) -> Iterator[tuple[str, Sequence[by
     searches = [f"/api/v1/search?{urlencode({'q': text, 'limit': 10})}" for text in tree.questions]
     yield "REST search", [server.request("GET", path) for path in searches], "≤ 3.5 CPU ms"
     calls = [_call("kb_search", arguments) for arguments in _search_arguments(tree)]
-    yield "MCP search", [server.request("POST", "/mcp", body, headers) for body, headers in calls], "≤ 5 CPU ms"
+    yield "MCP search", [server.request("POST", "/mcp/kb", body, headers) for body, headers in calls], "≤ 5 CPU ms"
 
 
 def _search_arguments(tree: Tree) -> list[dict[str, object]]:
@@ -181,7 +181,7 @@ class HttpServer:
             RuntimeError: It answered with an error.
         """
         body, headers = _call(tool, arguments)
-        return self._asked("POST", "/mcp", body, headers)["result"]
+        return self._asked("POST", "/mcp/kb", body, headers)["result"]
 
     def request(self, method: str, path: str, body: bytes = b"", headers: Mapping[str, str] | None = None) -> bytes:
         """A whole HTTP request, for a connection of one's own."""
