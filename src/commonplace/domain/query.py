@@ -118,6 +118,13 @@ class Record:
     revision: Revision = ""
     frontmatter: Mapping[str, Json] = field(default_factory=dict[str, Json])
     findings: tuple[Finding, ...] = ()
+    shares_id: bool = field(default=False, compare=False)
+    """Whether another document of the index has the same id."""
+
+    @property
+    def reference(self) -> str:
+        """What names the document for callers: its id, or its path if another document has the same id."""
+        return self.address.path if self.shares_id else self.id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,8 +27,8 @@ from commonplace.index.catalogue.generation_cache import GenerationCache
 from commonplace.index.catalogue.links import NAMED, CatalogueLookup
 from commonplace.index.catalogue.other_files import OtherFiles, is_file
 from commonplace.index.catalogue.path_existence import DiskStore, PathExistenceCache
-from commonplace.index.fulltext.document_sources import DocumentSources
-from commonplace.index.fulltext.searcher import IndexSearcher
+from commonplace.index.fulltext.document_sources import DocumentSources, SectionTexts
+from commonplace.index.fulltext.searcher import IndexSearcher, SearchedTexts
 from commonplace.index.fulltext.snapshot import SnapshotCache
 from commonplace.index.fulltext.tantivy_index import FullText, FullTextError, failures
 from commonplace.index.ingestion import Ingest
@@ -78,6 +78,7 @@ class IndexFiles:
         self.path_existence = PathExistenceCache(root, lambda path: is_file(store, Address(path)))
         self.snapshots = SnapshotCache(self.fulltext)
         self.sources = DocumentSources(store)
+        self.section_texts = SectionTexts()
         self.other_files = OtherFiles(store)
         self.ingest = Ingest(store, self.catalogue, self.fulltext, BatchLock(folder / LOCK_FILE), self.other_files)
 
@@ -144,9 +145,8 @@ class IndexView:
             language: The reader's language, in which search shows the translations of a page first.
         """
         files = self._files
-        return IndexSearcher(
-            files.sources, self.connection, files.fulltext, files.snapshots.at(self.connection), language
-        )
+        texts = SearchedTexts(files.sources, files.section_texts)
+        return IndexSearcher(texts, self.connection, files.fulltext, files.snapshots.at(self.connection), language)
 
 
 class IndexLocation:

@@ -226,11 +226,6 @@ def find_document(collections: Collections, reference: str, name: str | None = N
         raise
 
 
-def reference_to(collection: Collection, record: Record) -> str:
-    """The reference by which `locate` finds a document: its id, or its path if another document has the same id."""
-    return record.id if len(collection.index.by_id(record.id)) == 1 else record.address.path
-
-
 def record_of_new_file(collection: Collection, address: Address) -> Record | None:
     """The record of a document whose file the index does not know yet; None without such a file.
 

@@ -15,7 +15,7 @@ from commonplace.domain.ports import Progress
 from commonplace.domain.query import Record, ResolvedLink
 from commonplace.domain.schema import SCHEMA_FILE, Schema
 from commonplace.services import links
-from commonplace.services.collections import Collection, Collections, reference_to
+from commonplace.services.collections import Collection, Collections
 from commonplace.services.health.entry_rules import entry_findings, graded, is_entry
 from commonplace.services.health.page_rules import health_findings, page_findings
 from commonplace.services.listing import every_document
@@ -61,7 +61,7 @@ class BrokenLink:
 
 def check_entry(collections: Collections, collection: Collection, record: Record) -> list[Issue]:
     """Issues of one entry, by the rules that do not compare it with all others."""
-    reporter = _Reporter(collection, {record.address: reference_to(collection, record)})
+    reporter = _Reporter(collection, {record.address: record.reference})
     issues = [*reporter.schema(), *reporter.entry(current_schema(collection), record)]
     issues += (reporter.issue(*found) for found in page_findings(collection, record))
     same = [one.address.path for one in collection.index.by_id(record.id) if one.address != record.address]

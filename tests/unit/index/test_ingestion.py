@@ -283,6 +283,21 @@ def test_a_record_is_found_by_path_and_by_id(base: MakeBase) -> None:
     assert made.index.record(Address("none.md")) is None
 
 
+def test_documents_of_one_id_are_named_by_their_paths(base: MakeBase) -> None:
+    made = base({"a.md": "---\nid: same\n---\nword", "b.md": "---\nid: same\n---\nword", "c.md": "# C\n\nword"})
+
+    def named() -> list[list[str]]:
+        listed = [record.reference for record in made.index.list(ListQuery()).records]
+        found = made.index.search(SearchQuery(text="word")).hits
+        return [listed, sorted(hit.record.reference for hit in found)]
+
+    assert named() == [["a.md", "b.md", "c"]] * 2
+    made.update("b.md", "---\nid: other\n---\nword")
+    assert named() == [["same", "other", "c"], ["c", "other", "same"]]
+    made.update("c.md", "---\nid: same\n---\nword")
+    assert named() == [["a.md", "other", "c.md"], ["a.md", "c.md", "other"]]
+
+
 def test_an_unknown_document_names_the_nearest(base: MakeBase) -> None:
     made = base({"guide.md": "# Guide"})
     with pytest.raises(NotFoundError) as caught:

@@ -21,7 +21,7 @@ from commonplace.index.catalogue.outlines import Outline, stored_anchors
 
 RECORD_COLUMNS = (
     "f.id, f.path, f.size, f.revision, f.ident, f.aliases, f.title, f.type, f.date, f.created, f.updated, f.words,"
-    " d.record"
+    " EXISTS (SELECT 1 FROM files o WHERE o.ident = f.ident AND o.id <> f.id), d.record"
 )
 RECORD_TABLES = "files f JOIN details d ON d.id = f.id"
 """Columns and tables that `record_from` reads, in order."""
@@ -37,7 +37,7 @@ DATE_NEW: the times are the file's. DATE_KNOWN: the times are the history's. DAT
 it may be newer than its last commit. DATE_UNCOMMITTED: it is newer.
 """
 
-RecordRow = tuple[int, str, int, str, str, str, str, str, str, str, str, int, str]
+RecordRow = tuple[int, str, int, str, str, str, str, str, str, str, str, int, int, str]
 
 encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 """Compact JSON. One shared encoder, because creating one costs more than encoding a small value."""
@@ -144,7 +144,7 @@ def set_stat(connection: sqlite3.Connection, address: Address, stat: FileStat) -
 
 def record_from(row: RecordRow) -> Record:
     """The record of a row of `RECORD_COLUMNS`."""
-    _, path, size, revision, ident, aliases, title, type_, date, created, updated, words, stored = row
+    _, path, size, revision, ident, aliases, title, type_, date, created, updated, words, shared, stored = row
     details = cast("_Details", json.loads(stored))
     return Record(
         address=Address(path),
@@ -165,6 +165,7 @@ def record_from(row: RecordRow) -> Record:
             Finding(rule, Severity(severity), text, field, line)
             for rule, severity, text, field, line in details["findings"]
         ),
+        shares_id=bool(shared),
     )
 
 

@@ -1,4 +1,4 @@
-"""The bytes of the documents that searches show."""
+"""The texts that searches show: documents' bytes, and the sections that were shown before."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Revision
 from commonplace.domain.ports import Store
 from commonplace.domain.revisions import revision_of
+from commonplace.domain.snippets import MAX_SOURCE_CHARS
 
-CACHE_BYTES = 8_000_000
+CACHE_BYTES = 4_000_000
 MAX_CACHED_SOURCE_BYTES = 200_000
-"""Maximum size in bytes of the cache, and of a document in it."""
+"""Maximum size in bytes of the cache of documents, and of a document in it."""
+CACHE_CHARS = 4_000_000
+"""Maximum size in characters of the cache of sections."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,3 +75,34 @@ class DocumentSources:
                     oldest = self._kept.pop(next(iter(self._kept)))
                     self._size -= len(oldest.raw)
         return source
+
+
+_Key = tuple[str, Revision, int]
+
+
+class SectionTexts:
+    """Texts by document, revision and ordinal of the section. Thread-safe.
+
+    A text belongs to one revision of a document. When the index knows another one, it is no longer asked for.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[_Key, str] = {}
+        self._size = 0
+        self._lock = threading.Lock()
+
+    def get(self, address: Address, revision: Revision, ordinal: int) -> str | None:
+        """The text of a section; None if it is not cached."""
+        return self._kept.get((address.path, revision, ordinal))
+
+    def keep(self, address: Address, revision: Revision, ordinal: int, text: str) -> str:
+        """Cache the text of a section, and return the part of it in which snippets are searched."""
+        text = text[:MAX_SOURCE_CHARS]
+        key = (address.path, revision, ordinal)
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = text
+                self._size += len(text)
+            while self._size > CACHE_CHARS:
+                self._size -= len(self._kept.pop(next(iter(self._kept))))
+        return text

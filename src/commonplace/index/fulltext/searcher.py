@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 from commonplace.domain.addresses import Address
@@ -17,7 +18,7 @@ from commonplace.domain.ranking import shared_beginning
 from commonplace.domain.snippets import HighlightTerms, snippet
 from commonplace.index.catalogue.outlines import Outline
 from commonplace.index.catalogue.record_cache import CachedDocument
-from commonplace.index.fulltext.document_sources import DocumentSource, DocumentSources
+from commonplace.index.fulltext.document_sources import DocumentSource, DocumentSources, SectionTexts
 from commonplace.index.fulltext.ranking import RankedPage, Ranker
 from commonplace.index.fulltext.search_scope import scope_of
 from commonplace.index.fulltext.snapshot import Snapshot
@@ -31,11 +32,19 @@ MIN_PART_LENGTH = 2
 """Minimum length of a part of a word that is highlighted."""
 
 
+@dataclass(frozen=True, slots=True)
+class SearchedTexts:
+    """The texts that snippets are cut from."""
+
+    sources: DocumentSources
+    sections: SectionTexts
+
+
 class IndexSearcher:
     """Searches one snapshot of the index.
 
     Args:
-        sources: Source of the documents for snippets.
+        texts: Source of the texts for snippets.
         connection: The catalogue, inside a transaction.
         fulltext: The full text.
         snapshot: The shared snapshot.
@@ -44,7 +53,7 @@ class IndexSearcher:
 
     def __init__(
         self,
-        sources: DocumentSources,
+        texts: SearchedTexts,
         connection: sqlite3.Connection,
         fulltext: FullText,
         snapshot: Snapshot,
@@ -52,7 +61,7 @@ class IndexSearcher:
     ) -> None:
         self._language = language
         self.connection = connection
-        self._sources = sources
+        self._texts = texts
         self._fulltext = fulltext
         self._snapshot = snapshot
 
@@ -99,8 +108,8 @@ class IndexSearcher:
         entries = self._snapshot.documents.entries(self.connection, ranked.scores)
         if not query.sections:
             return tuple(Hit(record=entries[key].record, score=score) for key, score in ranked.scores.items())
-        with self._sources.reading() as read:
-            show = _SnippetReader(read, wanted, query.snippet)
+        with self._texts.sources.reading() as read:
+            show = _SnippetReader(read, self._texts.sections, wanted, query.snippet)
             return tuple(
                 Hit(
                     record=entries[key].record,
@@ -126,30 +135,48 @@ class IndexSearcher:
 
 
 class _SnippetReader:
-    """Reads documents to create snippets."""
+    """Creates snippets, and reads the documents whose texts are not cached."""
 
-    def __init__(self, read: Callable[[Address, Revision], DocumentSource], wanted: HighlightTerms, limit: int) -> None:
+    def __init__(
+        self,
+        read: Callable[[Address, Revision], DocumentSource],
+        texts: SectionTexts,
+        wanted: HighlightTerms,
+        limit: int,
+    ) -> None:
         self._read = read
+        self._texts = texts
         self._wanted = wanted
         self._limit = limit
 
     def sections(self, entry: CachedDocument, best: Sequence[tuple[int, float]]) -> tuple[SectionHit, ...]:
         """The best-scoring sections of a document. If only its names matched, the first section with text."""
         record, outline = entry.record, entry.outline
-        try:
-            source = self._read(record.address, record.revision)
-        except (NotFoundError, StorageError):
-            return ()
-        raw = readable_source(record.address, source.raw)
-        if source.revision != record.revision or any(finding.rule == "not_utf8" for finding in record.findings):
-            document = read_document(record.address, source.raw)
-            raw = document.source
-            outline = Outline.of(document.sections)
-        chosen = best or [(outline.first_with_text(), 0.0)]
-        return tuple(self._section(raw, outline, min(at, outline.last), score) for at, score in chosen)
+        chosen = self._chosen(outline, best)
+        texts = [self._texts.get(record.address, record.revision, at) for at, _ in chosen]
+        if None in texts:
+            try:
+                source = self._read(record.address, record.revision)
+            except (NotFoundError, StorageError):
+                return ()
+            if source.revision != record.revision or any(finding.rule == "not_utf8" for finding in record.findings):
+                document = read_document(record.address, source.raw)
+                outline = Outline.of(document.sections)
+                chosen = self._chosen(outline, best)
+                texts = [_text(document.source, outline, at) for at, _ in chosen]
+            else:
+                raw = readable_source(record.address, source.raw)
+                texts = [
+                    self._texts.keep(record.address, record.revision, at, _text(raw, outline, at)) for at, _ in chosen
+                ]
+        return tuple(
+            self._section(text or "", outline, at, score) for text, (at, score) in zip(texts, chosen, strict=True)
+        )
 
-    def _section(self, raw: bytes, outline: Outline, ordinal: int, score: float) -> SectionHit:
-        text = raw[outline.text(ordinal)].decode("utf-8", "replace")
+    def _chosen(self, outline: Outline, best: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
+        return [(min(at, outline.last), score) for at, score in best or [(outline.first_with_text(), 0.0)]]
+
+    def _section(self, text: str, outline: Outline, ordinal: int, score: float) -> SectionHit:
         return SectionHit(
             ordinal=ordinal,
             path=outline.path(ordinal),
@@ -157,6 +184,10 @@ class _SnippetReader:
             snippet=snippet(text, self._wanted, self._limit),
             score=score,
         )
+
+
+def _text(source: bytes, outline: Outline, ordinal: int) -> str:
+    return source[outline.text(ordinal)].decode("utf-8", "replace")
 
 
 def highlight_terms(expanded: ExpandedQuery, analyze: Analyze) -> HighlightTerms:

@@ -1,4 +1,4 @@
-"""The bytes of shown documents: kept for as long as the index asks for the revision that was read."""
+"""The texts that searches show: kept for as long as the index asks for the revision that was read."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import pytest
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import NotFoundError
 from commonplace.domain.revisions import revision_of
+from commonplace.domain.snippets import MAX_SOURCE_CHARS
 from commonplace.index.fulltext import document_sources as module
-from commonplace.index.fulltext.document_sources import DocumentSource, DocumentSources
+from commonplace.index.fulltext.document_sources import DocumentSource, DocumentSources, SectionTexts
 from commonplace.store import open_store
 
 NOTE = Address("note.md")
@@ -91,3 +92,35 @@ def test_what_is_kept_is_limited(sources: DocumentSources, folder: Path, monkeyp
     large = b"x" * (module.MAX_CACHED_SOURCE_BYTES + 1)
     (folder / "large.md").write_bytes(large)
     assert read(sources, Address("large.md"), large) is not read(sources, Address("large.md"), large)
+
+
+def test_a_text_is_that_of_one_section_in_one_revision() -> None:
+    texts = SectionTexts()
+    assert texts.keep(NOTE, "1", 2, "text") == "text"
+    assert texts.get(NOTE, "1", 2) == "text"
+    assert texts.get(NOTE, "2", 2) is None
+    assert texts.get(NOTE, "1", 1) is None
+    assert texts.get(Address("other.md"), "1", 2) is None
+
+
+def test_an_empty_section_is_known_to_be_empty() -> None:
+    texts = SectionTexts()
+    texts.keep(NOTE, "1", 0, "")
+    assert texts.get(NOTE, "1", 0) == ""
+
+
+def test_no_more_of_a_section_is_cached_than_snippets_look_at() -> None:
+    texts = SectionTexts()
+    assert len(texts.keep(NOTE, "1", 0, "x" * (MAX_SOURCE_CHARS + 1))) == MAX_SOURCE_CHARS
+    assert texts.get(NOTE, "1", 0) == "x" * MAX_SOURCE_CHARS
+
+
+def test_the_oldest_texts_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "CACHE_CHARS", 10)
+    texts = SectionTexts()
+    for _ in range(3):  # one that is cached already takes no more room
+        texts.keep(NOTE, "1", 0, "12345")
+    texts.keep(NOTE, "1", 1, "12345")
+    assert texts.get(NOTE, "1", 0) is not None
+    texts.keep(NOTE, "1", 2, "1")
+    assert [texts.get(NOTE, "1", at) for at in range(3)] == [None, "12345", "1"]

@@ -369,3 +369,23 @@ def test_recent_pages_know_accents_as_the_full_text_does(base: MakeBase) -> None
 def test_accents_that_no_page_has_do_not_weaken_the_word(base: MakeBase) -> None:
     files = {"one.md": "# A\n\nMuller writes.", "two.md": "# B\n\nSomebody writes and writes."}
     assert base(files).found("Müller writes")[0] == "one.md"
+
+
+def test_a_snippet_that_was_shown_before_is_of_the_text_that_the_index_knows(base: MakeBase) -> None:
+    made = base({"a.md": "# A\n\nthe first gnu\n\n## Part\n\nan other gnu\n"})
+
+    def shown(text: str) -> str:
+        return made.index.search(SearchQuery(text=text)).hits[0].sections[0].snippet
+
+    assert shown("first gnu") == shown("first gnu") == "the first gnu"
+    assert shown("other gnu") == "an other gnu"
+    made.update("a.md", "# A\n\nthe second gnu\n\n## Part\n\nan other gnu\n")
+    assert shown("second gnu") == shown("second gnu") == "the second gnu"
+
+
+def test_a_file_that_changed_unnoticed_is_not_taken_for_what_the_index_knows(base: MakeBase) -> None:
+    made = base({"a.md": "# A\n\nthe first gnu\n"})
+    made.write("a.md", "# A\n\nunseen words about a gnu\n")
+    assert made.index.search(SearchQuery(text="gnu")).hits[0].sections[0].snippet == "unseen words about a gnu"
+    made.update("a.md", "# A\n\nthe first gnu\n")
+    assert made.index.search(SearchQuery(text="gnu")).hits[0].sections[0].snippet == "the first gnu"

@@ -9,7 +9,7 @@ from commonplace.domain.json import Json
 from commonplace.domain.query import Filter, SearchQuery
 from commonplace.domain.similarity import SearchMode
 from commonplace.faces.mcp.toolset import ToolResult
-from commonplace.services.collections import Collection, FoundDocument, reference_to
+from commonplace.services.collections import Collection, FoundDocument
 from commonplace.services.evidence import CHARACTERS_PER_TOKEN, EvidenceSection, evidence, fit, gather
 
 MAX_ECHOED_QUERY = 100
@@ -93,7 +93,7 @@ def _with_fewer_links(entry: dict[str, Json], room: int) -> dict[str, Json]:
 
 def _shown(one: EvidenceSection, text: str) -> tuple[Json, int]:
     row: dict[str, Json] = {
-        "id": reference_to(one.collection, one.record),
+        "id": one.record.reference,
         "kb_name": one.collection.name,
         "title": one.record.title,
         "section": " > ".join(one.path) or None,

@@ -11,7 +11,7 @@ from commonplace.domain.query import Filter, ListQuery, SearchQuery, SortKey
 from commonplace.domain.revisions import revision_of
 from commonplace.faces.mcp.toolset import Call, LinkedContent, ResourceLink, ToolResult
 from commonplace.services import links, listing, searches
-from commonplace.services.collections import FoundDocument, find_document, reference_to
+from commonplace.services.collections import FoundDocument, find_document
 from commonplace.services.extensions import DEFAULT_TYPE
 from commonplace.services.searches import FoundHit
 from commonplace.toolsets.kb.mcp.budget import entry_within, search_within, sections_within
@@ -183,7 +183,7 @@ def kb_backlinks(call: Call, arguments: KbBacklinks) -> ToolResult:
     back = links.distinct(links.incoming(collections, found.collection, found.record.address))
     page, more = slice_of(back, arguments.offset, arguments.limit)
     return {
-        "entry_id": reference_to(found.collection, found.record),
+        "entry_id": found.record.reference,
         "backlink_count": len(back),
         "has_more": more,
         "backlinks": [show_neighbour(neighbour) for neighbour in page],

@@ -19,7 +19,6 @@ from commonplace.services.collections import (
     MAX_NEAREST_IDS,
     Collection,
     FoundDocument,
-    reference_to,
 )
 from commonplace.services.extensions import DEFAULT_TYPE
 from commonplace.services.links import DEFAULT_RELATION, LinkedDocument
@@ -97,7 +96,7 @@ def show_row(found: FoundDocument) -> dict[str, Json]:
     values = record.frontmatter
     metadata = values.get("metadata")
     return {
-        "id": reference_to(found.collection, record),
+        "id": record.reference,
         "kb_name": found.collection.name,
         "entry_type": record.type or DEFAULT_TYPE,
         "title": record.title,
@@ -138,7 +137,7 @@ def show_neighbour(neighbour: LinkedDocument) -> JsonObject:
     link = neighbour.resolved.link
     record = found.record if found else None
     return {
-        "id": reference_to(found.collection, found.record) if found else link.target,
+        "id": found.record.reference if found else link.target,
         "kb_name": found.collection.name if found else None,
         "title": record.title if record else None,
         "entry_type": (record.type or DEFAULT_TYPE) if record else None,

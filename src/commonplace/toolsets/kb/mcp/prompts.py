@@ -9,7 +9,7 @@ from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.domain.query import Filter, ListQuery, SearchQuery
 from commonplace.faces.mcp.toolset import Call
 from commonplace.services import links, listing, searches
-from commonplace.services.collections import FoundDocument, find_document, reference_to
+from commonplace.services.collections import FoundDocument, find_document
 
 MAX_DAYS = 3650
 RESEARCHED = 5
@@ -110,7 +110,7 @@ def _shown(call: Call, found: FoundDocument, limit: int) -> str:
     body = document.body.strip()
     cut = f"{body[:limit]}\n[cut: {len(body)} characters; kb_get has all]" if len(body) > limit else body
     out = links.distinct(links.outgoing(call.services.collections, found.collection, record.address))
-    joined = ", ".join(reference_to(one.found.collection, one.found.record) for one in out if one.found)
+    joined = ", ".join(one.found.record.reference for one in out if one.found)
     head = f"## {record.title}\nid: {record.id} | kb: {found.collection.name} | type: {record.type or 'note'}"
     tags = f" | tags: {', '.join(record.tags)}" if record.tags else ""
     return f"{head}{tags}\n" + (f"links to: {joined}\n" if joined else "") + f"\n{cut}"

@@ -20,7 +20,6 @@ from commonplace.services.collections import (
     Collections,
     FoundDocument,
     find_document,
-    reference_to,
 )
 from commonplace.services.links import DEFAULT_RELATION
 from commonplace.services.typed_entries import NewEntry, SavedEntry, current_schema, schema_findings
@@ -80,7 +79,7 @@ def kb_delete(call: Call, arguments: KbDelete) -> ToolResult:
     """Delete an entry; names what links to it, and where its last bytes are."""
     collections = call.services.collections
     found = collections.locate(arguments.entry_id, arguments.kb_name)
-    others, identifier = _linking_to(collections, found), reference_to(found.collection, found.record)
+    others, identifier = _linking_to(collections, found), found.record.reference
     intent = WriteRequest(expected=arguments.revision or "", session=call.session, unseen="refuse")
     with recording_retained() as kept:
         typed_entries.delete_entry(found.collection, found.record.address, intent)
@@ -88,7 +87,7 @@ def kb_delete(call: Call, arguments: KbDelete) -> ToolResult:
         "deleted": True,
         "entry_id": identifier,
         "linked_from": [
-            {"id": reference_to(one.collection, one.record), "kb_name": one.collection.name, "title": one.record.title}
+            {"id": one.record.reference, "kb_name": one.collection.name, "title": one.record.title}
             for one in others[:MAX_LINKING]
         ],
         "link_count": len(others),
@@ -109,7 +108,7 @@ def kb_link(call: Call, arguments: KbLink) -> ToolResult:
     collections = call.services.collections
     source = find_document(collections, arguments.source_id, arguments.source_kb)
     target = find_document(collections, arguments.target_id, arguments.target_kb or arguments.source_kb)
-    target_id = reference_to(target.collection, target.record)
+    target_id = target.record.reference
     elsewhere = target.collection.name != source.collection.name
     written = typed_entries.link_entries(
         source.collection,
@@ -120,7 +119,7 @@ def kb_link(call: Call, arguments: KbLink) -> ToolResult:
     )
     return {
         "linked": True,
-        "source_id": reference_to(source.collection, source.record),
+        "source_id": source.record.reference,
         "target_id": target_id,
         "relation": arguments.relation,
         "revision": written.revision,

@@ -15,7 +15,7 @@ from commonplace.domain.ports import Progress
 from commonplace.domain.query import Filter, ListQuery, Record
 from commonplace.domain.slugs import slug
 from commonplace.services import quality, writes
-from commonplace.services.collections import Collection, Collections, reference_to
+from commonplace.services.collections import Collection, Collections
 from commonplace.services.listing import every_document
 from commonplace.services.quality import Issue
 from commonplace.services.typed_entries import ASSESSMENT_TYPE
@@ -87,7 +87,7 @@ def assess(
     results: dict[str, Assessment] = {}
     for number, target in enumerate(due):
         progress(number, len(due))
-        reference, when = reference_to(collection, target), datetime.now(UTC)
+        reference, when = target.reference, datetime.now(UTC)
         while collection.index.by_id(_id_of(reference, when)) or _id_of(reference, when) in results:
             when += timedelta(milliseconds=1)
         results[_id_of(reference, when)] = _assessment(collections, collection, target, reference, when)
