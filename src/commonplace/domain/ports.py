@@ -75,6 +75,10 @@ class Transaction(Protocol):
         """
         ...
 
+    def retain(self, address: Address) -> None:
+        """Retain the old bytes of a file that this transaction changes or removes, as `keep` of `put` does."""
+        ...
+
     @property
     def receipt(self) -> Receipt:
         """The result of the transaction; valid after the `with` block has ended."""

@@ -59,6 +59,10 @@ class TransactionDraft:
         _require_writable(self._folder, address)
         self._change(address, None, keep=keep)
 
+    def retain(self, address: Address) -> None:
+        """Retain the old bytes of a file that this transaction changes."""
+        self._keep.add(address)
+
     @property
     def receipt(self) -> Receipt:
         """The result of the transaction; valid after the `with` block has ended."""

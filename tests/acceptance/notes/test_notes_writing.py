@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,12 +10,14 @@ from pathlib import Path
 import pytest
 
 from agent import Agent, RefusedError, agent
+from shell import Shell
 from support import GitRepo, new_repo
 
 GREEN = (
     "---\ntitle: Green tea # as printed\nstatus: open\n---\n# Green tea\n\n## Brewing\n\nWater of 80 degrees.\n\n"
     "## Log\n\n- first\n\n## Tasks\n\n- [ ] buy a pot\n\nA block. ^sum\n"
 )
+SECTION = {"do": "section", "section": "Tasks", "text": "None."}
 PAGES: dict[str, str | bytes] = {
     "README.md": "# Notes\n\n- [green](drinks/green.md#log)\n- [[drinks/oolong|Oolong]]\n- [[Green tea]]\n",
     "drinks/green.md": GREEN,
@@ -89,6 +92,41 @@ def test_a_transaction_edits_pages_that_its_earlier_steps_make_or_move(repo: Git
     assert len(repo.git("log", "--format=%s").splitlines()) == 2
 
 
+def test_a_transaction_deletes_what_its_earlier_steps_make_or_move(repo: GitRepo) -> None:
+    move = {"do": "move", "page": "Oolong", "to": "wulong.md"}
+    (repo.path / "drinks/oolong.md").write_text("# Oolong\n\nNever committed.\n")
+    with writer(repo) as client:
+        gone = {"do": "delete", "page": "wulong.md"}
+        assert 'Next: read {"page": "drinks/oolong"}' in refused(client, "transaction", steps=[move, gone])
+        client.text("read", page="Oolong")
+        answer = client.text("transaction", steps=[move, gone])
+        assert "Links to wulong.md now lead nowhere in README.md" in answer
+        assert "No commit had the old text of drinks/oolong.md" in answer
+        by_title = [{**move, "page": "Green tea"}, {"do": "edit", "page": "Green tea", "changes": [SECTION]}]
+        (repo.path / "drinks/green.md").write_text(f"{GREEN}\nNever committed.\n")
+        assert "No commit had the old text of drinks/green.md" in client.text("transaction", steps=by_title)
+        made = [{"do": "write", "page": "new.md", "text": "# New\n"}, {"do": "delete", "page": "new.md"}]
+        client.text("transaction", steps=made)
+    assert not (repo.path / "new.md").exists()
+    assert not (repo.path / "drinks/oolong.md").exists()
+    assert "Never committed" not in text_of(repo, "wulong.md")
+
+
+def test_a_failed_transaction_says_which_step_to_repeat_and_how(repo: GitRepo) -> None:
+    with writer(repo) as client:
+        steps = [
+            {"do": "write", "page": "new.md", "text": "# New\n"},
+            {"do": "edit", "page": "drinks/gren", "changes": [{"do": "append", "text": "x"}]},
+        ]
+        said = refused(client, "transaction", steps=steps)
+        assert said.startswith("Step 2 of 2: There is no page 'drinks/gren'.")
+        assert 'Next: transaction with step 2 as {"do": "edit", "page": "drinks/green.md", ' in said
+        steps[1] = {"do": "edit", "page": "drinks/green", "changes": [{**SECTION, "section": "Brewin"}]}
+        assert 'Next: read {"page": "drinks/green", "section": "Brewing"}' in refused(
+            client, "transaction", steps=steps
+        )
+
+
 def test_a_call_that_is_sent_again_answers_the_same_and_writes_nothing(repo: GitRepo) -> None:
     append = {"page": "pots", "changes": [{"do": "append", "text": "- one more"}]}
     with writer(repo) as client:
@@ -143,6 +181,26 @@ def test_a_page_is_replaced_whole_only_as_it_was_seen(repo: GitRepo) -> None:
     assert text_of(repo, "drinks/green.md") == "# Mine\n"
 
 
+def test_an_edit_that_names_no_section_replaces_only_a_body_that_was_seen(repo: GitRepo) -> None:
+    whole = [{"do": "fields", "fields": {"status": "done"}}, {"do": "section", "text": "Mine."}]
+    with writer(repo) as client:
+        for arguments in ({"changes": whole}, {"changes": whole[1:]}):
+            said = refused(client, "edit", page="Green tea", **arguments)
+            assert "was not read whole in this session" in said
+            assert "Current revision: " in said
+        said = refused(client, "transaction", steps=[{"do": "edit", "page": "pots", "changes": whole[1:]}])
+        assert 'Next: read {"page": "pots"}' in said
+        said = refused(client, "edit", page="Green tea#^sum", changes=whole[1:])
+        assert "'^sum' is a block" in said
+        assert text_of(repo, "drinks/green.md") == GREEN
+        client.text("read", page="Green tea")
+        (repo.path / "drinks/green.md").write_text(GREEN + "\nAn editor's line.\n")
+        assert "An editor's line." in refused(client, "edit", page="Green tea", changes=whole)
+        client.text("read", page="Green tea")
+        client.text("edit", page="Green tea", changes=whole)
+    assert text_of(repo, "drinks/green.md").endswith("status: done\n---\nMine.\n")
+
+
 def test_text_that_was_not_seen_is_kept_when_an_edit_takes_it_away(repo: GitRepo) -> None:
     (repo.path / "pots.md").write_text("# Pots\n\nNever committed.\n")
     with writer(repo, "--commit", "manual") as client:
@@ -185,6 +243,23 @@ def test_a_folder_moves_with_its_files_and_links_and_back(repo: GitRepo) -> None
     for path, content in PAGES.items():
         expected = content if isinstance(content, bytes) else content.encode()
         assert (repo.path / path).read_bytes() == expected
+
+
+def test_a_move_keeps_lines_that_were_not_seen_and_whose_links_it_rewrites(repo: GitRepo) -> None:
+    linking, moved = "# Pots\n\nFor [tea](drinks/OOLONG.md).\n", "# Oolong\n\nOn [pots](../pots.md), `new`.\n"
+    (repo.path / "pots.md").write_text(linking.replace("OOLONG", "oolong"))
+    (repo.path / "drinks/oolong.md").write_text(moved)
+    with writer(repo) as client:
+        answer = client.text("move", page="Oolong", to="wulong.md")
+        for path in ("pots.md", "drinks/oolong.md"):
+            assert f"No commit had the old text of {path}" in answer
+        assert "README.md:" not in answer, "a commit has its old text"
+        client.text("read", page="pots")
+        (repo.path / "README.md").write_text("# Notes\n")
+        again = client.text("move", page="pots", to="kettles.md")
+    assert "old text of pots.md" not in again, "the session was shown it"
+    kept = Shell(repo.path).ok("restore", "--json").stdout
+    assert {one["path"] for one in json.loads(kept)["items"]} >= {"pots.md", "drinks/oolong.md"}
 
 
 def test_a_transaction_is_one_commit_or_nothing(repo: GitRepo) -> None:

@@ -333,3 +333,12 @@ def test_a_schema_that_is_set_keeps_what_was_written_by_hand(base: Path) -> None
     with agent("mcp", base, "--toolset", "kb", "--tier", "admin", "--no-embed") as kb:
         answer = kb.call("kb_manage", action="add_type", kb_name="base", type_name="memo", type_def={"fields": {}})
     assert [one["revision"] for one in answer["kept"]] == [revision_of(before)]
+
+
+def test_a_rename_keeps_lines_with_links_that_the_writer_has_not_seen(base: Path) -> None:
+    (base / "a.md").write_text(own := "# A\n\n[n](n.md)\n")
+    (base / "n.md").write_text(linking := "# N\n\nMINE [a](./a.md)\n")
+    kept = Shell(base).ok("mv", "a", "sub/a", "--json").json["kept"]
+    assert {one["path"]: restored(base, one["revision"]) for one in kept} == {"n.md": linking, "a.md": own}
+    with agent("mcp", base, "--toolset", "wiki") as wiki:
+        assert "old text of n.md" in wiki.text("rename_note", path="sub/a", new_path="b")

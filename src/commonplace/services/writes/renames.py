@@ -14,7 +14,7 @@ from commonplace.domain.ports import Transaction
 from commonplace.domain.revisions import revision_of
 from commonplace.services.collections import Collection
 from commonplace.services.writes.documents import existing, require_free, take_in
-from commonplace.services.writes.overwrites import Evidence, evidence_of, note_write, seen_by
+from commonplace.services.writes.overwrites import Evidence, evidence_of, note_write, seen_by, takes_away
 from commonplace.services.writes.requests import UNCONDITIONAL, WriteReceipt, WriteRequest
 
 NO_FILES: Mapping[Address, Address] = MappingProxyType({})
@@ -29,7 +29,8 @@ def rename(
 ) -> WriteReceipt:
     """Move a document and rewrite every link to it, in one transaction.
 
-    Relative links in the moved document are rewritten as well.
+    Relative links in the moved document are rewritten as well. The old bytes of documents in which links change and
+    whose current state the writer was not shown are retained.
 
     Args:
         collection: Collection of the document.
@@ -56,8 +57,12 @@ def rename(
         known = _known(collection, transaction, rewritten, intent)
         for old in moves:
             transaction.remove(old, keep=False)
-        for place, content in (contents | rewritten).items():
+        if evidence is not Evidence.SHOWN and takes_away(moved, contents[new_address]):
+            transaction.retain(address)
+        for place, content in contents.items():
             transaction.put(place, content)
+        for place, content in rewritten.items():  # a link in a line that the writer has not seen
+            transaction.put(place, content, keep=known.get(place) is not Evidence.SHOWN)
     note_write(collection, address, None, intent)
     for place, known_by in {new_address: evidence, **known}.items():
         note_write(collection, place, (contents | rewritten)[place], intent, known_by)

@@ -47,6 +47,15 @@ def advised(tool: str, run: Callable[[Call, P], ToolResult]) -> Callable[[Call, 
 
 
 def _next(tool: str, error: KnowledgeError, given: dict[str, Json]) -> str:
+    step, steps = error.context.get("step"), given.get("steps")
+    if isinstance(step, int) and isinstance(steps, list):
+        failed = steps[step - 1]
+        return _next_of(f"transaction with step {step} as", error, failed if isinstance(failed, dict) else {})
+    return _next_of(tool, error, given)
+
+
+def _next_of(tool: str, error: KnowledgeError, given: dict[str, Json]) -> str:
+    """The call that follows an error, or the step of one; `tool` begins a repetition with another page."""
     folder, nearest = error.context.get("folder"), error.context.get("nearest")
     near = nearest[0] if isinstance(nearest, list) and nearest else ""
     page = given.get("page")

@@ -20,16 +20,26 @@ from commonplace.services.writes import WriteRequest
 from commonplace.services.writes.moves import plan_moves
 from commonplace.toolsets.notes.mcp.parameters import Change, Delete, Edit, Move, Transaction, Write, WriteArguments
 from commonplace.toolsets.notes.mcp.text_output import tokens_of
-from commonplace.toolsets.notes.rules.page_edits import PageChange, numbered
-from commonplace.toolsets.notes.service.page_lookup import find_page, has_folder, page_path, path_among, shown_path
+from commonplace.toolsets.notes.rules.page_edits import PageChange
+from commonplace.toolsets.notes.service.page_lookup import (
+    FoundPage,
+    PagePath,
+    find_page,
+    has_folder,
+    page_path,
+    path_among,
+    shown_path,
+)
 from commonplace.toolsets.notes.service.repeats import RepeatedWrites, WriteAnswer, WriteCall
 from commonplace.toolsets.notes.service.steps import (
+    MOVE_FIRST,
     DeleteStep,
     EditStep,
     MoveStep,
     Step,
     StepResult,
     WriteStep,
+    numbered_step,
     run_steps,
 )
 
@@ -73,7 +83,7 @@ def transaction(call: Call, arguments: Transaction) -> ToolResult:
             try:
                 made.append(_step(call, values, arguments.request_id, made))
             except KnowledgeError as error:
-                raise numbered(error, f"Step {number} of {len(arguments.steps)}") from error
+                raise numbered_step(error, number, len(arguments.steps)) from error
         return made
 
     return _once(call, "transaction", arguments, steps)
@@ -120,14 +130,30 @@ def _write_step(call: Call, arguments: Write) -> Made:
 def _edit_step(call: Call, arguments: Edit, request_id: str = "", earlier: Sequence[Made] = ()) -> Made:
     """An edit of a page that is there, or that an earlier step of a transaction makes or moves there."""
     again = bool(arguments.request_id or request_id)
-    coming = path_among(call.services.collections, arguments.page, _coming(earlier)) if earlier else None
+    coming = _among_coming(call, arguments.page, earlier)
     if coming is not None:
         path, fragment = coming
         changes = tuple(_change(one, fragment) for one in arguments.changes)
         return path.collection, EditStep(path.address, changes, arguments.revision, again)
     page = find_page(call.services.collections, arguments.page)
     changes = tuple(_change(one, page.fragment) for one in arguments.changes)
-    return page.collection, EditStep(page.record.address, changes, arguments.revision, again)
+    return page.collection, EditStep(_place_of(page, earlier), changes, arguments.revision, again)
+
+
+def _among_coming(call: Call, page: str, earlier: Sequence[Made]) -> tuple[PagePath, str] | None:
+    """The page, and the fragment, if one of the earlier steps of a transaction makes it or moves it there."""
+    return path_among(call.services.collections, page, _coming(earlier)) if earlier else None
+
+
+def _place_of(page: FoundPage, earlier: Sequence[Made]) -> Address:
+    """Where a page is after the earlier steps of a transaction."""
+    return _moved(page.collection, earlier).get(page.record.address, page.record.address)
+
+
+def _moved(collection: Collection, made: Sequence[Made]) -> dict[Address, Address]:
+    """New address by old address of what steps move in a folder."""
+    steps = [step for one, step in made if one.name == collection.name and isinstance(step, MoveStep)]
+    return {old: new for step in steps for old, new in step.moves}
 
 
 def _coming(made: Sequence[Made]) -> set[tuple[str, Address]]:
@@ -151,6 +177,12 @@ def _change(one: Change, fragment: str) -> PageChange:
         raise InvalidInputError(
             f"A change {one.do!r} needs {name!r}.", kind="argument", hint=f"Give {name} beside do={one.do!r}."
         )
+    if one.do in {"section", "append", "insert"} and fragment.startswith("^") and not one.section:
+        raise InvalidInputError(
+            f"A change {one.do!r} is of a section, and {fragment!r} is a block.",
+            kind="argument",
+            hint=f'Give do="block", or section beside do={one.do!r}.',
+        )
     return PageChange(
         kind=one.do,
         section=one.section or ("" if fragment.startswith("^") else fragment.replace("#", " > ")),
@@ -163,8 +195,12 @@ def _change(one: Change, fragment: str) -> PageChange:
     )
 
 
-def _move_step(call: Call, arguments: Move) -> tuple[Collection, MoveStep]:
+def _move_step(call: Call, arguments: Move, earlier: Sequence[Made] = ()) -> tuple[Collection, MoveStep]:
     collections = call.services.collections
+    if (coming := _among_coming(call, arguments.page, earlier)) is not None:
+        raise InvalidInputError(
+            f"An earlier step writes {coming[0].address}, which this one moves.", kind="path", hint=MOVE_FIRST
+        )
     try:
         page = find_page(collections, arguments.page)
     except NotFoundError as error:
@@ -199,9 +235,12 @@ def _folder_step(call: Call, folder: str, arguments: Move) -> tuple[Collection, 
     return collection, MoveStep(f"{folder}/", f"{target}/", tuple(pages))
 
 
-def _delete_step(call: Call, arguments: Delete) -> Made:
+def _delete_step(call: Call, arguments: Delete, earlier: Sequence[Made] = ()) -> Made:
+    coming = _among_coming(call, arguments.page, earlier)
+    if coming is not None:
+        return coming[0].collection, DeleteStep(coming[0].address, arguments.revision)
     page = find_page(call.services.collections, arguments.page)
-    return page.collection, DeleteStep(page.record.address, arguments.revision)
+    return page.collection, DeleteStep(_place_of(page, earlier), arguments.revision)
 
 
 def _step(call: Call, values: dict[str, JsonValue], request_id: str, earlier: Sequence[Made]) -> Made:
@@ -212,9 +251,9 @@ def _step(call: Call, values: dict[str, JsonValue], request_id: str, earlier: Se
         case "edit":
             return _edit_step(call, _valid(Edit, given), request_id, earlier)
         case "move":
-            return _move_step(call, _valid(Move, given))
+            return _move_step(call, _valid(Move, given), earlier)
         case "delete":
-            return _delete_step(call, _valid(Delete, given))
+            return _delete_step(call, _valid(Delete, given), earlier)
         case other:
             raise InvalidInputError(
                 f"Invalid do {other!r}: expected one of write, edit, move, delete.",
@@ -281,8 +320,10 @@ def _linking(call: Call, made: Sequence[Made]) -> list[str]:
     lines: list[str] = []
     for collection, step in made:
         if isinstance(step, DeleteStep):
-            found = links.distinct(links.incoming(call.services.collections, collection, step.address))
-            names = sorted({one.found.record.address.path for one in found if one.found} - {step.address.path})
+            was = {new: old for old, new in _moved(collection, made).items()}
+            there = was.get(step.address, step.address)
+            found = links.distinct(links.incoming(call.services.collections, collection, there))
+            names = sorted({one.found.record.address.path for one in found if one.found} - {there.path})
             if names:
                 lines.append(f"Links to {step.address.path} now lead nowhere in {_few(names)}")
     return lines

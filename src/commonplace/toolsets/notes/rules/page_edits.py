@@ -74,6 +74,11 @@ def is_appended(document: Document, change: PageChange) -> bool:
     return bool(wanted) and have[-len(wanted) :] == wanted
 
 
+def is_whole(change: PageChange) -> bool:
+    """Whether a change replaces the whole body: text that it does not name."""
+    return change.kind == "section" and not change.section
+
+
 def section_of(document: Document, name: str) -> Section:
     """The section that a heading, a path of headings or an anchor means.
 

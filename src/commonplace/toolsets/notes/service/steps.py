@@ -10,7 +10,13 @@ from commonplace.domain import edits
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import RetainedCopy
 from commonplace.domain.document_reader import read_document
-from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, KnowledgeError, TooLargeError
+from commonplace.domain.errors import (
+    AlreadyExistsError,
+    ConflictError,
+    InvalidInputError,
+    KnowledgeError,
+    TooLargeError,
+)
 from commonplace.domain.ports import Transaction
 from commonplace.domain.revisions import revision_of
 from commonplace.services.collections import Collection
@@ -18,7 +24,10 @@ from commonplace.services.writes.documents import MAX_DOCUMENT_BYTES, existing, 
 from commonplace.services.writes.moves import MovePlan, plan_moves
 from commonplace.services.writes.overwrites import Evidence, evidence_of, note_write, takes_away, unseen_conflict
 from commonplace.services.writes.requests import WriteRequest
-from commonplace.toolsets.notes.rules.page_edits import PageChange, apply_changes, is_appended, numbered
+from commonplace.toolsets.notes.rules.page_edits import PageChange, apply_changes, is_appended, is_whole, numbered
+
+MOVE_FIRST = "Move first, and once, then write or edit under the new path."
+"""What to do about a step that moves what an earlier one writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +110,7 @@ class StepsReceipt:
 def run_steps(collection: Collection, steps: Sequence[Step], request: WriteRequest) -> StepsReceipt:
     """Make all the steps, or none of them.
 
-    A whole replacement or a deletion of a page needs its revision, passed or shown to the session.
+    A whole replacement of a page or of its body, or a deletion, needs its revision, passed or shown to the session.
 
     Raises:
         KnowledgeError: a step cannot be made; the message names its number if there are several. Nothing was changed.
@@ -116,11 +125,18 @@ def run_steps(collection: Collection, steps: Sequence[Step], request: WriteReque
             except KnowledgeError as error:
                 if len(steps) == 1:
                     raise
-                raise numbered(error, f"Step {number} of {len(steps)}") from error
+                raise numbered_step(error, number, len(steps)) from error
     run.note()
     receipt = transaction.receipt
     take_in(collection, run.touched)
     return StepsReceipt(tuple(results), receipt.commit, receipt.retained)
+
+
+def numbered_step(error: KnowledgeError, number: int, steps: int) -> KnowledgeError:
+    """The same error with a message that names the step, from 1 on, which context `step` gives, too."""
+    same = numbered(error, f"Step {number} of {steps}")
+    same.context["step"] = number
+    return same
 
 
 def default_message(steps: Sequence[Step]) -> str:
@@ -148,6 +164,8 @@ class _Run:
         self._known: dict[Address, tuple[bytes | None, Evidence]] = {}
         """Each page afterwards, None for one that is gone, and how the writer knows it."""
         self._written: set[Address] = set()
+        self._came: dict[Address, tuple[Address, bytes]] = {}
+        """Where each moved page was, and what it said there."""
 
     def make(self, step: Step) -> StepResult:
         match step:
@@ -195,6 +213,8 @@ class _Run:
             changes = tuple(one for one in changes if not (one.kind == "append" and is_appended(document, one)))
         content = apply_changes(document, changes)
         if content != raw:
+            if evidence is Evidence.UNSEEN and any(map(is_whole, changes)):
+                raise self._unseen(address, raw, step.revision)
             self._put(address, content, evidence, raw)
         return StepResult(step, address, raw, content)
 
@@ -204,7 +224,7 @@ class _Run:
             raise InvalidInputError(
                 f"An earlier step writes {early[0]}, which this one moves.",
                 kind="path",
-                hint="Move first, then write or edit under the new path.",
+                hint=MOVE_FIRST,
             )
         plan: MovePlan = plan_moves(self._collection, self._transaction, dict(step.moves), self._written)
         was = {one: one for one in plan.contents if one not in plan.came} | {new: old for old, new in step.moves}
@@ -213,8 +233,11 @@ class _Run:
         for old in plan.moves:
             self._transaction.remove(old, keep=False)
             self._known[old] = None, Evidence.SHOWN
+        self._came |= {new: (old, before[new]) for old, new in plan.moves.items()}
         for place, content in plan.contents.items():
+            was = before[place] if place in plan.came else self._transaction.read(place)
             self._transaction.put(place, content)
+            self._keep_unseen(place, was, content, known[place])
             self._known[place] = content, known[place]
         self._written |= {*plan.moves, *plan.contents}
         first = step.moves[0][1]
@@ -226,6 +249,7 @@ class _Run:
         raw = existing(self._collection, self._transaction, address)
         self._require_evidence(address, raw, step.revision)
         self._transaction.remove(address)
+        self._retain(address)
         self._known[address] = None, Evidence.SHOWN
         self._written.add(address)
         return StepResult(step, address, raw, None)
@@ -233,14 +257,19 @@ class _Run:
     def _evidence(self, address: Address, raw: bytes, revision: str) -> Evidence:
         known = self._known.get(address)
         if known is not None and known[0] == raw:
-            return known[1]
+            was = self._came.get(address)
+            return evidence_of(self._collection, *was, self._of(revision)) if was and revision else known[1]
         return evidence_of(self._collection, address, raw, self._of(revision))
 
     def _require_evidence(self, address: Address, raw: bytes, revision: str) -> Evidence:
         evidence = self._evidence(address, raw, revision)
         if evidence is Evidence.UNSEEN:
-            raise unseen_conflict(self._collection, address, raw, self._of(revision))
+            raise self._unseen(address, raw, revision)
         return evidence
+
+    def _unseen(self, address: Address, raw: bytes, revision: str) -> ConflictError:
+        """The conflict about a page as it was before these steps, as only that can be read."""
+        return unseen_conflict(self._collection, *self._came.get(address, (address, raw)), self._of(revision))
 
     def _of(self, revision: str) -> WriteRequest:
         return replace(self._request, expected=revision, unseen="refuse")
@@ -252,10 +281,19 @@ class _Run:
                 kind="document",
                 hint="Split it into several pages.",
             )
-        unseen = before is not None and evidence is not Evidence.SHOWN
-        self._transaction.put(address, content, keep=unseen and takes_away(before or b"", content))
+        self._transaction.put(address, content)
+        if before is not None:
+            self._keep_unseen(address, before, content, evidence)
         self._written.add(address)
         self._known[address] = content, evidence
+
+    def _keep_unseen(self, address: Address, before: bytes, after: bytes, evidence: Evidence) -> None:
+        if evidence is not Evidence.SHOWN and before != after and takes_away(before, after):
+            self._retain(address)
+
+    def _retain(self, address: Address) -> None:
+        """Retain what a page said before these steps, wherever it was."""
+        self._transaction.retain(self._came.get(address, (address, b""))[0])
 
     def _check_new(self, address: Address, content: bytes) -> None:
         try:
