@@ -119,6 +119,32 @@ def test_an_update_replaces_what_was_shown_and_subsections_only_by_others(home: 
     clean(home)
 
 
+def test_chapters_in_new_content_are_added_behind_the_subsections_that_nobody_was_shown(
+    home: Path, client: Agent
+) -> None:
+    content = "a text\n\n### Sub\n\nprecious\n\n### Other\n\no"
+    create(client, chapters=[{"title": "A", "content": content}, {"title": "B", "content": "b"}])
+    where = {"project_id": "app", "filename": "auth"}
+    file = home / "projects/app/knowledge/auth.md"
+    client.call("update_chapter", **where, chapter_title="A", new_content="## A\n\nnew\n\n## Added\n\nx\n\n### Y\n\ny")
+    assert file.read_text().partition("## A\n")[2] == (
+        "\nnew\n\n### Sub\n\nprecious\n\n### Other\n\no\n\n## Added\n\nx\n\n### Y\n\ny\n\n## B\n\nb\n"
+    )
+    client.call("update_chapter", **where, chapter_title="Sub", new_content="s\n\n## Above\n\nz")
+    text = "s\n\n### Other\n\no\n\n## Above\n\nz\n\n## Added\n"
+    assert text in file.read_text()
+    before = file.read_bytes()
+    shown = client.refusal("update_chapter", **where, chapter_title="A", new_content="new\n\n## B\n\nagain")
+    assert (shown["code"], shown["error"]) == ("FILE_ALREADY_EXISTS", "Chapter 'B' already exists")
+    assert failure(client, "update_chapter", **where, chapter_title="A", new_content="n\n\n## C\n\n```\nopen") == (
+        "INVALID_CONTENT"
+    )
+    assert file.read_bytes() == before
+    client.call("update_chapter", **where, chapter_title="B", new_content="b\n\n## Last\n\n```\n## code\n```")
+    assert file.read_text().endswith("## B\n\nb\n\n## Last\n\n```\n## code\n```\n")
+    clean(home)
+
+
 def test_a_removal_names_the_subsections_that_it_takes(client: Agent) -> None:
     create(client, chapters=[{"title": "A", "content": "a\n\n### Sub\n\nx\n\n##### Note\n\ny"}, *CHAPTERS])
     where = {"project_id": "app", "filename": "auth"}

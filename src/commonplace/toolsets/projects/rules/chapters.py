@@ -123,7 +123,8 @@ def replace_chapter(document: Document, title: str, text: str, summary: str = ""
     """The document with a new text in a chapter.
 
     Replaced is the text that a reader of the chapter was shown: up to the next chapter. Chapters below this one are
-    replaced only if the new text contains chapters below its level.
+    replaced only if the new text contains chapters below its level. Chapters of its level, or above it, in the new
+    text are added behind those below this one, so that each of these stays with its chapter.
 
     Args:
         document: The document.
@@ -133,6 +134,7 @@ def replace_chapter(document: Document, title: str, text: str, summary: str = ""
 
     Raises:
         NotFoundError: kind "chapter".
+        AlreadyExistsError: kind "chapter": the text would add a chapter whose title is taken.
         InvalidInputError: kind "content": the text would hide a chapter.
     """
     chapter = find_chapter(document, title)
@@ -140,11 +142,15 @@ def replace_chapter(document: Document, title: str, text: str, summary: str = ""
     if summary and " ".join(_PARAGRAPHS.split(lines.strip())[0].split()) != summary:
         lines = f"{summary}\n\n{lines.strip(chr(10))}"
     section, end = chapter.section, chapter.end
-    if _has_chapters_below(section.level, lines):
+    lines, added = _parted(lines, section.level)
+    if _chapters_in(lines):
         end = max(end, section.tree_end)
+    gone = _chapters_between(document, chapter.end, end)
+    if added:
+        document = _with_chapters(document, section, added)
     changed = replace_section(document, section._replace(tree_end=end), lines)
     behind = [s for s in document.sections if s.start >= end]
-    return EditedDocument(_checked(document, changed, behind), _chapters_between(document, chapter.end, end))
+    return EditedDocument(_checked(document, changed, behind), gone)
 
 
 def add_chapter(document: Document, title: str, text: str, position: Position = "end", reference: str = "") -> bytes:
@@ -155,12 +161,7 @@ def add_chapter(document: Document, title: str, text: str, position: Position = 
         NotFoundError: kind "chapter": the reference does not exist.
         InvalidInputError: kind "content": the text, or an unclosed fence before it, would hide a chapter.
     """
-    if any(has_title(document, chapter.section, title.strip()) for chapter in read_chapters(document)):
-        raise AlreadyExistsError(
-            f"Chapter '{title.strip()}' already exists",
-            kind="chapter",
-            hint="Change it with update_chapter, or choose another title.",
-        )
+    _require_new(document, title.strip())
     if position == "end":
         level, at = TOP_LEVEL, len(document.raw)
     else:
@@ -243,10 +244,42 @@ def _checked(document: Document, changed: bytes, behind: Sequence[Section], adde
     return changed
 
 
-def _has_chapters_below(level: int, text: str) -> bool:
-    """Whether a text contains chapters below a level."""
-    document = read_document(Address("text.md"), b"\n" + text.encode())  # so that no line of it can begin a frontmatter
-    return any(level < section.level <= LAST_LEVEL for section in document.sections)
+def _require_new(document: Document, title: str) -> None:
+    if any(has_title(document, chapter.section, title) for chapter in read_chapters(document)):
+        raise AlreadyExistsError(
+            f"Chapter '{title}' already exists",
+            kind="chapter",
+            hint="Change it with update_chapter, or choose another title.",
+        )
+
+
+def _parted(text: str, level: int) -> tuple[str, str]:
+    """What of a text belongs to a chapter of this level, and the chapters of this level or above that follow in it."""
+    first = next((chapter.section.start for chapter in _chapters_in(text) if chapter.section.level <= level), None)
+    raw = text.encode()
+    return (text, "") if first is None else (raw[: first - 1].decode(), raw[first - 1 :].decode())
+
+
+def _with_chapters(document: Document, section: Section, text: str) -> Document:
+    """The document with the chapters of a text behind a section, its subsections, and all else that they would take.
+
+    Raises:
+        AlreadyExistsError, InvalidInputError: as `replace_chapter`.
+    """
+    added = _chapters_in(text)
+    for chapter in added:
+        _require_new(document, chapter.title)
+    level = min(chapter.section.level for chapter in added)
+    later = (one.start for one in document.sections if one.start > section.start and 0 < one.level <= level)
+    at = next(later, len(document.raw))
+    changed = inserted(document, at, _trimmed(text))
+    behind = [one for one in document.sections if one.start >= at and one.level]
+    return read_document(document.address, _checked(document, changed, behind, added=len(added)))
+
+
+def _chapters_in(text: str) -> list[Chapter]:
+    """The chapters of a text; their offsets are one byte too large."""
+    return read_chapters(read_document(Address("text.md"), b"\n" + text.encode()))  # so that nothing is a frontmatter
 
 
 def _chapters_between(document: Document, start: int, end: int) -> tuple[str, ...]:
