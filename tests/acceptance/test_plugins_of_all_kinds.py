@@ -87,6 +87,60 @@ def test_with_thirteen_malformed_plugins_the_core_tools_answer_and_doctor_names_
     assert len(found) == len(set(found)), "each is said once"
 
 
+ERRORS = """
+class Own(BaseException):
+    pass
+
+def endless():
+    return endless()
+
+class Exits:
+    def __getattribute__(self, name):
+        raise SystemExit(4)
+
+class Plugin:
+    name = "errors"
+    raised = {"eof": EOFError("gone"), "exit": SystemExit(3), "own": Own("it"), "error": ValueError("private")}
+
+    def run(self, kind):
+        if kind == "deep":
+            endless()
+        if kind in self.raised:
+            raise self.raised[kind]
+
+    def get_mcp_tools(self, tier):
+        kinds = [*self.raised, "deep"]
+        return {kind: {"description": kind, "handler": lambda _, kind=kind: self.run(kind)} for kind in kinds}
+
+    def get_hooks(self):
+        return {"before_save": [lambda entry, context: self.run(entry["title"])]}
+
+    def get_entry_types(self):
+        good = {"fields": {"weight": {"type": "number"}}}
+        return {"first": good, "exits": Exits(), "number": 7, "last": good}
+"""
+"""Functions that raise each kind of error, and a bad type between good ones."""
+
+
+def test_whatever_a_plugin_raises_names_it_and_ends_only_that_call(tmp_path: Path) -> None:
+    add_plugin(tmp_path / "site", "errors", ERRORS)
+    environment = {"PYTHONPATH": str(tmp_path / "site")}
+    base = base_in(tmp_path)
+    types = {"deep": "RecursionError", "eof": "EOFError", "exit": "SystemExit", "own": "Own", "error": "ValueError"}
+    with agent("mcp", "--toolset", "kb", base, "--tier", "admin", env=environment) as client:
+        assert client.call("kb_schema", kb_name="base")["types"].keys() >= {"first", "last"}
+        for kind, error in types.items():
+            assert client.refusal(kind)["error"] == f"The plugin errors gave no answer: {error}."
+            made = {"kb_name": "base", "entry_type": "note", "title": kind, "body": "Words."}
+            assert client.refusal("kb_create", **made)["error"].startswith("The plugin errors refused this: ")
+        assert_core_answers(client)
+    found = plugin_findings(base, environment)
+    assert ("errors", "get_entry_types: the type 'exits' failed: SystemExit: 4") in found
+    assert ("errors", "eof: failed: EOFError: gone") in found
+    assert ("errors", "before_save: a hook failed: Own: it") in found
+    assert not [message for _, message in found if "before_save" in message and "private" in message], "it may refuse"
+
+
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Agent, Path, dict[str, str]]]:
     folder = tmp_path_factory.mktemp("reference")

@@ -155,6 +155,23 @@ def outcome_of(function: Callable[[], T], outcome: Future[T] | None = None) -> F
     return outcome
 
 
+def is_failure(error: BaseException) -> bool:
+    """Whether an error of a function that may refuse by any exception is none: an exit, or an exhausted machine."""
+    return not isinstance(error, Exception) or isinstance(error, (RecursionError, MemoryError, EOFError))
+
+
+def error_summary(error: BaseException) -> str:
+    """The type and message of an error from a plugin."""
+    message = message_of(error)
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
+def message_of(error: BaseException) -> str:
+    """The message of an error; "" if it has none or `str` fails."""
+    outcome = outcome_of(lambda: str(error)[:200])
+    return "" if outcome.exception() else outcome.result()
+
+
 @dataclass(frozen=True, slots=True)
 class _Relay:
     """Relays a plugin's requests to the client to the thread that serves the call."""

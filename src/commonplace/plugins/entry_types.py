@@ -17,6 +17,7 @@ from commonplace.plugins.calls import outcome_of
 from commonplace.plugins.values import (
     FaultSink,
     WrongValueError,
+    built,
     is_name,
     items,
     kind_of,
@@ -52,10 +53,10 @@ def entry_types(value: object, tell: FaultSink) -> dict[str, EntryType]:
     """
     found: dict[str, EntryType] = {}
     for name, one in _named(value, tell):
-        try:
-            found[name] = entry_type_of(name, _declaration(one))
-        except WrongValueError as error:
-            tell(f"the type {name!r} is {error}")
+        for made in built(
+            lambda name=name, one=one: entry_type_of(name, _declaration(one)), f"the type {name!r}", tell
+        ):
+            found[name] = made
     return found
 
 
@@ -63,13 +64,16 @@ def _named(value: object, tell: FaultSink) -> list[tuple[str, object]]:
     if isinstance(value, Mapping):
         return named(cast("object", value), EXPECTED, tell)
     found: list[tuple[str, object]] = []
-    for one in items(value, EXPECTED):
-        name = getattr(one, "name", None) or getattr(one, "entry_type", None)
-        if is_name(name):
-            found.append((cast("str", name), one))
-        else:
-            tell(f"one item is {kind_of(one)} without a name; expected {EXPECTED}")
+    for number, one in enumerate(items(value, EXPECTED), 1):
+        found += built(lambda one=one: (_name(one), one), f"item {number}", tell)
     return found
+
+
+def _name(one: object) -> str:
+    name = getattr(one, "name", None) or getattr(one, "entry_type", None)
+    if not is_name(name):
+        raise WrongValueError(f"{kind_of(one)} without a name; expected {EXPECTED}")
+    return cast("str", name)
 
 
 def _declaration(one: object) -> JsonObject:

@@ -5,6 +5,7 @@ Every start imports this module; what plugins add is collected in `service_exten
 
 from __future__ import annotations
 
+import logging
 import sys
 import threading
 from collections import Counter
@@ -28,6 +29,7 @@ from commonplace.plugins.calls import (
     StartBudget,
     call_with_client,
     call_with_timeout,
+    error_summary,
     outcome_of,
 )
 from commonplace.plugins.faults import Faults
@@ -38,6 +40,8 @@ if TYPE_CHECKING:  # most starts find no plugins
     from commonplace.faces.mcp.toolset import Call
 
 T = TypeVar("T")
+
+log = logging.getLogger(__name__)
 
 NO_OTHER = "until it does, no other is made"
 CLI_EXPECTED = "a dict of names and functions, or a list of pairs of these"
@@ -134,7 +138,8 @@ class Plugin:
             seconds: Timeout of the answer.
 
         Raises:
-            KnowledgeError: the call timed out, ended the thread, or returned an invalid value.
+            KnowledgeError: the call timed out, failed, ended the thread, or returned an invalid value. The message
+                names the plugin and the type of its error.
             Stopped: the client has gone.
         """
         if self._overdue[hook]:
@@ -157,14 +162,13 @@ class Plugin:
             return outcome.result()
         if isinstance(error, (InputNeeded, Stopped, KnowledgeError)):
             raise error
-        if isinstance(error, WrongValueError) or not isinstance(error, Exception):
-            self.fault(hook, _wrong_return(error), in_call=True)
-            raise KnowledgeError(
-                f"The plugin {self.name} gave no answer: {error_summary(error)}.",
-                kind="plugin",
-                hint="See `commonplace doctor`.",
-            ) from error
-        raise error
+        self.fault(hook, _wrong_return(error), in_call=True)
+        if not isinstance(error, WrongValueError):
+            log.error("plugin %s: %s failed", self.name, hook, exc_info=error)
+        said = str(error) if isinstance(error, WrongValueError) else type(error).__name__  # no text of its code's
+        raise KnowledgeError(
+            f"The plugin {self.name} gave no answer: {said}.", kind="plugin", hint="See `commonplace doctor`."
+        ) from error
 
     def deliver(self, hook: str, function: Callable[[], object], seconds: float) -> None:
         """Call a function after a write, after all earlier such calls; its exception becomes a fault.
@@ -339,15 +343,3 @@ def _pair(row: object) -> tuple[object, object]:
 
 def _wrong_return(error: BaseException) -> str:
     return f"returned {error}" if isinstance(error, WrongValueError) else f"failed: {error_summary(error)}"
-
-
-def error_summary(error: BaseException) -> str:
-    """The type and message of an error from a plugin."""
-    message = message_of(error)
-    return f"{type(error).__name__}: {message}" if message else type(error).__name__
-
-
-def message_of(error: BaseException) -> str:
-    """The message of an error; "" if it has none or `str` fails."""
-    outcome = outcome_of(lambda: str(error)[:200])
-    return "" if outcome.exception() else outcome.result()

@@ -11,15 +11,16 @@ from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import JsonObject
 from commonplace.domain.schema import EntryType
 from commonplace.domain.validation import Violation
-from commonplace.plugins.calls import HOOK_SECONDS
+from commonplace.plugins.calls import HOOK_SECONDS, is_failure, message_of
 from commonplace.plugins.context import Entry, PluginContext
 from commonplace.plugins.entry_types import entry_types
 from commonplace.plugins.faults import Fault
-from commonplace.plugins.loader import Plugin, Plugins, message_of
+from commonplace.plugins.loader import Plugin, Plugins
 from commonplace.plugins.open_index import OpenIndex
 from commonplace.plugins.values import (
     FaultSink,
     WrongValueError,
+    built,
     function,
     items,
     kind_of,
@@ -84,10 +85,8 @@ def _anything(value: object, tell: FaultSink) -> None:
 def _presets(value: object, tell: FaultSink) -> dict[str, JsonObject]:
     found: dict[str, JsonObject] = {}
     for name, one in named(value, "a dict of names and kb.yaml files as dicts", tell):
-        try:
-            found[name] = plain_object(one, "a kb.yaml as a dict")
-        except WrongValueError as error:
-            tell(f"the preset {name!r} is {error}")
+        for preset in built(partial(plain_object, one, "a kb.yaml as a dict"), f"the preset {name!r}", tell):
+            found[name] = preset
     return found
 
 
@@ -95,12 +94,15 @@ def _relations(value: object, tell: FaultSink) -> list[tuple[str, str]]:
     expected = "a dict of relations and their inverses"
     found: list[tuple[str, str]] = []
     for name, one in named(value, expected, tell):
-        inverse = cast("Mapping[str, object]", one).get("inverse", name) if isinstance(one, Mapping) else one
-        if isinstance(inverse, str) and inverse:
-            found.append((name, inverse))
-        else:
-            tell(f"the inverse of the relation {name!r} is {kind_of(inverse)}; expected a text")
+        found += built(partial(_relation, name, one), f"the inverse of the relation {name!r}", tell)
     return found
+
+
+def _relation(name: str, one: object) -> tuple[str, str]:
+    inverse = cast("Mapping[str, object]", one).get("inverse", name) if isinstance(one, Mapping) else one
+    if not isinstance(inverse, str) or not inverse:
+        raise WrongValueError(f"{kind_of(inverse)}; expected a text")
+    return name, inverse
 
 
 def _validators(plugin: Plugin, context: PluginContext) -> list[Validator]:
@@ -162,22 +164,20 @@ def _moments(value: object, tell: FaultSink) -> dict[HookPoint, list[Function]]:
             tell(f"there is no moment {shown(name)}; expected one of {', '.join(HOOK_POINTS)}")
             continue
         takes = "a function hook(entry, context)"
-        try:
-            rows = [given] if callable(given) else items(given, f"a list of {takes[2:]}")
-        except WrongValueError as error:
-            tell(f"{moment} is {error}")
-            continue
-        found[moment] = _functions(rows, 2, f"{takes} for {moment}", tell)
+        rows = partial(_rows, given, f"a list of {takes[2:]}")
+        for functions in built(rows, moment, tell):
+            found[moment] = _functions(functions, 2, f"{takes} for {moment}", tell)
     return found
+
+
+def _rows(given: object, expected: str) -> list[object]:
+    return [given] if callable(given) else items(given, expected)
 
 
 def _functions(rows: Sequence[object], arguments: int, expected: str, tell: FaultSink) -> list[Function]:
     found: list[Function] = []
     for row in rows:
-        try:
-            found.append(function(row, arguments, expected))
-        except WrongValueError as error:
-            tell(f"one item is {error}")
+        found += built(partial(function, row, arguments, expected), "one item", tell)
     return found
 
 
@@ -189,8 +189,10 @@ def _hook(plugin: Plugin, moment: HookPoint, hook: Function, context: PluginCont
         outcome = plugin.called(moment, partial(hook, Entry(entry), context.of(_base(entry), operation)))
         error = outcome.exception() if outcome else None
         if error:
+            if is_failure(error):
+                plugin.failed(moment, "a hook", error)
             reason = message_of(error) or type(error).__name__
-            raise InvalidInputError(f"A plugin refused this: {reason}.", kind="hook") from error
+            raise InvalidInputError(f"The plugin {plugin.name} refused this: {reason}.", kind="hook") from error
 
     def after(entry: JsonObject, answer_by: Deadline | None, operation: str) -> None:
         call = partial(hook, Entry(entry), context.of(_base(entry), operation))

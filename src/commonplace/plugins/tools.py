@@ -17,7 +17,7 @@ from commonplace.faces.mcp.peers import Peer
 from commonplace.faces.mcp.toolset import TIERS, BoundHandler, Call, ContentBlocks, JsonSchema, Tier, Tool, ToolResult
 from commonplace.plugins.loader import Plugin, Plugins
 from commonplace.plugins.open_index import seeing
-from commonplace.plugins.values import FaultSink, WrongValueError, function, items, named, plain_object, text
+from commonplace.plugins.values import FaultSink, WrongValueError, built, function, items, named, plain_object, text
 
 HOOK = "get_mcp_tools"
 EXPECTED = "a dict of names and dicts with description, inputSchema and handler"
@@ -64,10 +64,7 @@ def _tools_of(plugin: Plugin) -> list[tuple[_Declared, Tier]]:
 def _checked_tools(value: object, tell: FaultSink) -> list[_Declared]:
     found: list[_Declared] = []
     for name, body in named(value, EXPECTED, tell):
-        try:
-            found.append(_declared(name, body))
-        except WrongValueError as error:
-            tell(f"the tool {name[:60]} is {error}")
+        found += built(partial(_declared, name, body), f"the tool {name[:60]}", tell)
     return found
 
 

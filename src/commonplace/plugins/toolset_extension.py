@@ -28,6 +28,7 @@ from commonplace.plugins.tools import added_tools
 from commonplace.plugins.values import (
     FaultSink,
     WrongValueError,
+    built,
     function,
     is_name,
     items,
@@ -194,13 +195,14 @@ def _each(value: object, expected: str, make: Callable[[str, _Body], Made], tell
     """The items of a mapping, each created from its name and body; invalid ones are reported and skipped."""
     found: list[Made] = []
     for name, body in named(value, expected, tell):
-        try:
-            if not isinstance(body, Mapping):
-                raise wrong(body, expected)
-            found.append(make(name, cast("_Body", body)))
-        except WrongValueError as error:
-            tell(f"{name[:60]} is {error}")
+        found += built(lambda name=name, body=body: make(name, _body(body, expected)), name[:60], tell)
     return found
+
+
+def _body(value: object, expected: str) -> _Body:
+    if not isinstance(value, Mapping):
+        raise wrong(value, expected)
+    return cast("_Body", value)
 
 
 def _pattern(uri: str) -> re.Pattern[str]:

@@ -14,6 +14,7 @@ from itertools import islice
 from typing import TypeAlias, TypeVar, cast
 
 from commonplace.domain.json import Json
+from commonplace.plugins.calls import error_summary, outcome_of
 
 MAX_ITEMS = 10_000
 """Maximum number of items of a mapping or list."""
@@ -42,6 +43,22 @@ def wrong(value: object, expected: str) -> WrongValueError:
         expected: What is expected.
     """
     return WrongValueError(f"{kind_of(value)}; expected {expected}")
+
+
+def built(make: Callable[[], _Item], what: str, tell: FaultSink) -> list[_Item]:
+    """The one item that a plugin's value is made into; none if that fails, whatever it raises, which is reported.
+
+    Args:
+        make: Makes the item from the value, and may run the plugin's code.
+        what: The value, as the report names it.
+        tell: Receives the report.
+    """
+    outcome = outcome_of(make)
+    error = outcome.exception()
+    if error is None:
+        return [outcome.result()]
+    tell(f"{what} is {error}" if isinstance(error, WrongValueError) else f"{what} failed: {error_summary(error)}")
+    return []
 
 
 def kind_of(value: object) -> str:

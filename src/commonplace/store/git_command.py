@@ -10,13 +10,17 @@ import os
 import re
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from commonplace.domain.errors import GitError
 
 TIMEOUT_SECONDS = 60.0
+LOOK_SECONDS = 1.0
+"""Seconds between two looks at whether a command has said anything."""
 MAX_SHOWN_OUTPUT = 300
 """Maximum number of characters of Git's output in an error."""
 
@@ -69,6 +73,14 @@ class GitResult:
         return redacted(next((line.split("\t")[-1] for line in lines if "[remote rejected]" in line), ""))
 
 
+class TimeLimits(NamedTuple):
+    """How long a command may take, in seconds."""
+
+    whole: float
+    quiet: float
+    """Without any output."""
+
+
 def run_git(
     root: Path, options: Sequence[str], operands: Sequence[str] = (), *, timeout: float = TIMEOUT_SECONDS
 ) -> str:
@@ -95,7 +107,7 @@ def try_git(
     operands: Sequence[str] = (),
     *,
     settings: Mapping[str, Sequence[str]] | None = None,
-    timeout: float = TIMEOUT_SECONDS,
+    timeout: float | TimeLimits = TIMEOUT_SECONDS,
     started: Callable[[subprocess.Popen[bytes]], None] | None = None,
 ) -> GitResult:
     """As `run_git`, but a failure is returned as a value.
@@ -105,11 +117,11 @@ def try_git(
         options: The command and its options.
         operands: Callers' arguments.
         settings: Further configuration for this call; several values of one name in order.
-        timeout: Seconds.
+        timeout: Seconds, or with a limit for the time without output.
         started: Called with the process, so that `end_group` can end it early.
 
     Raises:
-        GitError: the command timed out, or git is not installed.
+        GitError: the command timed out (kind "timeout"), or git is not installed.
     """
     command = ["git"]
     for name, values in {**{name: [value] for name, value in _SETTINGS.items()}, **(settings or {})}.items():
@@ -132,7 +144,7 @@ def try_git(
         raise GitError(f"The git command cannot be started: {error.strerror}.", kind="command") from error
     if started:
         started(process)
-    return _finished(process, options[0], timeout)
+    return _finished(process, options[0], timeout if isinstance(timeout, TimeLimits) else TimeLimits(timeout, timeout))
 
 
 def redacted(text: str) -> str:
@@ -141,20 +153,43 @@ def redacted(text: str) -> str:
     return plain if len(plain) <= MAX_SHOWN_OUTPUT else f"{plain[: MAX_SHOWN_OUTPUT - 3]}..."
 
 
-def _finished(process: subprocess.Popen[bytes], name: str, timeout: float) -> GitResult:
+def _finished(process: subprocess.Popen[bytes], name: str, limits: TimeLimits) -> GitResult:
     with process:
         try:
-            output, errors = process.communicate(timeout=timeout)
-        except subprocess.TimeoutExpired as error:
+            output, errors = _outputs(process, limits)
+        except _NoEndError as end:
             raise GitError(
-                f"git {name} did not end within {timeout:.3g} seconds.",
-                kind="command",
+                f"git {name} {end}.",
+                kind="timeout",
                 hint="Try again; if it persists, check the network and the remote.",
                 retryable=1,
-            ) from error
+            ) from end
         finally:
             end_group(process)
     return GitResult(process.returncode, output.decode("utf-8", "replace"), errors.decode("utf-8", "replace"))
+
+
+class _NoEndError(Exception):
+    """A process did not end in time; the message says how long it was waited for."""
+
+
+def _outputs(process: subprocess.Popen[bytes], limits: TimeLimits) -> tuple[bytes, bytes]:
+    """What a process wrote to its outputs until it ended."""
+    timeout, quiet = limits
+    end = time.monotonic() + timeout
+    silent, said = time.monotonic() + quiet, 0
+    while True:
+        left = min(end, silent) - time.monotonic()
+        try:
+            return process.communicate(timeout=max(0.0, min(left, LOOK_SECONDS)))
+        except subprocess.TimeoutExpired as error:
+            now, size = time.monotonic(), len(error.stderr or b"") + len(error.output or b"")
+            if size > said:
+                silent, said = now + quiet, size
+            if now >= end:
+                raise _NoEndError(f"did not end within {timeout:.3g} seconds") from error
+            if now >= silent:
+                raise _NoEndError(f"said nothing for {quiet:.3g} seconds and was ended") from error
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:

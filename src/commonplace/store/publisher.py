@@ -33,7 +33,7 @@ from commonplace.store.git.repository import GitRepository
 from commonplace.store.git.tree_diff import TreeDiff
 from commonplace.store.git.worktree.changes import changed_files
 from commonplace.store.git.worktree.filters import stored_form
-from commonplace.store.git_command import GitResult, redacted
+from commonplace.store.git_command import GitResult, TimeLimits, redacted
 from commonplace.store.names import checked_ref, is_ref
 from commonplace.store.remotes import exchange
 from commonplace.store.retention import Retention
@@ -41,6 +41,9 @@ from commonplace.store.transaction_writer import TransactionWriter
 from commonplace.store.writer_lock import WAIT_SECONDS
 
 PUSH_TIMEOUT = 60.0
+"""Seconds after which a push is ended."""
+QUIET_SECONDS = 15.0
+"""Seconds without progress after which a push is ended."""
 log = logging.getLogger(__name__)
 
 _AUTHENTICATION = re.compile(
@@ -141,9 +144,13 @@ class Publisher:
             )
         commit = repository.tip(reference)
         with exchange(repository, remote, [commit]) as own:
-            outcome = own.push(
-                f"{commit}:{checked_ref(reference)}", settings=own_programs(repository), timeout=PUSH_TIMEOUT
-            )
+            refspec, settings = f"{commit}:{checked_ref(reference)}", own_programs(repository)
+            try:
+                outcome = own.push(refspec, settings=settings, timeout=TimeLimits(PUSH_TIMEOUT, QUIET_SECONDS))
+            except GitError as error:
+                if error.kind != "timeout":
+                    raise
+                raise _unknown(error, remote, name) from error
         if outcome.code:
             raise _push_error(outcome, remote, name)
         tracked = f"refs/remotes/{remote}/{name}"
@@ -228,6 +235,16 @@ def _address(path: str) -> Address | None:
         return parse_address(path)
     except InvalidInputError:
         return None
+
+
+def _unknown(error: GitError, remote: str, branch: str) -> GitError:
+    """The error of a push that was ended: the remote may have taken it and not said so."""
+    return GitError(
+        f"Whether {remote} has {branch} is unknown: {error}",
+        kind="repository",
+        hint=f"Call again: what {remote} has already is not sent twice. If it persists, check the network.",
+        retryable=1,
+    )
 
 
 def _push_error(outcome: GitResult, remote: str, branch: str) -> GitError:

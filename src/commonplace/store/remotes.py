@@ -23,7 +23,7 @@ from commonplace.store.disk.file_swap import storage_errors
 from commonplace.store.git.layout.inspection import read_small, repository_settings, require_plain_objects
 from commonplace.store.git.layout.ownership import is_named_safe
 from commonplace.store.git.repository import GitRepository
-from commonplace.store.git_command import GitResult, try_git
+from commonplace.store.git_command import GitResult, TimeLimits, try_git
 from commonplace.store.names import is_object_id
 
 _HEADERS = re.compile(r"http\.(.+\.)?extraheader", re.DOTALL)
@@ -75,7 +75,12 @@ class RemoteTransfer:
         return self._git([*command, self._end("upload-pack")], reference, settings, timeout)
 
     def push(
-        self, reference: str, options: Sequence[str] = (), *, settings: Mapping[str, Sequence[str]], timeout: float
+        self,
+        reference: str,
+        options: Sequence[str] = (),
+        *,
+        settings: Mapping[str, Sequence[str]],
+        timeout: float | TimeLimits,
     ) -> GitResult:
         """Run git push.
 
@@ -83,14 +88,15 @@ class RemoteTransfer:
             reference: The refspec.
             options: Further options.
             settings: Further configuration.
-            timeout: Seconds.
+            timeout: Seconds, or with a limit for the time without progress.
 
         Raises:
             GitError: git timed out or is not installed, or the remote is a folder with its own hooks.
         """
         self._require_harmless()
         command = ["push", "--porcelain", "--no-verify", "--no-signed", "--no-recurse-submodules"]
-        return self._git([*command, *options, self._end("receive-pack")], reference, settings, timeout)
+        progress = ["--progress"] if isinstance(timeout, TimeLimits) else []
+        return self._git([*command, *progress, *options, self._end("receive-pack")], reference, settings, timeout)
 
     def tip(self, reference: str) -> str:
         """The commit that a fetch stored in a ref; "" if there is none."""
@@ -98,7 +104,11 @@ class RemoteTransfer:
         return text if is_object_id(text) else ""
 
     def _git(
-        self, options: Sequence[str], reference: str, settings: Mapping[str, Sequence[str]], timeout: float
+        self,
+        options: Sequence[str],
+        reference: str,
+        settings: Mapping[str, Sequence[str]],
+        timeout: float | TimeLimits,
     ) -> GitResult:
         with storage_errors("the exchange with the remote"):
             require_plain_objects(self.objects)

@@ -105,14 +105,15 @@ def test_a_tool_that_does_not_answer_or_ends_its_thread_is_an_error_of_the_call(
     def late(_: Peer) -> bool:
         return gate.wait(WAIT_SECONDS)
 
-    with pytest.raises(KnowledgeError, match="gave no answer: SystemExit: 3"):
+    with pytest.raises(KnowledgeError, match="odd gave no answer: SystemExit"):
         odd.serve("tool", exits)
     with pytest.raises(KnowledgeError, match="did not answer in time"):
         odd.serve("tool", late, seconds=0.0)
     with pytest.raises(KnowledgeError, match="busy with an earlier call"):
         odd.serve("tool", lambda _: 1)
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(KnowledgeError, match="odd gave no answer: ZeroDivisionError"):
         odd.serve("other", lambda _: 1 // 0)
+    assert "other: failed: ZeroDivisionError: integer division or modulo by zero" in faults_of(odd)
 
 
 def test_a_tool_whose_client_has_gone_is_left_without_a_word(odd: Plugin, gate: threading.Event) -> None:
