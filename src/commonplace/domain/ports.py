@@ -64,11 +64,7 @@ class Transaction(Protocol):
         ...
 
     def remove(self, address: Address, *, keep: bool = True) -> None:
-        """Delete a file. Folders that become empty are removed.
-
-        Args:
-            address: Address of the file.
-            keep: As for `put`; false for a file whose bytes are written elsewhere.
+        """Delete a file, and folders that become empty. `keep`: false for one whose bytes are written elsewhere.
 
         Raises:
             NotFoundError: no such file.

@@ -59,21 +59,14 @@ def rename(
             transaction.remove(old, keep=False)
         if evidence is not Evidence.SHOWN and takes_away(moved, contents[new_address]):
             transaction.retain(address)
-        for place, content in contents.items():
-            transaction.put(place, content)
-        for place, content in rewritten.items():  # a link in a line that the writer has not seen
-            transaction.put(place, content, keep=known.get(place) is not Evidence.SHOWN)
+        _put(transaction, contents, rewritten, known)
     note_write(collection, address, None, intent)
     for place, known_by in {new_address: evidence, **known}.items():
         note_write(collection, place, (contents | rewritten)[place], intent, known_by)
     answer_by = take_in(collection, [*moves, *moves.values(), *rewritten])
-    receipt = transaction.receipt
+    receipt, updated = transaction.receipt, tuple(sorted(rewritten))
     return WriteReceipt(
-        new_address,
-        receipt.revisions[new_address],
-        receipt.commit,
-        updated=tuple(sorted(rewritten)),
-        answer_by=answer_by,
+        new_address, receipt.revisions[new_address], receipt.commit, updated=updated, answer_by=answer_by
     )
 
 
@@ -89,6 +82,19 @@ def rename_preview(collection: Collection, address: Address, new_address: Addres
         require_free(collection, transaction, new_address, besides=address)
         rewritten = _rewritten(collection, transaction, address, {address: new_address})
     return sorted(rewritten.keys() - {new_address})
+
+
+def _put(
+    transaction: Transaction,
+    contents: Mapping[Address, bytes],
+    rewritten: Mapping[Address, bytes],
+    known: Mapping[Address, Evidence],
+) -> None:
+    """Put what moved, and the other documents; their old bytes are retained, as links may be in unseen lines."""
+    for place, content in contents.items():
+        transaction.put(place, content)
+    for place, content in rewritten.items():
+        transaction.put(place, content, keep=known.get(place) is not Evidence.SHOWN)
 
 
 def _moved_files(transaction: Transaction, files: Mapping[Address, Address]) -> dict[Address, bytes]:
