@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
+import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
-from http.cookies import CookieError, SimpleCookie
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import parse_qsl, quote, unquote
 
 from starlette.datastructures import Headers
+from starlette.requests import cookie_parser
 from starlette.types import Receive, Scope, Send
 
 from commonplace.domain.errors import Code, IndexingError, InvalidInputError, KnowledgeError, UnauthenticatedError
@@ -21,7 +22,7 @@ from commonplace.faces.responses import send_error
 from commonplace.faces.web import assets, live, signin
 from commonplace.faces.web.exchange import AgentText, PageRequest, PageResponse, ToolsetPages
 from commonplace.faces.web.routes import VIEWS, view_at
-from commonplace.faces.web.urls import Urls, first_name
+from commonplace.faces.web.urls import COLLECTION_MARK, Urls, first_name
 from commonplace.faces.web.views.failures import error_page, waiting_page
 from commonplace.faces.worker_threads import run_in_worker
 from commonplace.services.services import Services
@@ -42,9 +43,12 @@ SECURITY_HEADERS = {
 """No script or style stands in a page, and nothing is loaded from elsewhere."""
 MIN_COMPRESSED = 1_000
 """Bytes below which a response is not compressed."""
+MAX_FIELDS = 40
+"""Parameters of a URL that are read; further ones are ignored."""
 MAX_BODY_BYTES = 16 * 1024
 """Bytes of the form that signs in."""
 _LEVEL = 4
+_REFUSED = re.compile(r"q=0(\.0*)?")
 _TEXT = ("text/", "application/json", "application/atom+xml", "application/opensearch", "image/svg")
 FOREVER = "public, max-age=31536000, immutable"
 
@@ -75,22 +79,21 @@ class WebPages:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         path: str = scope["path"]
-        if path.startswith(f"{assets.PREFIX}/"):
-            await _send(scope, send, _static(scope, path))
-        elif path == live.PATH and scope["method"] == "GET":
-            await self._live.serve(scope, receive, send)
-        elif path in signin.PATHS:
+        if path in signin.PATHS:
             await _send(scope, send, await self._signing_in(scope, receive))
-        else:
-            await self._view(scope, send, path)
-
-    async def _view(self, scope: Scope, send: Send, path: str) -> None:
-        if scope["method"] not in {"GET", "HEAD"}:
+        elif scope["method"] not in {"GET", "HEAD"}:
             error = InvalidInputError(
                 "This URL does not take this method.", kind="method", hint="It takes GET and HEAD."
             )
             await send_error(send, error, status=405, headers=(("allow", "GET, HEAD"),))
-            return
+        elif path.startswith(f"{assets.PREFIX}/"):
+            await _send(scope, send, _static(scope, path))
+        elif path == live.PATH and scope["method"] == "GET":
+            await self._live.serve(scope, receive, send)
+        else:
+            await self._view(scope, send, path)
+
+    async def _view(self, scope: Scope, send: Send, path: str) -> None:
         try:
             answered = await run_in_worker(lambda: self._answer(scope, path), reads=True)
         except InvalidInputError as error:
@@ -146,15 +149,12 @@ class WebPages:
                 raise
             if isinstance(error, IndexingError):
                 return waiting_page(request, error)
-            near = "/p/" if name in VIEWS or not name else f"/{name}/"
+            near = f"/p/{_collection_in(rest)}" if name in VIEWS or not name else f"/{name}/"
             return error_page(request, error, 404 if error.code is Code.INVALID else error_mapping(error).http, near)
 
     def _request(self, scope: Scope, rest: str, services: Services) -> PageRequest:
         headers = Headers(scope=scope)
         cookies = cookies_of(headers)
-        query = dict(
-            parse_qsl(scope["query_string"].decode("ascii", "replace"), keep_blank_values=True, max_num_fields=40)
-        )
         theme = cookies.get("theme", "")
         return PageRequest(
             services=services,
@@ -162,7 +162,7 @@ class WebPages:
             urls=Urls(first_name(self._services.collections)),
             origin=f"{signin.scheme_of(scope, headers)}://{headers.get('host', '')}",
             path=rest.strip("/"),
-            query=query,
+            query=_query_of(scope),
             agent_text=self._agent_text,
             theme=theme if theme in {"light", "dark"} else "",
             signed_in=signin.COOKIE in cookies and not headers.get("authorization"),
@@ -179,11 +179,28 @@ def credentials(headers: Headers) -> str | None:
 
 
 def cookies_of(headers: Headers) -> Mapping[str, str]:
-    """The cookies of a request by name; none if they are malformed."""
-    try:
-        return {name: unquote(one.value) for name, one in SimpleCookie(headers.get("cookie", "")).items()}
-    except CookieError:
-        return {}
+    """The cookies of a request by name. Other programs on this host set cookies too, in any syntax; none hides ours."""
+    return {name: unquote(value) for name, value in cookie_parser(headers.get("cookie", "")).items()}
+
+
+def _query_of(scope: Scope) -> dict[str, str]:
+    """The last value of each parameter."""
+    fields = scope["query_string"].decode("ascii", "replace").split("&", MAX_FIELDS)[:MAX_FIELDS]
+    return dict(parse_qsl("&".join(fields), keep_blank_values=True))
+
+
+def _collection_in(path: str) -> str:
+    """The collection with which a path begins, as a URL has it; "" if it names none."""
+    mark, name = path[:1], path[1:].partition("/")[0]
+    return f"{COLLECTION_MARK}{quote(name, safe='')}/" if mark == COLLECTION_MARK else ""
+
+
+def _takes_gzip(request: Headers) -> bool:
+    """Whether the client accepts gzip: it, or `*`, is named and not refused by `q=0` (RFC 9110, section 12.5.3)."""
+    given = (one.partition(";") for one in request.get("accept-encoding", "").lower().split(","))
+    weights = {coding.strip(): parameter.replace(" ", "") for coding, _, parameter in given}
+    weight = weights.get("gzip", weights.get("*", "q=0"))
+    return _REFUSED.fullmatch(weight) is None
 
 
 def _ignore(done: int, total: int) -> None:
@@ -209,7 +226,7 @@ def _static(scope: Scope, path: str) -> PageResponse:
     headers = {"cache-control": FOREVER, "vary": "accept-encoding"}
     if found.content_type.startswith("text/html"):
         headers["content-security-policy"] = assets.frame_policy(found.name)
-    if found.compressed and "gzip" in Headers(scope=scope).get("accept-encoding", ""):
+    if found.compressed and _takes_gzip(Headers(scope=scope)):
         return PageResponse(found.compressed, found.content_type, 200, {**headers, "content-encoding": "gzip"})
     return PageResponse(found.content, found.content_type, 200, headers)
 
@@ -225,7 +242,7 @@ async def _send(scope: Scope, send: Send, response: PageResponse) -> None:
             status, body = 304, b""
     if len(body) >= MIN_COMPRESSED and "content-encoding" not in headers and headers["content-type"].startswith(_TEXT):
         headers["vary"] = "accept-encoding, cookie"
-        if "gzip" in request.get("accept-encoding", ""):
+        if _takes_gzip(request):
             packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, zlib.MAX_WBITS | 16)
             body = packer.compress(body) + packer.flush()
             headers["content-encoding"] = "gzip"

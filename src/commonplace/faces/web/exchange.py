@@ -65,7 +65,8 @@ class PageRequest:
     def number(self, name: str, default: int = 1) -> int:
         """A parameter as a positive number; the default if it is none."""
         given = self.query.get(name, "")
-        return min(int(given[:7]), MAX_PAGE) or default if given.isascii() and given.isdigit() else default
+        digits = given.lstrip("0")[:7]
+        return min(int(digits), MAX_PAGE) if digits and given.isascii() and given.isdigit() else default
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ class QueryText:
         return Filter(
             types=tuple(one.value for one in self.chips if one.operator == "type"),
             tags=tuple(one.value.lstrip("#") for one in self.chips if one.operator == "tag"),
-            prefix=f"{folders[-1]}/" if folders else "",
+            prefix=f"{folders[-1]}/" if folders and folders[-1] else "",
             updated_from=days.get("after", ""),
             updated_to=days.get("before", ""),
         )

@@ -35,6 +35,8 @@ MAX_NAMED = 10
 _SHOWN_ELSEWHERE = frozenset({"title", "tags", "tag", "aliases", "alias"})
 _TRAILER = re.compile(r"(?im)^co-authored-by:\s*([^<\n]+?)\s*(?:<[^>\n]*>)?\s*$")
 _URL = re.compile(r"https?://\S+")
+_CONTINUATION_MASK, _CONTINUATION = 0xC0, 0x80
+"""The two high bits of a byte, and what they are in every byte of a character but its first."""
 
 
 _RENDERED: BoundedCache[str] = BoundedCache(MAX_CACHED_CHARS)
@@ -77,7 +79,7 @@ class DocumentPart:
 
 def parts(document: Document) -> list[DocumentPart]:
     """The parts in which a document is shown, cut before headings, else before empty lines; one for most documents."""
-    raw = document.raw if document.decodable else document.text.encode()
+    raw = document.source
     cuts = [document.body_start]
     headings = [one.start for one in document.sections if one.level]
     while len(raw) - cuts[-1] > PART_BYTES:
@@ -85,10 +87,17 @@ def parts(document: Document) -> list[DocumentPart]:
         heading = max((at for at in headings if cuts[-1] < at <= limit), default=0)
         blank = raw.rfind(b"\n\n", cuts[-1] + 1, limit) + 2
         line = raw.rfind(b"\n", cuts[-1] + 1, limit) + 1
-        cuts.append(heading or (blank if blank > 1 else line) or limit)
+        cuts.append(heading or (blank if blank > 1 else line) or character_start(raw, limit))
     return [
         DocumentPart(number + 1, a, b) for number, (a, b) in enumerate(zip(cuts, [*cuts[1:], len(raw)], strict=True))
     ]
+
+
+def character_start(source: bytes, at: int) -> int:
+    """The beginning of the character of UTF-8 that a byte belongs to."""
+    while 0 < at < len(source) and source[at] & _CONTINUATION_MASK == _CONTINUATION:
+        at -= 1
+    return at
 
 
 @dataclass(frozen=True, slots=True)

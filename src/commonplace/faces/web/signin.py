@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from anyio.to_thread import run_sync
 from starlette.datastructures import Headers
+from starlette.requests import cookie_parser
 from starlette.types import Receive, Scope
 
 from commonplace.domain.errors import KnowledgeError
@@ -23,6 +23,8 @@ BEGIN, RETURN = "/sign-in/begin", "/sign-in/return"
 """The way to the identity provider, and back."""
 PATHS = frozenset({SIGN_IN, SIGN_OUT, BEGIN, RETURN})
 FORM_TYPE = "application/x-www-form-urlencoded"
+MAX_FIELDS = 10
+"""Fields of the form that are read."""
 MAX_KEY_CHARS = 4_000
 MAX_AGE = 30 * 86_400
 """Seconds for which a browser keeps the key."""
@@ -63,9 +65,9 @@ class SignIn:
             if scope["path"] == BEGIN:
                 url, sealed = flow.begin(back, local_target(request.query.get("next", "/")))
                 return redirect(url).with_headers({"set-cookie": _cookie(scope, FLOW_COOKIE, sealed, MAX_SECONDS)})
-            cookie = SimpleCookie(Headers(scope=scope).get("cookie", "")).get(FLOW_COOKIE)
-            done = flow.finish(unquote(cookie.value) if cookie else "", request.query, back)
-        except (KnowledgeError, CookieError) as error:
+            sealed = cookie_parser(Headers(scope=scope).get("cookie", "")).get(FLOW_COOKIE, "")
+            done = flow.finish(unquote(sealed), request.query, back)
+        except KnowledgeError as error:
             return sign_in_page(request, "/", problem=str(error))
         if len(done.token) > MAX_KEY_CHARS:
             return sign_in_page(request, "/", problem="The identity provider's token is too long for a cookie.")
@@ -74,7 +76,8 @@ class SignIn:
 
 
 def _keep_key(scope: Scope, request: PageRequest, body: bytes) -> PageResponse:
-    fields = parse_qs(body.decode("utf-8", "replace"), max_num_fields=10)
+    sent = body.decode("utf-8", "replace").split("&", MAX_FIELDS)[:MAX_FIELDS]
+    fields = parse_qs("&".join(sent))
     key = fields.get("key", [""])[0].strip()[:MAX_KEY_CHARS]
     target = local_target(fields.get("next", ["/"])[0])
     if not key:

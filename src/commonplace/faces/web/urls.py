@@ -66,6 +66,12 @@ def safe_address(path: str) -> Address | None:
         return None
 
 
+def possible_addresses(path: str) -> list[Address]:
+    """The addresses of documents whose page is at a path: with the suffix that URLs leave out, and as it is."""
+    found = (safe_address(f"{path}{_SUFFIX}"), safe_address(path))
+    return [one for one in found if one is not None and one.is_document]
+
+
 def first_name(collections: Collections) -> str:
     """Name of the first collection that is served; "" if there is none or it cannot be opened."""
     try:

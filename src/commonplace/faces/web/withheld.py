@@ -38,6 +38,14 @@ def spans_of(request: PageRequest, found: FoundDocument) -> list[tuple[int, int]
     return withheld_spans(request, found.collection, document)
 
 
+def gives_file(request: PageRequest, found: FoundDocument) -> bool:
+    """Whether a request gets a document's file as it is: nothing of it is withheld, or it is asked for.
+
+    It is asked for where the parameter `layer` names its collection.
+    """
+    return request.query.get("layer") == found.collection.name or not spans_of(request, found)
+
+
 def visible(request: PageRequest, collection: Collection, document: Document) -> Document:
     """A document in which what is withheld is blank; all offsets stay as they are."""
     spans = withheld_spans(request, collection, document) if withholds(request) else []

@@ -38,6 +38,13 @@ def test_a_large_document_without_headings_is_cut_where_it_can_be(text: str) -> 
     assert all(0 < part.end - part.start <= PART_BYTES for part in found)
 
 
+def test_a_large_document_is_never_cut_inside_of_a_character() -> None:
+    raw = ("x" + "潮🌊é" * 40_000).encode()
+    found = parts(of(raw))
+    assert len(found) > 2
+    assert all(raw[part.start : part.end].decode() for part in found)
+
+
 @pytest.mark.parametrize("text", ["", "---\ntitle: x\n---\n", "short"])
 def test_a_short_document_is_one_part_without_its_front_matter(text: str) -> None:
     document = of(text)

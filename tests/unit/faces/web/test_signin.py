@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import anyio
 import pytest
 from starlette.datastructures import Headers
+from starlette.types import Message
 
+from commonplace.faces.access.callers import Caller
+from commonplace.faces.web.exchange import PageRequest, PageResponse
 from commonplace.faces.web.signin import SignIn, local_target, scheme_of
+from commonplace.faces.web.urls import Urls
+from commonplace.services.collections import Collections
+from commonplace.services.services import Services
 
 
 @pytest.mark.parametrize(
@@ -36,3 +43,42 @@ def test_a_proxy_says_how_the_browser_came(told: str, connection: str, scheme: s
 
 def test_a_server_without_a_provider_names_none() -> None:
     assert SignIn().provider == ""
+
+
+@pytest.mark.parametrize(
+    ("body", "leads_to"),
+    [
+        (b"key=a+key&next=/p/a", "/p/a"),
+        (b"key=k&next=//far.example", "/"),
+        (b"key=k&" + b"&".join(b"x%d=1" % number for number in range(50)), "/"),
+        (b"next=/p/a&key=\xff%ff", "/p/a"),
+    ],
+)
+def test_a_key_is_kept_whatever_else_the_form_holds(body: bytes, leads_to: str) -> None:
+    assert _sent(body).headers["location"] == leads_to
+
+
+@pytest.mark.parametrize("body", [b"", b"key=", b"key=+++", b"nothing", b"\xff\xfe", b"&" * 1_000])
+def test_a_form_without_a_key_is_shown_again(body: bytes) -> None:
+    answer = _sent(body)
+    assert answer.status == 401
+    assert "set-cookie" not in answer.headers
+
+
+def _sent(body: bytes) -> PageResponse:
+    """What answers the form."""
+    request = PageRequest(
+        services=Services(collections=Collections(list)),
+        caller=Caller("", "read"),
+        urls=Urls(""),
+        origin="http://localhost",
+        path="",
+        query={},
+        agent_text=lambda *_: "",
+    )
+    scope = {"type": "http", "method": "POST", "path": "/sign-in", "scheme": "http", "headers": []}
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": body}
+
+    return anyio.run(SignIn().answer, scope, receive, request)

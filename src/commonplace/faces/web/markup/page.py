@@ -96,7 +96,7 @@ class Renderer:
             return f'<div class="embed">{title}</div>'
         try:
             document = target.collection.index.document(target.address)
-            span = find_fragment(document, fragment)[:2] if fragment else (document.body_start, len(document.raw))
+            span = find_fragment(document, fragment)[:2] if fragment else (document.body_start, len(document.source))
         except KnowledgeError as error:
             return f'<div class="embed">{title}<p class="embed-missing">{escape(str(error))}</p></div>'
         self.budget.embeds -= 1

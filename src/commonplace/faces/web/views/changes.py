@@ -10,7 +10,7 @@ from commonplace.domain.revisions import is_revision
 from commonplace.faces.web import shown
 from commonplace.faces.web.exchange import CardRow, PageRequest, PageResponse
 from commonplace.faces.web.pages import breadcrumbs, page
-from commonplace.faces.web.urls import safe_address
+from commonplace.faces.web.urls import possible_addresses
 from commonplace.faces.web.views.document import notes_of
 from commonplace.services.collections import Collection
 from commonplace.services.site import changes
@@ -112,7 +112,11 @@ def compare(request: PageRequest) -> PageResponse:
     collection, address = _address(request)
     old, new = request.query.get("from", ""), request.query.get("to", "")
     before = changes.version(collection, address, old) if old else ""
-    rows = differences(before, changes.version(collection, address, new))
+    after = changes.version(collection, address, new)
+    found = document_at_path(collection, address.path)
+    if not (before or after or found):
+        raise NotFoundError("There is no such page, and there was none at these commits.", kind="document")
+    rows = differences(before, after)
     return page(
         request,
         "compare.html",
@@ -121,7 +125,7 @@ def compare(request: PageRequest) -> PageResponse:
         old=old,
         new=new,
         rows=rows[:MAX_DIFF_ROWS],
-        notes=notes_of(request, document_at_path(collection, address.path)),
+        notes=notes_of(request, found),
         cut=len(rows) > MAX_DIFF_ROWS,
         view=_view(request),
         crumbs=breadcrumbs(request, collection, address.folder),
@@ -136,7 +140,11 @@ def _address(request: PageRequest) -> tuple[Collection, Address]:
     """The document that the path means, whether or not it exists now."""
     collection, path = request.located()
     found = document_at_path(collection, path)
-    address = found.record.address if found else safe_address(f"{path}.md")
-    if address is None:
+    if found:
+        return collection, found.record.address
+    possible = possible_addresses(path)
+    if not possible:
         raise NotFoundError("There is no such page.", kind="document")
-    return collection, address
+    log = collection.store.history
+    known = (one for one in possible if log.available and log.log(one, limit=1))
+    return collection, next(known, possible[0])

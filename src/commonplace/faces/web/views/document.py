@@ -12,8 +12,8 @@ from commonplace.faces.web import shown
 from commonplace.faces.web.exchange import CardRow, PageRequest, PageResponse, redirect
 from commonplace.faces.web.markup.language import language_and_direction
 from commonplace.faces.web.pages import breadcrumbs, page
-from commonplace.faces.web.urls import safe_address
-from commonplace.faces.web.withheld import spans_of, visible
+from commonplace.faces.web.urls import possible_addresses, safe_address
+from commonplace.faces.web.withheld import gives_file, spans_of, visible
 from commonplace.services.collections import Collection, FoundDocument
 from commonplace.services.site.backlinks import Backlink, Mention, backlinks
 from commonplace.services.site.backlinks import mentions as unlinked_mentions
@@ -124,7 +124,9 @@ def _version(request: PageRequest, collection: Collection, path: str, at: str, *
         raise NotFoundError("There is no such page.", kind="document")
     text = read_document(address, collection.store.history.read(address, at))
     found = document_at_path(collection, address.path) if exists else None
-    span = (text.body_start, min(len(text.raw), text.body_start + shown.PART_BYTES))
+    all_parts = shown.parts(text)
+    number = min(request.number("part"), len(all_parts))
+    part = all_parts[number - 1]
     return page(
         request,
         "version.html",
@@ -133,8 +135,10 @@ def _version(request: PageRequest, collection: Collection, path: str, at: str, *
         path=path,
         at=at,
         exists=exists,
-        html=shown.rendered(request, collection, text, span),
-        titled=shown.has_title_heading(text),
+        html=shown.rendered(request, collection, text, (part.start, part.end)),
+        part=part,
+        parts=all_parts,
+        titled=shown.has_title_heading(text) and number == 1,
         notes=notes_of(request, found),
         crumbs=breadcrumbs(request, collection, address.folder),
         **_language(text),
@@ -152,15 +156,14 @@ def _elsewhere(request: PageRequest, collection: Collection, path: str) -> PageR
     urls = request.urls
     if path in FOLDERS.of(collection):
         return redirect(urls.view("tree", collection.name, f"{path}/" if path else ""))
-    address = safe_address(f"{path}.md") or safe_address(path)
-    gone = gone_page(collection, address) if address else None
+    gone = next((known for one in possible_addresses(path) if (known := gone_page(collection, one))), None)
     if gone and gone.renamed_to:
         return redirect(urls.page(collection.name, gone.renamed_to.path))
     named = named_document([collection], path) if path and gone is None else None
     if named is not None:
         return redirect(urls.page(named.collection.name, named.record.address.path))
-    if gone and address and request.query.get("at"):
-        return _version(request, collection, address.path, request.query["at"], exists=False)
+    if gone and request.query.get("at"):
+        return _version(request, collection, gone.address.path, request.query["at"], exists=False)
     return page(
         request,
         "missing.html",
@@ -205,7 +208,7 @@ def _found(request: PageRequest) -> FoundDocument:
 def source(request: PageRequest) -> PageResponse:
     """The Markdown of a document as it is in the file; where text is withheld, only for `layer`, its collection."""
     found = _found(request)
-    if request.query.get("layer") != found.collection.name and spans_of(request, found):
+    if not gives_file(request, found):
         return redirect(request.urls.page(found.collection.name, found.record.address.path))
     content = found.collection.store.read(found.record.address)
     return PageResponse(content, "text/plain; charset=utf-8")
@@ -216,16 +219,15 @@ def preview(request: PageRequest) -> PageResponse:
     found = _found(request)
     text = visible(request, found.collection, parsed_document(found.collection, found.record.address))
     fragment = request.query.get("fragment", "")
-    start, end = text.body_start, len(text.raw)
+    start, end = text.body_start, len(text.source)
     if fragment:
         try:
             start, end, _ = find_fragment(text, fragment if fragment.startswith("^") else f"#{fragment}")
         except KnowledgeError:
             fragment = ""
-    raw = text.raw if text.decodable else text.text.encode()
     if end - start > PREVIEW_CHARS:
-        cut = raw.rfind(b"\n", start + 1, start + PREVIEW_CHARS)
-        end = cut if cut > start else start + PREVIEW_CHARS
+        cut = text.source.rfind(b"\n", start + 1, start + PREVIEW_CHARS)
+        end = cut if cut > start else shown.character_start(text.source, start + PREVIEW_CHARS)
     html = shown.rendered(request, found.collection, text, (start, end))
     return page(
         request,

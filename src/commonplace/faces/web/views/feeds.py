@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 
-from commonplace.domain.addresses import Address
+from commonplace.domain.addresses import Address, fold
 from commonplace.domain.changes import Commit
 from commonplace.faces.web.exchange import PageRequest, PageResponse
 from commonplace.faces.web.pages import environment, site_name
@@ -13,6 +14,7 @@ from commonplace.faces.web.views.changes import CommitRow
 from commonplace.services.collections import Collection
 from commonplace.services.site.changes import LATEST
 
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 FEED_TYPE = "application/atom+xml; charset=utf-8"
 
 
@@ -39,13 +41,13 @@ def atom(request: PageRequest) -> PageResponse:
             request=request, urls=request.urls, site=site_name(request), rows=rows, folder=folder, tag=tag, iso=_iso
         )
     )
-    return PageResponse(body.encode(), FEED_TYPE)
+    return PageResponse(_xml(body), FEED_TYPE)
 
 
 def opensearch(request: PageRequest) -> PageResponse:
     """The description by which a browser's address bar searches here."""
     body = environment().get_template("opensearch.xml").render(request=request, site=site_name(request))
-    return PageResponse(body.encode(), "application/opensearchdescription+xml; charset=utf-8")
+    return PageResponse(_xml(body), "application/opensearchdescription+xml; charset=utf-8")
 
 
 def robots(request: PageRequest) -> PageResponse:
@@ -56,8 +58,18 @@ def robots(request: PageRequest) -> PageResponse:
 
 def _has(collection: Collection, address: Address, tag: str) -> bool:
     record = collection.index.record(address)
-    return record is not None and any(one == tag or one.startswith(f"{tag}/") for one in record.tags)
+    wanted = fold(tag)
+    return record is not None and any(f"{fold(one)}/".startswith(f"{wanted}/") for one in record.tags)
+
+
+def _xml(text: str) -> bytes:
+    """The text without the characters that XML 1.0 excludes; messages of commits may hold them."""
+    return _NOT_XML.sub("\ufffd", text).encode()
 
 
 def _iso(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    """The moment by RFC 3339; the earliest one for what a calendar of four digits does not have."""
+    try:
+        return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}".zfill(20)
+    except (OverflowError, OSError, ValueError):
+        return _iso(0)

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import NotFoundError
-from commonplace.faces.web.exchange import PageRequest, PageResponse
+from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
 from commonplace.faces.web.markup.media import SHOWN_TYPES, suffix_of
 from commonplace.faces.web.pages import page
 from commonplace.faces.web.urls import safe_address
+from commonplace.faces.web.withheld import gives_file
 from commonplace.services.collections import Collection
+from commonplace.services.site.documents import document_at_path
 from commonplace.services.site.tree import FOLDERS
 
 MAX_FILES = 500
@@ -25,6 +27,9 @@ def file(request: PageRequest) -> PageResponse:
     address = safe_address(path)
     if address is None:
         raise NotFoundError("There is no such file.", kind="file")
+    found = document_at_path(collection, address.path) if address.is_document else None
+    if found is not None and not gives_file(request, found):
+        return redirect(request.urls.page(collection.name, found.record.address.path))
     content = collection.store.read(address)
     suffix = suffix_of(address.path)
     shown = SHOWN_TYPES.get(suffix)
@@ -51,10 +56,10 @@ def attachments(request: PageRequest) -> PageResponse:
     """Every file beside the documents, and which documents use it."""
     rows: list[FileRow] = []
     for collection in request.collections:
-        for address, size in _files(collection, MAX_FILES - len(rows)):
+        for address, size in _files(collection, MAX_FILES + 1 - len(rows)):
             users = {link.source.path for link in collection.index.links_to(address, sentences=False)}
             rows.append(FileRow(collection, address, size, sorted(users)))
-    return page(request, "attachments.html", rows=rows, cut=len(rows) >= MAX_FILES)
+    return page(request, "attachments.html", rows=rows[:MAX_FILES], cut=len(rows) > MAX_FILES)
 
 
 def _files(collection: Collection, limit: int) -> list[tuple[Address, int]]:

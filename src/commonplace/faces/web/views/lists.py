@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 
+from commonplace.domain.addresses import fold
 from commonplace.domain.errors import NotFoundError
 from commonplace.domain.query import Filter, ListQuery, SortKey
 from commonplace.faces.web import shown
 from commonplace.faces.web.exchange import PageRequest, PageResponse
 from commonplace.faces.web.pages import breadcrumbs, page
+from commonplace.faces.web.query_text import Chip
 from commonplace.faces.web.urls import with_query
 from commonplace.faces.web.withheld import visible, visible_description
 from commonplace.services.collections import FoundDocument
@@ -43,12 +45,15 @@ def tree(request: PageRequest) -> PageResponse:
     chosen = folder.documents[(number - 1) * PAGE_SIZE : number * PAGE_SIZE]
     start = folder_document(collection, path)
     text = visible(request, collection, parsed_document(collection, start.record.address)) if start else None
-    html = shown.rendered(request, collection, text, (text.body_start, len(text.raw))) if text and number == 1 else ""
+    html = (
+        shown.rendered(request, collection, text, (text.body_start, len(text.source))) if text and number == 1 else ""
+    )
     return page(
         request,
         "tree.html",
         collection=collection,
         folder=folder,
+        search=with_query("/search", q=Chip("in", f"{path}/").text),
         folders=[folders[one] for one in folder.folders],
         records=records(collection, chosen),
         about=partial(visible_description, request),
@@ -82,11 +87,12 @@ class TagRow:
 
 def _nested(counts: dict[str, int]) -> list[TagRow]:
     """Every tag below the one that contains it, by name."""
-    names = set(counts)
+    above = {fold(tag): tag for tag in counts}
     for tag in counts:
         parts = tag.split("/")
-        names.update("/".join(parts[:number]) for number in range(1, len(parts)))
-    ordered = sorted(names, key=lambda tag: [part.casefold() for part in tag.split("/")])
+        for name in ("/".join(parts[:number]) for number in range(1, len(parts))):
+            above.setdefault(fold(name), name)
+    ordered = sorted({*counts, *above.values()}, key=lambda tag: [part.casefold() for part in tag.split("/")])
     return [TagRow(tag, tag.rpartition("/")[2], tag.count("/"), counts.get(tag, 0)) for tag in ordered]
 
 

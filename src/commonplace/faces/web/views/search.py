@@ -33,7 +33,8 @@ FACETED = 200
 MAX_FACET_VALUES = 8
 PREFIX_CHARS = 3
 """Characters from which on a searched word also marks the longer words that begin with it."""
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"\w[\w\u0300-\u036f]*")
+"""A word; accents may be characters of their own."""
 LATELY = (("last week", 7), ("last month", 30), ("last year", 365))
 """Names of times up to now, and their days."""
 _OPERATOR_OF = {"type": "type", "tags": "tag", "folder": "in"}

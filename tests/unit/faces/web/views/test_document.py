@@ -1,0 +1,166 @@
+"""The page of a document, its source, its preview, and what leads to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from asgi.browsing import Pages
+from commonplace.domain.errors import InvalidInputError, NotFoundError
+from commonplace.faces.web.shown import PART_BYTES
+from commonplace.faces.web.views.document import document, mentions, preview, sections, source
+from support import GitRepo, new_repo
+
+LATIN = b"# Caf\xe9\n\n" + b"\xe9" * 300 + b" the end"
+FILES: dict[str, str | bytes] = {
+    "plan.md": "---\naliases: [Roadmap]\n---\n# Plan\n\nFirst.\n\n## Next\n\nThen, as [[note]] says. ^then\n",
+    "note.md": "# Note\n\nSee [[plan]] and [[nowhere]].\n",
+    "talk.md": "# Talk\n\nThe Roadmap is long.\n",
+    "latin.md": LATIN,
+    "embeds.md": "# Embeds\n\n![[latin]]\n",
+    "cjk.md": "x" + "潮" * 400,
+    "gone.md": "# Gone\n\nIt was here.\n",
+    "old name.md": "# Moved\n\nA text that moves as it is.\n",
+    "notes/a.markdown": "# Dotted\n\nWith a longer suffix.\n",
+    "notes/b.md": "# B\n",
+    "huge.md": "# Huge\n\n" + "A line of a long page.\n\n" * 15_000 + "The last line.\n",
+}
+
+
+@pytest.fixture(scope="module")
+def repo(tmp_path_factory: pytest.TempPathFactory) -> GitRepo:
+    made = new_repo(tmp_path_factory.mktemp("document") / "base", FILES)
+    for path in ("gone.md", "notes/a.markdown"):
+        made.git("rm", "--quiet", path)
+    made.git("mv", "old name.md", "new.md")
+    made.write("huge.md", "# Huge\n")
+    made.write("latin.md", "# Now in UTF-8\n")
+    made.commit("Remove and move")
+    made.write("latin.md", LATIN)
+    made.commit("Back")
+    return made
+
+
+@pytest.fixture(scope="module")
+def pages(repo: GitRepo) -> Iterator[Pages]:
+    with Pages(repo.path.parent, repo.path) as served:
+        yield served
+
+
+@pytest.mark.parametrize(
+    ("path", "leads_to"),
+    [
+        ("plan.md", "/p/plan"),
+        ("@base/plan", "/p/plan"),
+        ("Roadmap", "/p/plan"),
+        ("notes", "/tree/notes/"),
+        ("", "/tree/"),
+        ("old name", "/p/new"),
+    ],
+)
+def test_another_name_of_a_page_leads_to_its_own_url(pages: Pages, path: str, leads_to: str) -> None:
+    assert pages.location(document, path) == leads_to
+
+
+def test_a_page_shows_its_text_what_links_to_it_and_its_last_commit(pages: Pages) -> None:
+    page = pages.view(document, "plan")
+
+    assert "<h1" in page
+    assert 'href="/p/note"' in page.partition('class="backlinks"')[2]
+    assert "Begin" in page
+    assert 'href="/raw/plan"' in page
+
+
+@pytest.mark.parametrize(
+    ("path", "address"), [("gone", "gone.md"), ("gone.md", "gone.md"), ("notes/a.markdown", "notes/a.markdown")]
+)
+def test_a_page_that_was_removed_says_when_and_offers_its_last_version(
+    pages: Pages, repo: GitRepo, path: str, address: str
+) -> None:
+    answer = document(pages.request(path))
+
+    assert answer.status == 404
+    text = answer.body.decode()
+    assert "This page was removed" in text
+    assert f"<code>{address}</code>" in text
+    first = repo.git("rev-list", "--max-parents=0", "HEAD")
+    assert f"?at={first}" in text
+    assert "It no longer exists." in pages.view(document, path, at=first)
+
+
+@pytest.mark.parametrize("path", ["nowhere", "a/b/c", "..", "\0", "x" * 3_000, "潮"])
+def test_a_page_that_never_was_is_missing_and_names_who_wants_it(pages: Pages, path: str) -> None:
+    answer = document(pages.request(path))
+
+    assert answer.status == 404
+    text = answer.body.decode()
+    assert "This page does not exist yet" in text
+    assert ('href="/p/note"' in text) is (path == "nowhere")
+
+
+def test_a_version_of_a_page_is_shown_to_its_end_whatever_its_encoding(pages: Pages, repo: GitRepo) -> None:
+    first = repo.git("rev-list", "--max-parents=0", "HEAD")
+    assert len(LATIN) < len(LATIN.decode("utf-8", "replace").encode())
+
+    assert "the end" in pages.view(document, "latin", at=first)
+    assert "the end" in pages.view(document, "latin")
+    assert "the end" in pages.view(document, "embeds")
+
+
+def test_a_large_version_is_shown_in_parts(pages: Pages, repo: GitRepo) -> None:
+    first = repo.git("rev-list", "--max-parents=0", "HEAD")
+    page = pages.view(document, "huge", at=first)
+    count = -(-len(str(FILES["huge.md"])) // PART_BYTES)
+
+    assert "The last line." not in page
+    assert f"?at={first}&amp;part=2" in page
+    assert "The last line." in pages.view(document, "huge", at=first, part=str(count))
+
+
+@pytest.mark.parametrize("at", ["nope", "--all", "0" * 40, "HEAD", "\0"])
+def test_a_version_that_is_no_commit_is_not_found(pages: Pages, at: str) -> None:
+    with pytest.raises((NotFoundError, InvalidInputError)):
+        document(pages.request("plan", at=at))
+
+
+def test_the_source_is_the_file_byte_for_byte(pages: Pages) -> None:
+    answer = source(pages.request("latin"))
+
+    assert (answer.body, answer.content_type) == (LATIN, "text/plain; charset=utf-8")
+    with pytest.raises(NotFoundError) as caught:
+        source(pages.request("plam"))
+    assert "plan" in str(caught.value.context["nearest"])
+
+
+@pytest.mark.parametrize(
+    ("fragment", "shown", "left_out"),
+    [("next", "Then", "First"), ("^then", "Then", "First"), ("no-such", "First", ""), ("^no", "First", "")],
+)
+def test_a_preview_shows_the_part_that_is_asked_for(pages: Pages, fragment: str, shown: str, left_out: str) -> None:
+    page = pages.view(preview, "plan", fragment=fragment)
+
+    assert shown in page
+    assert not left_out or left_out not in page
+
+
+def test_a_preview_ends_at_a_whole_character_and_shows_short_pages_whole(pages: Pages) -> None:
+    assert "\ufffd" not in pages.view(preview, "cjk")
+    assert "潮" * 299 in pages.view(preview, "cjk")
+    assert "the end" not in pages.view(preview, "latin"), "its text has more bytes than a preview"
+    assert "No text." not in pages.view(preview, "notes/b")
+
+
+def test_pages_that_name_this_one_without_a_link_are_its_mentions(pages: Pages) -> None:
+    page, part = pages.view(mentions, "plan"), pages.view(mentions, "plan", fragment="1")
+
+    assert 'href="/p/talk"' in part
+    assert 'href="/p/note"' not in part
+    assert "<!doctype html>" in page
+    assert "<!doctype html>" not in part
+
+
+def test_each_section_names_who_changed_it_last(pages: Pages) -> None:
+    part = pages.view(sections, "plan", fragment="1")
+    assert 'href="/p/plan#next">Next</a>' in part
+    assert "Test Writer" in part

@@ -1,0 +1,66 @@
+"""Pages of errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from asgi.browsing import Pages
+from commonplace.domain.errors import IndexingError, KnowledgeError, NotFoundError
+from commonplace.faces.web.views.failures import error_page, waiting_page
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
+    place = tmp_path_factory.mktemp("failures")
+    (place / "base").mkdir()
+    with Pages(place, place / "base") as served:
+        yield served
+
+
+def test_an_error_says_what_is_wrong_what_to_do_and_what_is_near(pages: Pages) -> None:
+    error = NotFoundError("No <page>.", kind="document", hint="Look & see.", nearest=["a b", "<c>", 'd"', "e/f"])
+    answer = error_page(pages.request(), error, 404, "/p/@two/")
+    page = answer.body.decode()
+
+    assert answer.status == 404
+    assert "<p>No &lt;page&gt;.</p>" in page
+    assert "Look &amp; see." in page
+    assert '<a href="/p/@two/a%20b">a b</a>' in page
+    assert '<a href="/p/@two/%3Cc%3E">&lt;c&gt;</a>' in page
+    assert '<a href="/p/@two/d%22">d&#34;</a>' in page
+    assert '<a href="/p/@two/e/f">e/f</a>' in page
+
+
+@pytest.mark.parametrize(
+    ("status", "heading"),
+    [
+        (404, "Not found"),
+        (403, "Not allowed"),
+        (400, "This did not work"),
+        (500, "Something went wrong"),
+        (503, "Something went wrong"),
+    ],
+)
+def test_the_heading_says_of_what_kind_it_is(pages: Pages, status: int, heading: str) -> None:
+    answer = error_page(pages.request(), KnowledgeError("x"), status)
+    assert answer.status == status
+    assert f"<h1>{heading}</h1>" in answer.body.decode()
+
+
+@pytest.mark.parametrize("nearest", ["abc", "", 5, []])
+def test_near_names_are_shown_only_if_they_are_names(pages: Pages, nearest: str | int | list[str]) -> None:
+    error = NotFoundError("x", kind="document", nearest=nearest)
+    assert "Near names" not in error_page(pages.request(), error, 404).body.decode()
+
+
+@pytest.mark.parametrize(("done", "total", "shown"), [(0, 0, "0 of 0"), (1, 20_000, "1 of 20,000"), (3, 0, "3 of 0")])
+def test_a_page_that_waits_loads_itself_again(pages: Pages, done: int, total: int, shown: str) -> None:
+    answer = waiting_page(pages.request(), IndexingError("Wait.", done=done, total=total))
+
+    assert answer.status == 503
+    assert (answer.headers["refresh"], answer.headers["retry-after"]) == ("2", "2")
+    assert answer.headers["cache-control"] == "no-store"
+    assert shown in answer.body.decode()
+    assert ("<progress" in answer.body.decode()) is (total > 0)

@@ -1,0 +1,137 @@
+"""The page of a search, what is shown while somebody types, and the marks in both."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+
+from asgi.browsing import Pages
+from commonplace.faces.web.exchange import View
+from commonplace.faces.web.views.search import PAGE_SIZE, SUGGESTED, marker, search, suggest
+
+TODAY = datetime.now(UTC).date().isoformat()
+FILES = {
+    "tea/green.md": f"---\ntitle: Green <tea>\ntype: guide\ntags: [leaf]\nupdated: {TODAY}\n---\n"
+    "## Water\n\nPour the water at 70 degrees.\n",
+    "tea/black.md": "---\ntype: note\nupdated: 2001-02-03\n---\n# Black tea\n\nBoiling water.\n",
+    "zh.md": "# 绿茶\n\n绿茶要用七十度的水。\n",
+    "cafe.md": "# Cafe\u0301\n\nNot tea.\n",
+    **{f"many/{number:02}.md": f"# M{number}\n\nquokka\n" for number in range(PAGE_SIZE + 1)},
+}
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
+    place = tmp_path_factory.mktemp("search")
+    for path, text in FILES.items():
+        file = place / "base" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    (place / "two").mkdir()
+    (place / "two" / "x.md").write_text("# X\n\nWater.\n")
+    with Pages(place, place / "base", place / "two") as served:
+        yield served
+
+
+def hits(page: str) -> list[str]:
+    """The URLs of what was found, best first."""
+    return re.findall(r'<li><h2><a href="([^"]*)"', page)
+
+
+def test_a_hit_shows_its_section_with_the_words_marked_and_nothing_else_as_html(pages: Pages) -> None:
+    page = pages.view(search, q="degrees tea")
+
+    assert hits(page)[0] == "/p/tea/green"
+    assert 'href="/p/tea/green">Green &lt;<mark>tea</mark>&gt;</a>' in page
+    assert '<a href="/p/tea/green#water">Water</a>: Pour the water at 70 <mark>degrees</mark>.' in page
+    assert "found by words" in page
+
+
+@pytest.mark.parametrize(
+    ("q", "found"),
+    [
+        ("water type:note", {"/p/tea/black"}),
+        ("water type:NOTE", {"/p/tea/black"}),
+        ("water tag:leaf", {"/p/tea/green"}),
+        ("water in:tea", {"/p/tea/green", "/p/tea/black"}),
+        ("water in:te", set[str]()),
+        ("water in:/", {"/p/tea/green", "/p/tea/black", "/p/@two/x"}),
+        ("water base:two", {"/p/@two/x"}),
+        ("water base:none", set[str]()),
+        (f"water after:{TODAY}", {"/p/tea/green"}),
+        ("water before:2001-02-03", {"/p/tea/black"}),
+        ("type:guide", {"/p/tea/green"}),
+        ("七十度", {"/p/zh"}),
+        ("cafe", {"/p/cafe"}),
+    ],
+)
+def test_operators_narrow_what_is_found(pages: Pages, q: str, found: set[str]) -> None:
+    today = {"/p/@two/x"} if q.startswith("water after") else set[str]()
+    assert set(hits(pages.view(search, q=q))) - today == found
+
+
+@pytest.mark.parametrize(
+    "q",
+    ["\0", '"', '"' * 500, "-", "((", "a" * 5_000, "in:../..", "after:2024-99-99", "tag:", "🚀", "<i>", "*", "OR"],
+)
+@pytest.mark.parametrize("view", [search, suggest])
+def test_any_text_is_a_query(pages: Pages, view: View, q: str) -> None:
+    page = pages.view(view, q=q)
+    assert "<i>" not in page
+
+
+def test_without_a_query_the_latest_pages_are_shown(pages: Pages) -> None:
+    page = pages.view(search)
+    assert "Recently changed" in page
+    assert hits(page)
+    assert "Narrow down" not in page
+    assert pages.view(suggest).count('href="/p/') == SUGGESTED
+
+
+def test_a_long_answer_has_pages(pages: Pages) -> None:
+    first, second = pages.view(search, q="quokka"), pages.view(search, q="quokka", page="2")
+
+    assert (len(hits(first)), len(hits(second))) == (PAGE_SIZE, 1)
+    assert not set(hits(first)) & set(hits(second))
+    assert 'href="/search?q=quokka&amp;page=2"' in first
+    assert hits(pages.view(search, q="quokka", page="100000")) == []
+    assert pages.view(suggest, q="quokka").count('href="/p/many/') == SUGGESTED
+
+
+def test_facets_count_what_is_found_and_narrow_it(pages: Pages) -> None:
+    chips = dict(
+        re.findall(r'class="chip" href="([^"]*)">[^<]* <span class="count">(\d+)<', pages.view(search, q="water"))
+    )
+
+    assert chips["/search?q=base%3Atwo%20water"] == "1"
+    assert chips["/search?q=type%3Aguide%20water"] == "1"
+    assert chips["/search?q=in%3Atea%20water"] == "2"
+    narrowed = pages.view(search, q="type:guide water")
+    assert "type%3Aguide%20type%3Aguide" not in narrowed
+    assert 'href="/search?q=water">type:guide' in narrowed
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "marked"),
+    [
+        ("tea", "Tea, TEA and teapot; steam", "<mark>Tea</mark>, <mark>TEA</mark> and <mark>teapot</mark>; steam"),
+        ("te", "te tea", "<mark>te</mark> tea"),
+        ("what is the best tea of all", "the tea", "the <mark>tea</mark>"),
+        ("the", "the tea", "<mark>the</mark> tea"),
+        ("cafés", "Cafe\u0301s", "<mark>Cafe\u0301s</mark>"),
+        ("cafe\u0301s", "cafés", "<mark>cafés</mark>"),
+        ("cafe", "Cafe\u0301 and CAFÉ", "<mark>Cafe\u0301</mark> and <mark>CAFÉ</mark>"),
+        ("straße", "STRASSE", "<mark>STRASSE</mark>"),
+        ('"green tea"', "green & tea", "<mark>green</mark> &amp; <mark>tea</mark>"),
+        ("-tea leaf", "tea leaf", "tea <mark>leaf</mark>"),
+        ("绿茶", "喝绿茶。", "喝<mark>绿茶</mark>。"),
+        ("<b>", "<b>", "&lt;<mark>b</mark>&gt;"),
+        ("", "tea", "tea"),
+        ("tea", "", ""),
+    ],
+)
+def test_the_words_of_a_query_are_marked_and_the_rest_is_escaped(words: str, text: str, marked: str) -> None:
+    assert marker(words)(text) == marked
