@@ -148,6 +148,8 @@ class Hit:
     score: float
     """Higher is better; comparable only within one result."""
     sections: tuple[SectionHit, ...] = ()
+    titled: bool = False
+    """Whether the query is the document's title or one of its aliases. Such hits come first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

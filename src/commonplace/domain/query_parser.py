@@ -8,14 +8,18 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from commonplace.domain.addresses import fold
 from commonplace.domain.query_expression import Expression, changed, leaves, read_expression
 from commonplace.domain.words.scripts import fold_letters
 
 MAX_QUERY_CHARS = 2000
 """Maximum length of a query in characters; the rest is cut. Every further word costs time."""
+
+MAX_TITLE_CHARS = 200
+"""Maximum length of a query in characters that is compared with titles."""
 
 Analyze = Callable[[str], list[str]]
 """Splits folded text into the terms of the index."""
@@ -139,6 +143,18 @@ def parse_query(text: str, analyze: Analyze, *, prefix: bool = True, demand: boo
     for part, is_phrase, is_excluded in _parts(straight):
         reading.take(part, is_phrase=is_phrase, is_excluded=is_excluded)
     return reading.query(exact=not prefix, demand=demand)
+
+
+def asked_title(text: str) -> str:
+    """The query as a title: without the quotation marks around it, and with single blanks; "" if it is too long."""
+    title = " ".join(text[: MAX_TITLE_CHARS + 1].translate(_QUOTES).strip('" \t\r\n').split())
+    return title if len(text) <= MAX_TITLE_CHARS else ""
+
+
+def is_title(title: str, names: Iterable[str]) -> bool:
+    """Whether one of a document's names is the title, regardless of case, width and Unicode normalization."""
+    wanted = fold(title)
+    return any(fold(" ".join(name.split())) == wanted for name in names)
 
 
 class _Reading:

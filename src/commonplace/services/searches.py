@@ -64,7 +64,7 @@ def search(collections: Sequence[Collection], query: SearchQuery, mode: SearchMo
     if len(collections) == 1:
         return FoundHits(tuple(hits), total, notice)
     if query.sort == "score":
-        hits.sort(key=lambda found: -found.hit.score)
+        hits.sort(key=lambda found: (not found.hit.titled, -found.hit.score))
     else:
         key = query.sort
         hits.sort(key=lambda found: sort_value(found.hit.record, key), reverse=query.descending)

@@ -58,6 +58,16 @@ def test_hybrid_is_the_default_and_shows_what_every_search_shows(reader: Agent) 
     assert all(row["snippet"] and row["title"] for row in found["results"])
 
 
+@pytest.mark.parametrize("mode", ["keyword", "semantic", "hybrid"])
+def test_a_page_whose_title_is_the_query_comes_first_in_every_mode(reader: Agent, mode: str) -> None:
+    title = "Computer storage"
+    reader.call("kb_create", kb_name="harbour", entry_type="note", title=title, body="Tea, biscuits and a kettle.")
+    reader.call("kb_create", kb_name="harbour", entry_type="note", title="Disks", body=f"{title}. " * 9)
+    assert search(reader, title, mode=mode)[0] == "computer-storage"
+    for entry in ("computer-storage", "disks"):
+        reader.call("kb_delete", entry_id=entry, kb_name="harbour")
+
+
 @pytest.mark.parametrize("mode", ["semantic", "hybrid"])
 def test_filters_hold_in_every_mode(reader: Agent, mode: str) -> None:
     found = reader.call("kb_search", query="restore the database", mode=mode, entry_type="event", limit=100)

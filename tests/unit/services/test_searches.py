@@ -101,3 +101,17 @@ def test_evidence_says_what_was_not_found_too(tmp_path: Path) -> None:
         found = evidence(collections, SearchQuery(text='"what you see is what you get"'), "keyword")
         assert found.sections[0].record.address.path == "editor.md"
         assert found.notice.startswith("No page contains the quoted phrase.")
+
+
+def test_a_titled_page_comes_first_over_all_collections(tmp_path: Path) -> None:
+    with opened(tmp_path) as collections:
+        (tmp_path / "others").mkdir()
+        (tmp_path / "others" / "a.md").write_text("# Lentils\n\n" + "Other words in a long page.\n" * 50)
+        settings = replace(default_settings(), cache_dir=tmp_path / "cache", state_dir=tmp_path / "state")
+        application = Application([tmp_path / "others"], settings)
+        try:
+            application.sync()
+            both = [*collections, *application.services.collections.members]
+            assert paths(search(both, SearchQuery(text="lentils"))) == ["a.md", "soup.md"]
+        finally:
+            application.close()

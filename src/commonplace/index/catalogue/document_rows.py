@@ -13,8 +13,9 @@ from commonplace.domain.addresses import Address, fold
 from commonplace.domain.changes import FileStat, Revision
 from commonplace.domain.documents import Document, Finding, Severity
 from commonplace.domain.json import JsonObject
-from commonplace.domain.links import NamedDocument
+from commonplace.domain.links import NamedDocument, link_key
 from commonplace.domain.query import Record
+from commonplace.domain.query_parser import is_title
 from commonplace.domain.records import day_number, iso_timestamp
 from commonplace.index.catalogue.database import sql
 from commonplace.index.catalogue.outlines import Outline, stored_anchors
@@ -36,6 +37,9 @@ DATE_NEW, DATE_KNOWN, DATE_EDITED, DATE_UNCOMMITTED = range(4)
 DATE_NEW: the times are the file's. DATE_KNOWN: the times are the history's. DATE_EDITED: the document has changed, so
 it may be newer than its last commit. DATE_UNCOMMITTED: it is newer.
 """
+
+MAX_TITLED = 100
+"""Maximum number of documents of one name that come first in a search for it; a name of more says little."""
 
 RecordRow = tuple[int, str, int, str, str, str, str, str, str, str, str, int, int, str]
 
@@ -211,6 +215,22 @@ def paths_by_key(connection: sqlite3.Connection, keys: Sequence[int]) -> dict[in
         "SELECT f.id, f.path FROM json_each(?) w CROSS JOIN files f WHERE f.id = w.value", (encode(keys),)
     )
     return dict(cast("list[tuple[int, str]]", rows.fetchall()))
+
+
+def titled_keys(connection: sqlite3.Connection, title: str) -> list[int]:
+    """The documents with this title or alias; none if it is a name of more than `MAX_TITLED`."""
+    key = link_key(title)
+    rows = connection.execute(
+        "SELECT n.file, f.title, f.aliases FROM names n CROSS JOIN files f ON f.id = n.file WHERE n.key = ? LIMIT ?",
+        (key, MAX_TITLED + 1),
+    ).fetchall()
+    if not key or len(rows) > MAX_TITLED:
+        return []
+    return [
+        number
+        for number, name, aliases in cast("list[tuple[int, str, str]]", rows)
+        if is_title(title, (name, *aliases_from(aliases)))
+    ]
 
 
 def rows_by_key(connection: sqlite3.Connection, keys: Sequence[int]) -> dict[int, tuple[Record, str]]:

@@ -11,9 +11,11 @@ from typing import Protocol, cast
 import tantivy
 
 from commonplace.domain.query import ListQuery, SearchQuery
+from commonplace.domain.query_parser import asked_title
 from commonplace.domain.semantic.fusion import FLOOR
 from commonplace.domain.similarity import NearDocument
 from commonplace.index.catalogue.database import stored_language_folders
+from commonplace.index.catalogue.document_rows import titled_keys
 from commonplace.index.catalogue.listing import sorted_keys
 from commonplace.index.fulltext import tantivy_index as ft
 from commonplace.index.fulltext.hybrid_ranking import MAX_FUSED, FusedRanking, RankFusion
@@ -57,6 +59,8 @@ class RankedPage:
     """Scores by document, in order."""
     sections: SectionScores
     total: int
+    titled: frozenset[int] = frozenset()
+    """Those whose title or alias is the query."""
 
 
 class Ranker:
@@ -99,7 +103,7 @@ class Ranker:
         if scope.keys is not None and not scope.keys:
             return RankedPage({}, {}, 0)
         if query.similarity and not query.words:
-            return self._fused(self._by_similarity(query, scope), {}, 0, query)
+            return self._fused(self._by_similarity(query, scope), {}, 0, query, scope)
         if query.sort != "score" or not self._expanded.has_terms:
             every = self.all(scope)
             sort = "path" if query.sort == "score" else query.sort
@@ -134,8 +138,8 @@ class Ranker:
             }
         if query.similarity:
             strict = bool(self._expanded.phrases or self._expanded.excluded or self._expanded.expression)
-            return self._fused(RankFusion(self._connection, query, strict).fuse(ordered), seen, total, query)
-        return self._page(ordered, seen, total, query)
+            return self._fused(RankFusion(self._connection, query, strict).fuse(ordered), seen, total, query, scope)
+        return self._page(ordered, seen, total, query, scope)
 
     def _by_similarity(self, query: SearchQuery, scope: SearchScope) -> FusedRanking:
         """The most similar documents, without those that are far from the query and contain none of its words."""
@@ -145,15 +149,19 @@ class Ranker:
         kept = {key: score for key, score in ranking.scores.items() if key not in far or key in shared}
         return FusedRanking(kept, ranking.nearest, len(kept))
 
-    def _fused(self, meant: FusedRanking, seen: SectionScores, total: int, query: SearchQuery) -> RankedPage:
+    def _fused(
+        self, meant: FusedRanking, seen: SectionScores, total: int, query: SearchQuery, scope: SearchScope
+    ) -> RankedPage:
         """The requested page of a fused ranking. Documents without a matching word show their most similar section."""
-        page = self._page(meant.scores, seen, total + meant.added, query)
+        page = self._page(meant.scores, seen, total + meant.added, query, scope)
         sections = {
             key: _blended(page.sections.get(key, ()), meant.nearest.get(key), query.sections) for key in page.scores
         }
-        return RankedPage(page.scores, {key: found for key, found in sections.items() if found}, page.total)
+        return replace(page, sections={key: found for key, found in sections.items() if found})
 
-    def _page(self, ordered: dict[int, float], seen: SectionScores, total: int, query: SearchQuery) -> RankedPage:
+    def _page(
+        self, ordered: dict[int, float], seen: SectionScores, total: int, query: SearchQuery, scope: SearchScope
+    ) -> RankedPage:
         """The requested page of ranked documents.
 
         Args:
@@ -161,16 +169,38 @@ class Ranker:
             seen: Their best sections, if known.
             total: Number of all matching documents.
             query: The query.
+            scope: The filter.
         """
         offset, limit = max(query.offset, 0), max(query.limit, 0)
         if self._language_folders:
             window = list(ordered)[:TRANSLATION_WINDOW]
             paths = self._snapshot.documents.paths(self._connection, window)
             ordered = readers_language_first(ordered, paths, self._language, self._language_folders)
-        chosen = dict(list(ordered.items())[offset : offset + limit])
-        if query.sections == 1 and all(key in seen for key in chosen):
-            return RankedPage(chosen, seen, total)
-        return RankedPage(chosen, self._sections_of(list(chosen), query.sections), total)
+        titled = self._titled(query, scope, ordered)
+        if not query.words:
+            total += len(titled.keys() - ordered.keys())
+        chosen = dict(list((titled | {**ordered, **titled}).items())[offset : offset + limit])
+        if query.sections != 1 or not all(key in seen for key in chosen):
+            seen = self._sections_of(list(chosen), query.sections)
+        return RankedPage(chosen, seen, total, frozenset(titled))
+
+    def _titled(self, query: SearchQuery, scope: SearchScope, ordered: Mapping[int, float]) -> dict[int, float]:
+        """The matching documents whose title or alias is the query, with scores no other one exceeds."""
+        title = asked_title(query.text)
+        named = titled_keys(self._connection, title) if title else ()
+        if not named:
+            return {}
+        missing = frozenset(named) - ordered.keys()
+        if scope.keys is not None:
+            missing &= scope.keys
+        further: dict[int, float] = {}
+        if missing:
+            within = replace(scope, keys=missing)
+            further = self._documents(within, len(missing))[0] | self._scorer.documents(within)
+        best = max(ordered.values(), default=0.0)
+        scores = {key: max(best, further.get(key, 0.0)) for key in named if key in ordered or key in further}
+        places = {key: place for place, key in enumerate(ordered)}
+        return dict(sorted(scores.items(), key=lambda one: places.get(one[0], len(places))))
 
     def _documents(self, scope: SearchScope, limit: int) -> tuple[dict[int, float], int]:
         """The best documents of the full text, in its order, and the number of all matches.

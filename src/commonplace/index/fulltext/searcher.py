@@ -107,7 +107,10 @@ class IndexSearcher:
     def _hits(self, query: SearchQuery, ranked: RankedPage, wanted: HighlightTerms) -> tuple[Hit, ...]:
         entries = self._snapshot.documents.entries(self.connection, ranked.scores)
         if not query.sections:
-            return tuple(Hit(record=entries[key].record, score=score) for key, score in ranked.scores.items())
+            return tuple(
+                Hit(record=entries[key].record, score=score, titled=key in ranked.titled)
+                for key, score in ranked.scores.items()
+            )
         with self._texts.sources.reading() as read:
             show = _SnippetReader(read, self._texts.sections, wanted, query.snippet)
             return tuple(
@@ -115,6 +118,7 @@ class IndexSearcher:
                     record=entries[key].record,
                     score=score,
                     sections=show.sections(entries[key], ranked.sections.get(key, ())[: query.sections]),
+                    titled=key in ranked.titled,
                 )
                 for key, score in ranked.scores.items()
             )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from commonplace.domain.query import Hit, Record, SearchQuery, SearchResult, SectionHit
-from commonplace.domain.query_parser import Analyze, parse_query
+from commonplace.domain.query_parser import Analyze, asked_title, is_title, parse_query
 from commonplace.domain.snippets import HighlightTerms, snippet
 from commonplace.index.fulltext.ranking import MAX_RERANKED, SECTION_WEIGHT, SECTIONS_SEEN
 from commonplace.index.fulltext.searcher import highlight_terms
@@ -30,6 +30,8 @@ class _Page:
     record: Record
     first: int
     """Ordinal of the first section."""
+    titled: bool = False
+    """Whether the query is its title or one of its aliases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,8 @@ class BaseSearch:
             else page
             for page in window
         ]
-        ordered = [*sorted(scored, key=lambda page: -page.score), *ranked.pages[MAX_RERANKED:]]
+        first = _titled_first(sorted(scored, key=lambda page: -page.score), asked_title(query.text))
+        ordered = [*first, *ranked.pages[MAX_RERANKED:]]
         chosen = ordered[offset : offset + limit]
         later = [page for page in chosen if page in ranked.pages[MAX_RERANKED:]] if query.sections else []
         return _Ranked(chosen, ranked.total, {**seen, **self._sections(expanded, later, query.sections)})
@@ -165,7 +168,7 @@ class BaseSearch:
 
     def _hits(self, ranked: _Ranked, query: SearchQuery, wanted: HighlightTerms) -> tuple[Hit, ...]:
         if not query.sections:
-            return tuple(Hit(record=page.record, score=page.score) for page in ranked.pages)
+            return tuple(Hit(record=page.record, score=page.score, titled=page.titled) for page in ranked.pages)
         chosen = {
             page.key: list(ranked.sections.get(page.key, ()))[: query.sections] or [(page.first, 0.0)]
             for page in ranked.pages
@@ -186,6 +189,7 @@ class BaseSearch:
             Hit(
                 record=page.record,
                 score=page.score,
+                titled=page.titled,
                 sections=tuple(shown(page.key, ordinal, score) for ordinal, score in chosen[page.key]),
             )
             for page in ranked.pages
@@ -202,3 +206,14 @@ class BaseSearch:
             for section, one in zip(sections, found, strict=True)
             if one.get("found")
         }
+
+
+def _titled_first(pages: Sequence[_Page], title: str) -> list[_Page]:
+    """Pages best first, before them those whose title or alias is the query, with scores no other one exceeds."""
+    best = max((page.score for page in pages), default=0.0)
+    titled = {
+        page.key: replace(page, score=best, titled=True)
+        for page in pages
+        if title and is_title(title, (page.record.title, *page.record.aliases))
+    }
+    return [*titled.values(), *(page for page in pages if page.key not in titled)]
