@@ -62,8 +62,8 @@ class ChunkHit:
 class EmbeddingStatus:
     """Status of the semantic search of one collection, for people."""
 
-    status: Literal["off", "missing", "failing", "working", "ready"]
-    """Switched off; no model; a failing model; texts still to be embedded; all texts embedded."""
+    status: Literal["off", "missing", "failing", "waiting", "working", "ready"]
+    """Switched off; no model; a failing model; texts that nobody embeds; texts being embedded; all texts embedded."""
     model: str = ""
     """Name of the model."""
     documents: int = 0

@@ -220,6 +220,18 @@ def lower_priority() -> None:
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
 
 
+def is_embedding(folder: Path) -> bool:
+    """Whether a process embeds into a folder of vectors right now."""
+    try:
+        with (folder / LOCK).open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
+
+
 @contextmanager
 def _alone(path: Path) -> Generator[bool]:
     """Try to take the lock of the embedding process; yields whether it was taken. The kernel releases it on exit."""

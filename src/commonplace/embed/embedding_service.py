@@ -31,7 +31,7 @@ class EmbeddingService:
         """
         meaning = LocalSemanticIndex(self.model, index, folder)
         if self._background:
-            meaning.patience = SERVING_SECONDS
+            _serving(meaning)
         self._meanings.append(meaning)
         return meaning
 
@@ -40,7 +40,7 @@ class EmbeddingService:
         if self.model.missing:
             return
         for meaning in self._meanings:
-            meaning.patience = SERVING_SECONDS
+            _serving(meaning)
         self._background = BackgroundEmbedder(self._meanings)
         self._background.start()
 
@@ -50,3 +50,8 @@ class EmbeddingService:
             self._background.close()
         for meaning in self._meanings:
             meaning.close()
+
+
+def _serving(meaning: LocalSemanticIndex) -> None:
+    meaning.patience = SERVING_SECONDS
+    meaning.in_background = True

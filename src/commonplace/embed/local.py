@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import KnowledgeError, UnavailableError
@@ -25,6 +25,9 @@ LOADING_SECONDS = 30.0
 """Timeout in seconds for loading the model in a semantic search, and in a single command."""
 
 
+EMBED_HINT = "Run: commonplace index --embed"
+
+
 class LocalSemanticIndex:
     """The semantic index of one collection.
 
@@ -38,6 +41,8 @@ class LocalSemanticIndex:
         self.index = index
         self.patience = LOADING_SECONDS
         """Timeout in seconds of a hybrid search for loading the model."""
+        self.in_background = False
+        """Whether a thread of this process embeds what changes."""
         self.pending = 0
         """Number of documents without vectors, as known to this process."""
         self._model = model
@@ -78,13 +83,37 @@ class LocalSemanticIndex:
                 reason = error.advice
         pending = sum(known.get(address.path) != revision for address, revision in self.index.revisions().items())
         return EmbeddingStatus(
-            status="failing" if reason else "working" if pending else "ready",
+            status="failing" if reason else self._progress(pending),
             model=self._model.name,
             documents=len(known),
             chunks=chunks,
             pending=pending,
             reason=reason,
         )
+
+    def _progress(self, pending: int) -> Literal["waiting", "working", "ready"]:
+        """The status of a model that works."""
+        if not pending:
+            return "ready"
+        from commonplace.embed.embedding_run import is_embedding
+
+        return "working" if self.in_background or is_embedding(self._vectors.folder) else "waiting"
+
+    def catch_up(self, documents: int, seconds: float) -> None:
+        """Embed a few changed documents within a time."""
+        if self._model.missing or self._model.is_remote:
+            return
+        state = self.status()
+        if state.status != "waiting" or state.pending > documents:
+            return
+        stop = threading.Event()
+        timer = threading.Timer(seconds, stop.set)
+        timer.start()
+        try:
+            with suppress(KnowledgeError):  # the error was recorded and is part of the status
+                self.embed(stop=stop)
+        finally:
+            timer.cancel()
 
     def embed(
         self,
@@ -131,7 +160,7 @@ class LocalSemanticIndex:
             raise UnavailableError(
                 "No page has been embedded yet.",
                 kind="model",
-                hint="Try again in a minute, or search with mode=keyword.",
+                hint=f"{'Try again in a minute' if self.in_background else EMBED_HINT}, or search with mode=keyword.",
             )
         return question
 

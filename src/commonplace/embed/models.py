@@ -50,6 +50,8 @@ class Model:
 
     def __init__(self, choice: ModelChoice) -> None:
         self._choice = choice
+        self.is_remote = bool(choice.url)
+        """Whether the model is on a server."""
         self._loading = threading.Lock()
         self._encoder: Encoder | None = None
         self._failure: KnowledgeError | None = None

@@ -17,7 +17,7 @@ from commonplace.domain.revisions import revision_of
 from commonplace.domain.schema.problems import schema_problems
 from commonplace.domain.words.amounts import amount
 from commonplace.services.collections import Collection
-from commonplace.services.embedding_status import embedding_status
+from commonplace.services.embedding_status import EMBED_COMMAND, embedding_gap, embedding_status
 from commonplace.services.typed_entries import current_schema
 
 MAX_SHOWN_FILES = 3
@@ -57,6 +57,11 @@ def embedding(one: Collection) -> Iterator[Diagnostic]:
     if state.status == "failing":
         hint = "Search goes by words until then."
         yield Diagnostic("meaning", Severity.WARNING, one.name, f"Search by meaning fails: {state.reason}", hint)
+    elif state.status == "waiting":
+        hint = "A running server embeds pages, too."
+        yield Diagnostic("meaning", Severity.INFO, one.name, embedding_gap(state), hint, EMBED_COMMAND)
+    elif state.status == "working":
+        yield Diagnostic("meaning", None, one.name, embedding_gap(state))
     else:
         yield Diagnostic("meaning", None, one.name, f"Search by meaning: {state.status}. {state.reason}".strip())
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from commonplace.domain.addresses import Address
 from commonplace.domain.errors import UnavailableError
+from commonplace.domain.ports import Index
 from commonplace.domain.query import Filter, Hit, SearchQuery, SearchResult
+from commonplace.domain.semantic.fusion import FLOOR
 from commonplace.domain.similarity import ChunkHit, SearchMode, SimilarityScores
 from commonplace.services.collections import Collection
 from commonplace.services.listing import sort_value
@@ -34,6 +37,16 @@ class FoundHits:
     """Number of all matching documents."""
     notice: str = ""
     """What was asked and could not be answered, in a sentence for people and agents; "" if all was."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundChunks:
+    """The chunks most similar to a query."""
+
+    chunks: tuple[ChunkHit, ...]
+    """Most similar first."""
+    notice: str = ""
+    """As in `FoundHits`."""
 
 
 def search(collections: Sequence[Collection], query: SearchQuery, mode: SearchMode = "keyword") -> FoundHits:
@@ -71,6 +84,19 @@ def search(collections: Sequence[Collection], query: SearchQuery, mode: SearchMo
     return FoundHits(tuple(hits[query.offset : query.offset + query.limit]), total, notice)
 
 
+def search_index(index: Index, query: SearchQuery) -> SearchResult:
+    """The result of one index; if no document contains the demanded phrases, that of their words, with a notice.
+
+    Raises:
+        InvalidInputError: the text is blank.
+    """
+    result = index.search(query)
+    if not query.demand or result.total or not result.demanded:
+        return result
+    by_words = index.search(replace(query, demand=False))
+    return replace(by_words, notice=_phrases_notice(result.demanded, found=bool(by_words.total)))
+
+
 def _results(
     collections: Sequence[Collection], query: SearchQuery, mode: SearchMode
 ) -> list[tuple[Collection, SearchResult]]:
@@ -91,15 +117,23 @@ def _words_notice(text: str, *, found: bool) -> str:
     return f"No page contains a word of {shown!r}. {rest}"
 
 
-def nearest_chunks(collection: Collection, text: str, count: int, each: int) -> Sequence[ChunkHit]:
+def nearest_chunks(collection: Collection, text: str, count: int, each: int) -> FoundChunks:
     """The chunks most similar to a query, at most `each` per document.
+
+    Chunks that are far from it, of documents that contain none of its words, are left out.
 
     Raises:
         UnavailableError: kind "model": there is no model, or it does not respond.
     """
     if collection.semantic_index is None:
         raise semantic_search_off()
-    return collection.semantic_index.nearest_chunks(text, count, each)
+    found = collection.semantic_index.nearest_chunks(text, count, each)
+    far = {Address(one.path) for one in found if one.similarity < FLOOR}
+    asked = SearchQuery(text=text, filter=Filter(among=tuple(far)), limit=len(far), sections=0, demand=False)
+    shared = collection.index.search(asked)
+    kept = {hit.record.address.path for hit in shared.hits}
+    near = tuple(one for one in found if one.similarity >= FLOOR or one.path in kept)
+    return FoundChunks(near, "" if shared.known else _words_notice(text, found=bool(near)))
 
 
 def semantic_search_off() -> UnavailableError:

@@ -175,6 +175,7 @@ CASES: list[tuple[str, str, dict[str, Any], Check]] = [
     ("an alias", "search", {"query": "downtown"}, lambda a: ids(a) == ["deep/a/b/d"]),
     ("a tag", "search", {"query": "security"}, lambda a: ids(a)[0] == "systems/auth-service"),
     ("a question", "search", {"query": "who owns the auth service?"}, lambda a: ids(a)[0] == "systems/auth-service"),
+    ("a phrase that nothing has", "search", {"query": "“crossing a zebra”"}, lambda a: ids(a)[0] == "team-only"),
     ("in another case", "search", {"query": "ZEBRA"}, lambda a: ids(a) == ["team-only"]),
     ("another script", "search", {"query": "東京"}, lambda a: ids(a) == ["日本"]),
     ("text that loses", "search", {"query": "Finance"}, lambda a: ids(a) == ["systems/auth-service"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -150,12 +151,31 @@ def test_the_command_line_embeds_on_request_and_then_searches_by_meaning(harbour
     pages = len(list(harbour.rglob("*.md")))
     shell = Shell(harbour, {"COMMONPLACE_MODEL_DIR": str(MODELS)})
     (before,) = shell("model", "status", "--json").json["collections"]
-    assert (before["status"], before["documents"], before["pending"]) == ("working", 0, pages)
+    assert (before["status"], before["documents"], before["pending"]) == ("waiting", 0, pages)
+    said = f"Search by meaning knows 0 of {pages} pages; nothing embeds the rest."
+    (found,) = [one for one in shell("doctor", "--json").json["findings"] if one["check"] == "meaning"]
+    assert (found["message"], found["command"]) == (said, "commonplace index --embed")
+    by_words = shell("search", "restore", "database")
+    assert f"harbour: {said} Run: commonplace index --embed" in by_words.stderr
+    refused = shell("search", IN_OTHER_WORDS, "--mode", "semantic")
+    assert "Run: commonplace index --embed" in refused.stderr
     shell("index", "--embed")
     (after,) = shell("model", "status", "--json").json["collections"]
     assert (after["status"], after["documents"], after["pending"]) == ("ready", pages, 0)
     found = shell("search", IN_OTHER_WORDS, "--mode", "semantic", "--json").json
     assert found["hits"][0]["id"] == DISK
+
+
+def test_a_search_on_the_command_line_embeds_what_few_pages_have_changed(tmp_path: Path) -> None:
+    (tmp_path / "kb").mkdir()
+    (tmp_path / "kb" / "a.md").write_text("# Free disk space\n\nDelete old logs when a volume is full.\n")
+    (tmp_path / "kb" / "b.md").write_text("# Tea\n\nA kettle.\n")
+    shell = Shell(tmp_path / "kb", {"COMMONPLACE_MODEL_DIR": str(MODELS)})
+    done = shell.ok("search", IN_OTHER_WORDS, "--mode", "semantic")
+    assert b"a.md" in done.stdout
+    assert "Search by meaning" not in done.stderr
+    (collection,) = shell.ok("model", "status", "--json").json["collections"]
+    assert (collection["status"], collection["documents"]) == ("ready", 2)
 
 
 def test_a_wiki_answers_by_meaning_with_the_text_and_its_place(harbour: Path, cache_dir: Path) -> None:
@@ -166,7 +186,11 @@ def test_a_wiki_answers_by_meaning_with_the_text_and_its_place(harbour: Path, ca
         eventually(lambda: DISK in wiki.text("semantic_search", query=IN_OTHER_WORDS, n=1), 30)
         first = wiki.text("semantic_search", query=IN_OTHER_WORDS, n=3, max_chunks_per_page=1).splitlines()
         assert first[0] == f'3 results for "{IN_OTHER_WORDS}":'
-        assert first[2].startswith(f"1. {DISK} (distance: 0.5")
+        assert first[2].startswith("No page contains a word of")
+        assert first[4].startswith(f"1. {DISK} (distance: 0.5")
+        assert all(float(row) <= 0.7 for row in re.findall(r"distance: (\d\.\d+)", "\n".join(first)))
+        nonsense = wiki.text("semantic_search", query="xqzzv wrtlpk", n=3)
+        assert nonsense == '0 results for "xqzzv wrtlpk":'
 
 
 def test_rest_answers_by_meaning_and_takes_a_mode(harbour: Path, cache_dir: Path) -> None:

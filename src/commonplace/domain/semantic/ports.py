@@ -48,6 +48,18 @@ class SemanticIndex(Protocol):
         """
         ...
 
+    def catch_up(self, documents: int, seconds: float) -> None:
+        """Embed what has changed, if that is quick; for a single command, which has no background thread.
+
+        Does nothing if more documents wait, if the model is on a server, whose answers may take any time, or if it
+        fails.
+
+        Args:
+            documents: Maximum number of waiting documents.
+            seconds: Time after which no further text is embedded.
+        """
+        ...
+
     def close(self) -> None:
         """Release all resources."""
         ...

@@ -1,7 +1,8 @@
 """`commonplace model`: the model for searching by meaning.
 
 As JSON: `install` `{"installed", "model"}`; `status` `{"collections": [{"collection", "status", "model", "documents",
-"chunks", "pending", "reason"}]}`, where `status` is off, missing, failing, working or ready.
+"chunks", "pending", "reason"}]}`, where `status` is off, missing, failing, waiting (pages that nobody embeds), working
+or ready.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from commonplace.faces.cli.output import BOLD, one_line
 from commonplace.faces.cli.progress import activity
 from commonplace.faces.cli.session import Session
 from commonplace.services.collections import Collection
-from commonplace.services.embedding_status import embedding_status
+from commonplace.services.embedding_status import EMBED_COMMAND, embedding_status
 
 ModelAction: TypeAlias = Literal["install", "status"]
 
@@ -70,7 +71,8 @@ def _text(state: EmbeddingStatus) -> str:
         return f"{state.status}. {state.reason}".strip()
     waiting = f"; still to do: {amount(state.pending, 'page')}" if state.pending else ""
     done = f"{amount(state.documents, 'page')} in {amount(state.chunks, 'chunk')}"
-    return f"{state.status}, {state.model}: {done}{waiting}"
+    nobody = f". Run: {EMBED_COMMAND}" if state.status == "waiting" else ""
+    return f"{state.status}, {state.model}: {done}{waiting}{nobody}"
 
 
 def _json(collection: Collection, state: EmbeddingStatus) -> Json:

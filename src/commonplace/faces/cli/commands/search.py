@@ -9,7 +9,8 @@ As JSON: `{"query", "total", "limit", "offset", "hits": [{"collection", "id", "p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Annotated, get_args
 
@@ -27,12 +28,17 @@ from commonplace.faces.cli.session import Session, opened_at
 from commonplace.faces.cli.suggestions import unknown_values
 from commonplace.faces.cli.text_input import read_text
 from commonplace.services.collections import Collections
+from commonplace.services.embedding_status import EMBED_COMMAND, embedding_gap, embedding_status
 from commonplace.services.evidence import CHARACTERS_PER_TOKEN, EvidenceSection, evidence, fit
 from commonplace.services.listing import Facet, facets
 from commonplace.services.searches import FoundHit, FoundHits, search
 
 MAX_FACET_VALUES = 12
 """Values of a facet that a person is shown; JSON has all."""
+EMBEDDED_AT_ONCE = 32
+"""Maximum number of changed pages that a search embeds before it answers."""
+EMBEDDING_SECONDS = 2.0
+"""Time in seconds after which a search embeds no further text."""
 MAX_QUERY_SHOWN = 100
 """Characters of a question that an answer within a budget repeats."""
 
@@ -91,7 +97,7 @@ def command(
         limit=paging.limit,
         offset=paging.offset,
     )
-    with opened_at(session, asking.at) as (collections, moment):
+    with opened_at(session, asking.at) as (collections, moment), _caught_up(session, collections, asking.mode):
         if asking.max_tokens:
             _show_sections(session, collections, asked, asking, moment)
             return
@@ -106,6 +112,23 @@ def command(
         session.out.message(paging.more(len(answer.hits), answer.total))
         for hint in () if answer.total else unknown_values(collections.members, asked.filter):
             session.out.message(hint)
+
+
+@contextmanager
+def _caught_up(session: Session, collections: Collections, mode: SearchMode) -> Generator[None]:
+    """Embed what is quickly embedded, and say at the end what search by meaning still does not know."""
+    gaps: list[str] = []
+    for one in collections.members:
+        if one.semantic_index is None or mode == "keyword":
+            continue
+        one.semantic_index.catch_up(EMBEDDED_AT_ONCE, EMBEDDING_SECONDS)
+        state = embedding_status(one)
+        gap = embedding_gap(state)
+        if gap:
+            gaps.append(f"{one_line(one.name)}: {gap}{f' Run: {EMBED_COMMAND}' if state.status == 'waiting' else ''}")
+    yield
+    for gap in () if session.out.as_json else gaps:
+        session.out.message(gap)
 
 
 def _summary(notice: str, *, found: bool) -> str:

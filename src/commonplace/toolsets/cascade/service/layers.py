@@ -20,6 +20,7 @@ from commonplace.domain.query import SearchQuery
 from commonplace.domain.records import iso_timestamp
 from commonplace.services.collections import Collection
 from commonplace.services.listing import every_document
+from commonplace.services.searches import search_index
 from commonplace.toolsets.cascade.rules.concepts import concept_address, id_at, read_concept
 from commonplace.toolsets.cascade.rules.health import LayerHealth, LayerState
 from commonplace.toolsets.cascade.rules.link_targets import is_concept_link
@@ -185,7 +186,7 @@ class FolderLayer:
         if collection is None or not self.summaries():
             return ()
         query = SearchQuery(text=text, limit=limit + min(self._catalogued.others, CACHE_SLACK), sections=0)
-        found = [(id_at(hit.record.address), hit.score) for hit in collection.index.search(query).hits]
+        found = [(id_at(hit.record.address), hit.score) for hit in search_index(collection.index, query).hits]
         return [LayerMatch(identifier, score) for identifier, score in found if identifier is not None][:limit]
 
     def links(self, keys: Sequence[str]) -> Iterator[StoredLink]:

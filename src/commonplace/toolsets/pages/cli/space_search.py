@@ -118,6 +118,8 @@ def search(
         out(output_formats.answer_xml(text, filters.active(), answer))
     else:
         out(output_formats.answer_text(text, answer))
+    if answer.notice:
+        message(answer.notice)
     return 0
 
 

@@ -18,6 +18,7 @@ from commonplace.domain.query import Filter, ListQuery, Record, SearchQuery, Sea
 from commonplace.domain.snippets import HighlightTerms
 from commonplace.index.fulltext.document_sources import DocumentSources
 from commonplace.index.process.garbage_collector import freeze_objects
+from commonplace.services.searches import search_index
 from commonplace.toolsets.pages.engines.page_reader import PageReader
 from commonplace.toolsets.pages.rules.excerpts import NO_HIGHLIGHT, page_excerpt
 from commonplace.toolsets.pages.rules.nested_spaces import NestedSpaces
@@ -136,7 +137,8 @@ class EmbeddedEngine:
             table = self._current()
         first = self._titled(query, table)
         hits = [hit for one in found for hit in self._hits(one, table, first, query.snippet)]
-        return PageAnswer(tuple(hits[: query.limit]), max(sum(one.total for one in found), len(first)))
+        notice = next((one.notice for one in found if one.notice), "")
+        return PageAnswer(tuple(hits[: query.limit]), max(sum(one.total for one in found), len(first)), notice)
 
     def _titled(self, query: PageQuery, table: PageTable) -> list[Page]:
         """The pages whose title is the query, which come first unless a sort is requested."""
@@ -152,7 +154,7 @@ class EmbeddedEngine:
         within = replace(self._within(table, kept), dates=_stated(query.filter))
         asked = SearchQuery(text=query.text, filter=within, limit=query.limit, sections=0, records=False)
         if query.sort is None:
-            return [self._index.search(asked)]
+            return [search_index(self._index, asked)]
         key = query.sort.removeprefix("-")
         first = self._index.search(
             replace(

@@ -54,6 +54,8 @@ def search(call: Call, arguments: SearchPages) -> ToolResult:
         raise KnowledgeError(str(error)) from error
     rows = [_hit(hit) for hit in answer.hits]
     shown: JsonObject = {"results": rows, "total": answer.total, "query": arguments.query}
+    if answer.notice:
+        shown = {**shown, "notice": answer.notice}
     return LinkedContent(shown, (), {**shown, "results": [{key: row[key] for key in BRIEF_KEYS} for row in rows]})
 
 

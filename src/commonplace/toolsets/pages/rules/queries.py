@@ -85,6 +85,8 @@ class PageAnswer:
 
     hits: tuple[PageHit, ...] = ()
     total: int = 0
+    notice: str = ""
+    """What was asked and could not be answered, in a sentence; "" if all was."""
 
 
 @dataclass(frozen=True, slots=True)

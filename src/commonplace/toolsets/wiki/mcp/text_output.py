@@ -10,7 +10,7 @@ from commonplace.toolsets.wiki.rules.text_values import as_text, as_texts, note_
 from commonplace.toolsets.wiki.rules.wiki import (
     Note,
     NoteAttachment,
-    NoteChunk,
+    NoteChunks,
     NoteCommit,
     NoteFilter,
     NoteHits,
@@ -68,16 +68,18 @@ def summary_line(note: NoteSummary) -> str:
 
 def hits_text(query: str, found: NoteHits) -> str:
     """Notes that answer a search by words."""
-    text = _ranked(query, found.total, [(f"{hit.path} (score: {hit.score:.2f})", hit.snippet) for hit in found.hits])
+    text = _ranked(
+        query, found.total, [(f"{hit.path} (score: {hit.score:.2f})", hit.snippet) for hit in found.hits], found.notice
+    )
     if len(found.hits) < found.total:
         text += f"\n\nShowing {len(found.hits)} of {found.total}; pass a higher limit or ask more narrowly."
     return text
 
 
-def chunks_text(query: str, chunks: Sequence[NoteChunk]) -> str:
+def chunks_text(query: str, found: NoteChunks) -> str:
     """Pieces of notes that answer a search by meaning."""
-    rows = [(f"{chunk.path} (distance: {chunk.distance:.2f})", chunk.snippet) for chunk in chunks]
-    return _ranked(query, len(chunks), rows)
+    rows = [(f"{chunk.path} (distance: {chunk.distance:.2f})", chunk.snippet) for chunk in found.chunks]
+    return _ranked(query, len(rows), rows, found.notice)
 
 
 def links_text(links: NoteLinks) -> str:
@@ -149,8 +151,9 @@ def short_excerpt(text: str) -> str:
     return f"{(cut[:blank] if blank > EXCERPT_CHARS // 2 else cut).rstrip()}..."
 
 
-def _ranked(query: str, total: int, rows: Sequence[tuple[str, str]]) -> str:
-    blocks = [f'{total} results for "{query}":']
+def _ranked(query: str, total: int, rows: Sequence[tuple[str, str]], notice: str) -> str:
+    # The contract fixes the text for no results, which says all that a notice could.
+    blocks = [f'{total} results for "{query}":', *([notice] if notice and rows else [])]
     for number, (heading, snippet) in enumerate(rows, 1):
         shown = short_excerpt(snippet)
         blocks.append(f"{number}. {heading}" + (f"\n   {shown}" if shown else ""))

@@ -18,7 +18,7 @@ from commonplace.toolsets.wiki.rules.wiki import (
     AttachmentContent,
     Note,
     NoteAttachment,
-    NoteChunk,
+    NoteChunks,
     NoteCommit,
     NoteDiff,
     NoteFilter,
@@ -153,13 +153,16 @@ class RemoteNoteQueries:
         """Notes by words, similarity or both, best first."""
         answer = self._client.get("/search", q=query, limit=limit, mode=None if mode == "keyword" else mode)
         return NoteHits(
-            tuple(map(json_values.hit, json_values.objects(answer, "results"))), json_values.number(answer, "total")
+            tuple(map(json_values.hit, json_values.objects(answer, "results"))),
+            json_values.number(answer, "total"),
+            json_values.text(answer, "notice"),
         )
 
-    def semantic_search(self, query: str, n: int, per_page: int) -> tuple[NoteChunk, ...]:
+    def semantic_search(self, query: str, n: int, per_page: int) -> NoteChunks:
         """Chunks of notes by similarity, most similar first."""
         answer = self._client.get("/semantic-search", q=query, n=n, max_chunks_per_page=per_page)
-        return tuple(map(json_values.chunk, json_values.objects(answer, "results")))
+        chunks = tuple(map(json_values.chunk, json_values.objects(answer, "results")))
+        return NoteChunks(chunks, json_values.text(answer, "notice"))
 
     def links(self, path: str) -> NoteLinks:
         """Outgoing and incoming links of a note."""

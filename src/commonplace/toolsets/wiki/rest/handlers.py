@@ -147,15 +147,17 @@ def search(request: RestRequest) -> RestResponse:
     with wiki_at(request.services, query.at) as asked:
         found = asked.queries.search(query.q, query.limit, query.mode)
     rows = [models.Hit(name=hit.name, path=hit.path, snippet=hit.snippet, score=hit.score) for hit in found.hits]
-    return RestResponse(models.Hits(query=query.q, results=rows, total=found.total), headers=_told(asked))
+    return RestResponse(
+        models.Hits(query=query.q, results=rows, total=found.total, notice=found.notice), headers=_told(asked)
+    )
 
 
 def semantic_search(request: RestRequest) -> RestResponse:
     """Pieces of pages by meaning."""
     query = cast("models.SemanticSearchParameters", request.query)
-    chunks = request.services.of(WIKI_KEY).queries.semantic_search(query.q, query.n, query.max_chunks_per_page)
-    rows = [_chunk(chunk) for chunk in chunks]
-    return RestResponse(models.Chunks(query=query.q, results=rows, total=len(rows)))
+    found = request.services.of(WIKI_KEY).queries.semantic_search(query.q, query.n, query.max_chunks_per_page)
+    rows = [_chunk(chunk) for chunk in found.chunks]
+    return RestResponse(models.Chunks(query=query.q, results=rows, total=len(rows), notice=found.notice))
 
 
 def page_links(request: RestRequest) -> RestResponse:

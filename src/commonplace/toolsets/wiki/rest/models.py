@@ -262,12 +262,19 @@ class Hit(BaseModel):
     score: Annotated[float, Field(ge=0, le=1)]
 
 
+NoticeField = Annotated[
+    str,
+    Field(exclude_if=lambda value: not value, description="What could not be answered; absent if all was"),
+]
+
+
 class Hits(BaseModel):
     """Pages that answer a search, best first."""
 
     query: str
     results: list[Hit]
     total: int
+    notice: NoticeField = ""
 
 
 class Chunk(BaseModel):
@@ -291,6 +298,7 @@ class Chunks(BaseModel):
     query: str
     results: list[Chunk]
     total: int
+    notice: NoticeField = ""
 
 
 class Links(BaseModel):

@@ -110,6 +110,8 @@ class NoteHits:
 
     hits: tuple[NoteHit, ...]
     total: int
+    notice: str = ""
+    """What was asked and could not be answered, in a sentence; "" if all was."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +129,15 @@ class NoteChunk:
     chunk_index: int
     total_chunks: int
     page_word_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class NoteChunks:
+    """Chunks of notes that are semantically close to a query, nearest first."""
+
+    chunks: tuple[NoteChunk, ...]
+    notice: str = ""
+    """As in `NoteHits`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,8 +301,8 @@ class NoteQueries(Protocol):
         """
         ...
 
-    def semantic_search(self, query: str, n: int, per_page: int) -> tuple[NoteChunk, ...]:
-        """Chunks of notes by meaning, nearest first.
+    def semantic_search(self, query: str, n: int, per_page: int) -> NoteChunks:
+        """Chunks of notes by meaning, nearest first, without those that are far from the query.
 
         Raises:
             UnavailableError: kind "semantic": semantic search is not configured.

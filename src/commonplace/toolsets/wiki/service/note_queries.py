@@ -16,6 +16,7 @@ from commonplace.toolsets.wiki.rules.text_values import note_name
 from commonplace.toolsets.wiki.rules.wiki import (
     MAX_SEARCH,
     NoteChunk,
+    NoteChunks,
     NoteCommit,
     NoteGraph,
     NoteHit,
@@ -49,9 +50,9 @@ class LocalNoteQueries:
             )
             for hit in (found.hit for found in result.hits)
         ]
-        return NoteHits(tuple(hits), result.total)
+        return NoteHits(tuple(hits), result.total, result.notice)
 
-    def semantic_search(self, query: str, n: int, per_page: int) -> tuple[NoteChunk, ...]:
+    def semantic_search(self, query: str, n: int, per_page: int) -> NoteChunks:
         """Chunks of notes by meaning, nearest first."""
         _asked(query)
         try:
@@ -60,7 +61,7 @@ class LocalNoteQueries:
             if error.context.get("retryable") == 0:
                 raise _not_set_up() from error
             raise
-        return tuple(chunk for chunk in map(self._chunk, found) if chunk)
+        return NoteChunks(tuple(chunk for chunk in map(self._chunk, found.chunks) if chunk), found.notice)
 
     def _chunk(self, passage: ChunkHit) -> NoteChunk | None:
         """A chunk of a note with its text; None for a note that was deleted meanwhile."""

@@ -79,3 +79,16 @@ def test_pages_are_right_after_every_kind_of_change(
         change(folder)
         pages.engine.rebuild()
         assert (paths("elephant"), paths("", "old"), paths("", "new")) == (elephants, old, new)
+
+
+def test_a_phrase_that_no_page_has_is_searched_by_its_words_and_that_is_said(tmp_path: Path) -> None:
+    folder = tmp_path / "eng"
+    folder.mkdir()
+    (folder / ".confluence.json").write_text(SPACE)
+    (folder / "a.md").write_text(page("a", "the elephant that walks"))
+    with engine_on("embedded", folder, Scratch(tmp_path / "scratch")) as pages:
+        pages.engine.rebuild()
+        found = pages.search(PageQuery(text="«walking elephant»"))
+        assert [hit.page.id for hit in found.hits] == ["a"]
+        assert found.notice == "No page contains the quoted phrase. These pages were found by its words."
+        assert pages.search(PageQuery(text='"elephant that walks"')).notice == ""

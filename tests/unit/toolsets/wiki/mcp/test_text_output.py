@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from commonplace.toolsets.wiki.mcp import text_output
-from commonplace.toolsets.wiki.rules.wiki import NoteChunk, NoteCommit
+from commonplace.toolsets.wiki.rules.wiki import NoteChunk, NoteChunks, NoteCommit
 
 
 @pytest.mark.parametrize(
@@ -36,11 +36,13 @@ def test_answers_by_meaning_are_numbered_with_their_distance() -> None:
         total_chunks=1,
         page_word_count=1,
     )
-    assert text_output.chunks_text("strategy", [chunk]) == (
+    assert text_output.chunks_text("strategy", NoteChunks((chunk,))) == (
         '1 results for "strategy":\n\n1. Trends/Iran Attrition Strategy (distance: 0.34)\n'
         "   Iran is executing a multi-phase attrition campaign designed to degrade..."
     )
-    assert text_output.chunks_text("q", []) == '0 results for "q":'
+    assert text_output.chunks_text("q", NoteChunks((), "Nothing near.")) == '0 results for "q":'
+    shown = text_output.chunks_text("q", NoteChunks((chunk,), "No page contains a word of 'q'."))
+    assert shown.startswith("1 results for \"q\":\n\nNo page contains a word of 'q'.\n\n1. Trends/")
 
 
 @pytest.mark.parametrize(
