@@ -20,6 +20,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.ports import Index
 from commonplace.domain.query import Filter, ListQuery, SearchQuery
 from commonplace.index import open_index
+from commonplace.services.collections import Collection, Collections
 from commonplace.store import open_store
 
 WAIT_SECONDS = 20.0
@@ -52,6 +53,16 @@ class Indexed:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.index.close()
+
+    @property
+    def collection(self) -> Collection:
+        """The folder as services receive it."""
+        return Collection(self.store.name, self.store, self.index)
+
+    @property
+    def collections(self) -> Collections:
+        """The same as the only one that is open."""
+        return Collections(lambda: [self.collection])
 
     def another(self) -> Index:
         """One more index on the same folder and cache, as another process would have."""

@@ -16,7 +16,7 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 _TOKEN = re.compile(r'-?"[^"]*"|[()]|[^\s"()]+')
-_OPERATORS = ("AND", "OR", "NOT")
+OPERATORS = ("AND", "OR", "NOT")
 MAX_DEPTH = 20
 """Maximum number of nested groups; in deeper ones parentheses count as blanks."""
 
@@ -109,7 +109,7 @@ def _operators(tokens: list[str]) -> Iterator[int]:
     for at, part in enumerate(tokens):
         following = tokens[at + 1] if at + 1 < len(tokens) else ")"
         joins = part == "AND" and following == "NOT" and at + 2 < len(tokens)
-        if before and part in _OPERATORS and (joins or following not in {")", *_OPERATORS}):
+        if before and part in OPERATORS and (joins or following not in {")", *OPERATORS}):
             yield at
             before = joins
         else:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from commonplace.domain.addresses import fold
-from commonplace.domain.query_expression import Expression, changed, leaves, read_expression
+from commonplace.domain.query_expression import OPERATORS, Expression, changed, leaves, read_expression
 from commonplace.domain.words.scripts import fold_letters
 
 MAX_QUERY_CHARS = 2000
@@ -231,6 +231,13 @@ def _with_operators(expression: Expression[PhraseTerms], analyze: Analyze, text:
         exact=True,
         expression=expression,
     )
+
+
+def plain_query(text: str) -> str:
+    """A search for the words of a text, whatever it says: no quotation, exclusion or operator is read in it."""
+    words = text.translate(_QUOTES).replace('"', " ").split()
+    bare = (word.lstrip("-") for word in words)
+    return " ".join(word.lower() if word in OPERATORS else word for word in bare if any(map(str.isalnum, word)))
 
 
 def fold_text(text: str) -> str:

@@ -46,13 +46,18 @@ _DAY_CHARS = len("2024-05-31")
 _DAY = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
 
 
+def identifier_of(document: Document) -> str:
+    """The name of a document for callers: its frontmatter `id` as text, else its path without the suffix."""
+    return _scalar(document.frontmatter.values.get("id")) or document.address.id
+
+
 def build_record(document: Document, revision: Revision) -> Record:
     """The record of a document; `created` and `updated` are "" unless its frontmatter gives them."""
     values = document.frontmatter.values
     kind = next(filter(None, (_first_scalar(values.get(key)) for key in TYPE_KEYS)), "")
     return Record(
         address=document.address,
-        id=_scalar(values.get("id")) or document.address.id,
+        id=identifier_of(document),
         title=document.title,
         type=kind,
         tags=document.tags,

@@ -85,11 +85,12 @@ def entry_fields(collection: str, document: Document) -> dict[str, Json]:
         collection: Name of the collection.
         document: The entry.
     """
+    from commonplace.domain.records import identifier_of  # noqa: PLC0415 - a server answers its client before
+
     values = document.frontmatter.values
-    identifier = values.get("id")
     return {
         **values,
-        "id": identifier if isinstance(identifier, str) else document.address.id,
+        "id": identifier_of(document),
         "kb_name": collection,
         "entry_type": type_of(values),
         "title": document.title,

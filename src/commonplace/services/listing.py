@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from commonplace.domain.frontmatter import text_items
 from commonplace.domain.json import Json
 from commonplace.domain.query import Filter, ListQuery, Record, SortKey
 from commonplace.services.collections import Collection, FoundDocument
+
+T = TypeVar("T")
 
 BATCH_DOCUMENTS = 500
 """Number of records fetched at a time when all are read."""
@@ -36,7 +39,7 @@ def list_documents(collections: Sequence[Collection], query: ListQuery) -> Docum
         page = collection.index.list(reach)
         total += page.total
         found += (FoundDocument(collection, record) for record in page.records)
-    found.sort(key=lambda one: sort_value(one.record, query.sort), reverse=query.descending)
+    found = in_order(found, lambda one: one.record, query.sort, descending=query.descending)
     return DocumentList(tuple(found[query.offset : query.offset + query.limit]), total)
 
 
@@ -105,8 +108,13 @@ def _listed(value: Json) -> Json:
     return [value] if isinstance(value, str) else value
 
 
-def sort_value(record: Record, key: SortKey) -> tuple[str, str]:
-    """The sort key of a record; ties are broken by path."""
+def in_order(found: Iterable[T], record: Callable[[T], Record], key: SortKey, *, descending: bool = False) -> list[T]:
+    """Documents of several collections, sorted as an index sorts its own: ties by path, descending or not."""
+    by_path = sorted(found, key=lambda one: record(one).address)
+    return sorted(by_path, key=lambda one: _sort_value(record(one), key), reverse=descending)
+
+
+def _sort_value(record: Record, key: SortKey) -> str:
     values: dict[SortKey, str] = {
         "title": record.title.casefold(),
         "type": record.type.casefold(),
@@ -115,4 +123,4 @@ def sort_value(record: Record, key: SortKey) -> tuple[str, str]:
         "updated": record.updated,
         "updated_day": record.updated[:10],
     }
-    return values.get(key, record.address.path), record.address.path
+    return values.get(key, record.address.path)

@@ -89,12 +89,14 @@ def lines(collection: Collection, address: Address, first: int, last: int) -> Te
         InvalidInputError: the range is empty or begins past the end.
     """
     document = collection.index.document(address)
-    all_lines = document.text.splitlines(keepends=True)
+    # Of bytes, only line ends count; of text, also characters such as U+2028, which no editor counts.
+    all_lines = document.text.encode("utf-8", "surrogatepass").splitlines(keepends=True)
     if not 1 <= first <= last or first > len(all_lines):
         raise InvalidInputError(
             f"There are no lines {first} to {last}: the document has {len(all_lines)}, counted from 1.", kind="range"
         )
-    return TextPassage(document, revision_of(document.raw), "".join(all_lines[first - 1 : last]), first_line=first)
+    text = b"".join(all_lines[first - 1 : last]).decode("utf-8", "surrogatepass")
+    return TextPassage(document, revision_of(document.raw), text, first_line=first)
 
 
 def document_at(collection: Collection, address: Address, at: str = "") -> Document:

@@ -10,6 +10,7 @@ from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.query import SearchQuery
+from commonplace.domain.query_parser import plain_query
 from commonplace.domain.snippets import strip_markdown
 from commonplace.services.collections import Collection, FoundDocument
 from commonplace.services.searches import search
@@ -116,8 +117,8 @@ def _beginning(address: Address, raw: bytes) -> Document:
 
 def _gist(document: Document) -> str:
     """The title and the first words of a page, without search syntax."""
-    words = f"{document.title} {_plain(document)}".replace('"', " ").split()
-    return " ".join(word.lstrip("-") for word in words[:MAX_GIST_WORDS] if any(letter.isalnum() for letter in word))
+    words = f"{document.title} {_plain(document)}".split()
+    return plain_query(" ".join(words[:MAX_GIST_WORDS]))
 
 
 def _plain(document: Document) -> str:

@@ -12,7 +12,7 @@ from commonplace.domain.query import Filter, Hit, SearchQuery, SearchResult
 from commonplace.domain.semantic.fusion import FLOOR
 from commonplace.domain.similarity import ChunkHit, SearchMode, SimilarityScores
 from commonplace.services.collections import Collection
-from commonplace.services.listing import sort_value
+from commonplace.services.listing import in_order
 
 MAX_QUOTED = 60
 """Maximum number of characters of a query that a notice repeats."""
@@ -79,8 +79,7 @@ def search(collections: Sequence[Collection], query: SearchQuery, mode: SearchMo
     if query.sort == "score":
         hits.sort(key=lambda found: (not found.hit.titled, -found.hit.score))
     else:
-        key = query.sort
-        hits.sort(key=lambda found: sort_value(found.hit.record, key), reverse=query.descending)
+        hits = in_order(hits, lambda found: found.hit.record, query.sort, descending=query.descending)
     return FoundHits(tuple(hits[query.offset : query.offset + query.limit]), total, notice)
 
 

@@ -148,7 +148,7 @@ def update_entry(
     Args:
         collection: Collection of the entry.
         address: Address of the entry.
-        changes: New values; None removes a field. The keys of `metadata` are set one by one.
+        changes: New values; None removes a field. The keys of a mapping `metadata` are set one by one.
         body: The new text after the frontmatter; None for no change.
         intent: As for any write.
         declared_only: Fields among the changes that the entry's type must declare.
@@ -331,9 +331,10 @@ def _placed(known: frozenset[str], metadata: JsonObject) -> tuple[dict[str, Json
 
 
 def _merged(known: frozenset[str], values: JsonObject, changes: JsonObject) -> dict[str, Json]:
-    fields = {key: value for key, value in changes.items() if key != "metadata"}
+    fields = dict(changes)
     metadata = changes.get("metadata")
     if isinstance(metadata, Mapping):
+        del fields["metadata"]
         top, below = _placed(known, metadata)
         before = values.get("metadata")
         merged = {**(before if isinstance(before, Mapping) else {}), **below}

@@ -77,10 +77,11 @@ class OtherFiles:
                 return
             self._version += 1
             for address in addresses:
-                if os.path.isfile(Path(self._root, address.path)):
+                place = Path(self._root, address.path)
+                if place.is_file() and not place.is_symlink():
                     self._add(address.path)
                 elif self._known.get(link_key(address.path), {}).pop(address.path, None) is None:
-                    self._known = None  # a folder, whose files are gone too
+                    self._before, self._known = self._known, None  # a folder, whose files are gone too
                     return
 
     def forget(self) -> None:

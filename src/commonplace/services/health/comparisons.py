@@ -152,12 +152,20 @@ def outdated(collection: Collection, record: Record) -> Iterator[HealthFinding]:
         if changed is None:
             message = f"It describes {name[:80]!r}, which is not there. Correct `{DESCRIBES}`."
             yield record.address, 0, "stale", Severity.WARNING, message
-        elif changed > record.updated:
+        elif _is_later(changed, record.updated):
             message = (
                 f"It describes {name[:80]!r}, which changed on {changed[:10]}; this page is of {record.updated[:10]}."
                 " Bring it up to date."
             )
             yield record.address, 0, "stale", Severity.WARNING, message
+
+
+def _is_later(changed: str, updated: str) -> bool:
+    """Whether a moment is later than another one, of which only the day may be known."""
+    return changed[:10] > updated[:10] if updated.endswith(_MIDNIGHT) else changed > updated
+
+
+_MIDNIGHT = "T00:00:00Z"
 
 
 def _named(values: Mapping[str, Json], key: str) -> list[str]:

@@ -65,7 +65,7 @@ def entry_findings(collection: Collection, schema: Schema, record: Record) -> It
         yield EntryFinding("empty_body", graded(Severity.WARNING, entry=entry), "The entry has no text.")
     yield from _dates(record, entry=entry)
     importance = record.frontmatter.get("importance")
-    if importance is not None and importance not in IMPORTANCE:
+    if importance is not None and (isinstance(importance, bool) or importance not in IMPORTANCE):
         message = f"importance is {importance!r}; expected a whole number from 1 to 10."
         yield EntryFinding("importance_range", graded(Severity.WARNING, entry=entry), message, "importance")
     yield from _rubric(collection, schema, record)
@@ -112,7 +112,10 @@ def _stale(schema: Schema, record: Record) -> Iterator[EntryFinding]:
     days = schema.policies.get("stale_after_days")
     if not isinstance(days, int) or isinstance(days, bool) or not record.updated:
         return
-    oldest = (datetime.now(UTC) - timedelta(days=days)).date().isoformat()
+    try:
+        oldest = (datetime.now(UTC) - timedelta(days=days)).date().isoformat()
+    except OverflowError:  # longer ago than there are dates
+        return
     if record.updated[:10] < oldest:
         message = f"Last updated {record.updated[:10]}, more than {days} days ago."
         yield EntryFinding("stale", Severity.INFO, message)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from codecs import BOM_UTF8
+from collections.abc import Iterator
 from itertools import chain, islice
 from typing import NamedTuple
 
@@ -30,6 +31,13 @@ _NAMES = {
 }
 _MAYBE_INVISIBLE = re.compile(rb"\xe2\x80[\x8b\x8e\x8f\xaa-\xae]|\xe2\x81[\xa0-\xa9]|\xef\xbb\xbf|\xf3\xa0[\x80\x81]")
 """UTF-8 of zero-width spaces, marks and overrides of direction, inner byte order marks, and tag characters."""
+_BLACK_FLAG = "\U0001f3f4".encode()
+_FLAGS = tuple(
+    _BLACK_FLAG + "".join(chr(0xE0000 + ord(letter)) for letter in f"{region}\x7f").encode()
+    for region in ("gbeng", "gbsct", "gbwls")
+)
+"""The emoji of England, Scotland and Wales: a flag, and tag characters that name the region."""
+_FLAG_BYTES = len(_FLAGS[0])
 _TO_AGENTS = tuple(
     re.compile(pattern)
     for pattern in (
@@ -66,17 +74,13 @@ def text_findings(raw: bytes) -> Iterator[TextFinding]:
     """What the rules find in a page's bytes, rule by rule."""
     yield from _invisible(raw)
     lower = raw.lower()
-    for found in _first(pattern.finditer(lower) for pattern in _TO_AGENTS):
+    for found in islice((one for pattern in _TO_AGENTS for one in pattern.finditer(lower)), MAX_FINDINGS):
         shown = " ".join(raw[found.start() : found.end()].decode("utf-8", "replace").split())[:60]
         message = f"The text {shown!r} addresses an agent. Remove it, or quote it as what it is."
         yield TextFinding(found.start(), "addresses_agent", Severity.WARNING, message)
-    for name, pattern in _SECRETS:
-        yield from (_secret(found, name) for found in _first([pattern.finditer(raw)]))
-    yield from (_secret(found, "a password") for found in _first(one.finditer(lower) for one in _PASSWORDS))
-
-
-def _first(found: Iterable[Iterator[re.Match[bytes]]]) -> Iterator[re.Match[bytes]]:
-    return islice(chain.from_iterable(found), MAX_FINDINGS)
+    keys = (_secret(found, name) for name, pattern in _SECRETS for found in pattern.finditer(raw))
+    passwords = (_secret(found, "a password") for pattern in _PASSWORDS for found in pattern.finditer(lower))
+    yield from islice(chain(keys, passwords), MAX_FINDINGS)
 
 
 def _secret(found: re.Match[bytes], name: str) -> TextFinding:
@@ -89,8 +93,12 @@ def _invisible(raw: bytes) -> Iterator[TextFinding]:
     known: set[int] = set()
     if raw.isascii():
         return
-    for found in _MAYBE_INVISIBLE.finditer(raw):
-        if found.start() == 0 or len(known) == MAX_FINDINGS:  # a byte order mark at the beginning is one
+    for found in _MAYBE_INVISIBLE.finditer(raw):  # a byte order mark at the beginning is one, and no finding
+        if (
+            (found.start() == 0 and found[0] == BOM_UTF8)
+            or len(known) == MAX_FINDINGS
+            or _is_in_flag(raw, found.start())
+        ):
             continue
         line = raw.count(b"\n", 0, found.start())
         if line in known:
@@ -100,3 +108,9 @@ def _invisible(raw: bytes) -> Iterator[TextFinding]:
         name = _NAMES.get(letter, f"U+{ord(letter):04X}" if letter else "a code point")
         message = f"An invisible character ({name}) stands in this line. Remove it: readers do not see what it changes."
         yield TextFinding(found.start(), "invisible_character", Severity.WARNING, message)
+
+
+def _is_in_flag(raw: bytes, at: int) -> bool:
+    """Whether a tag character belongs to one of the flags that are written with them."""
+    start = raw.rfind(_BLACK_FLAG, max(0, at - _FLAG_BYTES), at)
+    return start >= 0 and raw.startswith(_FLAGS, start)

@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from commonplace.domain.changes import Commit
 from commonplace.domain.errors import GitError, InvalidInputError, NotFoundError
 from commonplace.domain.past import PastStates
-from commonplace.domain.revisions import is_revision
 from commonplace.domain.words.moments import parse_moment
 from commonplace.services.collections import Collection, Collections
 
@@ -71,11 +70,9 @@ def moment_of(collection: Collection, text: str) -> Moment:
     before = wanted.lower().startswith(BEFORE)
     name = wanted[len(BEFORE) :] if before else wanted
     when = parse_moment(name, end=not before)
-    if when is not None and not is_revision(name):
-        return Moment(collection, _at(past, when, name, before=before))
     try:
         return Moment(collection, _named(past, name, before=before))
-    except NotFoundError:
+    except (InvalidInputError, NotFoundError):
         if when is None:
             raise
     return Moment(collection, _at(past, when, name, before=before))

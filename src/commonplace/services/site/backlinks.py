@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.query import Filter, Record, ResolvedLink, SearchQuery
+from commonplace.domain.query_parser import plain_query
 from commonplace.services.collections import Collection, Collections, FoundDocument
 from commonplace.services.site.derived import BoundedCache
 from commonplace.services.site.graph import ADJACENCY
@@ -85,7 +86,7 @@ def mentions(collection: Collection, record: Record) -> list[Mention]:
     excluded = (record.address, *linking)
     result: dict[Address, Mention] = {}
     for name in (record.title, *record.aliases):
-        phrase = name.replace('"', " ").strip()
+        phrase = plain_query(name)
         if len(phrase) < MIN_NAME_CHARS:
             continue
         query = SearchQuery(

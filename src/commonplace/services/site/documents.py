@@ -42,9 +42,12 @@ def document_at_path(collection: Collection, path: str) -> FoundDocument | None:
             record = collection.index.record(address)
             if record is not None:
                 return FoundDocument(collection, record)
-    with suppress(InvalidInputError):
-        record = record_of_new_file(collection, parse_address(f"{path}.md"))
-        return FoundDocument(collection, record) if record else None
+    for name in (f"{path}.md", path):
+        with suppress(InvalidInputError):
+            address = parse_address(name)
+            record = record_of_new_file(collection, address) if address.is_document else None
+            if record is not None:
+                return FoundDocument(collection, record)
     return None
 
 

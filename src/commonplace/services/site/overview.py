@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from commonplace.domain.addresses import Address
+from commonplace.domain.addresses import Address, fold
 from commonplace.domain.documents import Severity
 from commonplace.domain.query import Counts, Filter, Record
 from commonplace.services import links as document_links
@@ -64,11 +64,11 @@ class WantedPage:
 
 
 def _wanted(collection: Collection) -> tuple[WantedPage, ...]:
-    sources: dict[str, dict[Address, None]] = {}
+    wanting: dict[str, tuple[str, dict[Address, None]]] = {}
     for link in collection.index.broken():
         name = link.link.target or link.link.raw
-        sources.setdefault(name, {})[link.source] = None
-    wanted = [WantedPage(name, tuple(found)) for name, found in sources.items()]
+        wanting.setdefault(fold(name), (name, {}))[1][link.source] = None
+    wanted = [WantedPage(name, tuple(sources)) for name, sources in wanting.values()]
     return tuple(sorted(wanted, key=lambda one: (-len(one.sources), one.name)))
 
 

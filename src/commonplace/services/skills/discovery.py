@@ -12,7 +12,7 @@ from threading import Lock
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import FileStat
-from commonplace.domain.errors import InvalidInputError, NotFoundError
+from commonplace.domain.errors import InvalidInputError, NotFoundError, StorageError
 from commonplace.domain.json import JsonObject
 from commonplace.services.collections import Collection
 
@@ -70,12 +70,12 @@ class Skills:
         return sorted(address.folder for address in found)
 
     def all(self, collections: Sequence[Collection]) -> Iterator[Skill]:
-        """Every skill, by collection and path; invalid folders are skipped."""
+        """Every skill, by collection and path; invalid and unreadable ones are skipped."""
         for collection in collections:
             for folder in self.folders(collection):
                 try:
                     yield self.get(collection, folder)
-                except (InvalidInputError, NotFoundError):
+                except (InvalidInputError, NotFoundError, StorageError):
                     continue
 
     def get(self, collection: Collection, folder: str) -> Skill:

@@ -47,7 +47,7 @@ def plan_moves(
 
     Raises:
         NotFoundError: one of the files is not there.
-        AlreadyExistsError: a new address is taken.
+        AlreadyExistsError: a new address is taken, or that of two files.
         InvalidInputError: a file would stay where it is.
         StorageError: a page that may link to a moved one cannot be read.
     """
@@ -97,7 +97,13 @@ class _PreviewEnd(Exception):  # noqa: N818 - no error
 
 
 def _require_free(collection: Collection, transaction: Transaction, moves: Mapping[Address, Address]) -> None:
+    taken: set[str] = set()
     for old, new in moves.items():
+        if fold(new.path) in taken:  # also on a case-insensitive file system
+            raise AlreadyExistsError(
+                f"Two of the files would become {new.path}.", kind="path", hint="Give each a path of its own."
+            )
+        taken.add(fold(new.path))
         if old == new:
             raise InvalidInputError("The new path is the old one.", kind="path", hint="Give another path.")
         if old.is_document:

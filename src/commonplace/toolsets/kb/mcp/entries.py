@@ -171,8 +171,8 @@ def kb_timeline(call: Call, arguments: KbTimeline) -> ToolResult:
         for record in listing.every_document(collection, query)
         if _importance(record.frontmatter) >= arguments.min_importance
     ]
-    found.sort(key=lambda one: listing.sort_value(one.record, "date"))
-    page, more = slice_of(found, arguments.offset, arguments.limit)
+    ordered = listing.in_order(found, lambda one: one.record, "date")
+    page, more = slice_of(ordered, arguments.offset, arguments.limit)
     return {"count": len(page), "has_more": more, "events": [_show_event(one) for one in page]}
 
 

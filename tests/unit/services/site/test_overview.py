@@ -1,0 +1,75 @@
+"""A collection at a glance: hubs, wanted pages, orphans and what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from commonplace.services.collections import Collection
+from commonplace.services.site.overview import FINDINGS, HEALTH, MAX_HUBS, ORPHANS, OVERVIEWS, WANTED
+from indexed import Indexed
+
+FILES: dict[str, str | bytes] = {
+    "hub.md": "---\ntags: [x]\n---\n# Hub\n\n[[hub]]\n",
+    "a.md": "[[hub]] [[hub]] [[Not yet]] [[z]]\n",
+    "b.md": "[[hub]] [[not yet#Part]] [[never]] [x](lost.md)\n",
+    "c.md": "[[Not yet|later]] [[b]] ghp_" + "a1" * 18 + "\n",
+    "bad.md": "---\ntitle: [\n---\n# Bad\n",
+    "p.png": b"\x89PNG",
+}
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]:
+    with Indexed(tmp_path_factory.mktemp("overview"), FILES) as base:
+        yield base.collection
+
+
+def test_a_hub_is_linked_to_by_several_pages_of_which_each_counts_once(collection: Collection) -> None:
+    found = OVERVIEWS.of(collection)
+    assert [(hub.record.address.path, hub.links) for hub in found.hubs] == [("hub.md", 2)]
+    assert (found.counts.documents, found.tags) == (5, (("x", 1),))
+
+
+def test_a_wanted_page_is_one_however_its_name_is_written(collection: Collection) -> None:
+    shown = [(one.name, [address.path for address in one.sources]) for one in WANTED.of(collection)]
+    assert shown == [
+        ("Not yet", ["a.md", "b.md", "c.md"]),
+        ("lost.md", ["b.md"]),
+        ("never", ["b.md"]),
+        ("z", ["a.md"]),
+    ]
+
+
+def test_orphans_are_the_pages_that_no_other_links_to(collection: Collection) -> None:
+    assert [record.address.path for record in ORPHANS.of(collection)] == ["a.md", "bad.md", "c.md"]
+
+
+def test_what_is_wrong_comes_gravest_first(collection: Collection) -> None:
+    found = HEALTH.of(collection)
+    order = ["error", "warning", "info"]
+    graveness = [order.index(row.severity.value) for row in found]
+    assert graveness == sorted(graveness)
+    rows = {(row.path, row.rule): row for row in found}
+    assert rows["c.md", "secret"].line == 1
+    assert (rows["p.png", "unused_attachment"].is_document, rows["p.png", "unused_attachment"].title) == (
+        False,
+        "p.png",
+    )
+    assert {row.path for row in FINDINGS.of(collection)} == {"bad.md"}
+    assert set(FINDINGS.of(collection)) <= set(found)
+
+
+def test_an_empty_collection_has_nothing_of_all_that(tmp_path_factory: pytest.TempPathFactory) -> None:
+    with Indexed(tmp_path_factory.mktemp("empty")) as base:
+        overview = OVERVIEWS.of(base.collection)
+        assert (overview.counts.documents, overview.tags, overview.hubs) == (0, (), ())
+        assert not WANTED.of(base.collection) + ORPHANS.of(base.collection) + HEALTH.of(base.collection)
+
+
+def test_no_more_hubs_are_shown_than_fit(tmp_path_factory: pytest.TempPathFactory) -> None:
+    hubs = {f"h{number:02}.md": f"# {number}\n" for number in range(MAX_HUBS + 3)}
+    links = "".join(f"[[{name.removesuffix('.md')}]] " for name in hubs)
+    with Indexed(tmp_path_factory.mktemp("many"), {**hubs, "x.md": links, "y.md": links}) as base:
+        assert len(OVERVIEWS.of(base.collection).hubs) == MAX_HUBS

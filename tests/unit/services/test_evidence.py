@@ -1,0 +1,91 @@
+"""Sections that answer a question, whole and within a budget."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.errors import InvalidInputError, UnavailableError
+from commonplace.domain.query import SearchQuery
+from commonplace.services.collections import Collection
+from commonplace.services.evidence import EvidenceSection, evidence, fit, gather
+from indexed import Indexed
+
+LONG = "\n\n".join(f"Paragraph {number} of something that nobody asked for." for number in range(200))
+FILES = {
+    "tea.md": "# Tea\n\n## Brewing\n\nSteep oolong for three minutes.\n\n### Water\n\nNinety degrees.\n",
+    "coffee.md": f"# Coffee\n\n{LONG}\n\nSteep oolong never in coffee.\n\n{LONG}\n",
+    "茶.md": "# 茶\n\n烏龍茶 three 🍵.\n",
+}
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]:
+    with Indexed(tmp_path_factory.mktemp("evidence"), FILES) as base:
+        yield base.collection
+
+
+def test_a_section_comes_whole_with_the_small_ones_below_it(collection: Collection) -> None:
+    first = gather([collection], SearchQuery(text="steep oolong minutes"), "keyword")[0]
+    assert (first.record.address.path, first.path) == ("tea.md", ("Tea", "Brewing"))
+    assert first.text.startswith("Steep oolong for three minutes.")
+    assert "Ninety degrees." in first.text
+    assert first.anchors[:2] == ("brewing", "water")
+
+
+def test_the_best_sections_come_first_and_no_text_comes_twice(collection: Collection) -> None:
+    found = gather([collection], SearchQuery(text="oolong three"), "keyword")
+    assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
+    places = [(one.record.address, anchor) for one in found for anchor in one.anchors]
+    assert len(places) == len(set(places))
+
+
+def test_the_best_documents_can_be_skipped(collection: Collection) -> None:
+    every = {one.record.address for one in gather([collection], SearchQuery(text="oolong"), "keyword")}
+    later = {one.record.address for one in gather([collection], SearchQuery(text="oolong"), "keyword", offset=1)}
+    assert later < every
+    assert gather([collection], SearchQuery(text="oolong"), "keyword", offset=50) == []
+    assert evidence([], SearchQuery(text="oolong"), "keyword").sections == []
+
+
+def test_what_cannot_be_searched_is_an_error(collection: Collection) -> None:
+    with pytest.raises(InvalidInputError):
+        evidence([collection], SearchQuery(text="  "), "keyword")
+    with pytest.raises(UnavailableError):
+        evidence([collection], SearchQuery(text="tea"), "semantic")
+
+
+def show(one: EvidenceSection, text: str) -> tuple[str, int]:
+    del one
+    return text, len(json.dumps(text))
+
+
+@pytest.mark.parametrize("room", [0, 10, 250, 700, 5_000, 100_000])
+def test_what_is_shown_fits_into_the_budget(collection: Collection, room: int) -> None:
+    found = gather([collection], SearchQuery(text="steep oolong"), "keyword")
+    shown = fit(found, "steep oolong", room, show)
+    assert sum(len(json.dumps(text)) for text in shown) <= room
+    assert bool(shown) is (room >= 250)
+
+
+def test_a_long_section_is_cut_to_the_part_that_answers(collection: Collection) -> None:
+    (coffee,) = [
+        one for one in gather([collection], SearchQuery(text="oolong coffee"), "keyword") if "coffee" in one.record.id
+    ]
+    (text,) = fit([coffee], "oolong", 1_000, show)
+    assert "Steep oolong never in coffee." in text
+    assert len(text) < len(coffee.text)
+
+
+def test_text_that_grows_when_it_is_escaped_still_fits(collection: Collection) -> None:
+    record = collection.index.record(Address("tea.md"))
+    assert record is not None
+    quotes = "\n\n".join('"\\" ' * 20 for _ in range(40))
+    one = EvidenceSection(collection, record, ("Tea",), "tea", quotes, ("tea",), 1.0)
+    for room in (300, 1_000, 3_000):
+        assert sum(len(json.dumps(text)) for text in fit([one], "x", room, show)) <= room
+    empty = EvidenceSection(collection, record, ("Tea",), "tea", "", ("tea",), 1.0)
+    assert fit([empty], "x", 100, show) == [""], "a heading without text is an answer, too"

@@ -1,0 +1,114 @@
+"""Lists over one collection and several: one order, whole totals, and counts by property."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+
+import pytest
+
+from commonplace.domain.query import Filter, ListQuery, Record, SortKey
+from commonplace.services import listing
+from commonplace.services.collections import Collection
+from commonplace.services.listing import FACETS, every_document, facets, list_documents, list_tags, property_values
+from indexed import Indexed
+
+
+def page(title: str, day: str, *more: str) -> str:
+    return "\n".join(["---", f"title: {title}", f"updated: {day}", *more, "---", "Text.", ""])
+
+
+FIRST = {
+    "b.md": page("Beta", "2026-01-02", "type: note", "tags: [x, y]", "status: open"),
+    "a.md": page("alpha", "2026-01-02", "type: Note", "date: 2024-05-06"),
+    "in/deep/z.md": page("Ärger", "2026-01-01", "tags: [X]", "status: [open, late]"),
+}
+SECOND = {"c.md": page("Alpha", "2026-01-02", "type: task", "tags: [x/sub]", "created: 2020-01-01"), "a.md": "# 文\n"}
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Collection]]:
+    with ExitStack() as stack:
+        bases = [stack.enter_context(Indexed(tmp_path_factory.mktemp("list"), files)) for files in (FIRST, SECOND)]
+        yield [replace(base.collection, name=name) for base, name in zip(bases, ("one", "two"), strict=True)]
+
+
+def shown(found: listing.DocumentList) -> list[tuple[str, str]]:
+    return [(one.collection.name, one.record.address.path) for one in found.found]
+
+
+def test_a_list_of_one_collection_is_that_of_its_index(both: list[Collection]) -> None:
+    found = list_documents(both[:1], ListQuery(sort="title", limit=2))
+    assert shown(found) == [("one", "a.md"), ("one", "b.md")]
+    assert found.total == 3
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("sort", ["path", "title", "type", "date", "created", "updated", "updated_day", "score"])
+def test_several_collections_are_sorted_as_each_index_sorts_its_own(
+    both: list[Collection], sort: SortKey, descending: bool
+) -> None:
+    query = ListQuery(sort=sort, descending=descending)
+    found = shown(list_documents(both, query))
+    assert len(found) == 5
+    for one in both:
+        own = [record.address.path for record in one.index.list(query).records]
+        assert [path for name, path in found if name == one.name] == own
+
+
+def test_pages_of_several_collections_follow_each_other_without_gap_or_repetition(both: list[Collection]) -> None:
+    whole = shown(list_documents(both, ListQuery(sort="updated")))
+    paged = [list_documents(both, ListQuery(sort="updated", offset=offset, limit=2)) for offset in (0, 2, 4, 6)]
+    assert [one for page in paged for one in shown(page)] == whole
+    assert {page.total for page in paged} == {5}
+
+
+def test_no_collections_have_no_documents() -> None:
+    assert list_documents([], ListQuery()) == listing.DocumentList((), 0)
+    assert list_tags([]) == []
+
+
+def test_every_document_is_read_in_batches_whatever_limit_the_query_names(
+    both: list[Collection], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "BATCH_DOCUMENTS", 2)
+    assert [one.address.path for one in every_document(both[0], ListQuery(limit=1, offset=2))] == [
+        "a.md",
+        "b.md",
+        "in/deep/z.md",
+    ]
+    assert list(every_document(both[0], ListQuery(filter=Filter(types=("none",))))) == []
+
+
+def test_tags_of_several_collections_are_counted_together(both: list[Collection]) -> None:
+    assert list_tags(both, prefix="x/") == [("x/sub", 1)]
+    assert sum(count for _, count in list_tags(both)) == 4
+
+
+def records(both: list[Collection]) -> list[Record]:
+    return [record for one in both for record in every_document(one)]
+
+
+def test_a_document_counts_once_for_each_of_its_values_and_one_without_under_the_empty_one(
+    both: list[Collection],
+) -> None:
+    counted = {one.name: dict(one.values) for one in facets(records(both), [*FACETS, "status", "nowhere"])}
+    assert counted["folder"] == {".": 4, "in": 1}
+    assert counted["status"] == {"open": 2, "late": 1, "": 3}
+    assert counted["nowhere"] == {"": 5}
+    assert counted["type"] == {"note": 1, "Note": 1, "task": 1, "": 2}
+    assert counted["year"]["2024"] == 1
+    assert counted["year"]["2020"] == 1
+
+
+def test_values_come_most_frequent_first_and_then_by_name(both: list[Collection]) -> None:
+    (found,) = facets(records(both), ["status"])
+    assert found.values == (("", 3), ("open", 2), ("late", 1))
+    assert facets([], ["type"])[0].values == ()
+
+
+def test_a_property_of_another_kind_than_text_has_the_value_that_is_written(both: list[Collection]) -> None:
+    record = replace(records(both)[0], frontmatter={"n": 7, "m": {"a": 1}, "l": ["a", 2, None], "empty": ""})
+    assert [list(property_values(record, name)) for name in ("n", "m", "empty")] == [["7"], [], []]
+    assert "a" in property_values(record, "l")
