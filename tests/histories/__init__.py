@@ -7,6 +7,8 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+from commonplace.domain.ports import History
+from commonplace.store import open_store
 from support import GitRepo, new_repo
 
 FIRST_SECOND = 1_600_000_000
@@ -16,6 +18,11 @@ PAGES = 150
 MAX_PAGE_BYTES = 6_000
 MERGE_EACH = 40
 """Commits after which a side branch of three commits is merged."""
+
+
+def history(folder: Path) -> History:
+    """The history of a folder in a repository."""
+    return open_store(folder, commit="manual", state_dir=folder.parent / "state").history
 
 
 class Replay:

@@ -92,11 +92,13 @@ class SiteFinder:
             descriptor = os.open(self._path(path), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError:
             return ""
-        with os.fdopen(descriptor, "rb") as file:
-            status = os.fstat(file.fileno())
+        try:
+            status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_CONFIG_BYTES:
                 return ""
-            try:
+            with os.fdopen(descriptor, "rb", closefd=False) as file:  # of a folder it would raise
                 return file.read(MAX_CONFIG_BYTES).decode("utf-8", "replace")
-            except OSError:
-                return ""
+        except OSError:
+            return ""
+        finally:
+            os.close(descriptor)

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from commonplace.domain.addresses import Address
+from commonplace.domain.addresses import Address, fold
 from commonplace.domain.markdown.paths import without_suffix
 from commonplace.domain.query import Filter, Record, SearchQuery
+from commonplace.domain.query_parser import plain_query
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.links import broken
 from commonplace.services.searches import search
@@ -102,10 +103,11 @@ def link_graph(collection: Collection) -> LinkGraph:
 
 def wanted_pages(collections: Collections, collection: Collection, address: Address | None = None) -> list[WantedPage]:
     """Pages that are linked to and do not exist, the most wanted first; of one page's links, or of all."""
-    found: dict[str, list[Address]] = {}
+    found: dict[str, tuple[str, list[Address]]] = {}
     for link in broken(collections, collection, address):
-        found.setdefault(without_suffix(link.link.target) or link.link.raw, []).append(link.source)
-    wanted = [WantedPage(target, tuple(dict.fromkeys(sources))) for target, sources in found.items()]
+        name = without_suffix(link.link.target) or link.link.raw
+        found.setdefault(fold(name), (name, []))[1].append(link.source)
+    wanted = [WantedPage(target, tuple(dict.fromkeys(sources))) for target, sources in found.values()]
     return sorted(wanted, key=lambda one: (-len(one.sources), one.target))
 
 
@@ -124,7 +126,7 @@ def unlinked_mentions(collection: Collection, record: Record) -> list[Mention]:
 
 
 def _names(record: Record) -> Sequence[str]:
-    names = (" ".join(name.replace('"', " ").split()) for name in (record.title, *record.aliases))
+    names = map(plain_query, (record.title, *record.aliases))
     return [name for name in dict.fromkeys(names) if sum(map(str.isalnum, name)) >= MIN_MENTION_LETTERS]
 
 

@@ -1,0 +1,69 @@
+"""Pages round a page: neighbours, paths, hubs, and pages that are wanted or named without a link."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from commonplace.domain.addresses import Address
+from commonplace.toolsets.notes.service.link_graph import (
+    LinkGraph,
+    link_graph,
+    resolved_titles,
+    unlinked_mentions,
+    wanted_pages,
+)
+from indexed import Indexed
+
+A, B, C, D, E = (Address(f"{name}.md") for name in "abcde")
+FILES = {
+    "a.md": "---\ntitle: The “Big” Note\naliases: ['文書管理', ab]\n---\n[[b]] [[Not yet]] [[lost.md]]\n",
+    "b.md": "# B\n\n[[c]] [[not yet#Part]] [[b]]\n",
+    "c.md": "# C\n\nSee the big note, and 文書管理.\n",
+    "d.md": "# D\n\nThe quick brown note is big, ab.\n",
+}
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Indexed]:
+    with Indexed(tmp_path_factory.mktemp("graph"), FILES) as one:
+        yield one
+
+
+def test_neighbours_are_counted_in_both_directions_nearest_first() -> None:
+    graph = LinkGraph([(B, A), (B, C), (D, C), (A, A)])
+    assert graph.neighbours(A, 1) == [(B, 1)]
+    assert graph.neighbours(A, 9) == [(B, 1), (C, 2), (D, 3)]
+    assert graph.neighbours(A, 0) == graph.neighbours(E, 5) == []
+
+
+def test_the_shortest_path_tells_the_direction_of_each_step() -> None:
+    graph = LinkGraph([(B, A), (B, C), (C, D), (A, E), (E, A)])
+    assert [(step.address, step.forward) for step in graph.path(A, D)] == [(A, True), (B, False), (C, True), (D, True)]
+    assert [step.address for step in graph.path(A, A)] == [A]
+    assert graph.path(A, Address("alone.md")) == []
+
+
+def test_hubs_are_linked_to_by_most_and_links_to_itself_do_not_count() -> None:
+    graph = LinkGraph([(A, C), (B, C), (A, B), (C, C), (D, A)])
+    assert graph.hubs(5) == [(C, 2), (A, 1), (B, 1)]
+    assert graph.hubs(1) == [(C, 2)]
+    assert LinkGraph([]).hubs(3) == []
+
+
+def test_the_graph_of_a_folder_has_its_resolved_links(base: Indexed) -> None:
+    assert [one for one, _ in link_graph(base.collection).neighbours(A, 9)] == [B, C]
+    assert resolved_titles(base.collection, [B, E]) == {B: "B"}
+
+
+def test_a_wanted_page_is_one_however_its_name_is_written(base: Indexed) -> None:
+    found = [(one.target, one.sources) for one in wanted_pages(base.collections, base.collection)]
+    assert found == [("Not yet", (A, B)), ("lost", (A,))]
+    assert [one.target for one in wanted_pages(base.collections, base.collection, B)] == ["not yet"]
+
+
+def test_a_page_is_named_by_its_title_as_a_phrase_whatever_marks_stand_in_it(base: Indexed) -> None:
+    record = base.index.record(A)
+    assert record is not None
+    assert [one.record.address for one in unlinked_mentions(base.collection, record)] == [C]
