@@ -91,7 +91,7 @@ class Shell:
         """
         screen, keyboard = pty.openpty()
         line = [*map(str, arguments)]
-        environment = {**os.environ, "TERM": "xterm", "COLUMNS": "200", **self.environment}
+        environment = {**os.environ, "TERM": "xterm", "COLUMNS": "200", "PAGER": "cat", **self.environment}
         process = started(line, environment, self.folder, (keyboard, keyboard, keyboard))
         os.close(keyboard)
         shown = _everything(screen, process, interrupt_at.encode())

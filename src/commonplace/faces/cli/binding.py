@@ -34,6 +34,26 @@ Command = Callable[..., int | None]
 """Takes a session and its own arguments; returns an exit code, None for 0."""
 
 
+UNPAGED = frozenset(
+    {
+        "mcp",
+        "serve",
+        "lsp",
+        "keys",
+        "write",
+        "restore",
+        "index",
+        "model",
+        "new",
+        "open",
+        "mv",
+        "rm",
+        "connect",
+        "completion",
+    }
+)
+"""Commands that do something: what they say stays on the screen, however long."""
+
 _DIGITS = re.compile(r"[0-9]{1,15}")
 
 
@@ -66,7 +86,7 @@ class BoundCommand:
 
     def _run(self, common: CommonOptions, arguments: dict[str, object]) -> int:
         where = terminal(sys.stdout, sys.stderr, os.environ, no_color=common.no_color)
-        out = Output(where, as_json=common.as_json)
+        out = Output(where, as_json=common.as_json, paged=self.__name__ not in UNPAGED)
         try:
             with traced_call(self.__name__, log_name="the log above"):
                 settings = load_settings(flags=common.flags())
@@ -76,6 +96,7 @@ class BoundCommand:
                 logging.getLogger("commonplace").setLevel(settings.log_level.upper())
                 return self._answer(Session(self._parts, settings, common.flags(), out), arguments)
         except KnowledgeError as error:
+            out.flush()
             return report(out, error)
         except KeyboardInterrupt:
             return INTERRUPTED

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from commonplace.domain.addresses import Address, parse_document_address
 from commonplace.domain.errors import NotFoundError, StorageError
 from commonplace.domain.json import Json
 from commonplace.domain.query import Record
-from commonplace.faces.cli.output import BOLD, FAINT, Output, one_line
+from commonplace.faces.cli.output import FAINT, one_line
+from commonplace.faces.cli.session import Session
 from commonplace.services.collections import Collection, Collections, FoundDocument
 
 
@@ -78,10 +81,28 @@ def path_of(collections: Collections, collection: Collection, address: Address) 
     return f"{collection.name}:{address.path}" if len(collections.members) > 1 else address.path
 
 
-def record_line(out: Output, path: str, record: Record) -> str:
+def file_of(session: Session, collections: Collections, collection: Collection, address: Address) -> Path | None:
+    """The absolute path of a page's file; None where the collections are not the folders of the settings."""
+    folders = session.settings.kb
+    if len(folders) != len(collections.members):
+        return None
+    folder = next((one for one, member in zip(folders, collections.members, strict=True) if member is collection), None)
+    return folder.expanduser().absolute() / address.path if folder else None
+
+
+def page_name(session: Session, collections: Collections, collection: Collection, address: Address) -> str:
+    """As `path_of`, made safe; a person sees it bold, and a click opens the file where the terminal can."""
+    out, path = session.out, path_of(collections, collection, address)
+    return out.file(path, file_of(session, collections, collection, address) if out.terminal.links else None)
+
+
+def record_line(session: Session, collections: Collections, found: FoundDocument) -> str:
     """A page on one line: path, title, type, tags and date; separated by tabs where a program reads it."""
+    out, record = session.out, found.record
     date = record.date[:10]
     if not out.terminal.interactive:
+        path = path_of(collections, found.collection, record.address)
         return "\t".join(map(one_line, (path, record.title, record.type, ",".join(record.tags), date)))
     marks = " ".join(filter(None, [record.type, *(f"#{tag}" for tag in record.tags), date]))
-    return "  ".join(filter(None, [out.styled(BOLD, path), one_line(record.title), out.styled(FAINT, one_line(marks))]))
+    name = page_name(session, collections, found.collection, record.address)
+    return "  ".join(filter(None, [name, one_line(record.title), out.styled(FAINT, one_line(marks))]))

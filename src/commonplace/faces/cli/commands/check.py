@@ -19,7 +19,7 @@ from commonplace.domain.json import Json
 from commonplace.domain.words.amounts import amount
 from commonplace.faces.cli.failures import FINDINGS
 from commonplace.faces.cli.options import exclusive
-from commonplace.faces.cli.output import BOLD, FAINT, RED, one_line
+from commonplace.faces.cli.output import BOLD, FAINT, INDENT, RED, one_line
 from commonplace.faces.cli.session import Session
 from commonplace.services.checks import check_pages, check_questions
 from commonplace.services.collections import Collections
@@ -107,7 +107,9 @@ def _show(session: Session, problem: Issue, *, several: bool) -> None:
     line = f":{problem.line}" if problem.line else ""
     severity = out.styled(RED if problem.severity is Severity.ERROR else BOLD, problem.severity.value)
     rule = out.styled(FAINT, f"[{problem.rule}]")
-    out.line(f"{out.styled(BOLD, f'{name}{problem.path}{line}')}: {severity}: {one_line(problem.message)} {rule}")
+    out.line(
+        f"{out.styled(BOLD, f'{name}{problem.path}{line}')}: {severity}: {one_line(problem.message)} {rule}", INDENT
+    )
 
 
 def _json(problem: Issue) -> dict[str, Json]:

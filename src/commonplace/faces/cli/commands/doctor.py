@@ -20,7 +20,7 @@ from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.json import Json
 from commonplace.domain.words.amounts import amount
 from commonplace.faces.cli.failures import FINDINGS
-from commonplace.faces.cli.output import BOLD, FAINT, GREEN, RED, one_line
+from commonplace.faces.cli.output import BOLD, FAINT, GREEN, INDENT, RED, one_line
 from commonplace.faces.cli.progress import progress_bar
 from commonplace.faces.cli.session import Session
 from commonplace.services import diagnostics
@@ -97,11 +97,11 @@ def _show_one(session: Session, one: Diagnostic) -> None:
     style = RED if one.severity is Severity.ERROR else BOLD if one.severity else GREEN
     word = one.severity.value if one.severity else "ok"
     check = out.styled(FAINT, f"[{one.check}]")
-    out.line(f"{out.styled(BOLD, one.subject)}: {out.styled(style, word)}: {one_line(one.message)} {check}")
+    out.line(f"{out.styled(BOLD, one.subject)}: {out.styled(style, word)}: {one_line(one.message)} {check}", INDENT)
     if one.hint:
         out.line(f"    {one_line(one.hint)}")
     if one.command:
-        out.line(f"    $ {one_line(one.command)}")
+        out.line(f"    $ {one_line(one.command)}", whole=True)
 
 
 def _json(one: Diagnostic) -> dict[str, Json]:

@@ -9,6 +9,7 @@ none. For `--broken` `{"total", "broken": [{"collection", "path", "line", "targe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -17,8 +18,8 @@ import typer
 from commonplace.domain.errors import ConfigError
 from commonplace.domain.json import Json
 from commonplace.faces.cli.options import AtOption, OptionalPageArgument, exclusive
-from commonplace.faces.cli.output import BOLD, FAINT, RED, one_line
-from commonplace.faces.cli.pages import located, path_of, place_json, record_json, record_line
+from commonplace.faces.cli.output import BOLD, FAINT, INDENT, RED, one_line
+from commonplace.faces.cli.pages import located, page_name, place_json, record_json, record_line
 from commonplace.faces.cli.session import Session, opened_at
 from commonplace.services import links, quality
 from commonplace.services.collections import Collections, FoundDocument
@@ -91,25 +92,38 @@ def _show_links(shown: _Shown, found: FoundDocument, wanted: tuple[bool, bool]) 
         session.out.json(value)
         return
     for arrow, neighbours in (("->", outgoing), ("<-", incoming)):
-        for neighbour in neighbours:
-            _show_link(session, collections, arrow, neighbour)
+        for same in _merged(neighbours):
+            _show_link(session, collections, arrow, same)
     if not outgoing and not incoming:
         session.out.message("No links.")
 
 
-def _show_link(session: Session, collections: Collections, arrow: str, neighbour: LinkedDocument) -> None:
-    out, resolved = session.out, neighbour.resolved
+def _merged(neighbours: Sequence[LinkedDocument]) -> list[list[LinkedDocument]]:
+    """The links, with those of one relation to the same place together, in the order of the first of each."""
+    places: dict[tuple[str, ...], list[LinkedDocument]] = {}
+    for one in neighbours:
+        if one.found:
+            place: tuple[str, ...] = (one.found.collection.name, one.found.record.address.path)
+        else:
+            place = (one.resolved.target.path if one.resolved.target else one.resolved.link.raw,)
+        places.setdefault((one.relation, *place), []).append(one)
+    return list(places.values())
+
+
+def _show_link(session: Session, collections: Collections, arrow: str, same: Sequence[LinkedDocument]) -> None:
+    out, neighbour = session.out, same[0]
+    resolved = neighbour.resolved
     if neighbour.found:
-        path = path_of(collections, neighbour.found.collection, neighbour.found.record.address)
-        end = f"{out.styled(BOLD, path)}  {one_line(neighbour.found.record.title)}"
+        name = page_name(session, collections, neighbour.found.collection, neighbour.found.record.address)
+        end = f"{name}  {one_line(neighbour.found.record.title)}"
     elif resolved.target:
         end = out.styled(BOLD, resolved.target.path)
     else:
         end = f"{out.styled(RED, one_line(resolved.link.raw))}  (broken)"
     relation = "" if neighbour.relation == DEFAULT_RELATION else f"  {out.styled(FAINT, neighbour.relation)}"
-    out.line(f"{arrow} {end}{relation}")
-    if resolved.sentence:
-        out.line(f"     {one_line(resolved.sentence)}")
+    out.line(f"{arrow} {end}{relation}", INDENT + 1)
+    for sentence in dict.fromkeys(one.resolved.sentence for one in same if one.resolved.sentence):
+        out.line(f"     {one_line(sentence)}")
 
 
 def _show_broken(shown: _Shown, found: FoundDocument | None) -> None:
@@ -126,7 +140,7 @@ def _show_broken(shown: _Shown, found: FoundDocument | None) -> None:
         return
     for one in broken:
         prefix = f"{one.collection.name}:" if len(collections.members) > 1 else ""
-        out.line(f"{out.styled(BOLD, f'{prefix}{one.path}:{one.line}')}: {one_line(one.target)}")
+        out.line(f"{out.styled(BOLD, f'{prefix}{one.path}:{one.line}')}: {one_line(one.target)}", INDENT)
     if not broken:
         out.message("No broken links.")
 
@@ -138,8 +152,7 @@ def _show_orphans(shown: _Shown) -> None:
         session.out.json({"total": len(found), "orphans": [record_json(one) for one in found], **shown.moment})
         return
     for one in found:
-        path = path_of(collections, one.collection, one.record.address)
-        session.out.line(record_line(session.out, path, one.record))
+        session.out.line(record_line(session, collections, one), INDENT)
     if not found:
         session.out.message("No orphans.")
 

@@ -13,7 +13,8 @@ import typer
 from commonplace.domain.query import ListQuery
 from commonplace.faces.cli.filters import FilterOptions, ListSort, PagingOptions, newest_first
 from commonplace.faces.cli.options import AtOption
-from commonplace.faces.cli.pages import path_of, record_json, record_line
+from commonplace.faces.cli.output import INDENT
+from commonplace.faces.cli.pages import record_json, record_line
 from commonplace.faces.cli.session import Session, opened_at
 from commonplace.faces.cli.suggestions import unknown_values
 from commonplace.services.listing import list_documents
@@ -56,7 +57,7 @@ def command(
             )
             return
         for found in listing.found:
-            out.line(record_line(out, path_of(collections, found.collection, found.record.address), found.record))
+            out.line(record_line(session, collections, found), INDENT)
         if listing.total:
             out.message(paging.more(len(listing.found), listing.total))
         else:

@@ -16,7 +16,7 @@ from commonplace.domain.errors import ConfigError
 from commonplace.domain.json import Json
 from commonplace.domain.records import iso_timestamp
 from commonplace.faces.cli.options import MAX_LIMIT, OptionalPageArgument
-from commonplace.faces.cli.output import BOLD, FAINT, one_line, show_diff
+from commonplace.faces.cli.output import BOLD, FAINT, INDENT, one_line, show_diff
 from commonplace.faces.cli.pages import addressed
 from commonplace.faces.cli.session import Session
 from commonplace.services import history
@@ -72,7 +72,7 @@ def _show(session: Session, address: Address | None, found: list[tuple[Collectio
         subject = commit.message.strip().partition("\n")[0]
         day = iso_timestamp(commit.when)[:16].replace("T", " ")
         name = out.styled(FAINT, f"{day}  {one_line(commit.author.name)}")
-        out.line(f"{out.styled(BOLD, commit.id[:10])}  {name}  {one_line(subject)}")
+        out.line(f"{out.styled(BOLD, commit.id[:10])}  {name}  {one_line(subject)}", INDENT)
     if not found:
         out.message("No commits.")
 

@@ -128,7 +128,9 @@ def _show_outline(session: Session, collection: Collection, document: Document) 
         out.json({**_place(collection, document), "outline": rows})
         return
     for section, line in headings:
-        out.line(f"{out.styled(FAINT, str(line)):>6}  {'#' * section.level} {one_line(section.heading)}")
+        out.line(
+            f"{out.styled(FAINT, str(line)):>6}  {'#' * section.level} {one_line(section.heading)}", 8 + section.level
+        )
 
 
 def _headings(document: Document) -> Iterator[tuple[Section, int]]:

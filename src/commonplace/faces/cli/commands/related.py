@@ -11,8 +11,8 @@ import typer
 
 from commonplace.domain.json import Json
 from commonplace.faces.cli.options import PageArgument
-from commonplace.faces.cli.output import BOLD, one_line
-from commonplace.faces.cli.pages import located, path_of, place_json
+from commonplace.faces.cli.output import INDENT, one_line
+from commonplace.faces.cli.pages import located, page_name, place_json
 from commonplace.faces.cli.session import Session
 from commonplace.services.related_documents import RelatedDocument, related
 
@@ -38,9 +38,9 @@ def command(
             session.out.json({"page": found.record.id, "related": [_json(one) for one in near]})
             return
         for one in near:
-            path = path_of(collections, one.found.collection, one.found.record.address)
+            name = page_name(session, collections, one.found.collection, one.found.record.address)
             mark = "  linked" if one.linked else ""
-            session.out.line(f"{session.out.styled(BOLD, path)}  {one_line(one.found.record.title)}{mark}")
+            session.out.line(f"{name}  {one_line(one.found.record.title)}{mark}", INDENT)
         session.out.message("" if near else "Nothing is near to it.")
 
 

@@ -22,8 +22,8 @@ from commonplace.domain.similarity import SEARCH_MODES, SearchMode
 from commonplace.faces.cli.filters import FilterOptions, PagingOptions, SearchSort, newest_first
 from commonplace.faces.cli.highlighter import highlighter
 from commonplace.faces.cli.options import AtOption
-from commonplace.faces.cli.output import BOLD, FAINT, json_text, one_line, shown
-from commonplace.faces.cli.pages import path_of, place_json
+from commonplace.faces.cli.output import BOLD, FAINT, INDENT, json_text, one_line, shown
+from commonplace.faces.cli.pages import page_name, path_of, place_json
 from commonplace.faces.cli.session import Session, opened_at
 from commonplace.faces.cli.suggestions import unknown_values
 from commonplace.faces.cli.text_input import read_text
@@ -199,8 +199,8 @@ def _show(session: Session, collections: Collections, asked: SearchQuery, answer
     out = session.out
     highlight = highlighter(out, asked.text)
     for found in answer.hits:
-        path = path_of(collections, found.collection, found.hit.record.address)
-        out.line(f"{out.styled(BOLD, path)}  {one_line(found.hit.record.title)}")
+        name = page_name(session, collections, found.collection, found.hit.record.address)
+        out.line(f"{name}  {highlight(found.hit.record.title)}", INDENT)
         for section in found.hit.sections:
             if section.path and section.path != (found.hit.record.title,):
                 out.line(f"    {out.styled(FAINT, one_line(' > '.join(section.path)))}")

@@ -11,8 +11,8 @@ import typer
 
 from commonplace.domain.query import ListQuery
 from commonplace.faces.cli.options import MAX_LIMIT
-from commonplace.faces.cli.output import BOLD, FAINT, one_line
-from commonplace.faces.cli.pages import path_of, record_json
+from commonplace.faces.cli.output import FAINT, one_line
+from commonplace.faces.cli.pages import page_name, path_of, record_json
 from commonplace.faces.cli.session import Session
 from commonplace.services.listing import list_documents
 
@@ -39,12 +39,13 @@ def command(
             out.json({"total": listing.total, "limit": limit, "offset": 0, "documents": documents})
             return
         for found in listing.found:
-            path = path_of(collections, found.collection, found.record.address)
             moment = found.record.updated[:MINUTES].replace("T", " ")
             if out.terminal.interactive:
+                name = page_name(session, collections, found.collection, found.record.address)
                 title = one_line(found.record.title)
-                out.line(f"{out.styled(FAINT, f'{moment:<{MINUTES}}')}  {out.styled(BOLD, path)}  {title}")
+                out.line(f"{out.styled(FAINT, f'{moment:<{MINUTES}}')}  {name}  {title}", MINUTES + 2)
             else:
+                path = path_of(collections, found.collection, found.record.address)
                 out.line("\t".join(map(one_line, (moment, path, found.record.title))))
     if not listing.total:
         out.message("No pages.")

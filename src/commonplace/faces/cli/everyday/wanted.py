@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from commonplace.domain.json import Json
 from commonplace.domain.words.amounts import amount
-from commonplace.faces.cli.output import BOLD, FAINT, one_line
-from commonplace.faces.cli.pages import path_of
+from commonplace.faces.cli.output import INDENT, RED, one_line
+from commonplace.faces.cli.pages import page_name, path_of
 from commonplace.faces.cli.session import Session
 from commonplace.services.site.overview import WANTED
 
@@ -38,8 +38,9 @@ def command(session: Session) -> None:
             if not out.terminal.interactive:
                 out.line("\t".join(map(one_line, (one.name, *paths))))
                 continue
+            names = [page_name(session, collections, collection, source) for source in one.sources[:MAX_SHOWN_SOURCES]]
             more = len(paths) - MAX_SHOWN_SOURCES
-            named = ", ".join(paths[:MAX_SHOWN_SOURCES]) + (f" and {amount(more, 'other')}" if more > 0 else "")
-            out.line(f"{out.styled(BOLD, one_line(one.name))}  {out.styled(FAINT, one_line(f'in {named}'))}")
+            further = f" and {amount(more, 'other')}" if more > 0 else ""
+            out.line(f"{out.styled(RED, one_line(one.name))}  in {', '.join(names)}{further}", INDENT)
     if not found:
         out.message("No wanted pages.")

@@ -1,0 +1,134 @@
+"""Breaks lines between words, so that a terminal does not break them within one.
+
+Styles and links (escape sequences) take no room. They end before each break and begin again after it, because a pager
+resets them at line ends.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass, field
+
+MAX_INDENT_SHARE = 2
+"""A line that goes on is indented by at most the width divided by this."""
+
+_ESCAPE = re.compile(r"\x1b\[[0-9;]*m|\x1b\]8;[^\x1b]*\x1b\\")
+_PIECE = re.compile(rf"{_ESCAPE.pattern}|.", re.DOTALL)
+_UNIT = re.compile(r"(?P<blank>[ ]+)|[^ ]+")
+_LEAD = re.compile(r"(?:\x1b\[[0-9;]*m)*(?P<lead>[ ]*(?:(?:[-*+]|\d{1,3}[.)]|>)[ ]+)*)")
+_NOT_FIRST = frozenset({"Lm", "Mc", "Me", "Mn", "Cf", "Pe", "Pf", "Po"})
+"""Unicode categories of characters with which no line begins."""
+_NOT_LAST = frozenset({"Ps", "Pi"})
+"""Unicode categories of characters with which no line ends."""
+_TAB = 8
+_END_STYLE, _LINK, _END_LINK = "\x1b[0m", "\x1b]8;", "\x1b]8;;\x1b\\"
+
+
+def width(text: str) -> int:
+    """Columns that a text without escape sequences takes."""
+    return len(text) if text.isascii() else sum(map(_columns, text))
+
+
+def _columns(letter: str) -> int:
+    if _is_wide(letter):
+        return 2
+    return 0 if unicodedata.category(letter) in {"Mn", "Me", "Cf"} else 1
+
+
+def wrapped(line: str, columns: int, indent: int | None = None) -> list[str]:
+    """A line as lines of at most so many columns, broken between words; a longer word stays whole on its line.
+
+    Args:
+        line: A line without a line end; may contain styles and links.
+        columns: At least 1.
+        indent: Blanks before each line but the first; by default as many as before the first, list marks included.
+    """
+    line = line.expandtabs(_TAB) if "\t" in line else line
+    if len(line) <= columns and line.isascii():
+        return [line]
+    if indent is None:
+        found = _LEAD.match(line)
+        indent = len(found["lead"]) if found else 0
+    broken = _Lines(columns, min(indent, columns // MAX_INDENT_SHARE))
+    for found in _UNIT.finditer(line):
+        if found["blank"]:
+            broken.blanks += found[0]
+        else:
+            for word in _words(found[0]):
+                broken.take_word(word)
+    return broken.end()
+
+
+@dataclass(slots=True)
+class _Lines:
+    """Lines that are being filled."""
+
+    columns: int
+    indent: int
+    done: list[str] = field(default_factory=list[str])
+    line: str = ""
+    used: int = 0
+    """Columns of the line that are filled."""
+    filled: bool = False
+    """Whether the line has a word."""
+    blanks: str = ""
+    """Those behind the last word; they go where a line breaks."""
+    style: str = ""
+    link: str = ""
+
+    def take_word(self, word: str) -> None:
+        """Add a word: to this line if it fits, else to a new one."""
+        taken = width(_ESCAPE.sub("", word))
+        if self.filled and self.used + len(self.blanks) + taken > self.columns:
+            self._break()
+        self.line += self.blanks + word
+        self.used += len(self.blanks) + taken
+        self.blanks = ""
+        self.filled = True
+        for sequence in _ESCAPE.findall(word):
+            if sequence.startswith(_LINK):
+                self.link = "" if sequence == _END_LINK else sequence
+            else:
+                self.style = "" if sequence == _END_STYLE else self.style + sequence
+
+    def end(self) -> list[str]:
+        """All lines."""
+        return [*self.done, self.line + self.blanks]
+
+    def _break(self) -> None:
+        closed = (_END_LINK if self.link else "") + (_END_STYLE if self.style else "")
+        self.done.append(self.line.rstrip(" ") + closed)
+        self.line = " " * self.indent + self.style + self.link
+        self.used, self.filled, self.blanks = self.indent, False, ""
+
+
+def _words(text: str) -> list[str]:
+    """The parts of a word between which a line may break: it may around each wide character."""
+    if text.isascii():
+        return [text]
+    parts: list[str] = []
+    begun, last = "", " "  # sequences that begin before the next letter; the letter before it
+    for piece in _PIECE.findall(text):
+        if piece in {_END_STYLE, _END_LINK} and parts:
+            parts[-1] += piece
+        elif len(piece) > 1:
+            begun += piece
+        else:
+            if not parts or _may_break(last, piece):
+                parts.append(begun + piece)
+            else:
+                parts[-1] += begun + piece
+            begun, last = "", piece
+    return [*parts, begun] if begun else parts
+
+
+def _may_break(last: str, letter: str) -> bool:
+    """Whether a line may end between two letters of a word."""
+    if not (_is_wide(letter) or _is_wide(last)):
+        return False
+    return unicodedata.category(letter) not in _NOT_FIRST and unicodedata.category(last) not in _NOT_LAST
+
+
+def _is_wide(letter: str) -> bool:
+    return unicodedata.east_asian_width(letter) in "WF"

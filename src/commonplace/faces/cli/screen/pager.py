@@ -1,0 +1,64 @@
+"""Shows a long text in the user's pager, as Git does."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+DEFAULTS = ("less", "more")
+"""Pagers that are looked for where `$PAGER` names none."""
+OPTIONS = {"LESS": "FRX", "LV": "-c"}
+"""Settings of pagers, where the user has none: styles are shown, and the text stays after the end."""
+FIRST_WITH_LINKS = 566
+"""The version of less from which on it passes links to the terminal."""
+
+
+def pager_command(environment: Mapping[str, str]) -> str:
+    """The pager's command line: `$PAGER`, else less or more; "" if there is none, or `$PAGER` is empty or cat."""
+    given = environment.get("PAGER")
+    if given is None:
+        given = next((name for name in DEFAULTS if shutil.which(name)), "")
+    try:
+        words = shlex.split(given)
+    except ValueError:
+        return ""
+    return given if words and words != ["cat"] and shutil.which(words[0]) else ""
+
+
+def shows_links(command: str) -> bool:
+    """Whether a pager passes links to the terminal: less does from version 566 on."""
+    words = shlex.split(command)
+    if Path(words[0]).name != "less":
+        return False
+    done = subprocess.run([words[0], "--version"], capture_output=True, text=True, check=False, timeout=5)  # noqa: S603 - the user's own pager
+    found = re.match(r"less (\d+)", done.stdout)
+    return found is not None and int(found[1]) >= FIRST_WITH_LINKS
+
+
+def page(content: bytes, command: str, environment: Mapping[str, str]) -> bool:
+    """Show a text in a pager and wait until the user leaves it.
+
+    Args:
+        content: The text.
+        command: As `pager_command`; run by the shell, as Git does.
+        environment: Environment variables.
+
+    Returns:
+        Whether the pager could be started.
+    """
+    try:
+        process = subprocess.Popen(["sh", "-c", command], stdin=subprocess.PIPE, env={**OPTIONS, **environment})  # noqa: S603, S607 - the user's own command
+    except OSError:
+        return False
+    # Ctrl-C is for the pager: it ends a search in it, or the pager, and then this waits no longer.
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        process.communicate(content)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return True
