@@ -136,6 +136,7 @@ class Application:
         return opened
 
     def _collection(self, folder: Path, opened: Sequence[Collection], extensions: Extensions) -> Collection:
+        from commonplace.domain.markdown.link_sides import page_side
         from commonplace.index import open_past
         from commonplace.services.typed_entries import declared_schema
         from commonplace.store import open_store
@@ -149,7 +150,7 @@ class Application:
             log.warning("%s: %s", store.name, repair)
         name = _unique_name(declared_schema(store).name or store.name, opened)
         index = self._index(store)
-        past = open_past(store, self._cache_dir())
+        past = open_past(store, self._cache_dir(), page_side(self._settings.wikilink_style))
         if past is not None:
             self._closing.callback(past.close)
         index.listen(partial(self.services.change_feed.publish, name))
@@ -197,13 +198,15 @@ class Application:
         return late
 
     def _index(self, store: Store) -> LocalIndex:
+        from commonplace.domain.markdown.link_sides import page_side
         from commonplace.domain.sites.translations import language_of
         from commonplace.index import open_index
 
         settings = self._settings
         try:
+            language = settings.language or language_of(os.environ)
             return open_index(
-                store, self._cache_dir(), settings.link_roots, settings.language or language_of(os.environ)
+                store, self._cache_dir(), settings.link_roots, language, page_side(settings.wikilink_style)
             )
         except ValueError as error:
             raise ConfigError(
@@ -213,14 +216,10 @@ class Application:
             ) from error
 
     def _cache_dir(self) -> Path:
-        """Folder of the indexes. What is read in another way has its own indexes: links, further files."""
+        """Folder of the indexes. Where further files are read, there are further indexes."""
         from commonplace.domain.addresses import read_also
-        from commonplace.domain.markdown.link_syntax import set_label_first
 
         folder, also = self._settings.cache_dir, self._settings.also_read
-        if self._settings.label_first:
-            set_label_first(True)
-            folder /= "pages-last"
         if also:
             read_also(also)
             folder /= f"also-{sha256(' '.join(sorted(also)).encode()).hexdigest()[:12]}"

@@ -111,6 +111,10 @@ class Link(NamedTuple):
     """Span of the whole link in the document; `Span(0, 0)` for a frontmatter link."""
     target_span: Span = Span(0, 0)
     """Span of the path part alone (no fragment, alias, collection): the bytes that a rename rewrites."""
+    page_last: bool = False
+    """Whether the target is `b` of `[[a|b]]`."""
+    other: Link | None = None
+    """The same `[[a|b]]` with its other side as the target; None for any other link. It has no `other` itself."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -335,7 +335,7 @@ class Index(Protocol):
         ...
 
     def resolve(self, document: Document) -> list[ResolvedLink]:
-        """Targets of the links of a document as given (not as indexed), one for each of `document.links`, in order."""
+        """Links of a document as given (not as indexed) with their targets, one for each of `document.links`."""
         ...
 
     def surroundings(self) -> Surroundings:
@@ -367,8 +367,11 @@ class Index(Protocol):
         """Links of this collection's documents that name another collection (`[[kb:id]]`), by source, then order."""
         ...
 
-    def links_named(self, keys: Sequence[str]) -> list[ResolvedLink]:
-        """Links whose target has one of these keys (`domain.links.link_key`), broken or not; by source, then order."""
+    def links_named(self, keys: Sequence[str], *, either_side: bool = False) -> list[ResolvedLink]:
+        """Links whose target has one of these keys (`domain.links.link_key`), broken or not; by source, then order.
+
+        `either_side` includes the sides of `[[a|b]]` that are not the page.
+        """
         ...
 
     def links(self) -> list[tuple[Address, Address]]:
@@ -393,6 +396,10 @@ class Index(Protocol):
         Raises:
             NotFoundError: no such document; context holds `nearest`.
         """
+        ...
+
+    def preferring_last(self) -> Index:
+        """The same index for readers who prefer `b` of `[[a|b]]` where both sides or none exist; closed with this."""
         ...
 
     @property

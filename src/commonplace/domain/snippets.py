@@ -100,13 +100,14 @@ def matching_snippet(markdown: str, wanted: HighlightTerms, limit: int) -> str |
     return None
 
 
-def sentence_round(raw: bytes, start: int, end: int) -> str:
+def sentence_round(raw: bytes, start: int, end: int, shown: str | None = None) -> str:
     """The sentence around a byte range of a document, as plain text on one line; a long sentence is cut.
 
     Args:
         raw: The document, UTF-8.
         start: Byte offset of the range.
         end: Byte offset after the range.
+        shown: Markdown in place of the range; None for the range itself.
     """
     first = raw.rfind(b"\n", max(start - SENTENCE_BYTES, 0), start) + 1 or max(start - SENTENCE_BYTES, 0)
     last = raw.find(b"\n", end, end + SENTENCE_BYTES)
@@ -114,7 +115,7 @@ def sentence_round(raw: bytes, start: int, end: int) -> str:
     behind = raw[end : last if last >= 0 else end + SENTENCE_BYTES].decode("utf-8", "ignore")
     cut = max((found.end() for found in _SENTENCE_END.finditer(before)), default=0)
     found = _SENTENCE_END.search(behind)
-    middle = raw[start:end].decode("utf-8", "ignore")
+    middle = raw[start:end].decode("utf-8", "ignore") if shown is None else shown
     return strip_markdown(before[cut:] + middle + (behind[: found.end()] if found else behind))
 
 

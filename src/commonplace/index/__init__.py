@@ -10,13 +10,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from commonplace.domain.markdown.link_sides import PageSide
     from commonplace.domain.ports import Store
     from commonplace.index.local import LocalIndex
     from commonplace.index.past.states import IndexedPast
     from commonplace.index.shared.opensearch.cluster import SearchCluster
 
 
-def open_index(store: Store, cache_dir: Path, link_roots: Sequence[str] = (), language: str = "en") -> LocalIndex:
+def open_index(
+    store: Store,
+    cache_dir: Path,
+    link_roots: Sequence[str] = (),
+    language: str = "en",
+    side: PageSide | None = None,
+) -> LocalIndex:
     """Open the index of a store's folder; create it if there is none.
 
     Args:
@@ -24,13 +31,15 @@ def open_index(store: Store, cache_dir: Path, link_roots: Sequence[str] = (), la
         cache_dir: Folder of the indexes.
         link_roots: The setting: `URL=FOLDER` each.
         language: The reader's language, in which search shows the translations of a page first.
+        side: The side of `[[a|b]]` that is the page; None for the one that exists.
 
     Raises:
         ValueError: one of the link roots is not of the form `URL=FOLDER`.
     """
+    from commonplace.domain.markdown.link_sides import PageSide  # noqa: PLC0415 - as below
     from commonplace.index.local import LocalIndex  # noqa: PLC0415 - a shell that asks for names needs none of it
 
-    return LocalIndex(store, cache_dir / store.identity, link_roots, language)
+    return LocalIndex(store, cache_dir / store.identity, link_roots, language, side or PageSide.EXISTING)
 
 
 def open_cluster(
@@ -54,8 +63,15 @@ def open_cluster(
     return SearchCluster(ClusterAddress(tuple(urls), user, password, authority), prefix)
 
 
-def open_past(store: Store, cache_dir: Path) -> IndexedPast | None:
-    """The past states of a store's folder; None without commits. Opens nothing until one is needed."""
+def open_past(store: Store, cache_dir: Path, side: PageSide | None = None) -> IndexedPast | None:
+    """The past states of a store's folder; None without commits. Opens nothing until one is needed.
+
+    Args:
+        store: The files.
+        cache_dir: Folder of the indexes.
+        side: As for `open_index`.
+    """
+    from commonplace.domain.markdown.link_sides import PageSide  # noqa: PLC0415 - as below
     from commonplace.domain.past import StoreWithPast  # noqa: PLC0415 - as below
 
     if not isinstance(store, StoreWithPast) or store.past is None:
@@ -63,4 +79,4 @@ def open_past(store: Store, cache_dir: Path) -> IndexedPast | None:
     from commonplace.index.past.states import IndexedPast  # noqa: PLC0415 - a shell that asks for names needs none of it
 
     live = cache_dir / store.identity
-    return IndexedPast(store.past, live, live / "past")
+    return IndexedPast(store.past, live, live / "past", side or PageSide.EXISTING)

@@ -19,6 +19,7 @@ from typing import TypeVar
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import KnowledgeError, StorageError, UnavailableError
+from commonplace.domain.markdown.link_sides import PageSide
 from commonplace.domain.ports import Store
 from commonplace.index.batch_lock import BatchLock
 from commonplace.index.catalogue.broken_links import BrokenLinks, LinkDecisionCache, find_broken_links
@@ -128,11 +129,13 @@ class IndexView:
         """A result that is computed once per generation of the index; see `GenerationCache.get`."""
         return self.cache.get(self.connection, key, lambda: work(self.connection))
 
-    def broken_links(self, store: Store) -> BrokenLinks:
-        """Every link that resolves to no document."""
-        key = ("lost", self.other_files.version())
+    def broken_links(self, store: Store, side: PageSide) -> BrokenLinks:
+        """Every link that resolves to no document, for the readers of a side of `[[a|b]]`."""
+        key = ("lost", side, self.other_files.version())
         decided = self._files.name_cache.get(self.connection, key, LinkDecisionCache)
-        return self.cached(key, lambda connection: find_broken_links(connection, store, self.other_files, decided))
+        return self.cached(
+            key, lambda connection: find_broken_links(connection, store, self.other_files, decided, side)
+        )
 
     def lookup(self, store: Store) -> CatalogueLookup:
         """The lookup for resolving links."""

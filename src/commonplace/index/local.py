@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -15,6 +16,7 @@ from commonplace.domain.changes import Revision
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import IndexingError, KnowledgeError, NotFoundError
+from commonplace.domain.markdown.link_sides import PageSide
 from commonplace.domain.ports import Progress, Store
 from commonplace.domain.query import (
     Counts,
@@ -28,8 +30,8 @@ from commonplace.domain.query import (
     SyncReport,
 )
 from commonplace.domain.sites.tree import Surroundings
-from commonplace.index import link_sentences, references
-from commonplace.index.catalogue import links, listing
+from commonplace.index import references
+from commonplace.index.catalogue import listing
 from commonplace.index.catalogue.database import read_meta, read_number, stored_sites
 from commonplace.index.catalogue.document_rows import anchors_of, record_at, records_where, revisions_in
 from commonplace.index.catalogue.path_existence import DiskStore
@@ -38,6 +40,8 @@ from commonplace.index.document_dates import DateUpdater
 from commonplace.index.flush_worker import FlushWorker
 from commonplace.index.index_files import DAMAGE_ERRORS, IndexFiles, IndexView, OpenIndexFiles
 from commonplace.index.ingestion import MAX_SMALL_UPDATE, Outcome
+from commonplace.index.links.queries import LinkQueries, resolve_all
+from commonplace.index.links.sentences import with_sentences
 from commonplace.index.process.garbage_collector import freeze_objects
 from commonplace.index.process.queue import UpdateQueue
 from commonplace.index.sites.finder import SiteFinder
@@ -63,14 +67,23 @@ class LocalIndex:
         folder: Preferred folder of the index.
         link_roots: The setting: `URL=FOLDER` each.
         language: The reader's language, for the order of translations.
+        side: The side of `[[a|b]]` that is the page.
 
     Raises:
         StorageError: no location is writable.
         ValueError: one of the link roots is not of that form.
     """
 
-    def __init__(self, store: Store, folder: Path, link_roots: Sequence[str] = (), language: str = "en") -> None:
+    def __init__(
+        self,
+        store: Store,
+        folder: Path,
+        link_roots: Sequence[str] = (),
+        language: str = "en",
+        side: PageSide = PageSide.EXISTING,
+    ) -> None:
         self._store = store
+        self._side = side
         self._language = language
         self._site_finder = SiteFinder(store, link_roots)
         self._open = OpenIndexFiles(store, folder, self._filled)
@@ -184,7 +197,7 @@ class LocalIndex:
 
     def resolve(self, document: Document) -> list[ResolvedLink]:
         """The links of a document as given, with their targets."""
-        return self._query(lambda view: links.resolve_all(view.lookup(self._store), document))
+        return self._query(lambda view: resolve_all(view.lookup(self._store), document, self._side))
 
     def surroundings(self) -> Surroundings:
         """The docs trees as of the last sync, and the files with text that are not read."""
@@ -200,34 +213,36 @@ class LocalIndex:
 
     def links_from(self, address: Address) -> list[ResolvedLink]:
         """Links of a document in order."""
-        return self._query(lambda view: links.links_of(view.connection, address))
+        return self._query(lambda view: self._links(view).of(address))
 
     def links_to(self, address: Address, *, sentences: bool = True) -> list[ResolvedLink]:
         """Links of other documents to this one, with their sentences if requested."""
-        found = self._query(lambda view: links.links_to(view.connection, address))
-        return link_sentences.with_sentences(self._store, found) if sentences else found
+        found = self._query(lambda view: self._links(view).to(address))
+        return with_sentences(self._store, found) if sentences else found
 
     def links_into(self, collection: str) -> list[ResolvedLink]:
         """Links that name another collection, with their sentences."""
-        found = self._query(lambda view: links.links_into(view.connection, collection))
-        return link_sentences.with_sentences(self._store, found)
+        found = self._query(lambda view: self._links(view).into(collection))
+        return with_sentences(self._store, found)
 
-    def links_named(self, keys: Sequence[str]) -> list[ResolvedLink]:
+    def links_named(self, keys: Sequence[str], *, either_side: bool = False) -> list[ResolvedLink]:
         """Links whose target has one of these keys. Opens no document."""
-        return self._query(lambda view: links.links_named(view.connection, keys))
+        return self._query(lambda view: self._links(view).named(keys, either_side=either_side))
 
     def links(self) -> list[tuple[Address, Address]]:
         """Every pair of documents with a link."""
-        return list(self._query(lambda view: view.cached("links", links.edges)))
+        return list(self._query(lambda view: view.cached(("links", self._side), lambda _: self._links(view).edges())))
 
     def orphans(self) -> list[Record]:
         """Documents that no other document links to."""
-        return list(self._query(lambda view: view.cached("orphans", links.orphans)))
+        return list(
+            self._query(lambda view: view.cached(("orphans", self._side), lambda _: self._links(view).orphans()))
+        )
 
     def broken(self, address: Address | None = None) -> list[ResolvedLink]:
         """Broken links."""
         if address is not None:
-            return self._query(lambda view: links.broken_links(view.connection, view.lookup(self._store), address))
+            return self._query(lambda view: self._links(view).broken(view.lookup(self._store), address))
         return self._query(self._broken)
 
     def findings(self) -> list[Record]:
@@ -246,6 +261,14 @@ class LocalIndex:
                 nearest=self.nearest(address.id),
             ) from error
 
+    def preferring_last(self) -> LocalIndex:
+        """The same index for readers who prefer `b` of `[[a|b]]`, unless the side is fixed. Closed with this one."""
+        if self._side is not PageSide.EXISTING:
+            return self
+        same = copy(self)
+        vars(same)["_side"] = PageSide.EXISTING_ELSE_LAST
+        return same
+
     @property
     def generation(self) -> int:
         """A number that grows with every indexed change."""
@@ -258,6 +281,9 @@ class LocalIndex:
         self._flush_worker.close()
         self._open.close()
 
+    def _links(self, view: IndexView) -> LinkQueries:
+        return LinkQueries(view.connection, self._side)
+
     def _update(self, addresses: Sequence[Address]) -> None:
         # The lock prevents the watcher from reporting a write of this process as an outside change.
         with self._notifier.held():
@@ -267,7 +293,7 @@ class LocalIndex:
         self._notifier.notify(news)
 
     def _broken(self, view: IndexView) -> list[ResolvedLink]:
-        lost = view.broken_links(self._store)
+        lost = view.broken_links(self._store, self._side)
         # The index is not notified of new other files.
         return lost.without(view.path_existence.existing(lost.candidate_paths))
 

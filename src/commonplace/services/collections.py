@@ -205,7 +205,8 @@ def find_document(collections: Collections, reference: str, name: str | None = N
 
     Args:
         collections: The open collections.
-        reference: An id, path, title or alias; also `[[target|label]]`, `base:target` and `target#heading`.
+        reference: An id, path, title or alias; also `base:target`, `target#heading` and `[[target|label]]`, on either
+            side of whose bar the target may stand.
         name: The collection; None for the first that has it.
 
     Raises:
@@ -214,16 +215,25 @@ def find_document(collections: Collections, reference: str, name: str | None = N
     try:
         return collections.locate(reference, name)
     except NotFoundError:
-        target = reference.strip().removeprefix("[[").removesuffix("]]").partition("|")[0].strip()
-        base, colon, rest = target.partition(":")
-        if colon and name in {None, base} and any(one.name == base for one in collections):
-            name, target = base, rest
-        for wanted in dict.fromkeys(filter(None, (target, target.partition("#")[0].rstrip()))):
-            for collection in collections.select(name):
-                record = collection.index.find(wanted)
-                if record is not None:
-                    return FoundDocument(collection, record)
+        inside = reference.strip().removeprefix("[[").removesuffix("]]")
+        for side in filter(None, map(str.strip, inside.partition("|")[::2])):
+            found = _linked_document(collections, side, name)
+            if found is not None:
+                return found
         raise
+
+
+def _linked_document(collections: Collections, target: str, name: str | None) -> FoundDocument | None:
+    """The document that a link with this target names."""
+    base, colon, rest = target.partition(":")
+    if colon and name in {None, base} and any(one.name == base for one in collections):
+        name, target = base, rest
+    for wanted in dict.fromkeys(filter(None, (target, target.partition("#")[0].rstrip()))):
+        for collection in collections.select(name):
+            record = collection.index.find(wanted)
+            if record is not None:
+                return FoundDocument(collection, record)
+    return None
 
 
 def record_of_new_file(collection: Collection, address: Address) -> Record | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from commonplace.domain.addresses import Address
+from commonplace.domain.documents import Document
 from commonplace.domain.links import inverse
 from commonplace.domain.query import Record, ResolvedLink
 from commonplace.services.collections import Collection, Collections, FoundDocument
@@ -46,6 +47,14 @@ def incoming(collections: Collections, collection: Collection, address: Address)
             if target is not None and target.address == address:
                 neighbours.append(_incoming(other, resolved))
     return neighbours
+
+
+def as_read_in(collection: Collection, document: Document) -> Document:
+    """The document with each `[[a|b]]` by the side that is the page in its collection."""
+    links = document.links
+    if not any(link.other for link in links):
+        return document
+    return replace(document, links=tuple(one.link for one in collection.index.resolve(document)))
 
 
 def distinct(neighbours: Sequence[LinkedDocument]) -> list[LinkedDocument]:

@@ -205,9 +205,13 @@ class Settings:
         str | None, Doc("The key of the server at `search_url`.", also="MEILI_API_KEY", secret=True)
     ] = None
     wikilink_style: Annotated[
-        WikilinkStyle,
-        Doc("Which side of `[[a|b]]` is the page: with `link` or `pagename` first it is `a`.", also="WIKILINK_STYLE"),
-    ] = "linktitle"
+        WikilinkStyle | None,
+        Doc(
+            "Which side of `[[a|b]]` is the page: with `link` or `pagename` first it is `a`.",
+            default="the side that exists; if both or neither do, `b` in the toolset `wiki`, `a` elsewhere",
+            also="WIKILINK_STYLE",
+        ),
+    ] = None
     oauth_issuer: Annotated[str | None, Doc("The identity provider whose tokens `serve` accepts.")] = None
     oauth_audience: Annotated[
         str | None, Doc("The audience that its tokens must name.", default="`public_url` and `/mcp`")
@@ -216,11 +220,6 @@ class Settings:
         str | None, Doc("The client as which browsers sign people in at the identity provider.")
     ] = None
     oauth_client_secret: Annotated[str | None, Doc("Its secret; none for a public client.", secret=True)] = None
-
-    @property
-    def label_first(self) -> bool:
-        """Whether `b` is the page in `[[a|b]]`."""
-        return self.wikilink_style.startswith("title")
 
     @property
     def names_folders(self) -> bool:

@@ -51,6 +51,28 @@ def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     yield from _site(tmp_path_factory.mktemp("used"))
 
 
+def test_the_page_of_a_piped_link_is_the_side_that_exists_and_else_the_last(tmp_path: Path) -> None:
+    notes = {"From.md": "[[There|text]] [[text|There]] [[There|Also]] [[gone|lost]]\n", "There.md": "", "Also.md": ""}
+    repo = new_repo(tmp_path / "wiki", notes)
+    env = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "XDG_STATE_HOME": str(tmp_path / "state")}
+    with served(repo.path, env=env) as server:
+        assert server.ask("GET", "/api/v1/links/From").json["links_to"] == ["There", "Also", "lost"]
+        assert server.ask("GET", "/api/v1/pages/From").json["links_to"] == ["There", "Also", "lost"]
+        assert server.ask("GET", "/api/v1/links/Also").json["linked_from"] == ["From"]
+        assert server.ask("GET", "/api/v1/links/lost").json["linked_from"] == ["From"]
+        assert server.ask("GET", "/api/v1/links/gone").status == 404
+        graph = server.ask("GET", "/api/v1/links").json
+        assert [edge["target"] for edge in graph["edges"]] == ["Also", "There", "lost"]
+        assert [node["path"] for node in graph["nodes"] if not node["exists"]] == ["lost"]
+        html = server.ask("GET", "/p/From").body.decode()
+        assert '<a class="page-link" href="/p/There">text</a> <a class="page-link" href="/p/There">text</a>' in html
+        assert '<a class="page-link" href="/p/There">Also</a> <a class="wanted" href="/wanted/gone"' in html
+        moved = server.ask("POST", "/api/v1/pages/Also/rename", {"new_path": "New/One"})
+        assert moved.json["updated_pages"] == ["From"]
+        server.ask("POST", "/api/v1/pages/There/rename", {"new_path": "Two"})
+    assert (repo.path / "From.md").read_text() == "[[Two|text]] [[text|Two]] [[There|One]] [[gone|lost]]\n"
+
+
 def ask(server: Server, method: str, path: str, body: Any = None, **headers: str) -> Answer:
     """A request with the key; headers are written with `_` for `-`."""
     sent = {name.replace("_", "-"): value for name, value in headers.items()}

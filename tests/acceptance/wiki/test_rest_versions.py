@@ -23,7 +23,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("versions")
     files = {
         "Hub.md": "---\ntitle: The hub\ncategory: index\n---\n[[New Page]] [[new page#Part]] [[Actors/Iran]]\n",
-        "Actors/Iran.md": "See [[New Page|it]] and [x](gone.md).\n",
+        "Actors/Iran.md": "See [[it|New Page]] and [x](gone.md).\n",
         "plain.md": "one two one two one\n",
     }
     repo = new_repo(folder / "wiki", files)

@@ -16,13 +16,14 @@ from pathlib import Path
 from commonplace.index.catalogue.database import SCHEMA_VERSION
 from indexed import Indexed
 
-RECORDED = {14: "227f287db347c6c914aaa9afe9da4d1f4bf5c76cdd2d30266c77a346c516653a"}
+RECORDED = {15: "3f19a2872ea497f881562ea761acdfcd9a6e664115ad217f2c96005bc52e230f"}
 """The digest of what is derived from `DOCUMENTS`, by version."""
 DOCUMENTS = {
     "guide/brewing.md": (
         "---\ntitle: Brewing Tea\nid: brewing\naliases: [Tea, Chá]\ntags: [drink/hot, Green]\ntype: guide\n"
         "date: 2026-01-02\nupdated: 2026-02-03\nimportance: 7\nstatus: open\n---\n"
-        "# Brewing Tea\n\nGreen tea wants water of 80 degrees; see [[beans]], [[nowhere#Top]] and ![cup](cup.png).\n\n"
+        "# Brewing Tea\n\nGreen tea wants water of 80 degrees; see [[beans]], [[nowhere#Top]], "
+        "[[beans|the beans]] and ![cup](cup.png).\n\n"
         "## Steps\n\n1. `heat()` the water\n2. Wait for HTTP_TIMEOUT seconds, don't hurry\n\n"
         "#### Deep\n\nÜber naïve café.\n"
     ),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from commonplace.domain.documents import Frontmatter, Link, LinkKind, Span
 from commonplace.domain.frontmatter import block_range
-from commonplace.domain.markdown.link_syntax import NOWHERE, parse_wiki, path_range, wiki_sides
+from commonplace.domain.markdown.link_syntax import NOWHERE, parse_wiki, path_range, split_sides, with_last_side
 from commonplace.domain.yamlblock.layout import YamlNode, layout
 
 LINKS_KEY = "links"
@@ -61,35 +61,44 @@ class _Block:
         if target is None or target.kind != "scalar":
             return
         begin = self.text.find(target.text, target.start, target.end)
-        found = list(self._wikilinks(target)) or list(self._link(target.text, begin))
-        for link in found:
-            yield link._replace(
-                collection=link.collection or _text(fields, _COLLECTION_KEYS),
-                relation=_text(fields, _RELATION_KEYS),
-                note=_text(fields, ("note",)),
-            )
+        whole = self._link(target.text, begin)
+        for link in list(self._wikilinks(target)) or ([whole] if whole else []):
+            typed = _with_fields(link, fields)
+            yield typed._replace(other=_with_fields(typed.other, fields)) if typed.other else typed
 
     def _wikilinks(self, place: YamlNode) -> Iterator[Link]:
         at = place.start
         for found in _WIKILINK.finditer(place.text if place.kind == "scalar" else ""):
             begin = self.text.find(found[0], at, place.end)
             at = max(at, begin + len(found[0]))
-            inner, label, skipped = wiki_sides(found[1])
-            for link in self._link(inner, begin + 2 + skipped if begin >= 0 else -1):
-                yield link._replace(label=label)
+            first, last, skipped = split_sides(found[1])
+            link = self._link(first, begin + 2 if begin >= 0 else -1, last)
+            other = self._link(last, begin + 2 + skipped if begin >= 0 else -1, first) if last else None
+            both = with_last_side(link, other and other._replace(page_last=True))
+            if both:
+                yield both
 
-    def _link(self, inner: str, begin: int) -> Iterator[Link]:
-        """Parse the inside of a wikilink; `begin` is its offset, or -1 if it is not in the text."""
+    def _link(self, inner: str, begin: int, label: str = "") -> Link | None:
+        """Parse one side of a wikilink; `begin` is its offset, or -1 if it is not in the text."""
         parsed = parse_wiki(inner)
-        if parsed and parsed[1]:
-            collection, target, fragment = parsed
-            first, last = path_range(inner, collection)
-            span = self._span(begin + first, begin + last) if begin >= 0 else NOWHERE
-            yield Link(LinkKind.FRONTMATTER, target, inner.strip(), fragment, collection=collection, target_span=span)
+        if not parsed or not parsed[1]:
+            return None
+        collection, target, fragment = parsed
+        first, last = path_range(inner, collection)
+        span = self._span(begin + first, begin + last) if begin >= 0 else NOWHERE
+        return Link(LinkKind.FRONTMATTER, target, inner.strip(), fragment, label.strip(), collection, target_span=span)
 
     def _span(self, first: int, last: int) -> Span:
         start = self.start + len(self.text[:first].encode())
         return Span(start, start + len(self.text[first:last].encode()))
+
+
+def _with_fields(link: Link, fields: dict[str, YamlNode]) -> Link:
+    return link._replace(
+        collection=link.collection or _text(fields, _COLLECTION_KEYS),
+        relation=_text(fields, _RELATION_KEYS),
+        note=_text(fields, ("note",)),
+    )
 
 
 def _first(fields: dict[str, YamlNode], keys: tuple[str, ...]) -> YamlNode | None:

@@ -72,36 +72,40 @@ def parse_wiki(text: str) -> tuple[str, str, str] | None:
     return (prefix[1].strip(), path[prefix.end() :], fragment) if prefix else ("", path, fragment)
 
 
-def set_label_first(last: bool) -> None:
-    """Set which side of `[[a|b]]` names the page: `b` if true, `a` by default. `![[a|b]]` always names `a`.
+def split_sides(inside: str) -> tuple[str, str, int]:
+    """Both sides of a wikilink's inside, and the offset of the second one in characters; "" if there is no second."""
+    first, pipe, last = inside.partition("|")
+    return (first.removesuffix("\\"), last, len(first) + 1) if pipe else (first, "", len(first))  # a table escapes |
 
-    Global to the process, and set before any document is read, so that every reader of a folder sees the same links.
+
+def with_last_side(first: Link | None, last: Link | None) -> Link | None:
+    """`[[a|b]]` as one link with two sides; as one with one side if the other can be no target.
+
+    Args:
+        first: The link to `a`; None if `a` is no target.
+        last: The link to `b`, `page_last`; None if `b` is no target.
     """
-    _WikilinkStyle.label_first = last
-
-
-def wiki_sides(inside: str) -> tuple[str, str, int]:
-    """Target and label of a wikilink's inside, and the offset of the target in characters."""
-    left, pipe, right = inside.partition("|")
-    left = left.removesuffix("\\") if pipe else left  # in a table, the | is escaped
-    if pipe and _WikilinkStyle.label_first:
-        return right, left.strip(), inside.index(pipe) + 1
-    return left, right.strip(), 0
-
-
-class _WikilinkStyle:
-    label_first = False
+    if first is None or last is None or not last.target or last.target == first.target:
+        return first
+    return first._replace(other=last)
 
 
 def _wiki_link(source: bytes, base: int, event: LinkEvent) -> Link | None:
     start = base + event.start + (3 if event.image else 2)
-    inner, label, skipped = event.destination, event.label.strip() if event.piped else "", 0
-    if event.piped and _WikilinkStyle.label_first and not event.image:
-        inside = source[start : base + event.end - 2].decode("utf-8", "replace")
-        inner, label, skipped = wiki_sides(inside)
-        start += len(inside[:skipped].encode())
-    elif event.piped:
-        inner = inner.removesuffix("\\")  # in a table, the | is escaped
+    if not event.piped:
+        return _wiki_side(source, base, event, start, event.destination, "")
+    first = event.destination.removesuffix("\\")  # in a table, the | is escaped
+    link = _wiki_side(source, base, event, start, first, event.label.strip())
+    if link is None or event.image:
+        return link
+    inside = source[start : base + event.end - 2].decode("utf-8", "replace")
+    _, last, skipped = split_sides(inside)
+    other = _wiki_side(source, base, event, start + len(inside[:skipped].encode()), last, first.strip())
+    return with_last_side(link, other and other._replace(page_last=True))
+
+
+def _wiki_side(source: bytes, base: int, event: LinkEvent, start: int, inner: str, label: str) -> Link | None:
+    """The link to one side of a wikilink, which begins at the byte `start`; None if it can be no target."""
     parsed = parse_wiki(inner)
     if not parsed:
         return None

@@ -11,6 +11,7 @@ from typing import cast
 from commonplace.domain.addresses import Address, is_document_path, parse_address
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.links import MARKDOWN_KINDS, NamedDocument, meaning_scope, resolve
+from commonplace.domain.markdown.link_sides import PageSide
 from commonplace.domain.ports import Store
 from commonplace.domain.query import ResolvedLink
 from commonplace.domain.sites.tree import SiteTree
@@ -47,8 +48,8 @@ class LinkDecisionCache:
         """The link of a stored row."""
         link = self._links.get(stored)
         if link is None:
-            source, text = stored
-            link = self._links[stored] = ResolvedLink(source=Address(source), link=link_from(text), target=None)
+            source, text, side = stored
+            link = self._links[stored] = ResolvedLink(source=Address(source), link=link_from(text, side), target=None)
         return link
 
     def places(
@@ -74,12 +75,12 @@ class LinkDecisionCache:
 
 
 _Means = tuple[str, str, str, bool]
-_Stored = tuple[str, str]
-"""The path of a link's source, and the link as stored in the catalogue."""
+_Stored = tuple[str, str, int]
+"""The path of a link's source, and the link and its side as stored in the catalogue."""
 
 
 def find_broken_links(
-    connection: sqlite3.Connection, store: Store, others: OtherFiles, decided: LinkDecisionCache
+    connection: sqlite3.Connection, store: Store, others: OtherFiles, decided: LinkDecisionCache, side: PageSide
 ) -> BrokenLinks:
     """The links of all documents that resolve to no document.
 
@@ -88,8 +89,9 @@ def find_broken_links(
         store: The files.
         others: The files that are not documents.
         decided: Decisions of earlier calls with the same names and other files.
+        side: The side of `[[a|b]]` that is the page.
     """
-    rows = _unresolved(connection)
+    rows = _unresolved(connection, side)
     lookups: list[_Documents] = []
 
     def decide(one: ResolvedLink) -> frozenset[str] | None:
@@ -110,11 +112,12 @@ def find_broken_links(
     return BrokenLinks(links, frozenset[str]().union(*(places for _, places in links)))
 
 
-def _unresolved(connection: sqlite3.Connection) -> list[_Stored]:
+def _unresolved(connection: sqlite3.Connection, side: PageSide) -> list[_Stored]:
     """Links that were unresolved at the last resolution, by source, then order."""
     rows = connection.execute(
-        "SELECT s.path, l.link FROM links l JOIN files s ON s.id = l.source"
-        " WHERE l.target IS NULL AND l.attachment IS NULL ORDER BY s.path, l.ordinal"
+        "SELECT s.path, l.link, l.side FROM links l JOIN files s ON s.id = l.source"
+        " WHERE l.target IS NULL AND l.attachment IS NULL AND l.readers & ? ORDER BY s.path, l.ordinal",
+        (int(side),),
     )
     return cast("list[_Stored]", rows.fetchall())
 

@@ -16,7 +16,7 @@ from typing import cast
 from commonplace.domain.addresses import fold
 from commonplace.domain.sites.tree import SiteTree, from_json
 
-SCHEMA_VERSION = 14
+SCHEMA_VERSION = 15
 """Incremented with every change of the tables, of the full text's fields or of the data derived from a document."""
 
 BUSY_SECONDS = 30.0
@@ -64,9 +64,12 @@ CREATE INDEX tags_by_file ON tags (file);
 
 -- Every key by which documents are linked to, and every link with the key that its target is looked up by.
 CREATE TABLE names (key TEXT, file INTEGER, PRIMARY KEY (key, file)) WITHOUT ROWID;
+-- `[[a|b]]` has a row for each side: 1 for `a`, 2 for `b`; any other link has one, 0. `readers` are the bits of
+-- `domain.markdown.link_sides.PageSide` for whom this side is the page.
 CREATE TABLE links (
-    source INTEGER, ordinal INTEGER, key TEXT, target INTEGER, attachment TEXT, collection TEXT, link TEXT,
-    PRIMARY KEY (source, ordinal)
+    source INTEGER, ordinal INTEGER, side INTEGER, readers INTEGER, key TEXT, target INTEGER, attachment TEXT,
+    collection TEXT, link TEXT,
+    PRIMARY KEY (source, ordinal, side)
 ) WITHOUT ROWID;
 
 -- Keys whose documents have changed since links were last resolved.
@@ -86,7 +89,7 @@ _LATE_INDEXES = {
     "files_by_type": "files (type_folded, path)",
     "files_by_date": "files (date DESC, path)",
     "files_by_updated": "files (updated DESC, path)",
-    "links_by_target": "links (target) WHERE target IS NOT NULL",
+    "links_by_target": "links (target, readers) WHERE target IS NOT NULL",
     "links_by_key": "links (key)",
     "links_by_attachment": "links (attachment) WHERE attachment IS NOT NULL",
     "links_unresolved": "links (source) WHERE target IS NULL AND attachment IS NULL",

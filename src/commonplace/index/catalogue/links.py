@@ -1,4 +1,4 @@
-"""Links: stored with their documents, resolved when their possible targets change, and queried.
+"""Links: stored with their documents, and resolved when their possible targets change.
 
 A link is stored with the lookup key of its target. Adding, removing or renaming a document marks its keys as unsettled,
 and links with these keys are resolved again; all others stay.
@@ -7,7 +7,7 @@ and links with these keys are resolved again; all others stay.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from operator import itemgetter
 from typing import cast
@@ -24,11 +24,12 @@ from commonplace.domain.links import (
     name_keys,
     resolve,
 )
+from commonplace.domain.markdown.link_sides import EVERY_SIDE, in_order, presence, readers
 from commonplace.domain.ports import Store
-from commonplace.domain.query import Record, ResolvedLink
+from commonplace.domain.query import Record
 from commonplace.domain.sites.tree import SiteTree
 from commonplace.index.catalogue.database import grow, sql, stored_sites
-from commonplace.index.catalogue.document_rows import aliases_from, document_key, encode, names_of_record, records_where
+from commonplace.index.catalogue.document_rows import aliases_from, document_key, encode, names_of_record
 from commonplace.index.catalogue.other_files import OtherFiles, is_file
 
 ALL_LINKS = "*"
@@ -158,7 +159,7 @@ class LinkWriter:
         self._rows: list[_LinkRow] = []
         self._names: list[tuple[str, int]] = []
         self._renamed = False
-        self._targets: dict[_Means, _Columns] = {}
+        self._targets: dict[_Means, tuple[_Columns, Address | None]] = {}
         if self._first:
             mark_unresolved(connection, {ALL_LINKS})
 
@@ -185,7 +186,7 @@ class LinkWriter:
         self._connection.executemany("INSERT OR IGNORE INTO names VALUES (?, ?)", sorted(self._names))
         # Each document's rows are already adjacent and in order.
         rows = sorted(self._rows, key=itemgetter(0))
-        self._connection.executemany("INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+        self._connection.executemany("INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
     def _rename(self, before: NamedDocument | None, after: NamedDocument | None) -> None:
         self._renamed = True
@@ -209,18 +210,35 @@ class LinkWriter:
         if not document.links:
             return
         source = document_key(document.address.path)
+        every = int(EVERY_SIDE)
         for ordinal, link in enumerate(document.links):
-            means = _means(link, document.address, self._lookup.sites)
-            columns = self._targets.get(means)
-            if columns is None:
-                columns = self._targets[means] = self._target_columns(link, document.address)
-            self._rows.append((source, ordinal, *columns, link.collection, _stored(link)))
+            if link.other is None:
+                columns = self._target_columns(link, document.address)[0]
+                self._rows.append((source, ordinal, 0, every, *columns, link.collection, _stored(link)))
+            else:
+                self._rows += self._sides(link, source, ordinal, document.address)
 
-    def _target_columns(self, link: Link, source: Address) -> _Columns:
-        """The columns `key`, `target` and `attachment`."""
-        whole = f"{link.collection}:{link.target}" if link.collection not in {"", self._collection} else link.target
-        target = resolve(link, source, self._lookup, collection=self._collection)
-        return (link_key(whole) if whole else None, *_columns(target))
+    def _sides(self, link: Link, source: int, ordinal: int, address: Address) -> Iterator[_LinkRow]:
+        """The rows of a link with two sides."""
+        both = in_order(link) or ()
+        found = [self._target_columns(one, address) for one in both]
+        there = [
+            presence(target, elsewhere=one.collection not in {"", self._collection})
+            for one, (_, target) in zip(both, found, strict=True)
+        ]
+        for side, (one, (columns, _), of) in enumerate(zip(both, found, readers(*there), strict=True), start=1):
+            yield source, ordinal, side, int(of), *columns, one.collection, _stored_side(one)
+
+    def _target_columns(self, link: Link, source: Address) -> tuple[_Columns, Address | None]:
+        """The columns `key`, `target` and `attachment`, and the target."""
+        means = _means(link, source, self._lookup.sites)
+        columns = self._targets.get(means)
+        if columns is None:
+            whole = f"{link.collection}:{link.target}" if link.collection not in {"", self._collection} else link.target
+            target = resolve(link, source, self._lookup, collection=self._collection)
+            key = link_key(whole) if whole else None
+            columns = self._targets[means] = ((key, *_columns(target)), target)
+        return columns
 
 
 def _means(link: Link, source: Address, sites: Sequence[SiteTree]) -> _Means:
@@ -230,10 +248,10 @@ def _means(link: Link, source: Address, sites: Sequence[SiteTree]) -> _Means:
 
 _Means = tuple[str, str, str, bool]
 _Columns = tuple[str | None, int | None, str | None]
-_LinkRow = tuple[int, int, str | None, int | None, str | None, str, str]
+_LinkRow = tuple[int, int, int, int, str | None, int | None, str | None, str, str]
 
 _TO_RESOLVE = (
-    "SELECT l.source, l.ordinal, f.path, l.link, l.target, l.attachment"
+    "SELECT l.source, l.ordinal, l.side, f.path, l.link, l.target, l.attachment"
     " FROM links l JOIN files f ON f.id = l.source WHERE"
 )
 _UNRESOLVED = (
@@ -241,6 +259,23 @@ _UNRESOLVED = (
     " OR l.key IN (SELECT value FROM json_each(?))))"
     " OR l.target NOT IN (SELECT id FROM files)"
 )
+
+
+_PRESENCE = (
+    "CASE WHEN {0}.target IS NOT NULL OR {0}.collection NOT IN ('', ?1) THEN 2"
+    " WHEN {0}.attachment IS NOT NULL THEN 1 ELSE 0 END"
+)
+"""`domain.markdown.link_sides.presence` of a row."""
+_SET_READERS = sql(
+    "UPDATE links AS l SET readers = (SELECT CASE WHEN mine > theirs THEN l.side | 12 WHEN mine < theirs THEN l.side",
+    "ELSE l.side | (l.side * 4) END FROM (SELECT",
+    _PRESENCE.format("m"),
+    "AS mine,",
+    _PRESENCE.format("o"),
+    "AS theirs FROM links m, links o WHERE m.source = ?2 AND m.ordinal = ?3 AND m.side = l.side",
+    "AND o.source = ?2 AND o.ordinal = ?3 AND o.side = 3 - l.side)) WHERE l.source = ?2 AND l.ordinal = ?3",
+)
+"""`domain.markdown.link_sides.readers` for both rows of a link."""
 
 
 def mark_unresolved(connection: sqlite3.Connection, keys: Iterable[str]) -> None:
@@ -262,28 +297,40 @@ def resolve_links(
     which = "TRUE" if anew else _UNRESOLVED if everything else "l.key IN (SELECT key FROM unsettled)"
     values = (encode(others.keys() if others else ()),) if everything and not anew else ()
     rows = cast(
-        "list[tuple[int, int, str, str, int | None, str | None]]",
+        "list[tuple[int, int, int, str, str, int | None, str | None]]",
         connection.execute(sql(_TO_RESOLVE, which), values).fetchall(),
     )
     lookup = CatalogueLookup(connection, store, others)
     if len(rows) > LINK_THRESHOLD:
         lookup.read_all_names()
-    changes: list[tuple[int | None, str | None, int, int]] = []
+    changes: list[tuple[int | None, str | None, int, int, int]] = []
     found: dict[_Means, tuple[int | None, str | None]] = {}
-    for source, ordinal, path, stored, target, attachment in rows:
-        link, address = link_from(stored), Address(path)
+    for source, ordinal, side, path, stored, target, attachment in rows:
+        link, address = link_from(stored, side), Address(path)
         means = _means(link, address, lookup.sites)
         if means not in found:
             found[means] = _columns(resolve(link, address, lookup, collection=store.name))
         now = found[means]
         if now != (target, attachment):
-            changes.append((*now, source, ordinal))
-    connection.executemany("UPDATE links SET target = ?, attachment = ? WHERE source = ? AND ordinal = ?", changes)
+            changes.append((*now, source, ordinal, side))
+    connection.executemany(
+        "UPDATE links SET target = ?, attachment = ? WHERE source = ? AND ordinal = ? AND side = ?", changes
+    )
+    pairs = {(store.name, source, ordinal) for _, _, source, ordinal, side in changes if side}
+    connection.executemany(_SET_READERS, sorted(pairs))
     connection.execute("DELETE FROM unsettled")
 
 
-def link_from(stored: str) -> Link:
-    """Parse a stored link (`links.link`)."""
+def link_from(stored: str, side: int) -> Link:
+    """Parse a stored link (`links.link`), by the side that its row has (`links.side`)."""
+    if not side:
+        return _link_from(stored)
+    own, _, other = stored.partition(_SIDES)
+    last = side == _LAST
+    return _link_from(own)._replace(page_last=last, other=_link_from(other)._replace(page_last=not last))
+
+
+def _link_from(stored: str) -> Link:
     kind, target, raw, fragment, label, collection, relation, note, *spans = stored.split(_SEPARATOR)
     start, end, target_start, target_end = map(int, spans)
     return Link(
@@ -292,86 +339,10 @@ def link_from(stored: str) -> Link:
     )  # fmt: skip
 
 
-def links_of(connection: sqlite3.Connection, source: Address) -> list[ResolvedLink]:
-    """The links of a document, in order."""
-    return _resolved(connection, "l.source = ?", (document_key(source.path),))
-
-
-def links_to(connection: sqlite3.Connection, target: Address) -> list[ResolvedLink]:
-    """The links of other documents to a document or file, by source, then order."""
-    if not target.is_document:
-        return _resolved(connection, "l.attachment = ?", (target.path,))
-    key = document_key(target.path)
-    return _resolved(connection, "l.target = ? AND l.source <> ?", (key, key))
-
-
-def links_into(connection: sqlite3.Connection, collection: str) -> list[ResolvedLink]:
-    """The links that name another collection, by source, then order."""
-    return _resolved(connection, "l.collection = ? AND l.collection <> ''", (collection,))
-
-
-def links_named(connection: sqlite3.Connection, keys: Sequence[str]) -> list[ResolvedLink]:
-    """The links whose targets have one of these keys, resolved or not, by source, then order."""
-    return _resolved(connection, "l.key IN (SELECT value FROM json_each(?))", (encode(list(keys)),))
-
-
-def unresolved_links(connection: sqlite3.Connection, source: Address | None = None) -> list[ResolvedLink]:
-    """Links of one document, or of all, that were unresolved at the last resolution, by source, then order."""
-    where, values = ("", ()) if source is None else (" AND l.source = ?", (document_key(source.path),))
-    return _resolved(connection, f"l.target IS NULL AND l.attachment IS NULL{where}", values)
-
-
-def broken_links(connection: sqlite3.Connection, lookup: CatalogueLookup, source: Address) -> list[ResolvedLink]:
-    """Broken links of a document, in order.
-
-    The index is not notified of new other files, so unresolved links are resolved once more.
-    """
-    found = unresolved_links(connection, source)
-    return [one for one in found if resolve(one.link, source, lookup, collection=lookup.collection) is None]
-
-
-def resolve_all(lookup: CatalogueLookup, document: Document) -> list[ResolvedLink]:
-    """The links of a document as given, with their targets, in order."""
-    source = document.address
-    return [
-        ResolvedLink(source=source, link=link, target=resolve(link, source, lookup, collection=lookup.collection))
-        for link in document.links
-    ]
-
-
-def edges(connection: sqlite3.Connection) -> list[tuple[Address, Address]]:
-    """Every pair of documents with a link, once, by source then target; links to the own document are omitted."""
-    rows = connection.execute(
-        "SELECT DISTINCT s.path, t.path FROM links l JOIN files s ON s.id = l.source JOIN files t ON t.id = l.target"
-        " WHERE l.source <> l.target ORDER BY s.path, t.path"
-    )
-    return [(Address(source), Address(target)) for source, target in rows]
-
-
-def orphans(connection: sqlite3.Connection) -> list[Record]:
-    """Records of the documents that no other document links to, by path."""
-    return records_where(connection, "NOT EXISTS (SELECT 1 FROM links l WHERE l.target = f.id AND l.source <> f.id)")
-
-
-def _resolved(connection: sqlite3.Connection, where: str, values: Sequence[str | int]) -> list[ResolvedLink]:
-    rows = connection.execute(
-        sql(
-            "SELECT s.path, l.link, t.path, l.attachment FROM links l JOIN files s ON s.id = l.source",
-            "LEFT JOIN files t ON t.id = l.target WHERE",
-            where,
-            "ORDER BY s.path, l.ordinal",
-        ),
-        values,
-    )
-    resolved: list[ResolvedLink] = []
-    for source, stored, target, attachment in cast("Iterable[tuple[str, str, str | None, str | None]]", rows):
-        path = target or attachment
-        resolved.append(
-            ResolvedLink(source=Address(source), link=link_from(stored), target=Address(path) if path else None)
-        )
-    return resolved
-
-
+_SIDES = "\x1e"
+"""Separator of the sides in a stored link; the row's own side comes first."""
+_LAST = 2
+"""`links.side` of `b` in `[[a|b]]`."""
 _SEPARATOR = "\x1f"
 _SEPARATORS = 11
 """Separators in a stored link, which cost a tenth of JSON."""
@@ -384,8 +355,14 @@ def _columns(target: Address | None) -> tuple[int | None, str | None]:
     return (document_key(target.path), None) if target.is_document else (None, target.path)
 
 
+def _stored_side(link: Link) -> str:
+    """A link with two sides."""
+    both = (link, link.other) if link.other else (link,)
+    return _SIDES.join([_stored(one).replace(_SIDES, "\ufffd") for one in both])
+
+
 def _stored(link: Link) -> str:
-    kind, target, raw, fragment, label, collection, relation, note, (start, end), (target_start, target_end) = link
+    kind, target, raw, fragment, label, collection, relation, note, (start, end), (target_start, target_end) = link[:10]
     spans = f"{start}\x1f{end}\x1f{target_start}\x1f{target_end}"
     stored = _SEPARATOR.join((kind, target, raw, fragment, label, collection, relation, note, spans))
     if stored.count(_SEPARATOR) != _SEPARATORS:

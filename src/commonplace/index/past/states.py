@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from commonplace.domain.errors import KnowledgeError
+from commonplace.domain.markdown.link_sides import PageSide
 from commonplace.domain.past import PastCommits
 from commonplace.domain.ports import Index, Store
 from commonplace.domain.query import ListQuery
@@ -58,9 +59,11 @@ class IndexedPast:
         commits: The commits.
         live: Folder of the present's index.
         folder: Folder of the past states' indexes.
+        side: The side of `[[a|b]]` that is the page.
     """
 
-    def __init__(self, commits: PastCommits, live: Path, folder: Path) -> None:
+    def __init__(self, commits: PastCommits, live: Path, folder: Path, side: PageSide = PageSide.EXISTING) -> None:
+        self._side = side
         self._commits = commits
         self._live = live
         self._folder = folder
@@ -107,7 +110,7 @@ class IndexedPast:
         index: LocalIndex | None = None
         try:
             self._copy_nearest(store, key)
-            index = LocalIndex(store, self._folder / key)
+            index = LocalIndex(store, self._folder / key, side=self._side)
             index.sync()
             index.list(ListQuery(sort="updated", limit=1))  # waits until the history is read for dates
         except BaseException:

@@ -51,6 +51,10 @@ class SharedSearch:
         def __getattr__(self, name: str) -> object:
             return getattr(self._own, name)
 
+    def preferring_last(self) -> SharedSearch:
+        """The same with the own index for readers who prefer `b` of `[[a|b]]`."""
+        return SharedSearch(self._own.preferring_last(), self._reader, self._tailer)
+
     def search(self, query: SearchQuery) -> SearchResult:
         """Ranked documents with their best sections, from the engine if it has what this server has."""
         if query.similarity is not None:

@@ -83,8 +83,10 @@ def named_document(collections: Sequence[Collection], reference: str) -> FoundDo
 
 def link_targets(
     collections: Collections, collection: Collection, document: Document, links: Sequence[Link]
-) -> list[LinkTarget | None]:
-    """Where links written in a document lead, one for each in order; None for a link that leads nowhere.
+) -> list[tuple[Link, LinkTarget | None]]:
+    """Links written in a document and where they lead, one for each in order; None for one that leads nowhere.
+
+    `[[a|b]]` has the side that is the page.
 
     Args:
         collections: All collections that the reader may see.
@@ -95,7 +97,7 @@ def link_targets(
     if not links:
         return []
     resolved = collection.index.resolve(replace(document, links=tuple(links)))
-    return [_target(collections, collection, one) for one in resolved]
+    return [(one.link, _target(collections, collection, one)) for one in resolved]
 
 
 def _target(collections: Collections, collection: Collection, resolved: ResolvedLink) -> LinkTarget | None:

@@ -16,6 +16,7 @@ from commonplace.domain.links import MARKDOWN_KINDS, NamedDocument, name_keys, r
 from commonplace.domain.ports import Transaction
 from commonplace.domain.query import Record
 from commonplace.services.collections import Collection
+from commonplace.services.links import as_read_in
 from commonplace.services.listing import every_document
 from commonplace.services.writes.documents import existing, require_free
 
@@ -55,7 +56,7 @@ def plan_moves(
     after = _LinksAfter(collection, moves)
     contents = {new: transaction.read(old) for old, new in moves.items()}
     for source in _sources(collection, transaction, moves, changed):
-        document = read_document(source, transaction.read(source))
+        document = as_read_in(collection, read_document(source, transaction.read(source)))
         content = _relinked(collection, document, moves, after)
         if source in moves:
             contents[moves[source]] = content

@@ -13,6 +13,7 @@ from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, Sto
 from commonplace.domain.ports import Transaction
 from commonplace.domain.revisions import revision_of
 from commonplace.services.collections import Collection
+from commonplace.services.links import as_read_in
 from commonplace.services.writes.documents import existing, require_free, take_in
 from commonplace.services.writes.overwrites import Evidence, evidence_of, note_write, seen_by, takes_away
 from commonplace.services.writes.requests import UNCONDITIONAL, WriteReceipt, WriteRequest
@@ -130,14 +131,14 @@ def _rewritten(
     kept = _names_that_stay(collection, moved)
     new = moves[moved]
     for source in sorted(sources - {moved}):
-        document = read_document(source, transaction.read(source))
+        document = as_read_in(collection, read_document(source, transaction.read(source)))
         before = _moved_links(collection, document, moves, kept)
         targets = {position: moves[old] for position, old in before.items()}
         leads = _leads(collection, source, (moved, new))
         content = edits.rewrite_links(document, targets, old=before, leads=leads)
         if content != document.raw:
             changed[source] = content
-    own = read_document(moved, transaction.read(moved))
+    own = as_read_in(collection, read_document(moved, transaction.read(moved)))
     before = _moved_links(collection, own, moves, kept)
     targets = _own_targets(collection, own, moved) | {position: moves[old] for position, old in before.items()}
     content = edits.rewrite_links(own, targets, old=before, moved_to=new, leads=_leads(collection, new, (moved, new)))

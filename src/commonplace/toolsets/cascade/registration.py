@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.domain.errors import ConfigError
+from commonplace.domain.markdown.link_sides import page_side
 from commonplace.registration import OpenContext, ToolsetRegistration
 from commonplace.services.services import ServiceProvider, Services
 from commonplace.settings.folders import names_layers
@@ -60,6 +61,7 @@ class _ServedLayers:
         self._late: dict[Path, _LazyLayer] = {}
         self._specs = tuple(specs)
         self._layers = [self._layer(spec, order) for order, spec in enumerate(specs)]
+        self._side = page_side(context.settings.wikilink_style)
         self._cascade: Cascade | None = None
         context.closing.callback(self._close)
 
@@ -73,7 +75,7 @@ class _ServedLayers:
                 self._stat = stat
                 self._reload()
             if self._cascade is None:
-                self._cascade = Cascade(self._layers)
+                self._cascade = Cascade(self._layers, page_side=self._side)
             return self._cascade
 
     def _reload(self) -> None:
@@ -85,12 +87,13 @@ class _ServedLayers:
         except ConfigError as error:
             log.warning("the layers stay as they are: %s", error)
             reason = f"its manifest has changed and is not used: {str(error).removesuffix('.')}"
-            self._cascade = Cascade(self._layers, ManifestFault(reason, iso_timestamp(time.time())))
+            fault = ManifestFault(reason, iso_timestamp(time.time()))
+            self._cascade = Cascade(self._layers, fault, self._side)
             return
         if specs != self._specs:
             log.info("the manifest has changed: layers %s", ", ".join(spec.name for spec in specs) or "none")
             self._replace(specs)
-        self._cascade = Cascade(self._layers)
+        self._cascade = Cascade(self._layers, page_side=self._side)
 
     def _replace(self, specs: tuple[LayerSpec, ...]) -> None:
         """Take these layers; those that stand in the same place as before stay open."""

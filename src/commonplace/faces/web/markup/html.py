@@ -36,6 +36,8 @@ class LinkHtml:
     """The start tag; its end tag is `</a>`."""
     embed: Callable[[str, str], str] | None = None
     """For an image or embed: the HTML from its label and title."""
+    label: str | None = None
+    """The text to show in place of what is written for the label; None for that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +124,7 @@ class HtmlWriter:
         ((name, data),) = tag.items()
         match name:
             case "Link":
-                self._links += 1
-                self.out.append(self.scope.link(link_key(data, image=False)).open)
+                self._link(data, start, end, events)
             case "Image":
                 self._image(data, events)
             case "Heading":
@@ -256,10 +257,20 @@ class HtmlWriter:
             self._end_title(callout)
         self.out.append(callout.close)
 
+    def _link(self, data: dict[str, Any], start: int, end: int, events: Events) -> None:
+        shown = self.scope.link(link_key(data, self.parsed.source[start:end], image=False))
+        self.out.append(shown.open)
+        if shown.label is None:
+            self._links += 1
+            return
+        for _ in _texts(events, "Link"):
+            pass
+        self.out.append(f"{text_html(shown.label, links=False)}</a>")
+
     def _image(self, data: dict[str, Any], events: Events) -> None:
         label = "".join(_texts(events, "Image"))
         piped = isinstance(data["link_type"], str) or data["link_type"]["WikiLink"]["has_pothole"]
-        shown = self.scope.link(link_key(data, image=True))
+        shown = self.scope.link(link_key(data, b"", image=True))
         if shown.embed:
             self.out.append(shown.embed(label if piped else "", str(data["title"])))
         else:

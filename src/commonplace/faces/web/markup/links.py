@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Protocol
 from urllib.parse import quote
@@ -40,7 +40,10 @@ class DocumentLinks:
     def shown(self, links: Mapping[LinkKey, Link]) -> Mapping[LinkKey, LinkHtml]:
         """Every link: one that leads nowhere is shown as a wanted page."""
         targets = link_targets(self.collections, self.collection, self.document, list(links.values()))
-        return {key: self._html(key, link, target) for (key, link), target in zip(links.items(), targets, strict=True)}
+        return {
+            key: labelled(self._html(key, link, target), link)
+            for key, (link, target) in zip(links, targets, strict=True)
+        }
 
     def _html(self, key: LinkKey, link: Link, target: LinkTarget | None) -> LinkHtml:
         urls, name = self.urls, self.collection.name
@@ -57,6 +60,11 @@ class DocumentLinks:
         same = target.address == self.document.address and target.collection.name == name and link.fragment
         url = f"#{quote(heading_anchor(link.fragment), safe='^')}" if same else ""
         return page_link(url or urls.page(target.collection.name, target.address.path, link.fragment))
+
+
+def labelled(html: LinkHtml, link: Link) -> LinkHtml:
+    """A link whose label is the side of `[[a|b]]` that is not the page."""
+    return replace(html, label=link.label) if link.page_last else html
 
 
 def page_link(url: str) -> LinkHtml:

@@ -35,6 +35,8 @@ class LinkKey:
     wiki: bool
     image: bool
     destination: str
+    inside: str = ""
+    """What stands between the brackets of `[[a|b]]`; "" for any other link."""
 
 
 def parse(source: bytes) -> Parsed:
@@ -69,12 +71,14 @@ def missing_definitions(part: bytes, whole: bytes) -> list[bytes]:
     return result
 
 
-def link_key(data: dict[str, Any], *, image: bool) -> LinkKey:
-    """The key of a link from the data of its event."""
-    destination = str(data["dest_url"])
-    if data["link_type"] == "Email":  # `<ada@example.org>`, whose destination is the address alone
-        destination = f"mailto:{destination}"
-    return LinkKey(not isinstance(data["link_type"], str), image, destination)
+def link_key(data: dict[str, Any], written: bytes, *, image: bool) -> LinkKey:
+    """The key of a link from the data of its event, and the bytes that it covers."""
+    destination, kind = str(data["dest_url"]), data["link_type"]
+    if isinstance(kind, str):
+        # The destination of `<ada@example.org>` is the address alone.
+        return LinkKey(wiki=False, image=image, destination=f"mailto:{destination}" if kind == "Email" else destination)
+    piped = not image and kind["WikiLink"]["has_pothole"]
+    return LinkKey(True, image, destination, written[2:-2].decode("utf-8", "replace") if piped else "")
 
 
 def written_links(parsed: Iterable[Parsed]) -> dict[LinkKey, Link]:
@@ -90,18 +94,19 @@ def written_links(parsed: Iterable[Parsed]) -> dict[LinkKey, Link]:
 
 
 def _keys(parsed: Parsed) -> Iterator[LinkKey]:
-    for event, _, _ in parsed.events:
+    for event, start, end in parsed.events:
         tag = event.get("Start") if isinstance(event, dict) else None
         if isinstance(tag, dict):
             data = cast("dict[str, dict[str, Any]]", tag)
             if "Link" in data:
-                yield link_key(data["Link"], image=False)
+                yield link_key(data["Link"], parsed.source[start:end], image=False)
             elif "Image" in data:
-                yield link_key(data["Image"], image=True)
+                yield link_key(data["Image"], b"", image=True)
 
 
 def _link(key: LinkKey) -> Link | None:
     """What the index would have read; its place in the document is not needed."""
     kind = "WikiLink" if key.wiki else "Inline"
-    event = LinkEvent(kind, key.image, key.destination, "", 0, 0)
-    return read_link(b"", 0, event, dict)
+    source = f"[[{key.inside}]]".encode() if key.inside else b""
+    event = LinkEvent(kind, key.image, key.destination, "", 0, len(source), piped=bool(source))
+    return read_link(source, 0, event, dict)

@@ -9,6 +9,7 @@ from threading import Lock
 
 from commonplace.domain.addresses import fold
 from commonplace.domain.errors import NotFoundError
+from commonplace.domain.markdown.link_sides import PageSide
 from commonplace.toolsets.cascade.rules.concepts import concept_id, literal_id
 from commonplace.toolsets.cascade.rules.health import LayerHealth, not_asked
 from commonplace.toolsets.cascade.rules.merge import resolve
@@ -37,11 +38,18 @@ class Cascade:
 
     Args:
         layers: In the manifest's order.
-        fault: Why the layers are not those that the manifest names now; "" if they are.
+        fault: Why the layers are not those that the manifest names now; None if they are.
+        page_side: The side of `[[a|b]]` that is the concept.
     """
 
-    def __init__(self, layers: Sequence[Layer], fault: ManifestFault | None = None) -> None:
+    def __init__(
+        self,
+        layers: Sequence[Layer],
+        fault: ManifestFault | None = None,
+        page_side: PageSide = PageSide.EXISTING,
+    ) -> None:
         self.layers = tuple(layers)
+        self.page_side = page_side
         self._fault = fault
         self._lock = Lock()
         self._overview = EMPTY_OVERVIEW

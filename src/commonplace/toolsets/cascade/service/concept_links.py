@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from commonplace.domain.addresses import fold
 from commonplace.domain.documents import Link
 from commonplace.domain.links import link_key
+from commonplace.domain.markdown.link_sides import PageSide, in_order, readers
 from commonplace.toolsets.cascade.rules.link_targets import body_links, candidate_ids
 from commonplace.toolsets.cascade.rules.output.markdown_output import to_body
 from commonplace.toolsets.cascade.rules.values import ResolvedConcept
@@ -41,9 +42,9 @@ def outgoing(cascade: Cascade, resolved: ResolvedConcept) -> list[OutgoingLink]:
     """Links of the effective text, each distinct one once: Markdown links, then wikilinks."""
     overview = cascade.overview()
     found: dict[str, OutgoingLink] = {}
-    for raw, link in body_links(to_body(resolved)):
+    for raw, written in body_links(to_body(resolved)):
         if raw not in found:
-            target, layers = target_of(overview, link, resolved.id)
+            link, target, layers = followed(overview, written, resolved.id, cascade.page_side)
             found[raw] = OutgoingLink(raw, link.raw, target, layers)
     return list(found.values())
 
@@ -60,19 +61,31 @@ def incoming(cascade: Cascade, identifier: str) -> list[IncomingLink]:
         name = layer.rank.name
         for one in layer.links(keys):
             is_new = one.source != identifier and (one.source, name) not in found
-            if is_new and target_of(overview, one.link, one.source)[0] == identifier:
+            if is_new and followed(overview, one.link, one.source, cascade.page_side)[1] == identifier:
                 found[one.source, name] = IncomingLink(one.source, name, one.written())
     return sorted(found.values(), key=lambda one: one.id)
 
 
-def target_of(overview: ConceptOverview, link: Link, source: str) -> tuple[str | None, tuple[str, ...]]:
-    """The target concept of a link, and the layers that contain it: all, or the one that the link names.
+def followed(
+    overview: ConceptOverview, link: Link, source: str, side: PageSide
+) -> tuple[Link, str | None, tuple[str, ...]]:
+    """A link by the side that is the concept, the concept, and the layers that contain it: all, or the one named.
 
     Args:
         overview: Every concept.
         link: The link.
         source: Id of the concept that contains the link.
+        side: The side of `[[a|b]]` that is the concept.
     """
+    both = in_order(link)
+    if both is None:
+        return (link, *_target(overview, link, source))
+    first, last = (_target(overview, one, source) for one in both)
+    of_first, _ = readers(first[0] is not None, last[0] is not None)
+    return (both[0], *first) if side in of_first else (both[1], *last)
+
+
+def _target(overview: ConceptOverview, link: Link, source: str) -> tuple[str | None, tuple[str, ...]]:
     target = f"{link.collection}:{link.target}" if link.collection else link.target
     layer, path = _split_layer(overview, target)
     if layer:

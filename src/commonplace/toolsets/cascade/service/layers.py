@@ -100,7 +100,10 @@ class Layer(Protocol):
         ...
 
     def links(self, keys: Sequence[str]) -> Iterator[StoredLink]:
-        """Links whose target ends in one of these names (as returned by `domain.links.link_key`), by source."""
+        """Links whose target ends in one of these names (as returned by `domain.links.link_key`), by source.
+
+        Of `[[a|b]]` either side counts: which of them is the concept depends on all layers.
+        """
         ...
 
     def dated(self, concept: Concept) -> Concept:
@@ -194,7 +197,7 @@ class FolderLayer:
         collection = self._opened()
         if collection is None:
             return
-        for found in collection.index.links_named(keys):
+        for found in collection.index.links_named(keys, either_side=True):
             source = id_at(found.source)
             if source is not None and is_concept_link(found.link):
                 yield StoredLink(source, found.link, _LinkBytes(collection, source, found.link))

@@ -13,7 +13,7 @@ from commonplace.domain.errors import ConfigError, KnowledgeError
 from commonplace.domain.slugs import anchor
 from commonplace.faces.web.exchange import PageRequest
 from commonplace.faces.web.markup.html import LinkHtml
-from commonplace.faces.web.markup.links import LinkSource, page_link
+from commonplace.faces.web.markup.links import LinkSource, labelled, page_link
 from commonplace.faces.web.markup.parser import LinkKey
 from commonplace.faces.web.markup.sanitizer import Rebase, no_rebase
 from commonplace.faces.web.shown import renderer_for
@@ -22,7 +22,7 @@ from commonplace.toolsets.cascade.rules.concepts import concept_address
 from commonplace.toolsets.cascade.rules.link_targets import is_concept_link
 from commonplace.toolsets.cascade.service import CASCADE_KEY
 from commonplace.toolsets.cascade.service.cascade import Cascade
-from commonplace.toolsets.cascade.service.concept_links import target_of
+from commonplace.toolsets.cascade.service.concept_links import followed
 from commonplace.toolsets.cascade.service.layers import FolderLayer
 
 CONCEPTS = "/concepts/"
@@ -66,9 +66,10 @@ class ConceptLinks:
         others = {key: link for key, link in links.items() if not is_concept_link(link)}
         shown = dict(self.files.shown(others)) if self.files and others else {}
         overview = self.cascade.overview()
-        for key, link in links.items():
+        for key, written in links.items():
             if key not in others:
-                shown[key] = self._link(link, target_of(overview, link, self.identifier)[0])
+                link, target, _ = followed(overview, written, self.identifier, self.cascade.page_side)
+                shown[key] = labelled(self._link(link, target), link)
         return shown
 
     def _link(self, link: Link, target: str | None) -> LinkHtml:

@@ -45,14 +45,14 @@ def find_page(collections: Collections, reference: str) -> FoundPage:
     Raises:
         NotFoundError: kind "document"; context holds `nearest`, and `folder` if the reference is a folder's path.
     """
-    text = _unwrapped(reference)
-    chosen, rest = _chosen(collections, text)
-    for name, fragment in _splits(rest):
-        for collection in chosen:
-            record = _record(collection, name) if name else None
-            if record is not None:
-                return FoundPage(collection, record, fragment)
-    raise _unknown(chosen, rest)
+    sides = [_chosen(collections, text) for text in _sides(reference)]
+    for chosen, rest in sides:
+        for name, fragment in _splits(rest):
+            for collection in chosen:
+                record = _record(collection, name) if name else None
+                if record is not None:
+                    return FoundPage(collection, record, fragment)
+    raise _unknown(*sides[0])
 
 
 def path_among(
@@ -107,10 +107,16 @@ def has_folder(collection: Collection, path: str) -> bool:
 
 
 def _unwrapped(reference: str) -> str:
+    return _sides(reference)[0]
+
+
+def _sides(reference: str) -> list[str]:
+    """A reference without the brackets of a link; both sides of `[[a|b]]`."""
     text = reference.strip()
-    if text.startswith(("[[", "![[")) and text.endswith("]]"):
-        text = text[text.index("[[") + 2 : -2].partition("|")[0].strip()
-    return text
+    if not (text.startswith(("[[", "![[")) and text.endswith("]]")):
+        return [text]
+    first, _, last = text[text.index("[[") + 2 : -2].partition("|")
+    return [side for side in (first.strip(), last.strip()) if side] or [""]
 
 
 def _chosen(collections: Collections, text: str) -> tuple[Sequence[Collection], str]:

@@ -14,7 +14,8 @@ from commonplace.toolsets.wiki.service.notes import LocalNotes, WikiOptions
 
 def local_wiki(collection: Collection, options: WikiOptions) -> Wiki:
     """The notes of a collection; each write is one commit where there is Git."""
-    collection = replace(collection, store=collection.store.committing())
+    index = collection.index.preferring_last()
+    collection = replace(collection, store=collection.store.committing(), index=index)
     return Wiki(
         LocalNotes(collection, options),
         LocalNoteQueries(collection),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from commonplace.domain.errors import GitError, InvalidInputError, NotFoundError
 from commonplace.services.past import as_of, moment_of
@@ -56,4 +56,5 @@ def wiki_at(services: Services, at: str) -> Generator[WikiState]:
         raise NotFoundError(str(error), kind="revision", hint=error.hint) from error
     with as_of(services.collections.only(frozenset({first.name})), at) as base:
         (past,), (moment,) = tuple(base.collections), base.moments
+        past = replace(past, index=past.index.preferring_last())
         yield WikiState(LocalNotes(past, DEFAULT_OPTIONS), LocalNoteQueries(past), moment.commit.id)

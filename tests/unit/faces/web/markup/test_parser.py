@@ -79,7 +79,7 @@ def test_an_address_of_mail_is_no_page() -> None:
     assert written_links([parsed]) == {}
     starts = [event["Start"] for event, _, _ in parsed.events if isinstance(event, dict) and "Start" in event]
     (data,) = [start["Link"] for start in starts if isinstance(start, dict)]
-    assert link_key(data, image=False) == LinkKey(wiki=False, image=False, destination="mailto:ada@example.org")
+    assert link_key(data, b"", image=False) == LinkKey(wiki=False, image=False, destination="mailto:ada@example.org")
 
 
 def test_bytes_that_are_no_utf8_are_parsed_with_marks() -> None:

@@ -32,4 +32,6 @@ def _sentence(raw: bytes, link: Link) -> str:
     start, end = link.span.start, link.span.end
     if start == end:
         return link.note
-    return sentence_round(raw, start, end) if link.raw.encode() in raw[start:end] else ""
+    if link.raw.encode() not in raw[start:end]:
+        return ""
+    return sentence_round(raw, start, end, shown=link.label if link.page_last else None)

@@ -1,0 +1,1 @@
+"""Links as readers ask for them: queries of the catalogue, and the sentences around links."""

@@ -1,0 +1,114 @@
+"""Queries of stored links, as one reader takes those with two sides."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.documents import Document, Link
+from commonplace.domain.links import resolve
+from commonplace.domain.markdown.link_sides import EVERY_SIDE, PageSide, chosen
+from commonplace.domain.query import Record, ResolvedLink
+from commonplace.index.catalogue.database import sql
+from commonplace.index.catalogue.document_rows import document_key, encode, records_where
+from commonplace.index.catalogue.links import CatalogueLookup, link_from
+
+
+@dataclass(frozen=True, slots=True)
+class LinkQueries:
+    """Queries of the links as one reader takes them.
+
+    Args:
+        connection: The catalogue, inside a transaction.
+        side: The side of `[[a|b]]` that is the page for the reader.
+    """
+
+    connection: sqlite3.Connection
+    side: PageSide
+
+    def of(self, source: Address) -> list[ResolvedLink]:
+        """The links of a document, in order."""
+        return self._resolved("l.source = ?", (document_key(source.path),))
+
+    def to(self, target: Address) -> list[ResolvedLink]:
+        """The links of other documents to a document or file, by source, then order."""
+        if not target.is_document:
+            return self._resolved("l.attachment = ?", (target.path,))
+        key = document_key(target.path)
+        return self._resolved("l.target = ? AND l.source <> ?", (key, key))
+
+    def into(self, collection: str) -> list[ResolvedLink]:
+        """The links that name another collection, by source, then order."""
+        return self._resolved("l.collection = ? AND l.collection <> ''", (collection,))
+
+    def named(self, keys: Sequence[str], *, either_side: bool = False) -> list[ResolvedLink]:
+        """The links whose targets have one of these keys, resolved or not, by source, then order.
+
+        Args:
+            keys: The keys.
+            either_side: Whether to include the sides that are not the page.
+        """
+        if either_side:
+            return LinkQueries(self.connection, EVERY_SIDE).named(keys)
+        return self._resolved("l.key IN (SELECT value FROM json_each(?))", (encode(list(keys)),))
+
+    def unresolved(self, source: Address) -> list[ResolvedLink]:
+        """Links of a document that were unresolved at the last resolution, in order."""
+        key = document_key(source.path)
+        return self._resolved("l.target IS NULL AND l.attachment IS NULL AND l.source = ?", (key,))
+
+    def broken(self, lookup: CatalogueLookup, source: Address) -> list[ResolvedLink]:
+        """Broken links of a document, in order.
+
+        The index is not notified of new other files, so unresolved links are resolved once more.
+        """
+        found = self.unresolved(source)
+        return [one for one in found if resolve(one.link, source, lookup, collection=lookup.collection) is None]
+
+    def edges(self) -> list[tuple[Address, Address]]:
+        """Every pair of documents with a link, once, by source then target; links to the own document are omitted."""
+        rows = self.connection.execute(
+            "SELECT DISTINCT s.path, t.path FROM links l JOIN files s ON s.id = l.source JOIN files t"
+            " ON t.id = l.target WHERE l.source <> l.target AND l.readers & ? ORDER BY s.path, t.path",
+            (int(self.side),),
+        )
+        return [(Address(source), Address(target)) for source, target in rows]
+
+    def orphans(self) -> list[Record]:
+        """Records of the documents that no other document links to, by path."""
+        linked = "SELECT 1 FROM links l WHERE l.target = f.id AND l.source <> f.id AND l.readers & ?"
+        return records_where(self.connection, f"NOT EXISTS ({linked})", (int(self.side),))
+
+    def _resolved(self, where: str, values: Sequence[str | int]) -> list[ResolvedLink]:
+        rows = self.connection.execute(
+            sql(
+                "SELECT s.path, l.link, l.side, t.path, l.attachment FROM links l JOIN files s ON s.id = l.source",
+                "LEFT JOIN files t ON t.id = l.target WHERE",
+                where,
+                "AND l.readers & ? ORDER BY s.path, l.ordinal",
+            ),
+            (*values, int(self.side)),
+        )
+        resolved: list[ResolvedLink] = []
+        for source, stored, side, target, attachment in cast("Iterable[_Found]", rows):
+            path = target or attachment
+            link = link_from(stored, side)
+            resolved.append(ResolvedLink(source=Address(source), link=link, target=Address(path) if path else None))
+        return resolved
+
+
+_Found = tuple[str, str, int, str | None, str | None]
+
+
+def resolve_all(lookup: CatalogueLookup, document: Document, side: PageSide) -> list[ResolvedLink]:
+    """The links of a document as given, as a reader takes them, with their targets, in order."""
+    source = document.address
+
+    def follow(link: Link) -> Address | None:
+        return resolve(link, source, lookup, collection=lookup.collection)
+
+    taken = [chosen(link, side, follow, lookup.collection) for link in document.links]
+    return [ResolvedLink(source=source, link=link, target=target) for link, target in taken]
