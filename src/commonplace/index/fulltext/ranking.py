@@ -6,6 +6,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Protocol, cast
 
 import tantivy
@@ -172,17 +173,19 @@ class Ranker:
             scope: The filter.
         """
         offset, limit = max(query.offset, 0), max(query.limit, 0)
+        titled = self._titled(query, scope, ordered)
+        if not query.words:
+            total += len(titled.keys() - ordered.keys())
+        ordered = titled | {**ordered, **titled}
         if self._language_folders:
             window = list(ordered)[:TRANSLATION_WINDOW]
             paths = self._snapshot.documents.paths(self._connection, window)
             ordered = readers_language_first(ordered, paths, self._language, self._language_folders)
-        titled = self._titled(query, scope, ordered)
-        if not query.words:
-            total += len(titled.keys() - ordered.keys())
-        chosen = dict(list((titled | {**ordered, **titled}).items())[offset : offset + limit])
+        chosen = dict(list(ordered.items())[offset : offset + limit])
         if query.sections != 1 or not all(key in seen for key in chosen):
             seen = self._sections_of(list(chosen), query.sections)
-        return RankedPage(chosen, seen, total, frozenset(titled))
+        # A copy of a text that has moved behind other pages does not come first either.
+        return RankedPage(chosen, seen, total, frozenset(takewhile(titled.__contains__, ordered)))
 
     def _titled(self, query: SearchQuery, scope: SearchScope, ordered: Mapping[int, float]) -> dict[int, float]:
         """The matching documents whose title or alias is the query, with scores no other one exceeds."""
