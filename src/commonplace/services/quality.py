@@ -114,6 +114,7 @@ def broken_links(collections: Collections, collection: Collection, address: Addr
     found: list[BrokenLink] = []
     at = Address("")
     raw = b""
+    counted, line = 0, 1
     for resolved in links.broken(collections, collection, address):
         link = resolved.link
         if resolved.source != at:
@@ -122,8 +123,14 @@ def broken_links(collections: Collections, collection: Collection, address: Addr
                 raw = collection.store.read(at)
             except KnowledgeError:  # deleted meanwhile, or unreadable, which is an issue of its own
                 raw = b""
-        line = raw.count(b"\n", 0, link.span.start) + 1 if link.span.end else 0
-        found.append(BrokenLink(collection, at.path, line, link.raw, _field_of(collection, resolved)))
+            counted, line = 0, 1
+        if link.span.start >= counted:  # links come in order, so each line break is counted once
+            line += raw.count(b"\n", counted, link.span.start)
+        else:
+            line = raw.count(b"\n", 0, link.span.start) + 1
+        counted = link.span.start
+        shown = line if link.span.end else 0
+        found.append(BrokenLink(collection, at.path, shown, link.raw, _field_of(collection, resolved)))
     return found
 
 

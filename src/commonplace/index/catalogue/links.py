@@ -40,7 +40,7 @@ Only a target with that very name has this key; it is then resolved with the oth
 NAMED = "named"
 """Key in `meta` of the number that grows whenever names of documents change."""
 LINK_THRESHOLD = 1000
-"""Number of links from which all names are read at once instead of one by one."""
+"""Number of links, or of paths, from which all are read at once: who comes later marks its links as unsettled."""
 
 
 class CatalogueLookup:
@@ -70,6 +70,8 @@ class CatalogueLookup:
         self._files: dict[str, Address | None] = {}
         self._names: dict[str, list[NamedDocument]] = {}
         self._all_names = False
+        self._stored_paths: set[str] | None = None
+        self._looked_up = 0
         self.sites = stored_sites(connection)
 
     def at(self, path: str) -> Address | None:
@@ -129,14 +131,20 @@ class CatalogueLookup:
     def _has_document(self, path: str) -> bool:
         if self._paths is not None:
             return path in self._paths
+        if self._stored_paths is not None:
+            return path in self._stored_paths
+        self._looked_up += 1
+        if self._looked_up > LINK_THRESHOLD:
+            rows = cast("Iterable[tuple[str]]", self._connection.execute("SELECT path FROM files"))
+            self._stored_paths = {stored for (stored,) in rows}
         return self._connection.execute("SELECT 1 FROM files WHERE path = ?", (path,)).fetchone() is not None
 
 
 class LinkWriter:
     """Writes the links of one transaction's documents; `finish` ends it.
 
-    New rows are written at once in the order of their tables, which halves the cost. A target is resolved once per
-    folder: a document that changes its meaning marks it as unsettled.
+    Rows are deleted and written at once in the order of their tables, which halves the cost. A target is resolved once
+    per folder: a document that changes its meaning marks it as unsettled.
 
     Args:
         connection: The catalogue, inside a write transaction.
@@ -157,6 +165,7 @@ class LinkWriter:
         self._lookup = CatalogueLookup(connection, store, others, paths)
         self._first = paths is not None
         self._rows: list[_LinkRow] = []
+        self._replaced: list[int] = []
         self._names: list[tuple[str, int]] = []
         self._renamed = False
         self._targets: dict[_Means, tuple[_Columns, Address | None]] = {}
@@ -175,7 +184,7 @@ class LinkWriter:
         if before != after:
             self._rename(before, after)
         if old:
-            self._connection.execute("DELETE FROM links WHERE source = ?", (document_key(old.address.path),))
+            self._replaced.append(document_key(old.address.path))
         if document:
             self._add_links(document)
 
@@ -184,6 +193,8 @@ class LinkWriter:
         if self._renamed:
             grow(self._connection, NAMED)
         self._connection.executemany("INSERT OR IGNORE INTO names VALUES (?, ?)", sorted(self._names))
+        removed = [(source,) for source in sorted(self._replaced)]
+        self._connection.executemany("DELETE FROM links WHERE source = ?", removed)
         # Each document's rows are already adjacent and in order.
         rows = sorted(self._rows, key=itemgetter(0))
         self._connection.executemany("INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)

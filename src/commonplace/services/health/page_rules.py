@@ -28,7 +28,7 @@ from commonplace.services.health.text_rules import text_findings
 
 REVIEW_KEYS = ("review_by", "review-by", "valid_until", "expires")
 """Front-matter keys of the day until which a page holds."""
-_INNER_LINK = re.compile(rb"\](?:\(|:)[ \t]*<?[^)\s]*#")
+_INNER_LINK = re.compile(rb"\](?:\(|:)[ \t]*<?(?!https?://)[^)\s]*#")
 _WIKI_INNER_LINK = re.compile(rb"\[\[[^\]\n]*#")
 """What a page with a link to a heading or block contains; of other pages no links are looked up."""
 _BLANKS = b" \t\r\n\v\f"

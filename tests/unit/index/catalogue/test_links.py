@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from commonplace.domain.addresses import Address
+from commonplace.index.catalogue import links
 from indexed import MakeBase
 
 
@@ -19,3 +22,16 @@ def test_a_first_sync_finds_files_in_folders_without_documents(base: MakeBase) -
     made = base({"a.md": links, "pics/one.png": b"1", "pics/three.png": b"3"})
     targets = [str(one.target) for one in made.index.links_from(Address("a.md"))]
     assert targets == ["pics/one.png", "None", "None", "None", "pics/three.png"]
+
+
+def test_pages_that_come_and_go_while_all_paths_are_in_memory_are_linked_as_they_are(
+    base: MakeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(links, "LINK_THRESHOLD", 0)
+    made = base({"a.md": "[b](b.md)", "b.md": "# B", "d.md": "# D", "e.md": "[d](d.md)"})
+    for path, text in {"a.md": "[d](d.md) [b](b.md) [c](c.md)", "c.md": "# C", "e.md": "[c](c.md) [b](b.md)"}.items():
+        made.write(path, text)
+    (made.folder / "b.md").unlink()
+    made.index.sync()
+    targets = {page: [str(one.target) for one in made.index.links_from(Address(page))] for page in ("a.md", "e.md")}
+    assert targets == {"a.md": ["d.md", "None", "c.md"], "e.md": ["c.md", "None"]}
