@@ -10,6 +10,7 @@ _CONTROL = r"\x00-\x1f\x7f\x85\u2028\u2029"
 _INVISIBLE = (
     r"\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
     r"\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb"
+    "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
 _BLANK = r" \xa0\u1680\u2000-\u200a\u202f\u205f\u3000"
 _DOT = r".\u2024-\u2026\ufe19\ufe30\ufe52\uff0e"

@@ -16,6 +16,8 @@ from commonplace.faces.rest.endpoint import Endpoint
 
 MAX_SHOWN_INPUT = 60
 MAX_PARAMETERS = 100
+MAX_PROBLEMS = 10
+"""Parameters or keys that one refusal describes."""
 _TAG = re.compile(r'(?P<weak>W/)?"(?P<tag>[^"]*)"')
 _TAG_LIST = re.compile(r'[\s,]*(?:(?:W/)?"[^"]*"[\s]*(?:,[\s,]*|\Z))+')
 
@@ -32,10 +34,12 @@ def request_query(endpoint: Endpoint, query_string: bytes) -> QueryParameters:
     Raises:
         InvalidInputError: one is missing, or not what it must be.
     """
-    try:
-        pairs = parse_qsl(
-            query_string.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MAX_PARAMETERS
+    if query_string.count(b"&") >= MAX_PARAMETERS:
+        raise InvalidInputError(
+            f"Invalid query: it has more than {MAX_PARAMETERS} parameters.", kind="query", hint="Send fewer."
         )
+    try:
+        pairs = parse_qsl(query_string.decode("ascii"), keep_blank_values=True, errors="strict")
         return endpoint.query.model_validate(dict(pairs))
     except ValidationError as error:
         raise _invalid(error, "parameter") from error
@@ -102,12 +106,15 @@ def _tags(headers: Headers, name: str, *, weak: bool) -> tuple[str, ...] | None:
 
 def _invalid(error: ValidationError, what: str) -> InvalidInputError:
     sentences: list[str] = []
-    for problem in error.errors(include_url=False, include_input=False):
+    problems = error.errors(include_url=False, include_input=False)
+    for problem in problems[:MAX_PROBLEMS]:
         name = ".".join(str(part) for part in problem["loc"])[:MAX_SHOWN_INPUT]
         if problem["type"] == "missing":
             sentences.append(f"Missing {what} {name}.")
         else:
             sentences.append(f"Invalid {what} {name}: {problem['msg'][:1].lower()}{problem['msg'][1:]}.")
+    if len(problems) > MAX_PROBLEMS:
+        sentences.append(f"And {len(problems) - MAX_PROBLEMS:,} more.")
     return InvalidInputError(
         " ".join(sentences), kind=what, hint="The API's document, /api/v1/openapi.json, says more."
     )

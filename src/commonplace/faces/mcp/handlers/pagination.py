@@ -21,6 +21,9 @@ from commonplace.faces.mcp.toolset import Call
 PAGE_SIZE = 100
 """Resources on one page of a list, and completions in one answer."""
 
+MAX_OFFSET = 10**9
+"""No cursor of ours is for a place further down a list."""
+
 T = TypeVar("T")
 
 
@@ -49,7 +52,7 @@ def offset_of(cursor: str | None) -> int:
         return 0
     try:
         label, _, number = base64.urlsafe_b64decode(cursor.encode()).decode().partition(":")
-        if label == "offset" and number.isdecimal():
+        if label == "offset" and number.isdecimal() and int(number) <= MAX_OFFSET:
             return int(number)
     except (binascii.Error, ValueError):
         pass

@@ -16,6 +16,8 @@ from commonplace.faces.mcp.sdk import Context
 from commonplace.faces.mcp.tools import content_block
 from commonplace.faces.mcp.toolset import Completer, Prompt, PromptMessage
 
+MAX_SHOWN = 200
+"""Characters of unknown arguments that an error names."""
 Rendered = types.GetPromptResult | types.InputRequiredResult
 
 
@@ -86,10 +88,10 @@ def _check_names(prompt: Prompt, given: dict[str, str]) -> None:
     missing = [one.name for one in prompt.arguments if one.required and not given.get(one.name, "").strip()]
     unknown = sorted(set(given) - known)
     if missing or unknown:
-        problem = f"missing {', '.join(missing)}" if missing else f"unknown {', '.join(unknown)}"
+        problem = f"missing {', '.join(missing)}" if missing else f"unknown {', '.join(unknown)[:MAX_SHOWN]}"
         raise MCPError(
             code=types.INVALID_PARAMS,
-            message=f"Invalid arguments of {prompt.name}: {problem}. It takes {', '.join(sorted(known))}.",
+            message=f"Invalid arguments of {prompt.name}: {problem}. It takes {', '.join(sorted(known)) or 'none'}.",
         )
 
 
