@@ -9,6 +9,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Commit, TrashItem
 from commonplace.domain.errors import AlreadyExistsError, ConflictError, InvalidInputError, NotFoundError
 from commonplace.domain.revisions import is_revision, require_revision, revision_of
+from commonplace.domain.words.moments import parse_moment
 from commonplace.services.collections import Collection
 from commonplace.services.past import moment_of, require_history
 from commonplace.services.writes import UNCONDITIONAL, WriteReceipt, WriteRequest
@@ -61,13 +62,14 @@ def revision_at(collection: Collection, moment: str) -> str:
 
     Args:
         collection: The collection.
-        moment: As for `past.moment_of`, or a document's own revision.
+        moment: As for `past.moment_of`, or a document's own revision, unless it spells a date, as `20260301` does.
 
     Raises:
         InvalidInputError, NotFoundError, GitError: as from `past.moment_of`.
     """
     text = moment.strip()
-    return text if not text or is_revision(text) else moment_of(collection, text).commit.id
+    is_own = is_revision(text) and parse_moment(text) is None
+    return text if not text or is_own else moment_of(collection, text).commit.id
 
 
 def restore(

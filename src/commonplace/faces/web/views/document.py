@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from urllib.parse import urlencode
 
 from commonplace.domain.document_reader import find_fragment, read_document
 from commonplace.domain.documents import Document
@@ -15,6 +16,7 @@ from commonplace.faces.web.pages import breadcrumbs, page
 from commonplace.faces.web.urls import possible_addresses, safe_address
 from commonplace.faces.web.withheld import gives_file, spans_of, visible
 from commonplace.services.collections import Collection, FoundDocument
+from commonplace.services.history import revision_at
 from commonplace.services.site.backlinks import Backlink, Mention, backlinks
 from commonplace.services.site.backlinks import mentions as unlinked_mentions
 from commonplace.services.site.changes import gone_page, section_authors
@@ -38,11 +40,17 @@ def document(request: PageRequest) -> PageResponse:
         return _elsewhere(request, collection, path)
     canonical = request.urls.page(collection.name, found.record.address.path)
     if not _is_canonical(request, found):
-        return redirect(canonical)
+        return redirect(canonical + _moment_query(request))
     if request.query.get("at"):
         return _old(request, found, request.query["at"])
     text = parsed_document(collection, found.record.address)
     return _page(request, found, text)
+
+
+def _moment_query(request: PageRequest) -> str:
+    """The moment that the request asks about, as a query for a redirect; "" if it asks about the present."""
+    at = request.query.get("at", "")
+    return f"?{urlencode({'at': at})}" if at else ""
 
 
 def _is_canonical(request: PageRequest, found: FoundDocument) -> bool:
@@ -118,10 +126,11 @@ def _old(request: PageRequest, found: FoundDocument, at: str) -> PageResponse:
 
 
 def _version(request: PageRequest, collection: Collection, path: str, at: str, *, exists: bool) -> PageResponse:
-    """A document as it was at a commit."""
+    """A document as it was at a moment, in any form that `read` takes."""
     address = safe_address(path)
     if address is None:
         raise NotFoundError("There is no such page.", kind="document")
+    at = revision_at(collection, at)
     text = read_document(address, collection.store.history.read(address, at))
     found = document_at_path(collection, address.path) if exists else None
     all_parts = shown.parts(text)
@@ -157,13 +166,13 @@ def _elsewhere(request: PageRequest, collection: Collection, path: str) -> PageR
     if path in FOLDERS.of(collection):
         return redirect(urls.view("tree", collection.name, f"{path}/" if path else ""))
     gone = next((known for one in possible_addresses(path) if (known := gone_page(collection, one))), None)
+    if gone and request.query.get("at"):
+        return _version(request, collection, gone.address.path, request.query["at"], exists=False)
     if gone and gone.renamed_to:
         return redirect(urls.page(collection.name, gone.renamed_to.path))
     named = named_document([collection], path) if path and gone is None else None
     if named is not None:
-        return redirect(urls.page(named.collection.name, named.record.address.path))
-    if gone and request.query.get("at"):
-        return _version(request, collection, gone.address.path, request.query["at"], exists=False)
+        return redirect(urls.page(named.collection.name, named.record.address.path) + _moment_query(request))
     return page(
         request,
         "missing.html",

@@ -118,6 +118,21 @@ def test_a_large_version_is_shown_in_parts(pages: Pages, repo: GitRepo) -> None:
     assert "The last line." in pages.view(document, "huge", at=first, part=str(count))
 
 
+@pytest.mark.parametrize("at", ["before HEAD~0", "today", "v1"])
+def test_a_version_is_found_by_every_form_of_a_moment(pages: Pages, repo: GitRepo, at: str) -> None:
+    repo.git("tag", "--force", "v1", repo.git("rev-list", "--max-parents=0", "HEAD"))
+    moment = f"before {repo.git('rev-parse', 'HEAD')}" if at.startswith("before") else at
+    text = pages.view(document, "latin", at=moment)
+    assert "An earlier version" in text
+    assert ("Now in UTF-8" in text) is at.startswith("before")
+
+
+def test_another_name_keeps_the_moment_and_an_old_name_is_shown_as_it_was(pages: Pages, repo: GitRepo) -> None:
+    first = repo.git("rev-list", "--max-parents=0", "HEAD")
+    assert pages.location(document, "Roadmap", at=first) == f"/p/plan?at={first}"
+    assert "A text that moves" in pages.view(document, "old name", at=first)
+
+
 @pytest.mark.parametrize("at", ["nope", "--all", "0" * 40, "HEAD", "\0"])
 def test_a_version_that_is_no_commit_is_not_found(pages: Pages, at: str) -> None:
     with pytest.raises((NotFoundError, InvalidInputError)):
