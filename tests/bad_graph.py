@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 EXAMPLE = runpy.run_path(str(Path(__file__).resolve().parents[1] / "examples" / "foreign_graph" / "server.py"))
+NO_JSON = {"text": "no JSON", "nan": '{"nodes": ["a"], "total": NaN}'}
 
 
 def respond(message: dict[str, Any], result: Any) -> None:
@@ -41,8 +42,8 @@ def misbehave(mode: str, message: dict[str, Any]) -> None:
         os._exit(1)
     elif mode == "error":
         respond(message, {**text("broken"), "isError": True})
-    elif mode == "text":
-        respond(message, text("no JSON"))
+    elif mode in NO_JSON:
+        respond(message, text(NO_JSON[mode]))
     elif mode == "shape":
         respond(message, text(["a", 5]))
     elif mode == "odd":

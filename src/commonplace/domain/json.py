@@ -2,10 +2,63 @@
 
 from __future__ import annotations
 
+import json
+import math
+import re
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 """Any finite JSON value. Floats are never NaN or infinite, integers at most 2**63 in size; dates are strings."""
 
 JsonObject: TypeAlias = Mapping[str, Json]
+
+_SUSPECT = re.compile(rb"NaN|Infinity|[0-9.][eE]\+?[0-9]{3}|[0-9]{200}")
+"""What text with a number that is not finite holds; most parsers take it although it is no JSON (RFC 8259, 6)."""
+
+
+class NotFiniteError(ValueError):
+    """JSON text holds NaN or Infinity, or a number beyond the range of a float."""
+
+    def __init__(self, message: str, *, is_json: bool) -> None:
+        super().__init__(message)
+        self.is_json = is_json
+        """Whether the text is JSON, which a number out of range is."""
+
+
+def require_finite(raw: bytes) -> None:
+    """Refuse JSON text with a number that is not finite. Text that is no JSON for other reasons passes.
+
+    Raises:
+        NotFiniteError: it holds one.
+    """
+    if _SUSPECT.search(raw):
+        try:
+            json.loads(raw, parse_constant=_refused, parse_float=_finite, parse_int=str)
+        except NotFiniteError:
+            raise
+        except (ValueError, RecursionError):
+            return
+
+
+def finite_json(raw: bytes | str) -> object:
+    """The value of JSON text from another program.
+
+    Raises:
+        ValueError: it is no JSON, is nested too deep, or holds a number that is not finite.
+    """
+    try:
+        return cast("object", json.loads(raw, parse_constant=_refused, parse_float=_finite))
+    except RecursionError as error:
+        raise ValueError("it is nested too deep") from error
+
+
+def _refused(name: str) -> float:
+    raise NotFiniteError(f"{name} is no JSON", is_json=False)
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise NotFiniteError("a number in it is too large", is_json=True)
+    return value

@@ -69,6 +69,8 @@ NEXT = request("GET", "/health", {"Connection": "close"})
         "X-A: a\nX-B: b\r\nContent-Length: 5\r\n",
         "X-A: a\rX-B: b\r\nContent-Length: 5\r\n",
         "X-A: a\x00\r\nContent-Length: 5\r\n",
+        "X-A: a\r\n Content-Length: 5\r\n",
+        "Transfer-Encoding:\r\n\tchunked\r\n",
     ],
 )
 def test_a_body_whose_end_could_be_read_otherwise_ends_the_connection(framing: str, path: str, server: Server) -> None:
@@ -79,6 +81,25 @@ def test_a_body_whose_end_could_be_read_otherwise_ends_the_connection(framing: s
     assert b'{"error":' in received
     assert b"\r\nconnection: close\r\n" in received.lower()
     assert server.page("GET", "Smuggled").status == 404
+
+
+def test_the_host_of_an_absolute_target_counts(server: Server) -> None:
+    port = server.port
+    for target, host, expected in (
+        (f"http://localhost:{port}/health", "localhost", 200),
+        (f"HTTP://127.0.0.1:{port}/health?x=http://other.example", "rebound.example", 200),
+        ("http://rebound.example/health", "localhost", 421),
+        (f"http://rebound.example:{port}/health", "localhost", 421),
+        ("http://ada@localhost/health", "localhost", 400),
+        ("ftp://localhost/health", "localhost", 400),
+        ("http:///health", "localhost", 400),
+    ):
+        head = f"GET {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+        assert statuses(exchanged(server, head.encode())) == [expected], target
+    own = answered(server, "GET", f"{API}/pages", {"Host": "rebound.example"})
+    absolute = exchanged(server, f"GET http://rebound.example{API}/pages HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    assert absolute.startswith(f"HTTP/1.1 {own[0]} ".encode())
+    assert json.loads(absolute.partition(b"\r\n\r\n")[2]) == own[1]
 
 
 def test_a_line_that_ends_in_lf_alone_ends_the_connection(server: Server) -> None:
@@ -300,6 +321,10 @@ MALFORMED: tuple[tuple[bytes, int, int | str | None], ...] = (
     (b'[{"jsonrpc":"2.0","id":7,"method":"ping"}]', -32600, None),
     (b'{"jsonrpc":"2.0","id":7,', -32700, None),
     (b"\xff", -32700, None),
+    (b'{"jsonrpc":"2.0","id":7,"method":"ping","params":{"x":"\xff"}}', -32700, None),
+    (b'{"jsonrpc":"2.0","id":7,"method":"ping","params":{"x":%s}}' % (b"[" * 100_000 + b"]" * 100_000), -32600, 7),
+    (b'{"jsonrpc":"2.0","id":7,"method":"ping","params":{"x":-Infinity}}', -32700, None),
+    (b'{"jsonrpc":"2.0","id":7,"method":"ping","params":{"x":1e999}}', -32600, 7),
 )
 """A message, and code and id of the error that answers it."""
 
@@ -327,6 +352,16 @@ def test_a_malformed_message_is_answered_with_its_code_and_its_id(way: str, serv
             assert (status, said["error"]["code"], said["id"]) == (400, code, identifier), raw[:60]
             assert said["jsonrpc"] == "2.0"
     assert not [line for line in server.lines if "Traceback" in line]
+
+
+def test_a_body_with_a_number_that_is_not_finite_is_refused(server: Server) -> None:
+    for number in (b"NaN", b"-Infinity", b"1e999"):
+        raw = b'{"content":"x","frontmatter":{"n":[%s]}}' % number
+        status, said = answered(server, "PUT", f"{API}/pages/Number", {"Content-Type": "application/json"}, raw)
+        assert (status, said["kind"], said["hint"]) == (400, "body", "Send finite numbers, or null.")
+    assert server.page("GET", "Number").status == 404
+    assert server.page("PUT", "Number", {"content": "NaN, Infinity and 1e999\n"}).status == 201
+    assert server.page("DELETE", "Number").status in {200, 204}
 
 
 def test_a_client_that_takes_no_type_of_answer_is_told_so_in_json(server: Server) -> None:

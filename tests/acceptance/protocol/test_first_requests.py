@@ -37,3 +37,23 @@ def test_who_follows_before_anything_else_is_told_of_a_change_at_once(tmp_path: 
         told = server.receive()
         assert told is not None
         assert told["method"] == "notifications/resources/updated"
+
+
+def test_lines_that_are_no_message_are_answered_with_their_code(tmp_path: Path) -> None:
+    (tmp_path / "note.md").write_text("# Note\n")
+    deep = b"[" * 100_000 + b"]" * 100_000
+    with wire("mcp", "--toolset", "kb", tmp_path) as server:
+        for params, code, identifier in (
+            (b'{"x":NaN}', -32700, None),
+            (b'{"x":-Infinity}', -32700, None),
+            (b'{"x":"\xff"}', -32700, None),
+            (b'{"x":"\xed\xa0\x80"}', -32700, None),
+            (b'{"x":%s}' % deep, -32600, 7),
+            (b'{"x":1e999}', -32600, 7),
+        ):
+            server.send(b'{"jsonrpc":"2.0","id":7,"method":"ping","params":%s}' % params)
+            answer = server.receive()
+            assert answer is not None
+            assert (answer["error"]["code"], answer["id"]) == (code, identifier), params[:20]
+        server.send(first("tools/call", name="kb_get", arguments={"entry_id": "note"}))
+        assert server.answer(1)

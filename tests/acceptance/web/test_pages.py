@@ -195,6 +195,7 @@ def test_programs_get_errors_as_json(server: Server) -> None:
     assert answer.status == 404
     assert other.json["kind"] == "url"
     assert server.ask("POST", "/p/guides/guide").status == 405
+    assert server.ask("PUT", "/xyz").json == other.json
 
 
 def test_an_unchanged_page_is_not_sent_again(server: Server) -> None:

@@ -10,14 +10,17 @@ from h11._receivebuffer import ReceiveBuffer
 MAX_HEAD = 64 * 1024
 """Maximum size in bytes of a request's line and headers."""
 _END = re.compile(rb"\n\r?\n")
+_ABSOLUTE = re.compile(rb"https?://(?P<host>[^/?#@]+)(?P<rest>[/?][^#]*)?", re.IGNORECASE)
 _BARE_LF = re.compile(rb"(?<!\r)\n")
 
 
 class StrictConnection(h11.Connection):
     """h11's server connection without its tolerance for malformed framing.
 
-    A line that ends in LF alone, `Content-Length` beside `Transfer-Encoding`, and `Transfer-Encoding` in HTTP/1.0 are
-    protocol errors (RFC 9112, 2.2 and 6.1 let a server choose so).
+    A line that ends in LF alone, one that continues the line before it, `Content-Length` beside `Transfer-Encoding`,
+    and `Transfer-Encoding` in HTTP/1.0 are protocol errors (RFC 9112, 2.2, 5.2 and 6.1 let a server choose so).
+
+    A target in absolute form is passed on in origin form, and its host as `Host` (RFC 9112, 3.2.2).
     """
 
     def __init__(self) -> None:
@@ -35,15 +38,40 @@ class StrictConnection(h11.Connection):
             names = {name for name, _ in event.headers}
             if b"transfer-encoding" in names and (b"content-length" in names or event.http_version < b"1.1"):
                 raise h11.RemoteProtocolError("two lengths of the body")
+            return _in_origin_form(event)
         return event
 
 
+def _in_origin_form(request: h11.Request) -> h11.Request:
+    """The request whose target has neither scheme nor host; the host of the target counts, not that of the header.
+
+    Raises:
+        h11.RemoteProtocolError: the target names no host of HTTP, or a user.
+    """
+    if request.target.startswith(b"/") or b"://" not in request.target:
+        return request
+    found = _ABSOLUTE.fullmatch(request.target)
+    if found is None:
+        raise h11.RemoteProtocolError("a target that names no host of HTTP")
+    others = [(name, value) for name, value in request.headers if name != b"host"]
+    rest: bytes = found["rest"] or b""
+    return h11.Request(
+        method=request.method,
+        target=rest if rest.startswith(b"/") else b"/" + rest,
+        headers=[(b"host", found["host"]), *others],
+        http_version=request.http_version,
+    )
+
+
 class _StrictBuffer(ReceiveBuffer):
-    """h11's receive buffer with strict line ends in heads and trailers, for which h11 has no public option."""
+    """h11's receive buffer with strict lines in heads and trailers, for which h11 has no public option."""
 
     def maybe_extract_lines(self) -> list[bytearray] | None:
         blank = 1 if self._data.startswith(b"\n") else 2 * self._data.startswith(b"\r\n")
         end = None if blank else _END.search(self._data, self._multiple_lines_search)
         if _BARE_LF.search(self._data, 0, end.end() if end else blank):
             raise h11.LocalProtocolError("a line ends in LF alone")
-        return super().maybe_extract_lines()
+        lines = super().maybe_extract_lines()
+        if any(line.startswith((b" ", b"\t")) for line in lines or ()):
+            raise h11.LocalProtocolError("a line that continues another")
+        return lines

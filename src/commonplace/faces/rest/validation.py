@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.datastructures import Headers
 
 from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.json import NotFiniteError, require_finite
 from commonplace.domain.revisions import Conditions
 from commonplace.faces.rest.base_models import QueryParameters
 from commonplace.faces.rest.endpoint import Endpoint
@@ -60,7 +61,10 @@ def request_body(endpoint: Endpoint, body: bytes) -> BaseModel | None:
     if model is None or (not body and not endpoint.body_needed):
         return None
     try:
+        require_finite(body)
         return model.model_validate_json(body)
+    except NotFiniteError as error:
+        raise MalformedError(f"Invalid body: {error}.", kind="body", hint="Send finite numbers, or null.") from error
     except ValidationError as error:
         if any(not problem["loc"] for problem in error.errors(include_url=False, include_input=False)):
             raise MalformedError(

@@ -21,7 +21,7 @@ from commonplace.faces.errors import error_mapping
 from commonplace.faces.responses import send_error
 from commonplace.faces.web import assets, live, signin
 from commonplace.faces.web.exchange import AgentText, PageRequest, PageResponse, ToolsetPages
-from commonplace.faces.web.routes import VIEWS, view_at
+from commonplace.faces.web.routes import VIEWS, is_view, no_such_page, view_at
 from commonplace.faces.web.urls import COLLECTION_MARK, Urls, first_name
 from commonplace.faces.web.views.failures import error_page, waiting_page
 from commonplace.faces.worker_threads import run_in_worker
@@ -82,16 +82,23 @@ class WebPages:
         if path in signin.PATHS:
             await _send(scope, send, await self._signing_in(scope, receive))
         elif scope["method"] not in {"GET", "HEAD"}:
-            error = InvalidInputError(
-                "This URL does not take this method.", kind="method", hint="It takes GET and HEAD."
-            )
-            await send_error(send, error, status=405, headers=(("allow", "GET, HEAD"),))
+            await self._refuse_method(scope, send, path)
         elif path.startswith(f"{assets.PREFIX}/"):
             await _send(scope, send, _static(scope, path))
         elif path == live.PATH and scope["method"] == "GET":
             await self._live.serve(scope, receive, send)
         else:
             await self._view(scope, send, path)
+
+    async def _refuse_method(self, scope: Scope, send: Send, path: str) -> None:
+        """Answer a method that no page takes: 404 where no method leads to anything, as with GET."""
+        services = self._services.only(caller_of(scope).collections)
+        is_other = path == live.PATH or path.startswith(f"{assets.PREFIX}/")
+        if not is_other and not is_view(path, self._request(scope, "", services).toolsets):
+            await send_error(send, no_such_page())
+            return
+        error = InvalidInputError("This URL does not take this method.", kind="method", hint="It takes GET and HEAD.")
+        await send_error(send, error, status=405, headers=(("allow", "GET, HEAD"),))
 
     async def _view(self, scope: Scope, send: Send, path: str) -> None:
         try:

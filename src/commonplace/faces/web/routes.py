@@ -52,5 +52,15 @@ def view_at(path: str, toolsets: Sequence[ToolsetPages] = ()) -> tuple[str, str,
     return (name, rest, view) if view else ("", path, _nothing)
 
 
+def is_view(path: str, toolsets: Sequence[ToolsetPages] = ()) -> bool:
+    """Whether the first segment of a path names a view. Parameters are those of `view_at`."""
+    return view_at(path, toolsets)[2] is not _nothing
+
+
+def no_such_page() -> NotFoundError:
+    """The error for a path that leads to nothing."""
+    return NotFoundError("There is no such page.", kind="url", hint="Search for it, or begin at the home page.")
+
+
 def _nothing(_: PageRequest) -> PageResponse:
-    raise NotFoundError("There is no such page.", kind="url", hint="Search for it, or begin at the home page.")
+    raise no_such_page()

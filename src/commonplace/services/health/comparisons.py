@@ -22,6 +22,9 @@ DESCRIBES = "describes"
 OWN_FIELDS = frozenset(
     {
         "id",
+        "page_id",
+        "parent_id",
+        "url",
         "title",
         "aliases",
         "alias",
@@ -32,7 +35,12 @@ OWN_FIELDS = frozenset(
         "slug",
         "date",
         "created",
+        "created_at",
         "updated",
+        "updated_at",
+        "version",
+        "labels",
+        "author_name",
         "modified",
         "review_by",
         "author",

@@ -76,6 +76,42 @@ def test_a_body_with_two_lengths_or_an_unclear_one_is_refused(raw: bytes) -> Non
         events(raw)
 
 
+@pytest.mark.parametrize("by", [0, 1])
+@pytest.mark.parametrize(
+    "raw",
+    [
+        HEAD + b"X: a\r\n b\r\n\r\n",
+        HEAD + b"X: a\r\n\tContent-Length: 5\r\n\r\n",
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n0\r\nX: a\r\n b\r\n\r\n",
+    ],
+)
+def test_a_line_that_continues_another_is_refused(raw: bytes, by: int) -> None:
+    with pytest.raises(h11.RemoteProtocolError):
+        events(raw, by=by)
+
+
+@pytest.mark.parametrize(
+    ("target", "host", "path"),
+    [
+        (b"/a?b=http://other.example/", b"localhost", b"/a?b=http://other.example/"),
+        (b"*", b"localhost", b"*"),
+        (b"http://other.example/a?b", b"other.example", b"/a?b"),
+        (b"HTTPS://[::1]:80?b", b"[::1]:80", b"/?b"),
+        (b"http://other.example", b"other.example", b"/"),
+    ],
+)
+def test_an_absolute_target_is_split_into_host_and_path(target: bytes, host: bytes, path: bytes) -> None:
+    found = events(b"GET %s HTTP/1.1\r\nHost: localhost\r\nX: y\r\n\r\n" % target)[0]
+    assert isinstance(found, h11.Request)
+    assert (found.target, sorted(found.headers)) == (path, [(b"host", host), (b"x", b"y")])
+
+
+@pytest.mark.parametrize("target", [b"ftp://a/", b"http://", b"http:///a", b"http://ada@a/", b"http://a/#b", b"x://y"])
+def test_a_target_that_names_no_host_of_http_is_refused(target: bytes) -> None:
+    with pytest.raises(h11.RemoteProtocolError):
+        events(b"GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n" % target)
+
+
 def test_a_head_that_never_ends_is_refused_at_its_limit() -> None:
     with pytest.raises(h11.RemoteProtocolError) as caught:
         events(HEAD + b"X: " + b"a" * (MAX_HEAD + 1))

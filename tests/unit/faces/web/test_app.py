@@ -29,12 +29,21 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "NOTHING"])
-@pytest.mark.parametrize("url", ["/", "/p/long", "/events", "/static/x/app.js", "/no-such-page"])
+@pytest.mark.parametrize("url", ["/", "/p/long", "/events", "/static/x/app.js"])
 def test_pages_and_files_take_no_other_methods(pages: Pages, method: str, url: str) -> None:
     answer = pages.ask(method, url)
 
     assert (answer.status, answer.headers["allow"]) == (405, "GET, HEAD")
     assert answer.json["code"] == "invalid"
+
+
+@pytest.mark.parametrize("url", ["/no-such-page", "/no/such/page", "/%2Fabs"])
+def test_where_nothing_is_no_method_is_named(pages: Pages, url: str) -> None:
+    told = [pages.ask(method, url, {"accept": "*/*"}) for method in ("GET", "PUT", "DELETE")]
+
+    assert [answer.status for answer in told] == [404, 404, 404]
+    assert told[0].json == told[1].json
+    assert "allow" not in told[1].headers
 
 
 def test_head_gives_the_headers_alone(pages: Pages) -> None:

@@ -42,6 +42,16 @@ def test_contradictions_are_found_by_title_and_date_and_where_they_are_declared(
     ]
 
 
+def test_synced_pages_of_one_title_do_not_contradict_each_other_by_what_identifies_them(tmp_path: Path) -> None:
+    one = "page_id: 1\nurl: /x/1\nparent_id: 7\ncreated_at: 2026-01-01\nlabels: [a]\nauthor_name: A\nversion: 3"
+    other = "page_id: 2\nurl: /x/2\nparent_id: 8\ncreated_at: 2026-02-01\nlabels: [b]\nauthor_name: B\nversion: 4"
+    files: dict[str, str | bytes] = {
+        "a.md": f"---\ntitle: Port\n{one}\n---\n# Port\n\nOne text of its own.\n",
+        "b.md": f"---\ntitle: Port\n{other}\n---\n# Port\n\nAnother text that says more.\n",
+    }
+    assert found_in(tmp_path, files) == []
+
+
 def test_pages_that_share_most_long_lines_are_near_duplicates(tmp_path: Path) -> None:
     lines = [f"Line {number} of a text that is long enough to count as one.\n\n" for number in range(10)]
     files: dict[str, str | bytes] = {

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TypeAlias, cast
 
 import mcp_types as types
 from pydantic import ValidationError
 from pydantic_core import from_json
+
+from commonplace.domain.json import NotFiniteError, require_finite
 
 Id: TypeAlias = int | str
 
@@ -22,6 +24,9 @@ _TOO_MUCH = "it is nested too deep, or a number in it is too large"
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _PAIRS = {b"]": b"[", b"}": b"{"}
+_CLOSING = {opening: closing for closing, opening in _PAIRS.items()}
+_REQUEST = {"jsonrpc": "2.0", "method": ""}
+"""Stands for the parts of a message that were not looked at."""
 
 
 class MessageError(ValueError):
@@ -39,6 +44,7 @@ def read_message(raw: bytes) -> types.JSONRPCMessage:
     Raises:
         MessageError: it is none.
     """
+    _require_finite(raw)
     try:
         message = types.jsonrpc_message_adapter.validate_json(raw, by_name=False)
     except ValueError as error:
@@ -59,6 +65,7 @@ def check_message(raw: bytes, *, surrogates: bool = False) -> None:
     Raises:
         MessageError: it is none.
     """
+    _require_finite(raw)
     try:
         message, problem = cast("object", from_json(raw)), ""
     except ValueError as error:
@@ -71,6 +78,21 @@ def check_message(raw: bytes, *, surrogates: bool = False) -> None:
         raise MessageError(_invalid(problem, _id(envelope)))
 
 
+def _require_finite(raw: bytes) -> None:
+    """Refuse NaN and Infinity, which are no JSON, and numbers that would become infinite.
+
+    Raises:
+        MessageError: there is one.
+    """
+    try:
+        require_finite(raw)
+    except NotFiniteError as error:
+        if error.is_json:
+            told = cast("Mapping[str, object]", _with_id((raw,)) or {})
+            raise MessageError(_invalid(str(error), _id(told))) from error
+        raise MessageError(_error(types.PARSE_ERROR, f"Parse error: {error}.", None)) from error
+
+
 def _read_otherwise(raw: bytes, said: str, *, surrogates: bool) -> tuple[object, str]:
     """What could be read of a message that the parser refused, and what is wrong with it, if anything is.
 
@@ -81,9 +103,9 @@ def _read_otherwise(raw: bytes, said: str, *, surrogates: bool) -> tuple[object,
         with suppress(ValueError, RecursionError):
             return json.loads(raw), "" if surrogates else "it holds half a surrogate pair, which is no text"
     if any(told in said for told in _LIMITS):
-        outline = _outline(raw)
-        if outline is None:
-            return None, _TOO_MUCH
+        outline, is_whole = _outline(raw)
+        if not is_whole:
+            return _with_id((outline, _end(raw))), _TOO_MUCH
         with suppress(ValueError):
             return json.loads(outline, parse_int=_int), _TOO_MUCH
     raise MessageError(_error(types.PARSE_ERROR, "Parse error: this is not one JSON-RPC message.", None))
@@ -121,28 +143,45 @@ def _id(message: Mapping[str, object]) -> Id | None:
     return given if isinstance(given, int) and not isinstance(given, bool) else None
 
 
-def _outline(raw: bytes) -> bytes | None:
-    """A message in which containers below the first level are empty; None when it is too long to be looked through.
+def _with_id(parts: Iterable[bytes]) -> object:
+    """The first of some parts of a message that is an object with an id; None if none is."""
+    for part in parts:
+        with suppress(ValueError):
+            found: object = json.loads(part, parse_int=_int)
+            if isinstance(found, dict) and "id" in found:
+                return {**_REQUEST, "id": cast("object", found["id"])}
+    return None
 
-    Of a message whose brackets do not match it is no JSON.
+
+def _end(raw: bytes) -> bytes:
+    """What stands behind the last container in a message, as an object."""
+    text = raw.rstrip()
+    at = max(text.rfind(bracket, 0, -1) for bracket in (b"]", b"}"))
+    return b"{" + text[at + 1 :].lstrip(b", \t\r\n")
+
+
+def _outline(raw: bytes) -> tuple[bytes, bool]:
+    """A message in which containers below the first level are empty, and whether it was looked through whole.
+
+    Of one that is too long, its beginning. Of a message whose brackets do not match it is no JSON.
     """
     kept: list[bytes] = []
     stack: list[bytes] = []
     end = 0
     for number, token in enumerate(_TOKEN.finditer(raw)):
         if number > MAX_TOKENS:
-            return None
+            return b"".join([*kept, *(_CLOSING[one] for one in reversed(stack[:2]))]), False
         text = token[0]
         if len(stack) <= 1:
             kept.append(raw[end : token.start()])
         if text in _PAIRS and (not stack or stack.pop() != _PAIRS[text]):
-            return b""
+            return b"", True
         if len(stack) <= 1:
             kept.append(text)
         if text in {b"[", b"{"}:
             stack.append(text)
         end = token.end()
-    return b"".join([*kept, raw[end:]]) if not stack else b""
+    return (b"".join([*kept, raw[end:]]) if not stack else b""), True
 
 
 def _int(text: str) -> int | float:

@@ -80,7 +80,7 @@ class _MessageReader:
     async def receive(self) -> SessionMessage | Exception:
         async for line in self._lines:
             try:
-                return SessionMessage(read_message(line.decode("utf-8", "replace").encode()))
+                return SessionMessage(read_message(line))
             except MessageError as error:
                 log.warning("a line of input is no JSON-RPC message")
                 await self._answers.send(SessionMessage(error.answer))

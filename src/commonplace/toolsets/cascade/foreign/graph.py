@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import cast
 
 from commonplace import __version__
 from commonplace.domain.errors import UnavailableError
-from commonplace.domain.json import Json
+from commonplace.domain.json import Json, finite_json
 from commonplace.toolsets.cascade.foreign.process import REFUSED, ServerProcess
 from commonplace.toolsets.cascade.rules.foreign import BROKEN, Fact, ForeignNode
 from commonplace.toolsets.cascade.rules.health import outside_line
@@ -113,8 +112,8 @@ def _content(result: Mapping[str, Json]) -> Json:
     if not isinstance(text, str):
         raise UnavailableError("its answer is no JSON text", kind=BROKEN)
     try:
-        return cast("Json", json.loads(text))
-    except (ValueError, RecursionError):
+        return cast("Json", finite_json(text))
+    except ValueError:
         raise UnavailableError("its answer is no JSON text", kind=BROKEN) from None
 
 

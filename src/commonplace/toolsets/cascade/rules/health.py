@@ -18,7 +18,7 @@ MAX_SHOWN_LINE = 200
 """Characters of another program's output in a message."""
 _SECRET = re.compile(
     r"(?i)\b((?:[\w-]*(?:key|token|secret|passw(?:or)?d|credential)[\w-]*|authorization)[\"']?\s*[:=]\s*)(?:(?:bearer|basic|token|digest)\s+)?"
-    r"[^\s,;]+|\b(bearer\s+)\S+|(://)[^/\s@]+@"
+    r"[^\s,;]+|\b(bearer\s+)\S+|(://)[^/\s@]+@|(?<!\S)(--?[\w-]*(?:key|token|secret|passw(?:or)?d|credential)[\w-]*\s+)\S+"
 )
 _LONG_WORD = re.compile(r"[A-Za-z0-9+/_=-]{32,}")
 _FOLDERS = re.compile(r"(?:[A-Za-z]:)?(?:[/\\][^\s/\\'\"]+)+[/\\](?=[^\s/\\])|~/")
@@ -60,7 +60,7 @@ def not_asked(layers: Sequence[LayerHealth]) -> list[LayerHealth]:
 def outside_line(text: str) -> str:
     """A line of another program's output as a message may show it: without folders, secrets and control characters."""
     line = "".join(char if char.isprintable() else " " for char in text[: 4 * MAX_SHOWN_LINE])
-    line = _SECRET.sub(lambda found: f"{found[1] or found[2] or found[3]}[hidden]", line)
+    line = _SECRET.sub(lambda found: f"{found[1] or found[2] or found[3] or found[4]}[hidden]", line)
     line = _LONG_WORD.sub("[hidden]", _FOLDERS.sub("", line))
     line = " ".join(line.split())
     return line if len(line) <= MAX_SHOWN_LINE else f"{line[: MAX_SHOWN_LINE - 3]}..."

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from http import HTTPStatus
+from typing import cast
 from urllib.parse import quote
 
 import httpx2
@@ -28,7 +28,7 @@ from commonplace.domain.errors import (
     UnauthenticatedError,
     UnavailableError,
 )
-from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.json import Json, JsonObject, finite_json
 from commonplace.domain.revisions import UNCONDITIONAL, Conditions
 from commonplace.toolsets.wiki.remote import json_values
 
@@ -112,7 +112,7 @@ def _headers(conditions: Conditions) -> dict[str, str]:
 
 def _object(response: httpx2.Response) -> JsonObject | None:
     try:
-        value: Json = json.loads(response.content)
+        value = cast("Json", finite_json(response.content))
     except ValueError:
         return None
     return value if isinstance(value, Mapping) else None

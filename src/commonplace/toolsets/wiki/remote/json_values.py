@@ -43,9 +43,12 @@ def number(answer: JsonObject, key: str) -> int:
 
 
 def decimal(answer: JsonObject, key: str) -> float:
-    """A number; 0 for anything else."""
+    """A number; 0 for anything else, and for a whole number beyond the range of a float."""
     value = answer.get(key)
-    return float(value) if isinstance(value, int | float) else 0.0
+    try:
+        return float(value) if isinstance(value, int | float) else 0.0
+    except OverflowError:
+        return 0.0
 
 
 def texts(answer: JsonObject, key: str) -> tuple[str, ...]:

@@ -80,13 +80,39 @@ def test_what_is_no_json_is_a_parse_error_without_an_id(raw: bytes) -> None:
     assert answer(raw) == (-32700, None)
 
 
+@pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}")])
+def test_a_message_that_is_nested_without_end_is_answered_with_its_id_where_that_stands_first_or_last(
+    opening: bytes, closing: bytes
+) -> None:
+    deep = opening * 100_000 + b"1" + closing * 100_000
+    assert answer(b'{"jsonrpc":"2.0","id":"first","method":"m","params":{"x":%s}}' % deep) == (-32600, "first")
+    assert answer(b'{"jsonrpc":"2.0","method":"m","params":{"x":%s},"id":7}\n' % deep) == (-32600, 7)
+    assert answer(b'{"jsonrpc":"2.0","x":%s,"id":7,"y":%s}' % (deep, deep)) == (-32600, None)
+    assert answer(deep) == (-32600, None)
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
+def test_what_is_no_number_of_json_is_a_parse_error(number: str) -> None:
+    for params in ('{"x":%s}', '{"x":[{"y":%s}],"z":"\\ud800"}'):
+        raw = f'{{"jsonrpc":"2.0","id":7,"method":"m","params":{params % number}}}'.encode()
+        assert answer(raw) == (-32700, None)
+    text = f'{{"jsonrpc":"2.0","id":7,"method":"m","params":{{"x":"{number}"}}}}'.encode()
+    assert read_message(text)
+
+
+def test_a_number_that_would_become_infinite_is_refused_with_the_id() -> None:
+    for number in (b"1e999", b"-1E+400", b"1" * 400 + b".5"):
+        assert answer(b'{"jsonrpc":"2.0","id":7,"method":"m","params":{"x":%s}}' % number) == (-32600, 7)
+    assert read_message(b'{"jsonrpc":"2.0","id":7,"method":"m","params":{"x":1e300,"y":1e-999}}')
+
+
 def test_looking_for_an_id_ends_however_much_there_is_to_look_through() -> None:
     """Each of these took minutes where every quotation mark or bracket began a search of its own."""
     opened = b'{"jsonrpc":"2.0","x":%s,"y":' % DEEP
     assert answer(opened + b'"' + b'\\"' * 4_000_000) == (-32700, None)
     assert answer(opened + b'"' + b'\\"' * 4_000_000 + b"\\") == (-32700, None)
     assert answer(b"[" * 8_000_000)[0] == -32600
-    assert answer(b"{" + b'"a":[],' * MAX_TOKENS + b'"b":%s,"id":7}' % DEEP) == (-32600, None)
+    assert answer(b"{" + b'"a":[],' * MAX_TOKENS + b'"b":%s,"id":7}' % DEEP) == (-32600, 7)
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,10 @@ def test_a_stale_layer_was_asked_and_the_others_were_not() -> None:
         ("sent bearer abc", "abc"),
         ("GET https://ada:pw@host.example/x", "ada:pw"),
         ("key " + "A1" * 20, "A1A1"),
+        ("started as: serve --password hunter2 --port 80", "hunter2"),
+        ("serve --api-key abc123", "abc123"),
+        ("serve --token=abc123", "abc123"),
+        ("PGPASSWORD=hunter2 serve", "hunter2"),
     ],
 )
 def test_a_secret_is_hidden(text: str, secret: str) -> None:

@@ -1,0 +1,13 @@
+"""Numbers in a server's answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from commonplace.domain.json import Json
+from commonplace.toolsets.wiki.remote.json_values import decimal
+
+
+@pytest.mark.parametrize(("value", "read"), [(2, 2.0), (0.5, 0.5), ("2", 0.0), (None, 0.0), (10**400, 0.0)])
+def test_a_decimal_is_a_float_or_0(value: Json, read: float) -> None:
+    assert decimal({"n": value}, "n") == read
