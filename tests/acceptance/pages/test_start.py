@@ -70,7 +70,9 @@ def test_a_start_says_its_steps_and_any_end_is_clean(space: SpaceFolder, how: si
     assert json.loads(served.line())["id"] == 1
     done = served.end(how)
     assert done.code == 0, done
-    assert done.stderr.splitlines() == lines(space, "embedded search engine")
+    said = lines(space, "embedded search engine")
+    # A server that ends before its index is built does not say that the index is ready.
+    assert done.stderr.splitlines() in (said, [line for line in said if " ready " not in line])
     check_protocol_alone(done)
 
 

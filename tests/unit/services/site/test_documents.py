@@ -109,7 +109,7 @@ def test_links_in_a_text_lead_to_documents_files_and_other_collections(both: tup
     collection = collections.get("one")
     text = page("[[We]] ![](../p.png) [[two:see]] [[two:none]] [[three:x]] [[gone]] [x](../a.md)\n", "in/new.md")
     found = link_targets(collections, collection, text, text.links)
-    assert [(one.address.path, one.is_document, one.title) if one else None for one in found] == [
+    assert [(one.address.path, one.is_document, one.title) if one else None for _, one in found] == [
         ("in/über uns.md", True, "About"),
         ("p.png", False, ""),
         ("c.md", True, "C"),
@@ -120,4 +120,4 @@ def test_links_in_a_text_lead_to_documents_files_and_other_collections(both: tup
     ]
     assert link_targets(collections, collection, text, []) == []
     alone = link_targets(collections.only(frozenset({"one"})), collection, text, text.links[2:3])
-    assert alone == [None]
+    assert [one for _, one in alone] == [None]
