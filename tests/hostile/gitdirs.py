@@ -28,6 +28,10 @@ SERVED = "kb"
 STRANGER = 12345
 """A user who is somebody else."""
 HUGE = 1 << 40
+NOISE_BYTES = 16_384
+"""How much text in an object no compression makes smaller than half of it: a cut one still fills several buffers."""
+MANY = 400
+"""Files in the root folder, so that its tree is several kB of identifiers."""
 PRECIOUS = "export A=1\n"
 
 Craft = Callable[["Ground"], None]
@@ -114,10 +118,13 @@ def _begin_store(home: Path) -> None:
     opened.activity.close()
     with (repo.path / ".git/config").open("a") as configuration:
         configuration.write("[user]\n\tname = Test Writer\n\temail = writer@example.org\n")
-    text = "---\nid: a\ntype: note\ntitle: A\n---\n\n# A\n\n[[b]] text\n"
+    many = {f"file-{number}.txt": f"{number}\n" for number in range(MANY)}
+    repo.commit(f"Files\n\n{_noisy('files')}", **many, **{"large.txt": _noisy("large")})
+    repo.git("repack", "-a", "-d", "--quiet")
+    text = f"---\nid: a\ntype: note\ntitle: A\n---\n\n# A\n\n[[b]] text\n\n{_noisy('a')}"
     files = {"a.md": text, "b.md": "# B\n\nmore text\n", "notes/c.md": "# C\n\n[[a]]\n"}
     (repo.path / "projects/app").mkdir(parents=True)
-    repo.commit("Pages", **files, **{"projects/app/main.md": "# App\n\n## One\n\ntext\n"})
+    repo.commit(f"Pages\n\n{_noisy('pages')}", **files, **{"projects/app/main.md": "# App\n\n## One\n\ntext\n"})
     repo.write("new text", "# New\n")
     for name in ("pre-commit", "post-commit", "commit-msg", "reference-transaction", "pre-push", "post-index-change"):
         _program(repo.path / ".git/hooks" / name, home)
@@ -126,6 +133,11 @@ def _begin_store(home: Path) -> None:
     repo.git("-c", "core.hooksPath=/dev/null", "update-ref", "refs/remotes/origin/main", "HEAD")
     repo.git("-c", "core.hooksPath=/dev/null", "update-ref", "refs/commonplace/synced", "HEAD")
     shutil.rmtree(home.parent / "begin", ignore_errors=True)
+
+
+def _noisy(seed: str) -> str:
+    """Lines of hexadecimal noise, as text."""
+    return random.Random(seed).randbytes(NOISE_BYTES // 2).hex("\n", 32) + "\n"
 
 
 def _program(file: Path, home: Path) -> None:
@@ -145,7 +157,7 @@ FILES = (
     "refs/commonplace/synced", "logs/HEAD", "logs/refs/heads/main", "info/exclude", "info/attributes", "info/grafts",
     "commondir", "gitdir", "objects/info/alternates", "objects/info/commit-graph", "objects/pack/pack-x.idx",
     "objects/pack/multi-pack-index", "shallow", "commonplace.journal", "commonplace.lock", "MERGE_HEAD", "{commit}",
-    "{tree}",
+    "{tree}", "{blob}", "{pack}", "{pack index}",
 )  # fmt: skip
 FOLDERS = (
     "", "objects", "objects/pack", "objects/info", "objects/{first}", "objects/every", "refs", "refs/heads",
@@ -271,9 +283,16 @@ def _replace(name: str, kind: Callable[[Ground, Path], None], ground: Ground) ->
             if not folder.exists():
                 kind(ground, folder)
         return
-    if name == "{tree}":
-        name = object_file(ground.repo.git("rev-parse", "HEAD^{tree}"))
-    path = name.format(commit=object_file(head), first=head[:2])
+    (pack,) = (ground.gitdir / "objects/pack").glob("*.pack")
+    named = {
+        "commit": object_file(head),
+        "tree": object_file(ground.repo.git("rev-parse", "HEAD^{tree}")),
+        "blob": object_file(ground.repo.git("rev-parse", "HEAD:a.md")),
+        "pack": f"objects/pack/{pack.name}",
+        "pack index": f"objects/pack/{pack.with_suffix('.idx').name}",
+        "first": head[:2],
+    }
+    path = name.format(**named)
     kind(ground, ground.gitdir / path if path else ground.gitdir)
 
 
