@@ -9,14 +9,14 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from commonplace.background_sync import retry_until, watch_and_sync
-from commonplace.domain.errors import ConfigError, NotFoundError
+from commonplace.domain.errors import ConfigError, KnowledgeError, NotFoundError
 from commonplace.registration import OpenContext, registered, served_folders
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.extensions import NO_EXTENSIONS
@@ -36,6 +36,11 @@ if TYPE_CHECKING:
     from commonplace.services.extensions import Extensions
 
 log = logging.getLogger(__name__)
+
+FIRST_CALL_WAIT_SECONDS = 1.0
+"""Timeout in seconds for the indexes before the modules of later calls are loaded."""
+FIRST_CALL_SECONDS = 0.1
+"""Seconds in which a call that has waited for the indexes is answered."""
 
 
 class Application:
@@ -90,6 +95,15 @@ class Application:
         Returns after the first attempt. A failed one is retried in the background until `close` is called.
         """
         retry_until(self._start, self._ended, "the start failed")
+
+    def wait_idle(self) -> None:
+        """Wait a second at most for the indexes, and then for the first call that has waited for them, too.
+
+        What is not needed for that call would take the interpreter from it.
+        """
+        with suppress(KnowledgeError):
+            self.services.collections.wait_ready(FIRST_CALL_WAIT_SECONDS, lambda _done, _total: None)
+        self._ended.wait(FIRST_CALL_SECONDS)
 
     def _start(self) -> None:
         for one in registered():

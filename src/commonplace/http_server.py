@@ -90,6 +90,7 @@ def serve_http(settings: Settings, options: HttpOptions) -> None:
 
     def start() -> None:
         application.start()
+        application.wait_idle()
         load_lazy_modules()
 
     def end() -> None:

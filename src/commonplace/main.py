@@ -135,6 +135,7 @@ def _serve_until_gone(settings: Settings) -> None:
 
     def start() -> None:
         application.start()
+        application.wait_idle()
         load_lazy_modules()
 
     try:
