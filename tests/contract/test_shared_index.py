@@ -25,6 +25,7 @@ TEXTS = {
     "notes/colour.md": "# Colours\n\nThe favourite colour of the e-mail client is grey.\n\n## std::vector\n\n"
     "A vector.\n",
     "notes/zh.md": "# 知識庫\n\n知識管理系統可以備份數據庫。\n",
+    "notes/th.md": "# กาแฟ\n\nเขาดื่มกาแฟร้อนทุกวัน\n",
     "notes/vi.md": "# Cà phê\n\nMột ly cà phê sữa đá. Résumé of a café.\n",
     "other/long.md": "# Long\n\n" + "filler words of no use " * 60 + "\n\n## Backup\n\nA backup of filler.\n",
     "other/empty.md": "",
@@ -35,6 +36,7 @@ QUERIES = [
     "color", "favorite", "email", "std::vector", "知識", "備份 數據庫", "cà phê", "ca phe", "café", "C++", "C#",
     "utf-8", "get name", "foo_bar", "filler backup", "zzzzqqq", "-backup", "restore AND backup", "backup OR colour",
     "restore NOT database", "ser", "the server that was restored", '"backup of filler" restore disk command now', "42",
+    "識", '"數"', "กาแฟร้อน", "ดื่", '"กา"', "backup -กา", "กา AND ร้อน",
 ]  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from commonplace.domain.query_parser import grams, without_grams
+from commonplace.domain.words.grams import sought_grams, without_grams
 
 CUT = "…"
 _PARAGRAPHS = re.compile(r"\n[ \t\r]*\n")
@@ -15,11 +15,11 @@ _WORD = re.compile(r"\w+")
 def query_words(question: str) -> frozenset[str]:
     """The words of a question that an excerpt should contain, casefolded, 3 characters or longer.
 
-    Of scripts that write no blanks between words, the pairs of neighbouring characters count as words.
+    Of scripts that write no blanks between words, runs of two or three neighbouring characters count as words.
     """
     folded = question.casefold()
     words = (word for word in _WORD.findall(without_grams(folded)) if len(word) > 2)  # noqa: PLR2004
-    return frozenset([*words, *(pair for pair in grams(folded) if len(pair) > 1)])
+    return frozenset([*words, *sought_grams(folded)])
 
 
 def excerpt(markdown: str, words: Collection[str], limit: int) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from commonplace.domain.addresses import fold
 from commonplace.domain.query_expression import OPERATORS, Expression, changed, leaves, read_expression
+from commonplace.domain.words.grams import sought_grams, without_grams
 from commonplace.domain.words.scripts import fold_letters
 
 MAX_QUERY_CHARS = 2000
@@ -32,17 +33,6 @@ CHARS_PER_WORD = 2
 """Number of characters of a script without blanks that count as a word."""
 _PART = re.compile(r'(?P<sign>(?<!\S)-)?(?:"(?P<phrase>[^"]*)"|(?P<word>[^\s"]+))')
 
-# Scripts that write words without blanks between them, and Hangul, whose words include their particles.
-_RUNS = re.compile(
-    "[\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3]+"
-    "|[\u2e80-\u2fd5\u3005-\u3007\u3021-\u3029\u3040-\u309f\u30a0-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
-    "\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]+"
-    "|[\u0e00-\u0e7f]+|[\u0e80-\u0eff]+|[\u1000-\u109f]+|[\u1780-\u17ff]+|[\u0f00-\u0fff]+"
-)
-_ANY_RUN = re.compile(
-    "[\u0e00-\u0fff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u2fd5\u3005-\u3007\u3021-\u3029\u3040-\u318e\u31f0-\u31ff"
-    "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]"
-)
 # Marks that people omit when they search: accents, Hebrew points, Arabic vowel signs and the tatweel. The breve of the
 # Cyrillic `й` is excluded, because it makes another letter, which nobody omits.
 _MARKS = re.compile(
@@ -74,7 +64,7 @@ MAX_INNER_PARTS = 4
 
 @dataclass(frozen=True, slots=True)
 class PhraseTerms:
-    """Words and character bigrams that must be adjacent."""
+    """Words and grams that must be adjacent. A single gram that is not whole is the beginning of one."""
 
     words: tuple[str, ...]
     grams: tuple[str, ...] = ()
@@ -267,29 +257,9 @@ def accented_words(text: str) -> list[str]:
     return _ACCENTED_WORD.findall(text) if _ACCENTED.search(text) else []
 
 
-def grams(text: str) -> list[str]:
-    """Character bigrams of every run in a script without blanks, and each run's last character.
-
-    With the last character alone, every character begins some gram, so that a search for a single one finds all its
-    occurrences.
-    """
-    if text.isascii() or not _ANY_RUN.search(text):
-        return []
-    found: list[str] = []
-    for run in _RUNS.finditer(text):
-        run_text = run[0]
-        found += [run_text[at : at + 2] for at in range(len(run_text))]
-    return found
-
-
 def _without_marks(found: re.Match[str]) -> str:
     """A Latin letter with those of its marks that are part of a letter; nothing for the marks of other scripts."""
     return unicodedata.normalize("NFC", found[0]).rstrip(_LATIN_MARKS) if found["latin"] else ""
-
-
-def without_grams(text: str) -> str:
-    """The text with the runs of scripts without blanks replaced by blanks, for search by words."""
-    return text if text.isascii() else _RUNS.sub(" ", text)
 
 
 def count_each(items: tuple[str, ...]) -> dict[str, int]:
@@ -310,11 +280,8 @@ def _taken_apart(text: str, analyze: Analyze) -> list[tuple[str, ...]]:
 
 def _phrase(text: str, analyze: Analyze) -> PhraseTerms:
     folded = fold_text(text)
-    found = grams(folded)
-    # The last character of a run is indexed alone only for single-character searches; the pair covers it otherwise.
-    pairs = [gram for gram in found if len(gram) > 1]
     plain = without_grams(folded)
-    return PhraseTerms(tuple(analyze(plain)), tuple(pairs or found), tuple(accented_words(plain)))
+    return PhraseTerms(tuple(analyze(plain)), tuple(sought_grams(folded)), tuple(accented_words(plain)))
 
 
 def _parts(text: str) -> Iterator[tuple[str, bool, bool]]:

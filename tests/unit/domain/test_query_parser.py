@@ -13,9 +13,7 @@ from commonplace.domain.query_parser import (
     accented_words,
     count_each,
     fold_text,
-    grams,
     parse_query,
-    without_grams,
 )
 
 ARABIC = re.compile("[\u0600-\u06ff\ufb50-\ufdff\ufe70-\ufeff]")
@@ -127,14 +125,6 @@ def test_a_search_of_signs_is_empty_and_one_of_exclusions_is_not() -> None:
     assert parse_query("?? ()", words).empty
     assert not parse_query("-this", words).empty
     assert not parse_query("-this", words).has_terms
-
-
-def test_runs_without_blanks_become_pairs_of_characters() -> None:
-    assert grams("知识库 und 数") == ["知识", "识库", "库", "数"]
-    assert parse_query("知识库", words).grams == ("知识", "识库")
-    assert parse_query("库", words).grams == ("库",)
-    assert without_grams("a知b") == "a b"
-    assert grams("plain text \u2013 with dashes") == []
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,7 @@ def test_fresh_changes_move_into_the_full_text_without_a_trace(base: MakeBase) -
 
 def test_scores_of_fresh_documents_are_those_of_the_full_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranking, "MAX_RERANKED", 300)
-    text = "# Page {0}\n\nalpha beta {1} some more words for length number {0}\n\n## Part\n\nalpha std::map 知识库\n"
+    text = "# Page {0}\n\nalpha beta {1} more words for length number {0}\n\n## Part\n\nalpha std::map 知识库 กาแฟร้อน\n"
     files = {f"n{number:03}.md": text.format(number, "gamma " * (number % 5)) for number in range(200)}
     with Indexed(tmp_path / "fresh", files) as fresh, Indexed(tmp_path / "whole", files) as whole:
         for number in range(0, 200, 20):
@@ -175,7 +175,18 @@ def test_scores_of_fresh_documents_are_those_of_the_full_text(tmp_path: Path, mo
             tmp_path / "again", {str(p.relative_to(whole.folder)): p.read_text() for p in whole.folder.glob("*")}
         )
         with again:
-            for text_ in ("gamma alpha", "std::map page", "知识", '"alpha beta" delta', "delt", "numbr 40"):
+            for text_ in (
+                "gamma alpha",
+                "std::map page",
+                "知识",
+                "กาแฟ",
+                "กา",
+                '"กา" gamma',
+                '"库"',
+                '"alpha beta" delta',
+                "delt",
+                "numbr 40",
+            ):
                 one = fresh.index.search(SearchQuery(text=text_, limit=300))
                 other = again.index.search(SearchQuery(text=text_, limit=300))
                 assert one.total == other.total, text_

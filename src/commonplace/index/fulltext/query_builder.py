@@ -11,6 +11,7 @@ from tantivy import Occur, Query
 from commonplace.domain.query_expression import Expression, Leaf
 from commonplace.domain.query_parser import PhraseTerms
 from commonplace.domain.ranking import TIE
+from commonplace.domain.words.grams import is_whole
 from commonplace.index.fulltext import tantivy_index as ft
 from commonplace.index.fulltext.search_scope import SearchScope
 from commonplace.index.fulltext.term_dictionary import STEM_WEIGHT, ExpandedQuery, ExpandedTerm, TermForms
@@ -129,13 +130,13 @@ def _phrase(schema: tantivy.Schema, phrase: PhraseTerms) -> Query:
 
 def _run(schema: tantivy.Schema, field: str, words: Sequence[str]) -> Query:
     if len(words) == 1:
-        return _term(schema, field, words[0])
+        return _gram(schema, words[0]) if field == ft.GRAMS else _term(schema, field, words[0])
     return Query.phrase_query(schema, field, list(words))
 
 
 def _all_of(schema: tantivy.Schema, phrase: PhraseTerms) -> Query:
     parts = [_term(schema, ft.BODY, word) for word in phrase.words]
-    parts += [_term(schema, ft.GRAMS, gram) for gram in phrase.grams]
+    parts += [_gram(schema, gram) for gram in phrase.grams]
     return Query.boolean_query([(Occur.Must, part) for part in parts])
 
 
@@ -158,6 +159,11 @@ def _any_of(schema: tantivy.Schema, field: str, terms: Sequence[str] | Sequence[
 
 def _term(schema: tantivy.Schema, field: str, text: str) -> Query:
     return Query.term_query(schema, field, text)
+
+
+def _gram(schema: tantivy.Schema, gram: str) -> Query:
+    """A gram, or every one that begins with it."""
+    return _term(schema, ft.GRAMS, gram) if is_whole(gram) else Query.regex_query(schema, ft.GRAMS, f"{gram}.*")
 
 
 def _weighted(query: Query, weight: float) -> Query:

@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol, cast
 
-from commonplace.domain.query_parser import Analyze, accented_words, grams
+from commonplace.domain.query_parser import Analyze, accented_words
+from commonplace.domain.words.grams import grams
 from commonplace.index.fulltext.document_text import DocumentText, text_from_json
 
 MAX_CODE_POINT = "\U0010ffff"

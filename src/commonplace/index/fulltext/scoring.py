@@ -15,6 +15,7 @@ from tantivy import Query
 from commonplace.domain.query_expression import holds
 from commonplace.domain.query_parser import PhraseTerms
 from commonplace.domain.ranking import FieldStatistics, best_of, bm25, phrase_bm25, phrase_count
+from commonplace.domain.words.grams import is_whole
 from commonplace.index.fulltext import tantivy_index as ft
 from commonplace.index.fulltext.query_builder import COMPOUND_WEIGHT, EXACT_OR_STEM, FIELD_WEIGHTS, FieldWeight
 from commonplace.index.fulltext.recent_documents import (
@@ -27,6 +28,8 @@ from commonplace.index.fulltext.recent_documents import (
 from commonplace.index.fulltext.search_scope import SearchScope
 from commonplace.index.fulltext.term_dictionary import ExpandedQuery, ExpandedTerm, TermForms
 
+SCORE_OF_BEGINNING = 1.0
+"""Score of a quoted run that is shorter than a gram, as the full text gives it."""
 PROBES = 200
 """Number of words that are tried to find one for which the full text can explain the average length."""
 
@@ -166,6 +169,8 @@ class RecentScorer:
 
     def _phrase(self, document: RecentDocument, phrase: PhraseTerms) -> float:
         score = self._documents.phrase_score(ft.BODY, phrase.words, document.fields[ft.BODY])
+        if _is_beginning(phrase.grams):
+            return score + SCORE_OF_BEGINNING
         return score + self._documents.phrase_score(ft.GRAMS, phrase.grams, document.fields[ft.GRAMS])
 
     def _worths(self, sections: DocumentSections, field: str, word: str) -> Iterator[tuple[int, float]]:
@@ -174,10 +179,17 @@ class RecentScorer:
         for place, count in postings.places(word):
             yield place, self._sections.score(field, word, count, postings.lengths[place])
 
+    def _worths_of_part(self, sections: DocumentSections, field: str, word: str) -> Iterator[tuple[int, float]]:
+        if field != ft.GRAMS or is_whole(word):
+            return self._worths(sections, field, word)
+        postings = sections.fields[field]
+        longer = (gram for gram in postings.vocabulary if gram.startswith(word))
+        return ((place, SCORE_OF_BEGINNING) for gram in longer for place, _ in postings.places(gram))
+
     def _all_of(self, sections: DocumentSections, phrase: PhraseTerms) -> dict[int, float]:
         """Positions of the sections that contain every part of a phrase, with the sum of the parts' scores."""
         parts = [(ft.BODY, word) for word in phrase.words] + [(ft.GRAMS, gram) for gram in phrase.grams]
-        found = [dict(self._worths(sections, field, word)) for field, word in parts]
+        found = [dict(self._worths_of_part(sections, field, word)) for field, word in parts]
         shared = set[int].intersection(*map(set, found)) if found else set[int]()
         return {place: sum(worths[place] for worths in found) for place in shared}
 
@@ -212,8 +224,16 @@ def _searched(word: ExpandedTerm, name: str, field: FieldWeight) -> Iterator[tup
 
 
 def _holds(document: RecentDocument, phrase: PhraseTerms) -> bool:
-    parts = ((ft.BODY, phrase.words), (ft.GRAMS, phrase.grams))
-    return all(not run or phrase_count(document.fields[name].order, run) for name, run in parts)
+    if phrase.words and not phrase_count(document.fields[ft.BODY].order, phrase.words):
+        return False
+    found = document.fields[ft.GRAMS]
+    if _is_beginning(phrase.grams):
+        return any(gram.startswith(phrase.grams[0]) for gram in found.counts)
+    return not phrase.grams or phrase_count(found.order, phrase.grams) > 0
+
+
+def _is_beginning(grams: Sequence[str]) -> bool:
+    return len(grams) == 1 and not is_whole(grams[0])
 
 
 class _Explanation(TypedDict, total=False):

@@ -13,6 +13,7 @@ from commonplace.domain.languages import DEFAULT, content_words, language_of
 from commonplace.domain.query_expression import Expression, changed
 from commonplace.domain.query_parser import Analyze, ParsedQuery, PhraseTerms, count_each
 from commonplace.domain.ranking import best_forms, near_words
+from commonplace.domain.words.grams import is_whole
 from commonplace.domain.words.scripts import language_of_script
 from commonplace.domain.words.spellings import spellings
 from commonplace.index.fulltext import tantivy_index as ft
@@ -241,10 +242,9 @@ class TermDictionary:
     def _known_grams(self, question: ParsedQuery) -> dict[str, int]:
         known: dict[str, int] = {}
         for gram, count in count_each(question.grams).items():
-            if len(gram) > 1:
+            if is_whole(gram):
                 known[gram] = count
             else:
-                # A single character is the beginning of every gram that starts with it.
                 known.update((longer, 1) for longer, _ in self._searcher.terms_with_prefix(ft.GRAMS, gram, limit=100))
                 known.update((longer, 1) for longer in self._recent.grams_beginning(gram))
         return known

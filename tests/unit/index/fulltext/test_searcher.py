@@ -95,11 +95,6 @@ def test_a_phrase_must_stand_there_as_it_is(base: MakeBase) -> None:
     assert base(files).found('"move constructor"') == ["a.md"]
 
 
-def test_a_phrase_in_a_script_without_blanks_must_stand_there_as_it_is(base: MakeBase) -> None:
-    files = {"a.md": "# A\n\n知识库管理", "b.md": "# B\n\n管理知识的库"}
-    assert base(files).found('"知识库管理"') == ["a.md"]
-
-
 def test_an_excluded_word_or_phrase_keeps_documents_out(base: MakeBase) -> None:
     files = {"a.md": "# A\n\nred apple", "b.md": "# B\n\ngreen apple", "c.md": "# C\n\napple pie"}
     made = base(files)

@@ -11,8 +11,9 @@ from commonplace.domain.addresses import Address, fold
 from commonplace.domain.cluster.shared_index import SharedPage
 from commonplace.domain.documents import Finding, Severity
 from commonplace.domain.query import Record
-from commonplace.domain.query_parser import Analyze, accented_words, grams
+from commonplace.domain.query_parser import Analyze, accented_words
 from commonplace.domain.records import day_number
+from commonplace.domain.words.grams import grams
 from commonplace.index.catalogue.outlines import Outline
 from commonplace.index.fulltext.document_text import DocumentText, document_text
 from commonplace.index.shared.opensearch.layout import page_key, token

@@ -15,7 +15,7 @@ from commonplace.domain.cluster.shared_index import SharedBase
 from commonplace.domain.errors import UnavailableError
 from commonplace.domain.ranking import K1, B
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the documents and their fields. Each change of either counts up."""
 MAX_TOKEN_CHARS = 120
 """Longer tokens are indexed by their digest: the engine's analyzer cuts at 255 units of UTF-16."""

@@ -10,6 +10,7 @@ from commonplace.domain.query_expression import Expression, Leaf
 from commonplace.domain.query_parser import PhraseTerms
 from commonplace.domain.ranking import TIE
 from commonplace.domain.records import LAST_DAY, day_number, wanted_terms
+from commonplace.domain.words.grams import is_whole
 from commonplace.index.fulltext import tantivy_index as ft
 from commonplace.index.fulltext.document_text import DAY_FIELD, FOLDER_TERM_PREFIX
 from commonplace.index.fulltext.query_builder import COMPOUND_WEIGHT, EXACT_OR_STEM, FIELD_WEIGHTS, FieldWeight
@@ -141,13 +142,13 @@ def _phrase(phrase: PhraseTerms) -> Query:
 
 def _all_of(phrase: PhraseTerms) -> Query:
     parts = [_term(f"{SECTION_PREFIX}{ft.BODY}", word) for word in phrase.words]
-    parts += [_term(f"{SECTION_PREFIX}{ft.GRAMS}", gram) for gram in phrase.grams]
+    parts += [_gram(f"{SECTION_PREFIX}{ft.GRAMS}", gram) for gram in phrase.grams]
     return {"bool": {"must": parts}} if parts else {"match_none": {}}
 
 
 def _run(field: str, words: Sequence[str]) -> Query:
     if len(words) == 1:
-        return _term(field, words[0])
+        return _gram(field, words[0]) if field == ft.GRAMS else _term(field, words[0])
     # The engine splits the text at blanks, which no token contains.
     return {"match_phrase": {field: {"query": " ".join(map(token, words))}}}
 
@@ -155,6 +156,11 @@ def _run(field: str, words: Sequence[str]) -> Query:
 def _term(field: str, text: str, weight: float = 1.0) -> Query:
     value = token(text)
     return {"term": {field: {"value": value, "boost": weight} if weight != 1.0 else {"value": value}}}
+
+
+def _gram(field: str, gram: str) -> Query:
+    """A gram, or every one that begins with it."""
+    return _term(field, gram) if is_whole(gram) else {"prefix": {field: {"value": token(gram)}}}
 
 
 def _best(queries: list[Query]) -> Query:

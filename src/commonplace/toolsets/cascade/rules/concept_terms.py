@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from commonplace.domain.frontmatter import text_items
 from commonplace.domain.json import Json
 from commonplace.domain.languages import content_words, language_of
-from commonplace.domain.query_parser import fold_text, grams, parse_query, without_grams
+from commonplace.domain.query_parser import fold_text, parse_query
 from commonplace.domain.ranking import FieldStatistics, bm25
 from commonplace.domain.records import aliases_of
 from commonplace.domain.snippets import MAX_SOURCE_CHARS, HighlightTerms, snippet
+from commonplace.domain.words.grams import grams, is_whole, without_grams
 from commonplace.toolsets.cascade.rules.values import Concept, ConceptSection, scalar_as_text
 
 TITLE_WEIGHT = 2.0
@@ -175,12 +176,18 @@ class TermIndex:
 
 
 def _scored(field: Mapping[str, Counter[str]], term: str) -> dict[str, float]:
-    holders = [(identifier, terms) for identifier, terms in field.items() if term in terms]
+    holders = [(identifier, count) for identifier, terms in field.items() if (count := _occurrences(term, terms))]
     if not holders:
         return {}
     lengths = sum(terms.total() for terms in field.values())
     statistics = FieldStatistics(len(field), lengths / len(field))
-    return {id_: bm25(terms[term], terms.total(), len(holders), statistics) for id_, terms in holders}
+    return {id_: bm25(count, field[id_].total(), len(holders), statistics) for id_, count in holders}
+
+
+def _occurrences(term: str, terms: Counter[str]) -> int:
+    if is_whole(term):
+        return terms[term]
+    return sum(count for longer, count in terms.items() if longer.startswith(term))
 
 
 def _terms(text: str) -> Sequence[str]:

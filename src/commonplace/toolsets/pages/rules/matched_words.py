@@ -12,8 +12,8 @@ from functools import lru_cache
 from itertools import islice, pairwise
 
 from commonplace.domain.languages import content_words, language_of
-from commonplace.domain.query_parser import grams, without_grams
 from commonplace.domain.snippets import MAX_SOURCE_CHARS, HighlightTerms, flat_text
+from commonplace.domain.words.grams import grams, without_grams
 
 ONE_TYPO, TWO_TYPOS = 5, 9
 """Minimum length of a word in which one typing error is tolerated, and two."""
@@ -40,7 +40,7 @@ class QueryWords:
     last: str
     """The word that also matches as a prefix; "" if none does."""
     parts: tuple[str, ...]
-    """Bigrams of text in scripts that write words without blanks."""
+    """Grams of text in scripts that write words without blanks."""
 
     @classmethod
     def of(cls, text: str) -> QueryWords:
