@@ -159,7 +159,7 @@ class Application:
         if follower is None:
             store = open_store(folder, commit=self._settings.commit, state_dir=self._settings.state_dir)
         else:
-            store = follower.clone.store()
+            store = follower.store()
         for repair in store.recover():
             log.warning("%s: %s", store.name, repair)
         name = _unique_name(declared_schema(store).name or store.name, opened)
@@ -273,7 +273,7 @@ def open_replicas(settings: Settings) -> dict[Path, Follower]:
         clone = ReplicaClone(settings.cache_dir / "replicas", parse_source(text))
         if clone.path in followers:
             raise ConfigError(f"The remote {clone.source.name} is named twice.", kind="replica", hint="Name it once.")
-        followers[clone.path] = Follower(clone, float(settings.replica_poll))
+        followers[clone.path] = Follower(clone, float(settings.replica_poll), writes=settings.replica_writes)
     return followers
 
 

@@ -1,7 +1,8 @@
 """Replicas: each follows its remote in a thread of its own, and knows which commit its answers contain.
 
-The remote is read when a webhook says that it changed, when a caller waits for a commit, and otherwise at intervals
-that grow while nothing changes.
+Where writes are allowed, each goes to the remote before it is confirmed. The thread reads the remote when a webhook says
+that it changed, when a caller waits for a commit, after a write, and otherwise at intervals that grow while nothing
+changes.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ from subprocess import Popen
 
 from commonplace.domain.cluster.replicas import ReplicaStatus
 from commonplace.domain.errors import KnowledgeError, NotFoundError, UnavailableError
-from commonplace.domain.ports import Index
+from commonplace.domain.ports import Index, Store
 from commonplace.services.cluster.tailer import Tailer
 from commonplace.store.git_command import end_group
 from commonplace.store.replica.clone import ReplicaClone
 from commonplace.store.replica.source import path_of
+from commonplace.store.replica.writable import WritableReplicaStore
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +35,8 @@ WOKEN_PAUSE = 0.25
 """Seconds from the end of a read to the next one that a webhook or a waiting caller triggers."""
 SHOWN_ID = 12
 """Characters of a commit's id in messages."""
+INDEX_SECONDS = 60.0
+"""Timeout in seconds for indexing a few changed documents; queries wait for what takes longer."""
 CLOSE_SECONDS = 5.0
 """Seconds that the end of the process waits for the thread."""
 
@@ -43,10 +47,12 @@ class Follower:
     Args:
         clone: The clone.
         longest_pause: Maximum seconds between two reads of the remote.
+        writes: Whether the documents can be written; writes go to the remote.
     """
 
-    def __init__(self, clone: ReplicaClone, longest_pause: float) -> None:
+    def __init__(self, clone: ReplicaClone, longest_pause: float, *, writes: bool = False) -> None:
         self.clone = clone
+        self._writes = writes
         self._longest = max(FIRST_PAUSE, longest_pause)
         self._wake = threading.Event()
         self._ending = threading.Event()
@@ -62,6 +68,10 @@ class Follower:
         self._tailer: Tailer | None = None
         self._running: Popen[bytes] | None = None
         """The last git process, which must not outlive this process."""
+
+    def store(self) -> Store:
+        """The documents, writable or not."""
+        return WritableReplicaStore(self.clone, self._pushed, self._refusal) if self._writes else self.clone.store()
 
     def start(self, index: Index, closing: ExitStack, tailer: Tailer | None = None) -> None:
         """Follow the remote and keep its index current. Returns at once.
@@ -147,6 +157,20 @@ class Follower:
                 self._wake.clear()
                 pause = FIRST_PAUSE
 
+    def _pushed(self) -> None:
+        """The clone's branch has moved to a write of this process. The writer's face indexes its documents."""
+        if self._tailer is not None:
+            self._tailer.expect()
+        self._wake.set()
+
+    def _refusal(self) -> str:
+        """Why nothing can be written now; "" if the remote answered the last time."""
+        with self._changed:
+            problem = self._problem
+        if problem:
+            self._wake.set()
+        return problem
+
     def _earlier(self) -> str | None:
         return self.clone.tip() or None
 
@@ -159,7 +183,7 @@ class Follower:
         try:
             commit = tip()
             if commit != self._commit:
-                index.sync()
+                self._bring(index, commit)
                 if self._tailer is not None:
                     self._tailer.expect()
                 log.info("%s: at %s", self.clone.source.name, (commit or "no commit")[:SHOWN_ID])
@@ -179,6 +203,14 @@ class Follower:
         if commit and self._tailer is not None:
             self._tailer.follow(commit)
         return not problem
+
+    def _bring(self, index: Index, commit: str | None) -> None:
+        """Index what differs between the commit that the index contains and another one."""
+        changed = self.clone.changed_documents(self._commit, commit) if self._commit and commit else None
+        if changed is None:
+            index.sync()
+        else:
+            index.update(changed, INDEX_SECONDS)
 
     def _started(self, process: Popen[bytes]) -> None:
         self._running = process

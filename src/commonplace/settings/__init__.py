@@ -79,11 +79,11 @@ class Settings:
     ] = CURRENT_FOLDER
     replica_of: Annotated[
         tuple[str, ...],
-        Doc(
-            "Git repositories that `serve` follows and serves read-only: URLs or paths, or `URL#BRANCH`.",
-            default="none",
-        ),
+        Doc("Git repositories that `serve` follows and serves: URLs or paths, or `URL#BRANCH`.", default="none"),
     ] = ()
+    replica_writes: Annotated[
+        bool, Doc("Whether such repositories can be written: each write is a commit, pushed before it is confirmed.")
+    ] = False
     replica_poll: Annotated[int, Doc("Longest interval between two reads of such a repository.", unit="seconds")] = 30
     engine_url: Annotated[
         tuple[str, ...],

@@ -72,6 +72,11 @@ class GitResult:
         lines = (self.errors + self.output).splitlines()
         return redacted(next((line.split("\t")[-1] for line in lines if "[remote rejected]" in line), ""))
 
+    @property
+    def is_rejected(self) -> bool:
+        """Whether the remote, or git by what the remote said, rejected a pushed branch."""
+        return "rejected]" in self.errors + self.output
+
 
 class TimeLimits(NamedTuple):
     """How long a command may take, in seconds."""

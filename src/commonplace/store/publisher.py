@@ -56,6 +56,12 @@ _NETWORK = re.compile(
     r"|Network is unreachable|No route to host|remote end hung up|error: 50[0234]",
     re.IGNORECASE,
 )
+_UNREACHED = re.compile(
+    r"Could not resolve|Connection refused|Could ?n.t connect|Failed to connect|Network is unreachable"
+    r"|No route to host|not allowed",
+    re.IGNORECASE,
+)
+"""Errors that come before anything was sent."""
 _ABSENT = re.compile(r"does not appear to be a git repository|[Rr]epository .*not found|error: 404")
 
 
@@ -228,6 +234,12 @@ def own_programs(repository: GitRepository) -> dict[str, list[str]]:
     programs = {"credential.helper": ["", *repository.own_settings("credential.helper")]}
     ssh = repository.own_settings("core.sshcommand")
     return programs | ({"core.sshCommand": ssh[-1:]} if ssh else {})
+
+
+def is_unreached(outcome: GitResult) -> bool:
+    """Whether a failed push never reached the remote, so that nothing can have changed there."""
+    said = outcome.errors + outcome.output
+    return any(pattern.search(said) for pattern in (_UNREACHED, _AUTHENTICATION, _ABSENT))
 
 
 def _address(path: str) -> Address | None:

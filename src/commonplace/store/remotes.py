@@ -18,15 +18,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
-from commonplace.domain.errors import GitError
+from commonplace.domain.errors import GitError, UnavailableError
 from commonplace.store.disk.file_swap import storage_errors
 from commonplace.store.git.layout.inspection import read_small, repository_settings, require_plain_objects
 from commonplace.store.git.layout.ownership import is_named_safe
 from commonplace.store.git.repository import GitRepository
 from commonplace.store.git_command import GitResult, TimeLimits, try_git
-from commonplace.store.names import is_object_id
+from commonplace.store.names import checked_ref, is_object_id
 
 _HEADERS = re.compile(r"http\.(.+\.)?extraheader", re.DOTALL)
+_SYMREF = re.compile(r"ref: (refs/heads/\S+)\tHEAD$", re.MULTILINE)
+DEFAULT_BRANCH = "refs/heads/main"
+"""Branch of a remote without commits whose HEAD is not known."""
 _FILTER = re.compile(r"[a-z0-9:=+,.-]+")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\b": "\\b"}
@@ -97,6 +100,28 @@ class RemoteTransfer:
         command = ["push", "--porcelain", "--no-verify", "--no-signed", "--no-recurse-submodules"]
         progress = ["--progress"] if isinstance(timeout, TimeLimits) else []
         return self._git([*command, *progress, *options, self._end("receive-pack")], reference, settings, timeout)
+
+    def default_branch(self, settings: Mapping[str, Sequence[str]], timeout: float) -> str:
+        """Full name of the branch that the remote's HEAD names; `refs/heads/main` if it does not say.
+
+        Args:
+            settings: Further configuration.
+            timeout: Seconds.
+
+        Raises:
+            UnavailableError: the remote cannot be reached.
+            GitError: git timed out or is not installed.
+        """
+        outcome = self._git(["ls-remote", "--symref", self._end("upload-pack")], "HEAD", settings, timeout)
+        if outcome.code:
+            raise UnavailableError(
+                f"The remote cannot be read: {outcome.reason}. Nothing was written.",
+                kind="remote",
+                hint="Try again when it answers.",
+                retry_after=1,
+            )
+        found = _SYMREF.match(outcome.output)
+        return checked_ref(found[1]) if found else DEFAULT_BRANCH
 
     def tip(self, reference: str) -> str:
         """The commit that a fetch stored in a ref; "" if there is none."""

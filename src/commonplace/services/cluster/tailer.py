@@ -75,6 +75,8 @@ class Tailer:
         self._lock = threading.Lock()
         self._problem: str = ""
         self._current = False
+        self._expected = 0
+        """Number of calls of `expect`."""
         self._known: tuple[str, Mapping[Address, Revision]] | None = None
         """The commit and the pages that the engine had when this server last compared or wrote them."""
         self._patience = 0.0
@@ -98,6 +100,7 @@ class Tailer:
         """Say that this server is about to be at another commit. Until `follow` succeeds, the index is not current."""
         with self._lock:
             self._current = False
+            self._expected += 1
 
     def follow(self, commit: str) -> bool:
         """Bring the shared index to a commit that this server's own index contains. Never raises.
@@ -106,6 +109,8 @@ class Tailer:
             Whether it is there. If not, the call is to be repeated.
         """
         problem: str = ""
+        with self._lock:
+            expected = self._expected
         try:
             if not self._reach(BranchPosition(self._branch.number(commit), commit)):
                 problem = "The shared index is behind this server."
@@ -115,7 +120,8 @@ class Tailer:
             if problem and problem != self._problem:
                 log.warning("%s: %s", self.base.name, problem)
             self._problem = problem
-            self._current = not problem
+            # A write of this server meanwhile made the index outdated again.
+            self._current = not problem and expected == self._expected
         return not problem
 
     def _reach(self, position: BranchPosition) -> bool:

@@ -1,5 +1,7 @@
 """The clone of a replica: a bare repository of this program, whose one branch is moved to what the remote has.
 
+What the clone pushes is on its branch once the remote has taken it.
+
 The remote is outside text. git runs in the temporary repository of `store.remotes`, checks each object that it
 receives, and runs nothing that the remote could name. The clone is derived data: it may be deleted at any time.
 """
@@ -15,15 +17,17 @@ from subprocess import Popen
 
 from pygit2.enums import SortMode
 
-from commonplace.domain.errors import GitError, UnavailableError
+from commonplace.domain.addresses import Address, parse_address
+from commonplace.domain.errors import GitError, InvalidInputError, KnowledgeError, UnavailableError
 from commonplace.store.disk.file_swap import storage_errors
 from commonplace.store.disk.folder import Folder
 from commonplace.store.folder_store import key_of
 from commonplace.store.git.bare import BareStore
 from commonplace.store.git.refs import set_ref
 from commonplace.store.git.repository import GitRepository, guarded
-from commonplace.store.git_command import GitResult
-from commonplace.store.publisher import own_programs
+from commonplace.store.git.tree_diff import TreeDiff
+from commonplace.store.git_command import GitResult, TimeLimits
+from commonplace.store.publisher import PUSH_TIMEOUT, QUIET_SECONDS, is_unreached, own_programs
 from commonplace.store.remotes import exchange
 from commonplace.store.replica.source import ReplicaSource
 from commonplace.store.writer_lock import WriterLock
@@ -34,6 +38,8 @@ FIRST_FETCH_SECONDS = 1800.0
 """Timeout in seconds of the first fetch, which transfers the whole history."""
 REFUSAL = "it is a replica, which follows its remote; write to a server of the repository itself, or push to its remote"
 
+MAX_CHANGED = 100
+"""Maximum number of changed documents that are indexed one by one."""
 _BRANCH = "refs/heads/replica"
 _FETCHED = "refs/heads/fetched"
 """Target ref of a fetch, in the temporary repository."""
@@ -62,12 +68,27 @@ class ReplicaClone:
             self.path = self.path.resolve()
         self._repository = GitRepository(self.path)
         self._lock = WriterLock(self.path / "commonplace.lock")
+        """Held during a fetch."""
+        self._moving = WriterLock(self.path / "commonplace-branch.lock")
+        """Held while the branch moves."""
+        self._target = ""
+        """The remote's branch that pushes go to; "" if it is not known yet."""
         self._counted = ("", 0)
         """The last commit whose ancestors were counted, and their number."""
 
     def store(self) -> BareStore:
         """The documents of the branch as it is in the clone, read-only."""
-        return BareStore(self._repository, key_of(Folder(self.path)), REFUSAL)
+        return BareStore(self._repository, self.key, REFUSAL)
+
+    @property
+    def repository(self) -> GitRepository:
+        """The clone as a repository."""
+        return self._repository
+
+    @property
+    def key(self) -> str:
+        """A stable key of the clone on this machine."""
+        return key_of(Folder(self.path))
 
     def tip(self) -> str:
         """The commit that the clone's branch is at; "" before the first fetch, and for a remote without commits."""
@@ -99,9 +120,50 @@ class ReplicaClone:
                     return ""
                 raise self._unreachable(outcome.reason)
             self._repository.commit(tip)  # raises unless the clone received it
-            if tip != known:
-                set_ref(self._repository.common, _BRANCH, tip)
-        return tip
+            return self._follow(known, tip)
+
+    def push(self, commit: str, expected: str) -> bool:
+        """Push a commit to the remote's branch if that is at another commit, and move the clone's branch, too.
+
+        Args:
+            commit: The commit, made on top of `expected`.
+            expected: The commit that the remote's branch must be at; "" for a branch that does not exist.
+
+        Returns:
+            Whether the remote has the commit. If not, its branch is at another commit than expected.
+
+        Raises:
+            UnavailableError: the remote cannot be reached. It did not get the commit.
+            GitError: the remote refused it; or kind "unknown": the remote did not answer, and may have taken it.
+        """
+        with exchange(self._repository, _REMOTE, [commit, expected]) as own:
+            settings = own_programs(self._repository)
+            self._target = self._target or self.source.branch or own.default_branch(settings, FETCH_SECONDS)
+            lease = f"--force-with-lease={self._target}:{expected}"
+            try:
+                outcome = own.push(
+                    f"{commit}:{self._target}",
+                    [lease],
+                    settings=settings,
+                    timeout=TimeLimits(PUSH_TIMEOUT, QUIET_SECONDS),
+                )
+            except GitError as error:
+                if error.kind != "timeout":
+                    raise
+                return self._took(commit, str(error).rstrip("."))
+        if outcome.code == 0:
+            self._advance(expected, commit)
+            return True
+        if outcome.is_rejected:
+            return self._moved(expected, outcome)
+        if not is_unreached(outcome):
+            return self._took(commit, outcome.reason)
+        raise UnavailableError(
+            f"The remote of {self.source.name} cannot be reached: {outcome.reason}. Nothing was written.",
+            kind="remote",
+            hint="Try again when it answers; check the network, the address and the credentials if it persists.",
+            retry_after=1,
+        )
 
     def holds(self, tip: str, commit: str) -> bool:
         """Whether a commit is `tip` or one of its ancestors; false for a commit that the clone lacks."""
@@ -110,6 +172,25 @@ class ReplicaClone:
     def has(self, commit: str) -> bool:
         """Whether the clone has a commit, on its branch or from an earlier state of it."""
         return self._repository.has_object(commit)
+
+    def changed_documents(self, old: str, new: str) -> list[Address] | None:
+        """The documents that differ between two commits.
+
+        Returns:
+            None if the difference is not a few documents alone: a changed ignore file or site configuration concerns
+            documents that are the same.
+        """
+        trees = self._repository.tree_of(old), self._repository.tree_of(new)
+        found: list[Address] = []
+        for raw in TreeDiff(self._repository).differing(*trees):
+            try:
+                address = parse_address(os.fsdecode(raw))
+            except InvalidInputError:
+                return None
+            if not address.is_document or len(found) == MAX_CHANGED:
+                return None
+            found.append(address)
+        return found
 
     def number(self, commit: str) -> int:
         """The commit and its ancestors, counted.
@@ -126,6 +207,52 @@ class ReplicaClone:
         self._counted = (commit, number)
         return number
 
+    def _follow(self, known: str, tip: str) -> str:
+        """Move the branch to a fetched commit, unless a push of this clone has moved it beyond. Returns where it is."""
+        with self._moving.held():
+            now = self.tip()
+            if now != known and self._repository.holds(now, tip):
+                return now
+            if tip != now:
+                set_ref(self._repository.common, _BRANCH, tip)
+        return tip
+
+    def _advance(self, expected: str, commit: str) -> None:
+        """Move the branch to a pushed commit, unless a fetch has moved it there, or beyond."""
+        with self._moving.held():
+            now = self.tip()
+            if now == expected or not self._repository.holds(now, commit):
+                set_ref(self._repository.common, _BRANCH, commit)
+
+    def _moved(self, expected: str, outcome: GitResult) -> bool:
+        """False if the remote's branch is no longer where a push expected it.
+
+        Raises:
+            GitError: it is still there, so a rule of the remote forbids the push.
+        """
+        self._target = ""  # the remote may have another default branch by now
+        if self.fetch() != expected:
+            return False
+        raise GitError(
+            f"The remote of {self.source.name} refused the write: {outcome.rejection or outcome.reason}.",
+            kind="remote",
+            hint="Its rules forbid it; ask its owner. Nothing was written.",
+        )
+
+    def _took(self, commit: str, reason: str) -> bool:
+        """True if the remote has a commit whose push ended without a result.
+
+        Raises:
+            GitError: kind "unknown": it does not have it now, or cannot be asked.
+        """
+        try:
+            tip = self.fetch()
+        except KnowledgeError as error:
+            raise unknown_outcome(self.source.name, reason) from error
+        if self.holds(tip, commit):
+            return True
+        raise unknown_outcome(self.source.name, reason)
+
     def _fetched(
         self, known: str, seconds: float, started: Callable[[Popen[bytes]], None] | None
     ) -> tuple[GitResult, str]:
@@ -141,6 +268,16 @@ class ReplicaClone:
             kind="remote",
             hint="It is tried again; check the network, the address and the credentials if it persists.",
         )
+
+
+def unknown_outcome(name: str, reason: str) -> GitError:
+    """The error of a push without a result: the remote may have taken it and not said so."""
+    return GitError(
+        f"Whether the remote of {name} has the write is unknown: {reason}.",
+        kind="unknown",
+        hint="Read it again. The same write sent again is not made twice.",
+        retryable=1,
+    )
 
 
 def _make(path: Path, url: str) -> None:

@@ -29,6 +29,9 @@ class ServeOptions:
     replica_of: Annotated[
         list[str] | None, typer.Option("--replica-of", metavar="URL", help=about("replica_of"), show_default=False)
     ] = None
+    replica_writes: Annotated[
+        bool, typer.Option("--replica-writes", help=about("replica_writes"), show_default=False)
+    ] = False
     replica_poll: Annotated[str | None, typer.Option("--replica-poll", metavar="N", help=about("replica_poll"))] = None
     engine_url: Annotated[
         list[str] | None, typer.Option("--engine-url", metavar="URL", help=about("engine_url"), show_default=False)
@@ -61,6 +64,7 @@ class ServeOptions:
             "tier": self.tier,
             "commit": self.commit,
             "replica_of": self.replica_of or None,
+            "replica_writes": self.replica_writes or None,
             "replica_poll": self.replica_poll,
             "engine_url": self.engine_url or None,
             "public_url": self.public_url,
@@ -97,6 +101,12 @@ def command(
     if listening.replica_of and (paths or names_layers(settings)):
         raise ConfigError(
             "Folders and --replica-of are named.", kind="replica", hint="Name folders, or remotes to follow."
+        )
+    if settings.replica_writes and not settings.replica_of:
+        raise ConfigError(
+            "Writes to replicas are allowed, and nothing is followed.",
+            kind="replica",
+            hint="Name the repositories with --replica-of, or leave --replica-writes out.",
         )
     if settings.engine_url and not settings.replica_of:
         raise ConfigError(

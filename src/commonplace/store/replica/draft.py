@@ -1,0 +1,178 @@
+"""The draft of a write to a replica: reads and changes on top of one commit, before a commit is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from commonplace.domain.addresses import Address, require_new_name
+from commonplace.domain.changes import Receipt, RetainedCopy, Revision
+from commonplace.domain.errors import InvalidInputError, NotFoundError, ReadOnlyError
+from commonplace.domain.revisions import is_pointer, revision_of
+from commonplace.store.git.objects import MODE_EXECUTABLE, MODE_FILE, MODE_FOLDER, MODE_GITLINK, TreeEntry
+from commonplace.store.git.repository import GitRepository
+
+_FILES = frozenset({MODE_FILE, MODE_EXECUTABLE})
+
+
+class TreeDraft:
+    """`domain.ports.Transaction` on top of a commit.
+
+    Args:
+        repository: The repository.
+        commit: The commit; "" for a branch without one.
+        hides: Whether a document is ignored.
+    """
+
+    def __init__(self, repository: GitRepository, commit: str, hides: Callable[[Address], bool]) -> None:
+        self._repository = repository
+        self._commit = commit
+        self._hides = hides
+        self._changes: dict[Address, bytes | None] = {}
+        self._keep: set[Address] = set()
+        self._receipt: Receipt | None = None
+
+    def read(self, address: Address) -> bytes:
+        """The bytes of a file, with the changes of this transaction."""
+        if address in self._changes:
+            content = self._changes[address]
+        else:
+            entry = self.entry(address)
+            content = self._repository.content(entry.id) if entry and entry.mode in _FILES else None
+        if content is None:
+            raise NotFoundError(
+                f"No such file: {address}.",
+                kind="document",
+                hint="List or search to see what there is.",
+                path=address.path,
+            )
+        return content
+
+    def exists(self, address: Address) -> bool:
+        """Whether the file exists, with the changes of this transaction."""
+        if address in self._changes:
+            return self._changes[address] is not None
+        entry = self.entry(address)
+        return entry is not None and entry.mode in _FILES
+
+    def put(self, address: Address, content: bytes, *, keep: bool = False) -> None:
+        """Create or replace a file.
+
+        Raises:
+            InvalidInputError: the path is not a regular file, leads through one, is ignored, or is no name for a file.
+            ReadOnlyError: the path is in a submodule, or a Git LFS pointer would be overwritten by text.
+        """
+        self._require_writable(address)
+        self._changes[address] = content
+        if keep:
+            self._keep.add(address)
+
+    def remove(self, address: Address, *, keep: bool = True) -> None:
+        """Delete a file; its bytes stay in the commit before."""
+        self.read(address)
+        self._changes[address] = None
+        if keep:
+            self._keep.add(address)
+
+    def retain(self, address: Address) -> None:
+        """Name the commit that has the old bytes of a file in the receipt."""
+        self._keep.add(address)
+
+    @property
+    def receipt(self) -> Receipt:
+        """The result of the transaction; valid after the `with` block has ended."""
+        if self._receipt is None:
+            raise RuntimeError("a transaction has no receipt before its block has ended without an error")
+        return self._receipt
+
+    def entry(self, address: Address) -> TreeEntry | None:
+        """What the commit has at a path; None for nothing."""
+        return self._repository.entry(self._commit, address.path) if self._commit else None
+
+    def changes(self) -> dict[Address, bytes | None]:
+        """The new bytes by address, None for a removed file, without those that change nothing.
+
+        Raises:
+            InvalidInputError, ReadOnlyError: a file cannot be written, as for `put`.
+        """
+        found: dict[Address, bytes | None] = {}
+        for address, content in self._changes.items():
+            old = self.entry(address)
+            if content is None and old is None:
+                continue
+            if content is not None:
+                if old is not None and old.id == revision_of(content):
+                    continue
+                self._require_served(address, content, old)
+            found[address] = content
+        return found
+
+    def acknowledge(self, commit: str, parent: str) -> list[RetainedCopy]:
+        """Set the receipt: the remote has all changes, in this commit ("" for none) after its parent.
+
+        Returns:
+            Where the replaced and deleted bytes are that the writer may not have seen.
+        """
+        revisions: dict[Address, Revision] = {}
+        removed: list[Address] = []
+        kept: dict[Address, RetainedCopy] = {}
+        for address, content in self._changes.items():
+            if content is None:
+                removed.append(address)
+            else:
+                revisions[address] = revision_of(content)
+            old = self.entry(address)
+            if commit and old is not None and address in self._keep and old.id != revisions.get(address):
+                kept[address] = RetainedCopy(address, old.id, "commit", parent)
+        self._receipt = Receipt(commit, revisions, tuple(removed), kept)
+        return list(kept.values())
+
+    def _require_writable(self, address: Address) -> None:
+        """Reject a path that is a folder, a link or a submodule, or leads through something that is no folder."""
+        parts = address.path.split("/")
+        for count in range(1, len(parts) + 1):
+            path = "/".join(parts[:count])
+            entry = self._repository.entry(self._commit, path) if self._commit else None
+            if entry is None:
+                return
+            if entry.mode == MODE_GITLINK:
+                raise ReadOnlyError(
+                    f"{address} cannot be written: {path} is a submodule.",
+                    kind="document",
+                    hint="Serve a clone of its own.",
+                    path=address.path,
+                )
+            if (entry.mode in _FILES) if count == len(parts) else (entry.mode == MODE_FOLDER):
+                continue
+            raise InvalidInputError(
+                f"{address} cannot be written: {path} is {_kind(entry.mode)}.",
+                kind="path",
+                hint="Write to another path.",
+            )
+
+    def _require_served(self, address: Address, content: bytes, old: TreeEntry | None) -> None:
+        if old is None:
+            require_new_name(address)
+        elif is_pointer(self._repository.content(old.id)) and not is_pointer(content):
+            raise ReadOnlyError(
+                f"{address} cannot be written: it is a pointer of Git LFS, and its text is not here.",
+                kind="document",
+                hint="Write it in a clone that has Git LFS.",
+                path=address.path,
+            )
+        if address.is_document and self._hides(address):
+            raise InvalidInputError(
+                f"{address} is ignored by an ignore file, so it would not be found. Nothing was changed.",
+                kind="document",
+                hint=f"Choose another path, or include it with !/{address} in .commonplaceignore.",
+            )
+
+
+def blob_ids(draft: TreeDraft, addresses: Mapping[Address, bytes | None]) -> dict[str, str]:
+    """Ids of the blobs that a draft's commit has at these addresses, by path; "" for none."""
+    return {address.path: entry.id if (entry := draft.entry(address)) else "" for address in addresses}
+
+
+def _kind(mode: int) -> str:
+    if mode == MODE_FOLDER:
+        return "a folder"
+    return "a file" if mode in _FILES else "a link"

@@ -1,0 +1,212 @@
+"""Writes of a replica: a chain of commits that wait for the remote, and the push that takes all of them at once.
+
+A write is made on top of those that wait, without waiting for them. The first writer to find no push under way pushes
+the last commit of the chain, and with it the others; what arrives meanwhile goes with the next push. The remote takes
+a push only if its branch is where this clone last saw it (compare-and-swap). If it is not, the writes are made again on
+top of the remote's commit; one whose files have changed there is a conflict for its writer alone.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass
+
+from commonplace.domain.errors import KnowledgeError, UnavailableError
+from commonplace.store.disk.durable import Unsynced
+from commonplace.store.disk.file_swap import changed_meanwhile
+from commonplace.store.git.commits import CommitMessage
+from commonplace.store.git.objects import EMPTY_TREE, MODE_FILE, NewObjects, TreeEntry, changed_tree
+from commonplace.store.git.repository import GitRepository
+from commonplace.store.git.tree_cache import TreeCache
+from commonplace.store.replica.clone import ReplicaClone, unknown_outcome
+
+MAX_PUSHES = 20
+"""Maximum number of pushes for one batch, if other writers keep moving the remote's branch."""
+WAIT_SECONDS = 30.0
+"""Timeout in seconds for another write's draft."""
+_CACHED_ENTRIES = 30_000
+
+
+@dataclass(slots=True)
+class PendingWrite:
+    """A commit that waits for the remote."""
+
+    changed: Mapping[str, TreeEntry | None]
+    """The new entry of each path; None for a removed file."""
+    before: Mapping[str, str]
+    """Id of the blob that the writer saw at each path; "" for none."""
+    words: CommitMessage
+    commit: str = ""
+    """Its id; another one if it had to be made again."""
+    parent: str = ""
+    is_settled: bool = False
+    error: KnowledgeError | None = None
+    """Why the remote does not have it."""
+
+
+class PushQueue:
+    """The pending writes of one clone.
+
+    Args:
+        clone: The clone.
+        repository: Its repository.
+        pushed: Called after each successful push, once the clone's branch has moved.
+    """
+
+    def __init__(self, clone: ReplicaClone, repository: GitRepository, pushed: Callable[[], None]) -> None:
+        self._clone = clone
+        self._repository = repository
+        self._pushed = pushed
+        self._drafts = threading.Lock()
+        """Guards the fields below. A draft holds it, so that the next one sees its changes."""
+        self._pushes = threading.Lock()
+        """Held by the writer that pushes."""
+        self._pending: list[PendingWrite] = []
+        self._trees = TreeCache(repository.content, _CACHED_ENTRIES)
+
+    @contextmanager
+    def drafting(self) -> Generator[str]:
+        """A context in which no other write is made; yields the commit to draft on, "" for none.
+
+        Raises:
+            UnavailableError: another draft took too long.
+        """
+        if not self._drafts.acquire(timeout=WAIT_SECONDS):
+            raise UnavailableError(
+                f"Another write to {self._clone.source.name} took longer than {WAIT_SECONDS:g} seconds.",
+                kind="collection",
+                hint="Try again.",
+            )
+        try:
+            yield self._pending[-1].commit if self._pending else self._clone.tip()
+        finally:
+            self._drafts.release()
+
+    def add(
+        self, contents: Mapping[str, bytes | None], before: Mapping[str, str], words: CommitMessage
+    ) -> PendingWrite:
+        """Make the commit of a draft. Only within `drafting`.
+
+        Args:
+            contents: The new bytes of each path; None for a removed file.
+            before: As for `PendingWrite`.
+            words: Message and people.
+
+        Raises:
+            OSError: the clone cannot be written.
+        """
+        parent = self._pending[-1].commit if self._pending else self._clone.tip()
+        base = self._repository.tree_of(parent)
+        objects = self._objects()
+        changed = {
+            path: None if content is None else TreeEntry(self._mode(base, path), objects.add("blob", content))
+            for path, content in contents.items()
+        }
+        write = PendingWrite(changed, before, words)
+        self._make(write, objects, parent)
+        self._pending.append(write)
+        return write
+
+    def settle(self, write: PendingWrite) -> None:
+        """Wait until the remote has taken a write; push it if no other writer does. Not within `drafting`.
+
+        Raises:
+            ConflictError: another writer has changed one of its files at the remote.
+            UnavailableError: the remote cannot be reached. Nothing was written.
+            GitError: the remote refused the push; or kind "unknown": it did not answer, and may have taken it.
+        """
+        while not write.is_settled:
+            with self._pushes:
+                if not write.is_settled:
+                    self._push()
+        if write.error is not None:
+            raise write.error
+
+    def _push(self) -> None:
+        try:
+            for _ in range(MAX_PUSHES):
+                with self._drafts:
+                    batch = tuple(self._pending)
+                if not batch or self._attempt(batch):
+                    return
+        except KnowledgeError as error:
+            self._reject_all(error)
+        except BaseException as error:
+            self._reject_all(unknown_outcome(self._clone.source.name, type(error).__name__))
+            raise
+        else:
+            self._reject_all(
+                UnavailableError(
+                    f"Other writers keep changing {self._clone.source.name}. Nothing was written.",
+                    kind="remote",
+                    hint="Try again.",
+                    retry_after=1,
+                )
+            )
+
+    def _attempt(self, batch: tuple[PendingWrite, ...]) -> bool:
+        """Push once. Returns whether all of the batch are settled; if not, the rest was made again."""
+        first, last = batch[0], batch[-1]
+        if self._clone.push(last.commit, first.parent):
+            with self._drafts:
+                for write in batch:
+                    write.is_settled = True
+                del self._pending[: len(batch)]
+            self._pushed()
+            return True
+        tip = self._clone.fetch()
+        with self._drafts:
+            self._replay(tip)
+            return not self._pending
+
+    def _replay(self, tip: str) -> None:
+        """Make the pending writes again on top of a commit. One whose files differ there is settled with an error."""
+        waiting: list[PendingWrite] = []
+        for write in self._pending:
+            base = self._repository.tree_of(tip)
+            now = {path: self._trees.entry(base, path) for path in write.changed}
+            if all(now[path] == entry for path, entry in write.changed.items()):
+                write.commit, write.is_settled = tip, True
+                continue
+            moved = [path for path, entry in now.items() if (entry.id if entry else "") != write.before[path]]
+            if moved:
+                entry = now[moved[0]]
+                write.error, write.is_settled = changed_meanwhile(moved[0], entry.id if entry else ""), True
+                continue
+            self._make(write, self._objects(), tip)
+            tip = write.commit
+            waiting.append(write)
+        self._pending = waiting
+
+    def _make(self, write: PendingWrite, objects: NewObjects, parent: str) -> None:
+        """Make a write's commit on top of another one."""
+        base = self._repository.tree_of(parent)
+        tree = changed_tree(objects, self._trees, base, write.changed)
+        if tree == EMPTY_TREE:
+            objects.add("tree", b"")
+        write.commit, write.parent = objects.add("commit", write.words.content(tree, parent)), parent
+        try:
+            with Unsynced() as unsynced:
+                objects.write(unsynced)
+                unsynced.sync()
+            objects.place()
+        except BaseException:
+            objects.discard()
+            raise
+
+    def _reject_all(self, error: KnowledgeError) -> None:
+        with self._drafts:
+            for write in self._pending:
+                write.error, write.is_settled = copy(error), True  # each is raised in a thread of its own
+            self._pending = []
+
+    def _objects(self) -> NewObjects:
+        return NewObjects(self._repository.objects, secrets.token_hex(6), self._repository.has_object)
+
+    def _mode(self, tree: str, path: str) -> int:
+        old = self._trees.entry(tree, path)
+        return old.mode if old else MODE_FILE

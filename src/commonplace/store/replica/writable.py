@@ -1,0 +1,66 @@
+"""The store of a replica that is written: a write is acknowledged when the remote has taken it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+from commonplace.domain.changes import Author, record_retained
+from commonplace.domain.errors import UnavailableError
+from commonplace.domain.ports import Transaction
+from commonplace.store.disk.file_swap import storage_errors
+from commonplace.store.git.bare import BareStore
+from commonplace.store.git.commits import commit_message
+from commonplace.store.replica.clone import ReplicaClone
+from commonplace.store.replica.draft import TreeDraft, blob_ids
+from commonplace.store.replica.push_queue import PushQueue
+
+
+class WritableReplicaStore(BareStore):
+    """`domain.ports.Store` of a clone whose writes go to its remote, one commit each.
+
+    Reads see the clone's branch, which has what the remote has taken. A transaction sees the writes before it, too.
+
+    Args:
+        clone: The clone.
+        pushed: Called after each successful push, once the clone's branch has moved.
+        problem: Returns why the remote could not be read the last time; "" if it could.
+    """
+
+    def __init__(self, clone: ReplicaClone, pushed: Callable[[], None], problem: Callable[[], str]) -> None:
+        super().__init__(clone.repository, clone.key, "")
+        self._repository = clone.repository
+        self._queue = PushQueue(clone, clone.repository, pushed)
+        self._problem = problem
+
+    @contextmanager
+    def transaction(self, message: str, author: Author | None = None) -> Generator[Transaction]:
+        """One write: one commit, which the remote has when the block has ended.
+
+        Raises:
+            ConflictError: another writer has changed one of the files at the remote.
+            UnavailableError: the remote cannot be reached, now or when it was last asked. Nothing was written.
+            GitError: the remote refused the write; or kind "unknown": it may have taken it.
+            StorageError: the clone cannot be written. Nothing was written.
+        """
+        if problem := self._problem():
+            raise UnavailableError(
+                f"Nothing can be written now. {problem}",
+                kind="remote",
+                hint="Reading goes on. Try again when the remote answers.",
+                retry_after=1,
+            )
+        with storage_errors("the write"), self._queue.drafting() as commit:
+            draft = TreeDraft(self._repository, commit, self._hidden)
+            yield draft
+            changes = draft.changes()
+            write = None
+            if changes:
+                contents = {address.path: content for address, content in changes.items()}
+                words = commit_message(self._repository, message, author)
+                write = self._queue.add(contents, blob_ids(draft, changes), words)
+        if write is None:
+            draft.acknowledge("", "")
+            return
+        self._queue.settle(write)
+        record_retained(draft.acknowledge(write.commit, write.parent))
