@@ -1,4 +1,7 @@
-"""A bare repository behind HTTP on 127.0.0.1, whose answers come whole, byte by byte, or never."""
+"""A bare repository behind HTTP on 127.0.0.1, whose answers come whole, byte by byte, or never.
+
+With pace "taken" a push is carried out and its connection closed without an answer; with "lost" it is closed before.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from urllib.parse import urlsplit
 
 BYTE_SECONDS = 0.05
 """Between two bytes of a slow answer."""
-Pace = Literal["whole", "byte by byte", "never"]
+Pace = Literal["whole", "byte by byte", "never", "taken", "lost"]
 
 
 @dataclass(slots=True)
@@ -64,6 +67,11 @@ class _Handler(BaseHTTPRequestHandler):
         if remote.pace == "never":
             remote.ended.wait()
             return
+        if remote.pace in {"taken", "lost"} and self.command == "POST" and self.path.endswith("/git-receive-pack"):
+            if remote.pace == "taken":
+                _backend(self, remote.bare, body)
+            self.close_connection = True
+            return
         with suppress(OSError):  # the client has given up
             self._send(_backend(self, remote.bare, body), remote)
 
@@ -76,7 +84,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self.send_header(name, value)
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
-        if remote.pace == "whole":
+        if remote.pace != "byte by byte":
             self.wfile.write(content)
             return
         for byte in content:

@@ -7,45 +7,21 @@ import hmac
 import json
 import signal
 import subprocess
-from collections.abc import Generator, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
-from serving import Answer, Server, create_key, rpc_request, served
-from support import GitRepo, eventually, new_repo
+from replicas import push, replica, team, wait_ready
+from serving import Answer, Server, create_key, rpc_request
 
 COMMIT = "commonplace-commit"
 AT_LEAST = "commonplace-at-least"
 SECRET = "shared with the Git host"  # noqa: S105 - of these tests
 NEVER = "1" * 40
-
-
-@contextmanager
-def replica(home: Path, *remotes: Path | str, env: dict[str, str] | None = None, poll: int = 1) -> Generator[Server]:
-    """A server that follows remotes, with clones and indexes of its own."""
-    named = [word for remote in remotes for word in ("--replica-of", str(remote))]
-    with served(*named, "--replica-poll", str(poll), env={"XDG_CACHE_HOME": str(home), **(env or {})}) as server:
-        yield server
-
-
-def team(folder: Path, name: str = "team", text: str = "# Alpha\n\nfirst words\n") -> tuple[GitRepo, Path]:
-    """A work tree, and its bare remote."""
-    remote = folder / f"{name}.git"
-    work = new_repo(folder / f"{name}-work", {"a.md": text})
-    work.git("clone", "--quiet", "--bare", str(work.path), str(remote))
-    work.git("remote", "add", "origin", str(remote))
-    return work, remote
-
-
-def push(work: GitRepo, path: str, text: str, *options: str) -> str:
-    """The id of a pushed commit."""
-    commit = work.commit(f"Write {path}", **{path: text})
-    work.git("push", "--quiet", *options, "origin", "HEAD")
-    return commit
 
 
 def search(server: Server, words: str, at_least: str = "", **headers: str) -> Answer:
@@ -60,11 +36,6 @@ def found(answer: Answer) -> list[str]:
 
 def page(server: Server, path: str) -> str:
     return str(server.page("GET", path).json["content"])
-
-
-def wait_ready(server: Server) -> None:
-    """Wait until every collection of a server is ready."""
-    eventually(lambda: server.ask("GET", "/health/ready").json == {"status": "ready"}, 60)
 
 
 def test_two_replicas_answer_what_was_pushed_and_one_goes_on_when_the_other_is_killed(tmp_path: Path) -> None:

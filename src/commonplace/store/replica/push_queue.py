@@ -58,7 +58,7 @@ class PushQueue:
     """
 
     def __init__(self, clone: ReplicaClone, repository: GitRepository, pushed: Callable[[], None]) -> None:
-        self._clone = clone
+        self.clone = clone
         self._repository = repository
         self._pushed = pushed
         self._drafts = threading.Lock()
@@ -77,12 +77,12 @@ class PushQueue:
         """
         if not self._drafts.acquire(timeout=WAIT_SECONDS):
             raise UnavailableError(
-                f"Another write to {self._clone.source.name} took longer than {WAIT_SECONDS:g} seconds.",
+                f"Another write to {self.clone.source.name} took longer than {WAIT_SECONDS:g} seconds.",
                 kind="collection",
                 hint="Try again.",
             )
         try:
-            yield self._pending[-1].commit if self._pending else self._clone.tip()
+            yield self._pending[-1].commit if self._pending else self.clone.tip()
         finally:
             self._drafts.release()
 
@@ -99,7 +99,7 @@ class PushQueue:
         Raises:
             OSError: the clone cannot be written.
         """
-        parent = self._pending[-1].commit if self._pending else self._clone.tip()
+        parent = self._pending[-1].commit if self._pending else self.clone.tip()
         base = self._repository.tree_of(parent)
         objects = self._objects()
         changed = {
@@ -136,12 +136,12 @@ class PushQueue:
         except KnowledgeError as error:
             self._reject_all(error)
         except BaseException as error:
-            self._reject_all(unknown_outcome(self._clone.source.name, type(error).__name__))
+            self._reject_all(unknown_outcome(self.clone.source.name, type(error).__name__))
             raise
         else:
             self._reject_all(
                 UnavailableError(
-                    f"Other writers keep changing {self._clone.source.name}. Nothing was written.",
+                    f"Other writers keep changing {self.clone.source.name}. Nothing was written.",
                     kind="remote",
                     hint="Try again.",
                     retry_after=1,
@@ -151,14 +151,14 @@ class PushQueue:
     def _attempt(self, batch: tuple[PendingWrite, ...]) -> bool:
         """Push once. Returns whether all of the batch are settled; if not, the rest was made again."""
         first, last = batch[0], batch[-1]
-        if self._clone.push(last.commit, first.parent):
+        if self.clone.push(last.commit, first.parent):
             with self._drafts:
                 for write in batch:
                     write.is_settled = True
                 del self._pending[: len(batch)]
             self._pushed()
             return True
-        tip = self._clone.fetch()
+        tip = self.clone.fetch()
         with self._drafts:
             self._replay(tip)
             return not self._pending

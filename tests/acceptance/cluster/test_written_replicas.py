@@ -1,0 +1,208 @@
+"""Replicas that write: what was confirmed is in the remote, each write its own commit, whoever writes beside them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from remotes.slow import slow_remote
+from replicas import push, replica, team, wait_ready
+from serving import Answer, Server
+from support import GitRepo, eventually
+
+WRITES = ("--replica-writes", "--tier", "write", "--rate-limit", "0")
+AT_LEAST = "commonplace-at-least"
+
+
+def put(server: Server, path: str, text: str, **more: object) -> Answer:
+    return server.page("PUT", path, {"content": text, **more})
+
+
+def history(remote: Path, work: GitRepo) -> list[str]:
+    """Subjects of the remote's commits, oldest first."""
+    return work.git("--git-dir", str(remote), "log", "--format=%s", "--reverse", "HEAD").splitlines()
+
+
+def at(remote: Path, work: GitRepo, path: str) -> str:
+    return work.git("--git-dir", str(remote), "show", f"HEAD:{path}")
+
+
+def tip(remote: Path, work: GitRepo) -> str:
+    return work.git("--git-dir", str(remote), "rev-parse", "HEAD")
+
+
+def test_a_confirmed_write_is_in_the_remote_and_any_replica_reads_it(tmp_path: Path) -> None:
+    work, remote = team(tmp_path)
+    with (
+        replica(tmp_path / "one", remote, flags=WRITES) as one,
+        replica(tmp_path / "two", remote, poll=3600) as two,
+    ):
+        wait_ready(one)
+        wait_ready(two)
+        answer = put(one, "folder/new", "# New\n\nwords of the new page\n")
+        assert answer.status == 201, answer.body
+        assert at(remote, work, "folder/new.md") == "# New\n\nwords of the new page"
+        commit = tip(remote, work)
+        for server, headers in ((one, {}), (two, {AT_LEAST: commit})):
+            found = server.ask("GET", "/api/v1/search?q=words+of+the+new", headers=headers).json["results"]
+            assert found[0]["path"] == "folder/new"
+        changed = put(one, "folder/new", "# New\n\nother words\n", revision=answer.json["revision"])
+        assert changed.status == 200, changed.body
+        assert len(history(remote, work)) == 3
+        assert put(one, "folder/new", "# Stale\n", revision=answer.json["revision"]).status == 409
+
+
+def test_agents_write_by_every_toolset_for_documents(tmp_path: Path) -> None:
+    work, remote = team(tmp_path)
+    with replica(tmp_path / "one", remote, flags=WRITES) as server:
+        wait_ready(server)
+        edit = {"page": "a", "changes": [{"do": "append", "text": "appended"}]}
+        assert not server.call("notes", "edit", edit).get("isError"), server.call("notes", "edit", edit)
+        created = server.call("kb", "kb_create", {"kb_name": "team", "entry_type": "note", "title": "By kb", "body": "Text of kb.\n"})
+        assert not created.get("isError"), created
+        moved = server.call("notes", "move", {"page": "a", "to": "folder/alpha.md"})
+        assert not moved.get("isError"), moved
+        assert "appended" in at(remote, work, "folder/alpha.md")
+        assert len(history(remote, work)) == 4
+        gone = server.call("notes", "delete", {"page": "folder/alpha"})
+        assert not gone.get("isError"), gone
+        assert "folder/alpha.md" not in work.git("--git-dir", str(remote), "ls-tree", "-r", "--name-only", "HEAD")
+
+
+def test_without_the_setting_nothing_is_written(tmp_path: Path) -> None:
+    work, remote = team(tmp_path)
+    with replica(tmp_path / "one", remote, flags=("--tier", "write")) as server:
+        wait_ready(server)
+        refused = put(server, "new", "# New\n")
+        assert refused.status == 403, refused.body
+    assert len(history(remote, work)) == 1
+
+
+def _write_all(server: Server, name: str, confirmed: list[str], problems: list[bytes]) -> None:
+    for step in range(4):
+        path = f"{name}-{step}"
+        answer = put(server, path, f"# {path}\n")
+        (confirmed.append(path) if answer.status == 201 else problems.append(answer.body))
+
+
+def _together(servers: Sequence[Server], outside: GitRepo) -> tuple[list[str], list[bytes]]:
+    """Eight writers on these servers while another program pushes; returns confirmed pages and other answers."""
+    confirmed: list[str] = []
+    problems: list[bytes] = []
+    threads = [
+        threading.Thread(target=_write_all, args=(servers[number % len(servers)], f"w{number}", confirmed, problems))
+        for number in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for number in range(3):
+        eventually(lambda number=number: _pushed(outside, f"outside-{number}.md"), 60)
+    for thread in threads:
+        thread.join()
+    return confirmed, problems
+
+
+def _pushed(work: GitRepo, path: str) -> bool:
+    """Pull and push until the remote takes it, as a person does."""
+    work.git("fetch", "--quiet", "origin", "HEAD")
+    work.git("reset", "--quiet", "--hard", "FETCH_HEAD")
+    work.commit("Outside", **{path: f"# {path}\n"})
+    try:
+        work.git("push", "--quiet", "origin", "HEAD")
+    except AssertionError:
+        return False
+    return True
+
+
+def test_writers_on_two_replicas_and_another_program_lose_nothing(tmp_path: Path) -> None:
+    work, remote = team(tmp_path)
+    with (
+        replica(tmp_path / "one", remote, flags=WRITES) as one,
+        replica(tmp_path / "two", remote, flags=WRITES) as two,
+    ):
+        wait_ready(one)
+        wait_ready(two)
+        confirmed, problems = _together((one, two), work)
+    files = work.git("--git-dir", str(remote), "ls-tree", "-r", "--name-only", "HEAD").splitlines()
+    assert problems == []
+    assert {f"{path}.md" for path in confirmed} <= set(files)
+    assert len(confirmed) == 32
+    assert history(remote, work).count("Outside") == 3
+    assert len(history(remote, work)) == 1 + 32 + 3
+
+
+def test_what_a_killed_replica_had_confirmed_is_in_the_remote(tmp_path: Path) -> None:
+    work, remote = team(tmp_path)
+    confirmed: list[str] = []
+    with replica(tmp_path / "one", remote, flags=WRITES) as server:
+        wait_ready(server)
+
+        def write(number: int) -> None:
+            try:
+                for step in range(50):
+                    path = f"w{number}-{step}"
+                    if put(server, path, f"# {path}\n").status == 201:
+                        confirmed.append(path)
+            except OSError:
+                return  # killed
+
+        threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        eventually(lambda: len(confirmed) > 10, 60)
+        server.process.kill()
+        for thread in threads:
+            thread.join()
+    files = set(work.git("--git-dir", str(remote), "ls-tree", "-r", "--name-only", "HEAD").splitlines())
+    assert {f"{path}.md" for path in confirmed} <= files
+    with replica(tmp_path / "one", remote, flags=WRITES) as again:  # with the clone of the killed one
+        wait_ready(again)
+        assert put(again, "after", "# After\n").status == 201
+
+
+def test_a_page_that_was_changed_in_the_remote_meanwhile_is_a_conflict(tmp_path: Path) -> None:
+    work, remote = team(tmp_path)
+    with replica(tmp_path / "one", remote, flags=WRITES, poll=3600) as server:
+        wait_ready(server)
+        seen = server.page("GET", "a").headers["etag"].strip('"')
+        push(work, "a.md", "# Alpha\n\nby another program\n")
+        refused = put(server, "a", "# Mine\n", revision=seen)
+        assert refused.status == 409, refused.body
+        assert "by another program" in at(remote, work, "a.md")
+        eventually(lambda: "by another program" in server.page("GET", "a").json["content"], 30)
+
+
+def test_while_the_remote_is_away_writes_are_refused_and_reads_go_on(tmp_path: Path) -> None:
+    work, remote = team(tmp_path)
+    with replica(tmp_path / "one", remote, flags=WRITES) as server:
+        wait_ready(server)
+        remote.rename(tmp_path / "away.git")
+        for _ in range(2):
+            refused = put(server, "new", "# New\n")
+            assert refused.status == 503, refused.body
+            assert str(tmp_path) not in refused.body.decode()
+            assert refused.headers["retry-after"]
+        assert server.page("GET", "a").status == 200
+        (tmp_path / "away.git").rename(remote)
+        eventually(lambda: put(server, "new", "# New\n").status == 201, 60)
+    assert len(history(remote, work)) == 2
+
+
+@pytest.mark.parametrize("pace", ["taken", "lost"])
+def test_a_push_without_an_answer_is_confirmed_only_if_the_remote_has_it(tmp_path: Path, pace: str) -> None:
+    work, bare = team(tmp_path)
+    with slow_remote(bare) as remote, replica(tmp_path / "one", remote.url, flags=WRITES) as server:
+        wait_ready(server)
+        remote.pace = "taken" if pace == "taken" else "lost"
+        answer = put(server, "new", "# New\n")
+        if pace == "taken":
+            assert answer.status == 201, answer.body
+        else:
+            assert answer.status >= 500, answer.body
+            assert "unknown" in answer.json["error"]
+            remote.pace = "whole"
+            eventually(lambda: put(server, "new", "# New\n").status == 201, 60)
+    assert len(history(bare, work)) == 2

@@ -1,0 +1,43 @@
+"""Servers that follow Git remotes, and the remotes."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from serving import Server, served
+from support import GitRepo, eventually, new_repo
+
+
+@contextmanager
+def replica(
+    home: Path, *remotes: Path | str, env: dict[str, str] | None = None, poll: int = 1, flags: tuple[str, ...] = ()
+) -> Generator[Server]:
+    """A server that follows remotes, with clones and indexes of its own."""
+    named = [word for remote in remotes for word in ("--replica-of", str(remote))]
+    with served(
+        *named, "--replica-poll", str(poll), *flags, env={"XDG_CACHE_HOME": str(home), **(env or {})}
+    ) as server:
+        yield server
+
+
+def team(folder: Path, name: str = "team", text: str = "# Alpha\n\nfirst words\n") -> tuple[GitRepo, Path]:
+    """A work tree, and its bare remote."""
+    remote = folder / f"{name}.git"
+    work = new_repo(folder / f"{name}-work", {"a.md": text})
+    work.git("clone", "--quiet", "--bare", str(work.path), str(remote))
+    work.git("remote", "add", "origin", str(remote))
+    return work, remote
+
+
+def push(work: GitRepo, path: str, text: str, *options: str) -> str:
+    """The id of a pushed commit."""
+    commit = work.commit(f"Write {path}", **{path: text})
+    work.git("push", "--quiet", *options, "origin", "HEAD")
+    return commit
+
+
+def wait_ready(server: Server) -> None:
+    """Wait until every collection of a server is ready."""
+    eventually(lambda: server.ask("GET", "/health/ready").json == {"status": "ready"}, 60)
