@@ -61,13 +61,16 @@ def test_agents_write_by_every_toolset_for_documents(tmp_path: Path) -> None:
         wait_ready(server)
         edit = {"page": "a", "changes": [{"do": "append", "text": "appended"}]}
         assert not server.call("notes", "edit", edit).get("isError"), server.call("notes", "edit", edit)
-        created = server.call("kb", "kb_create", {"kb_name": "team", "entry_type": "note", "title": "By kb", "body": "Text of kb.\n"})
+        created = server.call(
+            "kb", "kb_create", {"kb_name": "team", "entry_type": "note", "title": "By kb", "body": "Text of kb.\n"}
+        )
         assert not created.get("isError"), created
         moved = server.call("notes", "move", {"page": "a", "to": "folder/alpha.md"})
         assert not moved.get("isError"), moved
         assert "appended" in at(remote, work, "folder/alpha.md")
         assert len(history(remote, work)) == 4
-        gone = server.call("notes", "delete", {"page": "folder/alpha"})
+        revision = server.page("GET", "folder/alpha").headers["etag"].strip('"')
+        gone = server.call("notes", "delete", {"page": "folder/alpha", "revision": revision})
         assert not gone.get("isError"), gone
         assert "folder/alpha.md" not in work.git("--git-dir", str(remote), "ls-tree", "-r", "--name-only", "HEAD")
 
