@@ -1,8 +1,8 @@
 """Replicas: each follows its remote in a thread of its own, and knows which commit its answers contain.
 
-Where writes are allowed, each goes to the remote before it is confirmed. The thread reads the remote when a webhook says
-that it changed, when a caller waits for a commit, after a write, and otherwise at intervals that grow while nothing
-changes.
+Where writes are allowed, each goes to the remote before it is confirmed. The thread reads the remote when a webhook
+says that it changed, when a caller waits for a commit, after a write, and otherwise at intervals that grow while
+nothing changes.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from commonplace.domain.errors import KnowledgeError, NotFoundError, Unavailable
 from commonplace.domain.ports import Index, Store
 from commonplace.services.cluster.tailer import Tailer
 from commonplace.store.git_command import end_group
+from commonplace.store.replica.changed_documents import changed_documents
 from commonplace.store.replica.clone import ReplicaClone
 from commonplace.store.replica.source import path_of
 from commonplace.store.replica.writable import WritableReplicaStore
@@ -206,7 +207,7 @@ class Follower:
 
     def _bring(self, index: Index, commit: str | None) -> None:
         """Index what differs between the commit that the index contains and another one."""
-        changed = self.clone.changed_documents(self._commit, commit) if self._commit and commit else None
+        changed = changed_documents(self.clone.repository, self._commit, commit) if self._commit and commit else None
         if changed is None:
             index.sync()
         else:

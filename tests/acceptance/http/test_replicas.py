@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import pytest
 
-from replicas import push, replica, team, wait_ready
+from remotes.replicas import push, replica, team, wait_ready
 from serving import Answer, Server, create_key, rpc_request
 
 COMMIT = "commonplace-commit"

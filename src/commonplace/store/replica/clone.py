@@ -17,15 +17,13 @@ from subprocess import Popen
 
 from pygit2.enums import SortMode
 
-from commonplace.domain.addresses import Address, parse_address
-from commonplace.domain.errors import GitError, InvalidInputError, KnowledgeError, UnavailableError
+from commonplace.domain.errors import GitError, KnowledgeError, UnavailableError
 from commonplace.store.disk.file_swap import storage_errors
 from commonplace.store.disk.folder import Folder
 from commonplace.store.folder_store import key_of
 from commonplace.store.git.bare import BareStore
 from commonplace.store.git.refs import set_ref
 from commonplace.store.git.repository import GitRepository, guarded
-from commonplace.store.git.tree_diff import TreeDiff
 from commonplace.store.git_command import GitResult, TimeLimits
 from commonplace.store.publisher import PUSH_TIMEOUT, QUIET_SECONDS, is_unreached, own_programs
 from commonplace.store.remotes import exchange
@@ -38,8 +36,6 @@ FIRST_FETCH_SECONDS = 1800.0
 """Timeout in seconds of the first fetch, which transfers the whole history."""
 REFUSAL = "it is a replica, which follows its remote; write to a server of the repository itself, or push to its remote"
 
-MAX_CHANGED = 100
-"""Maximum number of changed documents that are indexed one by one."""
 _BRANCH = "refs/heads/replica"
 _FETCHED = "refs/heads/fetched"
 """Target ref of a fetch, in the temporary repository."""
@@ -66,7 +62,9 @@ class ReplicaClone:
             if not os.path.exists(self.path / "HEAD"):
                 _make(self.path, source.url)
             self.path = self.path.resolve()
-        self._repository = GitRepository(self.path)
+        self.repository = GitRepository(self.path)
+        self.key = key_of(Folder(self.path))
+        """A stable key of the clone on this machine."""
         self._lock = WriterLock(self.path / "commonplace.lock")
         """Held during a fetch."""
         self._moving = WriterLock(self.path / "commonplace-branch.lock")
@@ -78,21 +76,11 @@ class ReplicaClone:
 
     def store(self) -> BareStore:
         """The documents of the branch as it is in the clone, read-only."""
-        return BareStore(self._repository, self.key, REFUSAL)
-
-    @property
-    def repository(self) -> GitRepository:
-        """The clone as a repository."""
-        return self._repository
-
-    @property
-    def key(self) -> str:
-        """A stable key of the clone on this machine."""
-        return key_of(Folder(self.path))
+        return BareStore(self.repository, self.key, REFUSAL)
 
     def tip(self) -> str:
         """The commit that the clone's branch is at; "" before the first fetch, and for a remote without commits."""
-        return self._repository.tip(_BRANCH)
+        return self.repository.tip(_BRANCH)
 
     def fetch(self, started: Callable[[Popen[bytes]], None] | None = None) -> str:
         """Fetch the remote's branch and move the clone's branch to its commit, forwards or not.
@@ -119,7 +107,7 @@ class ReplicaClone:
                 if _MISSING in outcome.errors and not known and not self.source.branch:
                     return ""
                 raise self._unreachable(outcome.reason)
-            self._repository.commit(tip)  # raises unless the clone received it
+            self.repository.commit(tip)  # raises unless the clone received it
             return self._follow(known, tip)
 
     def push(self, commit: str, expected: str) -> bool:
@@ -136,8 +124,8 @@ class ReplicaClone:
             UnavailableError: the remote cannot be reached. It did not get the commit.
             GitError: the remote refused it; or kind "unknown": the remote did not answer, and may have taken it.
         """
-        with exchange(self._repository, _REMOTE, [commit, expected]) as own:
-            settings = own_programs(self._repository)
+        with exchange(self.repository, _REMOTE, [commit, expected]) as own:
+            settings = own_programs(self.repository)
             self._target = self._target or self.source.branch or own.default_branch(settings, FETCH_SECONDS)
             lease = f"--force-with-lease={self._target}:{expected}"
             try:
@@ -167,30 +155,11 @@ class ReplicaClone:
 
     def holds(self, tip: str, commit: str) -> bool:
         """Whether a commit is `tip` or one of its ancestors; false for a commit that the clone lacks."""
-        return self.has(commit) and self._repository.holds(tip, commit)
+        return self.has(commit) and self.repository.holds(tip, commit)
 
     def has(self, commit: str) -> bool:
         """Whether the clone has a commit, on its branch or from an earlier state of it."""
-        return self._repository.has_object(commit)
-
-    def changed_documents(self, old: str, new: str) -> list[Address] | None:
-        """The documents that differ between two commits.
-
-        Returns:
-            None if the difference is not a few documents alone: a changed ignore file or site configuration concerns
-            documents that are the same.
-        """
-        trees = self._repository.tree_of(old), self._repository.tree_of(new)
-        found: list[Address] = []
-        for raw in TreeDiff(self._repository).differing(*trees):
-            try:
-                address = parse_address(os.fsdecode(raw))
-            except InvalidInputError:
-                return None
-            if not address.is_document or len(found) == MAX_CHANGED:
-                return None
-            found.append(address)
-        return found
+        return self.repository.has_object(commit)
 
     def number(self, commit: str) -> int:
         """The commit and its ancestors, counted.
@@ -199,7 +168,7 @@ class ReplicaClone:
             GitError: the clone lacks the commit, or a part of its history.
         """
         known, before = self._counted
-        handle = self._repository.handle
+        handle = self.repository.handle
         if known and self.holds(commit, known):
             number = before + guarded(lambda: handle.ahead_behind(commit, known))[0]
         else:
@@ -211,18 +180,18 @@ class ReplicaClone:
         """Move the branch to a fetched commit, unless a push of this clone has moved it beyond. Returns where it is."""
         with self._moving.held():
             now = self.tip()
-            if now != known and self._repository.holds(now, tip):
+            if now != known and self.repository.holds(now, tip):
                 return now
             if tip != now:
-                set_ref(self._repository.common, _BRANCH, tip)
+                set_ref(self.repository.common, _BRANCH, tip)
         return tip
 
     def _advance(self, expected: str, commit: str) -> None:
         """Move the branch to a pushed commit, unless a fetch has moved it there, or beyond."""
         with self._moving.held():
             now = self.tip()
-            if now == expected or not self._repository.holds(now, commit):
-                set_ref(self._repository.common, _BRANCH, commit)
+            if now == expected or not self.repository.holds(now, commit):
+                set_ref(self.repository.common, _BRANCH, commit)
 
     def _moved(self, expected: str, outcome: GitResult) -> bool:
         """False if the remote's branch is no longer where a push expected it.
@@ -256,8 +225,8 @@ class ReplicaClone:
     def _fetched(
         self, known: str, seconds: float, started: Callable[[Popen[bytes]], None] | None
     ) -> tuple[GitResult, str]:
-        with exchange(self._repository, _REMOTE, [known], started) as own:
-            settings = {**own_programs(self._repository), "fetch.fsckObjects": ["true"]}
+        with exchange(self.repository, _REMOTE, [known], started) as own:
+            settings = {**own_programs(self.repository), "fetch.fsckObjects": ["true"]}
             reference = f"+{self.source.branch or 'HEAD'}:{_FETCHED}"
             outcome = own.fetch(reference, settings=settings, timeout=seconds)
             return outcome, own.tip(_FETCHED)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from typing import NamedTuple
 
 from commonplace.domain.addresses import Address, require_new_name
 from commonplace.domain.changes import Receipt, RetainedCopy, Revision
@@ -12,6 +13,15 @@ from commonplace.store.git.objects import MODE_EXECUTABLE, MODE_FILE, MODE_FOLDE
 from commonplace.store.git.repository import GitRepository
 
 _FILES = frozenset({MODE_FILE, MODE_EXECUTABLE})
+
+
+class DraftChanges(NamedTuple):
+    """The changes of a draft."""
+
+    contents: dict[str, bytes | None]
+    """The new bytes by path; None for a removed file."""
+    before: dict[str, str]
+    """Id of the blob that the draft's commit has at each path; "" for none."""
 
 
 class TreeDraft:
@@ -36,7 +46,7 @@ class TreeDraft:
         if address in self._changes:
             content = self._changes[address]
         else:
-            entry = self.entry(address)
+            entry = self._entry(address)
             content = self._repository.content(entry.id) if entry and entry.mode in _FILES else None
         if content is None:
             raise NotFoundError(
@@ -51,7 +61,7 @@ class TreeDraft:
         """Whether the file exists, with the changes of this transaction."""
         if address in self._changes:
             return self._changes[address] is not None
-        entry = self.entry(address)
+        entry = self._entry(address)
         return entry is not None and entry.mode in _FILES
 
     def put(self, address: Address, content: bytes, *, keep: bool = False) -> None:
@@ -84,27 +94,25 @@ class TreeDraft:
             raise RuntimeError("a transaction has no receipt before its block has ended without an error")
         return self._receipt
 
-    def entry(self, address: Address) -> TreeEntry | None:
-        """What the commit has at a path; None for nothing."""
-        return self._repository.entry(self._commit, address.path) if self._commit else None
-
-    def changes(self) -> dict[Address, bytes | None]:
-        """The new bytes by address, None for a removed file, without those that change nothing.
+    def changes(self) -> DraftChanges:
+        """The changes, without those that change nothing.
 
         Raises:
             InvalidInputError, ReadOnlyError: a file cannot be written, as for `put`.
         """
-        found: dict[Address, bytes | None] = {}
+        contents: dict[str, bytes | None] = {}
+        before: dict[str, str] = {}
         for address, content in self._changes.items():
-            old = self.entry(address)
+            old = self._entry(address)
             if content is None and old is None:
                 continue
             if content is not None:
                 if old is not None and old.id == revision_of(content):
                     continue
                 self._require_served(address, content, old)
-            found[address] = content
-        return found
+            contents[address.path] = content
+            before[address.path] = old.id if old else ""
+        return DraftChanges(contents, before)
 
     def acknowledge(self, commit: str, parent: str) -> list[RetainedCopy]:
         """Set the receipt: the remote has all changes, in this commit ("" for none) after its parent.
@@ -120,14 +128,18 @@ class TreeDraft:
                 removed.append(address)
             else:
                 revisions[address] = revision_of(content)
-            old = self.entry(address)
+            old = self._entry(address)
             if commit and old is not None and address in self._keep and old.id != revisions.get(address):
                 kept[address] = RetainedCopy(address, old.id, "commit", parent)
         self._receipt = Receipt(commit, revisions, tuple(removed), kept)
         return list(kept.values())
 
+    def _entry(self, address: Address) -> TreeEntry | None:
+        """What the commit has at a path; None for nothing."""
+        return self._repository.entry(self._commit, address.path) if self._commit else None
+
     def _require_writable(self, address: Address) -> None:
-        """Reject a path that is a folder, a link or a submodule, or leads through something that is no folder."""
+        """Reject a path that is a folder, a link or a submodule, or leads through something that is not a folder."""
         parts = address.path.split("/")
         for count in range(1, len(parts) + 1):
             path = "/".join(parts[:count])
@@ -165,11 +177,6 @@ class TreeDraft:
                 kind="document",
                 hint=f"Choose another path, or include it with !/{address} in .commonplaceignore.",
             )
-
-
-def blob_ids(draft: TreeDraft, addresses: Mapping[Address, bytes | None]) -> dict[str, str]:
-    """Ids of the blobs that a draft's commit has at these addresses, by path; "" for none."""
-    return {address.path: entry.id if (entry := draft.entry(address)) else "" for address in addresses}
 
 
 def _kind(mode: int) -> str:

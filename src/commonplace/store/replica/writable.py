@@ -12,7 +12,7 @@ from commonplace.store.disk.file_swap import storage_errors
 from commonplace.store.git.bare import BareStore
 from commonplace.store.git.commits import commit_message
 from commonplace.store.replica.clone import ReplicaClone
-from commonplace.store.replica.draft import TreeDraft, blob_ids
+from commonplace.store.replica.draft import TreeDraft
 from commonplace.store.replica.push_queue import PushQueue
 
 
@@ -55,10 +55,9 @@ class WritableReplicaStore(BareStore):
             yield draft
             changes = draft.changes()
             write = None
-            if changes:
-                contents = {address.path: content for address, content in changes.items()}
+            if changes.contents:
                 words = commit_message(self._repository, message, author)
-                write = self._queue.add(contents, blob_ids(draft, changes), words)
+                write = self._queue.add(changes.contents, changes.before, words)
         if write is None:
             draft.acknowledge("", "")
             return

@@ -8,7 +8,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.errors import InvalidInputError, NotFoundError, ReadOnlyError
 from commonplace.domain.revisions import revision_of
 from commonplace.store.git.repository import GitRepository
-from commonplace.store.replica.draft import TreeDraft, blob_ids
+from commonplace.store.replica.draft import TreeDraft
 from support import GitRepo, MakeRepo
 
 A, B = Address("a.md"), Address("folder/b.md")
@@ -35,8 +35,8 @@ def test_it_reads_the_commit_with_its_own_changes(repo: GitRepo) -> None:
         draft.read(B)
     with pytest.raises(NotFoundError):
         draft.remove(B)
-    assert draft.changes() == {A: b"# New\n", B: None}
-    assert blob_ids(draft, draft.changes()) == {"a.md": revision_of(b"# A\n"), "folder/b.md": revision_of(b"# B\n")}
+    assert draft.changes().contents == {"a.md": b"# New\n", "folder/b.md": None}
+    assert draft.changes().before == {"a.md": revision_of(b"# A\n"), "folder/b.md": revision_of(b"# B\n")}
 
 
 def test_what_changes_nothing_is_no_change(repo: GitRepo) -> None:
@@ -45,7 +45,7 @@ def test_what_changes_nothing_is_no_change(repo: GitRepo) -> None:
     new = Address("new.md")
     draft.put(new, b"# New\n")
     draft.remove(new)
-    assert draft.changes() == {}
+    assert draft.changes() == ({}, {})
 
 
 def test_the_receipt_names_the_commit_that_has_the_bytes_that_were_replaced(repo: GitRepo) -> None:

@@ -64,7 +64,7 @@ class ServeOptions:
             "tier": self.tier,
             "commit": self.commit,
             "replica_of": self.replica_of or None,
-            "replica_writes": self.replica_writes or None,
+            "replica_writes": "true" if self.replica_writes else None,
             "replica_poll": self.replica_poll,
             "engine_url": self.engine_url or None,
             "public_url": self.public_url,
