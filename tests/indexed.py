@@ -17,9 +17,14 @@ from typing import Self
 import pytest
 
 from commonplace.domain.addresses import Address
+from commonplace.domain.document_reader import read_document
 from commonplace.domain.ports import Index
 from commonplace.domain.query import Filter, ListQuery, SearchQuery
+from commonplace.domain.records import build_record
+from commonplace.domain.revisions import revision_of
 from commonplace.index import open_index
+from commonplace.index.fulltext.document_text import DocumentText, document_text
+from commonplace.index.fulltext.tantivy_index import FullText
 from commonplace.services.collections import Collection, Collections
 from commonplace.store import open_store
 
@@ -124,6 +129,21 @@ def _found(index: Index, word: str) -> object:
     result = index.search(SearchQuery(text=f"{word} ", limit=1000, sections=100))
     hits = {hit.record.address.path: sorted(section.ordinal for section in hit.sections) for hit in result.hits}
     return result.total, hits
+
+
+def full_text(folder: Path, texts: Mapping[int, str]) -> FullText:
+    """A full text of these Markdown texts by number, at generation 0; the document of number n is `n.md`."""
+    made = FullText(folder, create=True)
+    with made.writing(bulk=False) as writer:
+        for key, text in texts.items():
+            writer.add(key, searchable(key, text))
+    return made
+
+
+def searchable(key: int, text: str) -> DocumentText:
+    """The searchable texts of the document `KEY.md`."""
+    document = read_document(Address(f"{key}.md"), text.encode())
+    return document_text(document, build_record(document, revision_of(document.raw)))
 
 
 def remove_folder(folder: Path) -> None:

@@ -14,6 +14,7 @@ from commonplace.domain.documents import Severity
 from commonplace.domain.errors import GitError
 from commonplace.store.disk.folder import Folder
 from commonplace.store.folder_store import key_of
+from commonplace.store.git.identity import DEFAULT_AUTHOR, signature
 from commonplace.store.git.layout import UntrustedRepositoryError
 from commonplace.store.git.layout.discovery import DiscoveredRepository, find_repository
 from commonplace.store.git.repository import GitRepository
@@ -102,8 +103,16 @@ def _settings(name: str, found: DiscoveredRepository, repository: GitRepository)
         yield Diagnostic("fsync", Severity.INFO, name, message, hint, _git(found, "config core.fsync committed"))
     else:
         yield Diagnostic("fsync", None, name, "Git flushes commits to the disk (core.fsync).")
-    if not repository.setting("user.name") and "GIT_AUTHOR_NAME" not in os.environ:
-        message = "Git knows no name for you: commits are by commonplace <commonplace@localhost>."
+    yield from _identity(name, repository)
+
+
+def _identity(name: str, repository: GitRepository) -> Iterator[Diagnostic]:
+    """Report a name or an address that commits will have because Git knows none."""
+    people = [signature(role, repository.setting).author for role in ("author", "committer")]
+    unknown = [one for one in people if one.name == DEFAULT_AUTHOR.name or one.email == DEFAULT_AUTHOR.email]
+    if unknown:
+        shown = f"{unknown[0].name} <{unknown[0].email}>"
+        message = f"Git does not know your name and address: commits are by {shown}."
         command = 'git config --global user.name "Your Name" && git config --global user.email you@example.org'
         yield Diagnostic("identity", Severity.INFO, name, message, "Tell Git who you are:", command)
 

@@ -245,8 +245,9 @@ class TermDictionary:
             if is_whole(gram):
                 known[gram] = count
             else:
-                known.update((longer, 1) for longer, _ in self._searcher.terms_with_prefix(ft.GRAMS, gram, limit=100))
-                known.update((longer, 1) for longer in self._recent.grams_beginning(gram))
+                listed = self._searcher.terms_with_prefix(ft.GRAMS, gram, limit=100)
+                for longer in (*(one for one, _ in listed), *self._recent.grams_beginning(gram)):
+                    known.setdefault(longer, 1)
         return known
 
     def _beginning(self, prefix: str, limit: int | None) -> list[tuple[str, int]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
-from commonplace.domain.addresses import SKIPPED_FOLDERS, Address, parse_address
+from commonplace.domain.addresses import SKIPPED_FOLDERS, Address, is_document_path, parse_address
 from commonplace.domain.changes import Author, FileStat
 from commonplace.domain.errors import InvalidInputError, NotFoundError, ReadOnlyError
 from commonplace.domain.ports import History, Transaction
@@ -191,18 +191,15 @@ class TreeStore:
 def _address(path: str, entry: TreeEntry, skipped: list[tuple[str, str]]) -> Address | None:
     """The address of a file to serve or a folder to enter, else None; skipped documents are recorded with a reason."""
     name = path.rpartition("/")[2]
-    if name.startswith(".") or name in SKIPPED_FOLDERS:
+    is_folder = entry.mode == MODE_FOLDER
+    if name.startswith(".") or name in SKIPPED_FOLDERS or not (is_folder or is_document_path(name)):
         return None
     try:
         address = parse_address(path)
     except InvalidInputError as error:
         skipped.append((path.encode("utf-8", "backslashreplace").decode(), str(error).partition(": ")[2].rstrip(".")))
         return None
-    if entry.mode == MODE_FOLDER:
-        return address
-    if not address.is_document:
-        return None
-    if entry.mode in {MODE_FILE, MODE_EXECUTABLE}:
+    if is_folder or entry.mode in {MODE_FILE, MODE_EXECUTABLE}:
         return address
     skipped.append((path, "a link or a submodule"))
     return None

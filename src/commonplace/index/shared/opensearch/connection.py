@@ -117,12 +117,13 @@ class Connection:
         """
         actions = list(lines)
         for attempt in range(BUSY_ATTEMPTS):
+            if attempt:
+                time.sleep(BUSY_PAUSE * 2 ** (attempt - 1))
             body = "".join(f"{json.dumps(line, ensure_ascii=True)}\n" for line in actions)
             answer = self.ask("POST", f"/{index}/_bulk", body, seconds=BULK_SECONDS)
             actions = _rejected(actions, answer["items"])
             if not actions:
                 return
-            time.sleep(BUSY_PAUSE * 2**attempt)
         raise _unavailable("The search cluster is too busy to take writes.", "It is tried again.", BUSY)
 
     def close(self) -> None:

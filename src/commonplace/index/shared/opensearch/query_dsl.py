@@ -64,11 +64,11 @@ def section_query(expanded: ExpandedQuery, keys: Sequence[str]) -> Query:
 def filter_clauses(filter_: Filter) -> Iterator[Query]:
     """What a page must match."""
     groups = wanted_terms(filter_)
-    folder = filter_.prefix.endswith("/") and not filter_.prefix.startswith("/")
+    folder = filter_.prefix.endswith("/") and not (filter_.prefix.startswith("/") or filter_.prefix_any_case)
     if folder:
         groups = (*groups, frozenset({FOLDER_TERM_PREFIX + filter_.prefix}))
     elif filter_.prefix:
-        yield {"prefix": {"path": filter_.prefix}}
+        yield {"prefix": {"path": {"value": filter_.prefix, "case_insensitive": filter_.prefix_any_case}}}
     for group in groups:
         yield {"terms": {"filter_terms": sorted(group)}}
     for name, least, most in filter_.dates:

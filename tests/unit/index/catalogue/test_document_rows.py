@@ -1,0 +1,168 @@
+"""A document in the catalogue: what goes in comes out."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.changes import FileStat
+from commonplace.domain.document_reader import read_document
+from commonplace.domain.query import Record
+from commonplace.domain.records import build_record
+from commonplace.domain.revisions import revision_of
+from commonplace.index.catalogue.database import create_catalogue
+from commonplace.index.catalogue.document_rows import (
+    DATE_EDITED,
+    DATE_KNOWN,
+    DATE_NEW,
+    MAX_TITLED,
+    DocumentRows,
+    anchors_of,
+    document_key,
+    names_of_record,
+    paths_by_key,
+    record_at,
+    records_where,
+    remove_rows,
+    revisions_in,
+    rows_by_key,
+    set_stat,
+    titled_keys,
+)
+from commonplace.index.index_files import CATALOGUE_FILE
+from indexed import Indexed
+
+A = """---
+id: one
+type: Note
+tags: [X, x/y]
+aliases: [Eins, 'Ein "s"']
+date: 2024-02-29
+created: 2024-01-01
+summary: Größe & Ziel
+extra: {deep: [1, null, true]}
+---
+# Titel
+
+text [[b]]
+
+## Teil
+"""
+STAT = FileStat(len(A.encode()), 1_700_000_000_000_000_000, 5, 7)
+
+
+@pytest.fixture
+def connection(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    create_catalogue(tmp_path / "catalogue.sqlite")
+    with closing(sqlite3.connect(tmp_path / "catalogue.sqlite", isolation_level=None)) as made:
+        yield made
+
+
+def add(connection: sqlite3.Connection, path: str, text: str, known: Record | None = None) -> Record:
+    document = read_document(Address(path), text.encode())
+    record = build_record(document, revision_of(document.raw))
+    rows = DocumentRows(connection)
+    rows.add(document, record, STAT, known)
+    rows.finish()
+    return record
+
+
+def column(connection: sqlite3.Connection, name: str, path: str) -> object:
+    return connection.execute(f"SELECT {name} FROM files WHERE path = ?", (path,)).fetchone()[0]  # noqa: S608
+
+
+def test_a_record_comes_back_as_it_went_in_with_the_times_of_its_file(connection: sqlite3.Connection) -> None:
+    record = add(connection, "notes/a.md", A)
+    found = record_at(connection, "notes/a.md")
+    assert found == replace(record, updated="2023-11-14T22:13:20Z")
+    assert found is not None
+    assert names_of_record(found).aliases == ("Eins", 'Ein "s"')
+    assert record_at(connection, "notes/b.md") is None
+
+
+def test_a_finding_comes_back_with_its_place(connection: sqlite3.Connection) -> None:
+    record = add(connection, "a.md", "---\ntags: [a\n---\n# A\n")
+    found = record_at(connection, "a.md")
+    assert record.findings
+    assert found is not None
+    assert found.findings == record.findings
+
+
+def test_a_replaced_document_leaves_nothing_of_the_old_one(connection: sqlite3.Connection) -> None:
+    old = add(connection, "a.md", A)
+    add(connection, "a.md", "# New\n\n#other\n", old)
+    found = record_at(connection, "a.md")
+    assert found is not None
+    assert (found.title, found.tags, found.id) == ("New", ("other",), "a")
+    assert connection.execute("SELECT tag FROM tags").fetchall() == [("other",)]
+    assert column(connection, "dated", "a.md") == DATE_EDITED
+    assert found.created == old.created, "an edit does not make a document newer"
+
+
+def test_two_documents_of_one_id_know_of_it(connection: sqlite3.Connection) -> None:
+    add(connection, "a.md", A)
+    assert not records_where(connection, "1")[0].shares_id
+    add(connection, "b.md", A)
+    assert [one.shares_id for one in records_where(connection, "1")] == [True, True]
+
+
+def test_removed_documents_are_gone_from_every_table(connection: sqlite3.Connection) -> None:
+    add(connection, "a.md", A)
+    add(connection, "b.md", A)
+    remove_rows(connection, [document_key("a.md"), 12345])
+    assert list(revisions_in(connection)) == [Address("b.md")]
+    for table, name in (("tags", "file"), ("details", "id")):
+        rows = connection.execute(f"SELECT DISTINCT {name} FROM {table}").fetchall()  # noqa: S608
+        assert rows == [(document_key("b.md"),)]
+
+
+def test_documents_are_found_by_number_and_unknown_numbers_are_left_out(connection: sqlite3.Connection) -> None:
+    record = add(connection, "a.md", A)
+    key = document_key("a.md")
+    assert paths_by_key(connection, [1, key]) == {key: "a.md"}
+    assert revisions_in(connection, [key, 2]) == {Address("a.md"): record.revision}
+    assert revisions_in(connection, []) == {}
+    assert [one.title for one, _ in rows_by_key(connection, [key, 3]).values()] == ["Titel"]
+    assert 0 <= key < 2**63
+    assert document_key("A.md") != key
+
+
+def test_anchors_are_those_of_the_sections(connection: sqlite3.Connection) -> None:
+    add(connection, "a.md", A)
+    assert anchors_of(connection, [Address("a.md"), Address("none.md")]) == {
+        Address("a.md"): frozenset({"", "titel", "teil"})
+    }
+    assert anchors_of(connection, []) == {}
+
+
+@pytest.mark.parametrize(
+    ("dated", "moved", "after"),
+    [(DATE_KNOWN, True, DATE_EDITED), (DATE_KNOWN, False, DATE_KNOWN), (DATE_NEW, True, DATE_NEW)],
+)
+def test_new_times_of_the_same_bytes_wait_for_the_history_if_it_was_read(
+    connection: sqlite3.Connection, dated: int, moved: bool, after: int
+) -> None:
+    add(connection, "a.md", A)
+    connection.execute("UPDATE files SET dated = ?", (dated,))
+    stat = STAT._replace(inode=8, mtime_ns=STAT.mtime_ns + moved)
+    set_stat(connection, Address("a.md"), stat)
+    assert column(connection, "dated", "a.md") == after
+    assert (column(connection, "inode", "a.md"), column(connection, "mtime_ns", "a.md")) == (8, stat.mtime_ns)
+
+
+def test_a_name_of_few_documents_is_a_title_and_one_of_many_says_little(tmp_path: Path) -> None:
+    many = {f"d{n}.md": "# Same\n" for n in range(MAX_TITLED + 1)}
+    files = {"a.md": "# Große Frage\n", "b.md": "---\naliases: [GROSSE FRAGE]\n---\n# B\n", **many}
+    with Indexed(tmp_path, files) as base:
+        (found,) = base.cache.rglob(CATALOGUE_FILE)
+        with closing(sqlite3.connect(found)) as connection:
+            assert {document_key("a.md"), document_key("b.md")} == set(titled_keys(connection, "große frage"))
+            assert titled_keys(connection, "Same") == []
+            assert titled_keys(connection, "") == []
+            assert titled_keys(connection, "none") == []
