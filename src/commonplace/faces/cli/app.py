@@ -44,7 +44,7 @@ OWN_COMMANDS = (
     "model",
 )
 """In the order in which the help names them; each is a module of `commands`. Those of toolsets follow."""
-EVERYDAY_COMMANDS = ("new", "open", "mv", "rm", "recent", "tags", "wanted", "orphans")
+EVERYDAY_COMMANDS = ("find", "new", "open", "mv", "rm", "recent", "tags", "wanted", "orphans")
 """Named after them; each is a module of `everyday`."""
 LAST_COMMANDS = ("connect", "completion")
 """Named at the end."""
@@ -182,8 +182,11 @@ def _help(text: str) -> str:
 
 def _short(text: str) -> str:
     """What a command does on one line of the list of commands, at 80 columns."""
-    sentence = text.partition("\n")[0].partition(": ")[0].partition("; ")[0].rstrip(".").replace("`", "")
-    return sentence if len(sentence) <= MAX_SUMMARY_CHARS else sentence.partition(", ")[0].partition(", in ")[0]
+    line = text.partition("\n")[0].replace("`", "")
+    sentence = re.split(r"\. |: |; ", line, maxsplit=1)[0].rstrip(".")
+    if len(sentence) > MAX_SUMMARY_CHARS:
+        sentence = re.sub(r" \([^)]*\)", "", sentence)
+    return sentence if len(sentence) <= MAX_SUMMARY_CHARS else sentence.partition(", ")[0]
 
 
 def _epilog() -> str:

@@ -44,6 +44,7 @@ UNPAGED = frozenset(
         "restore",
         "index",
         "model",
+        "find",
         "new",
         "open",
         "mv",

@@ -18,6 +18,17 @@ _WORD = re.compile(r"\w+")
 
 def highlighter(out: Output, query: str) -> Callable[[str], str]:
     """What makes a text safe and one line, with the words of the query bold where styles are shown."""
+    mark = marker(query, lambda word: out.styled(BOLD, word))
+    return lambda text: mark(one_line(text))
+
+
+def marker(query: str, mark: Callable[[str], str]) -> Callable[[str], str]:
+    """What marks the words of a query in a text that is safe already.
+
+    Args:
+        query: As it was searched.
+        mark: What makes a word stand out.
+    """
     question = parse_query(query, _words, prefix=False)
     asked = [*question.words, *(word for phrase in question.phrases for word in phrase.words)]
     words = set(content_words(asked, language_of(asked, lambda _: 0.0)))
@@ -27,10 +38,10 @@ def highlighter(out: Output, query: str) -> Callable[[str], str]:
 
     def marked(found: re.Match[str]) -> str:
         if _is_meant(_folded(found[0]), words):
-            return out.styled(BOLD, found[0])
-        return pairs.sub(lambda part: out.styled(BOLD, part[0]), found[0])
+            return mark(found[0])
+        return pairs.sub(lambda part: mark(part[0]), found[0])
 
-    return lambda text: _WORD.sub(marked, one_line(text))
+    return lambda text: _WORD.sub(marked, text)
 
 
 def _is_meant(word: str, wanted: set[str]) -> bool:

@@ -97,7 +97,7 @@ def command(
         limit=paging.limit,
         offset=paging.offset,
     )
-    with opened_at(session, asking.at) as (collections, moment), _caught_up(session, collections, asking.mode):
+    with opened_at(session, asking.at) as (collections, moment), caught_up(session, collections, asking.mode):
         if asking.max_tokens:
             _show_sections(session, collections, asked, asking, moment)
             return
@@ -115,7 +115,7 @@ def command(
 
 
 @contextmanager
-def _caught_up(session: Session, collections: Collections, mode: SearchMode) -> Generator[None]:
+def caught_up(session: Session, collections: Collections, mode: SearchMode) -> Generator[None]:
     """Embed what is quickly embedded, and say at the end what search by meaning still does not know."""
     gaps: list[str] = []
     for one in collections.members:

@@ -30,6 +30,23 @@ def width(text: str) -> int:
     return len(text) if text.isascii() else sum(map(_columns, text))
 
 
+def clipped(text: str, columns: int) -> str:
+    """The text as far as it fits into so many columns, with an ellipsis where something is left out.
+
+    Args:
+        text: Without escape sequences.
+        columns: At least 1.
+    """
+    if width(text) <= columns:
+        return text
+    used = 1
+    for index, letter in enumerate(text):
+        used += _columns(letter)
+        if used > columns:
+            return f"{text[:index].rstrip()}…"
+    return text
+
+
 def _columns(letter: str) -> int:
     if _is_wide(letter):
         return 2
