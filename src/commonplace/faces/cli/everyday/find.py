@@ -60,7 +60,7 @@ def command(
         file = file_of(session, collections, choice.collection, choice.address)
     if file is None:
         raise ConfigError(
-            f"The page {choice.path!r} is no file of an open folder.", kind="kb", hint="Name its folder: -C PATH."
+            f"The page {choice.path!r} is not a file of an open folder.", kind="kb", hint="Name its folder: -C PATH."
         )
     if session.out.as_json:
         session.out.json({"path": str(file), "line": line})
