@@ -199,7 +199,10 @@ def test_a_synced_space_leads_back_to_the_original(tmp_path: Path) -> None:
         home, page, evil, own = (text(server, path) for path in ("/", "/p/deploy", "/p/evil", "/p/own"))
 
     assert "Synced from the space ENG, Engineering" in home
-    assert '<a href="https://wiki.example/77" class="external" rel="noopener noreferrer">The original page' in page
+    assert (
+        '<a dir="auto" href="https://wiki.example/77" class="external" rel="noopener noreferrer">The original page'
+        in page
+    )
     assert "by Ida" in page
     assert 'href="javascript' not in evil
     assert "of the space" not in own

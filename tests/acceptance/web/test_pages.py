@@ -189,6 +189,7 @@ def test_a_path_that_is_none_is_not_found(server: Server, path: str) -> None:
 
 
 def test_programs_get_errors_as_json(server: Server) -> None:
+    get(server, "/")  # once the index is there
     answer = server.ask("GET", "/p/none-such-path")
     other = server.ask("GET", "/xyz")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 
 from commonplace.domain.query import Filter
 from commonplace.services.collections import Collection
@@ -13,6 +14,8 @@ MAX_CHARS = 1_000
 """Characters of a query that are read."""
 OPERATORS = ("type", "tag", "in", "base", "after", "before")
 _OPERATOR = re.compile(r'(?<!\S)(type|tag|in|base|after|before):(?:"([^"]*)"|(\S+))')
+DAYS = ("after", "before")
+"""Operators whose value is a day."""
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -39,7 +42,7 @@ class QueryText:
 
     def filter(self) -> Filter:
         """What the operators ask for."""
-        days = {one.operator: one.value for one in self.chips if _DAY.fullmatch(one.value)}
+        days = {one.operator: one.value for one in self.chips if _is_day(one.value)}
         folders = [one.value.strip("/") for one in self.chips if one.operator == "in"]
         return Filter(
             types=tuple(one.value for one in self.chips if one.operator == "type"),
@@ -48,6 +51,11 @@ class QueryText:
             updated_from=days.get("after", ""),
             updated_to=days.get("before", ""),
         )
+
+    def problem(self) -> str:
+        """What is wrong with the value of an operator, or ""."""
+        wrong = next((one for one in self.chips if one.operator in DAYS and not _is_day(one.value)), None)
+        return f"{wrong.value[:40]!r} is no day. Write one as {wrong.operator}:2026-01-31." if wrong else ""
 
     def chosen(self, collections: Iterable[Collection]) -> list[Collection]:
         """The collections that the operators ask for; all of them without one."""
@@ -65,6 +73,13 @@ class QueryText:
     def with_chip(self, operator: str, value: str) -> str:
         """The query with a further operator."""
         return QueryText(self.words, (*self.chips, Chip(operator, value))).text()
+
+
+def _is_day(value: str) -> bool:
+    try:
+        return bool(_DAY.fullmatch(value)) and bool(date.fromisoformat(value))
+    except ValueError:
+        return False
 
 
 def read_query(query: Mapping[str, str]) -> QueryText:

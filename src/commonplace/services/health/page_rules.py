@@ -111,6 +111,7 @@ def _of_links(collection: Collection, records: Sequence[Record]) -> Iterator[Hea
     documents: dict[Address, Document | None] = {}
     anchors = collection.index.anchors({one.target for _, links in linked for one in links if one.target})
     for record, links in linked:
+        raw: bytes | None = None
         for one in links:
             if one.link.relation in CONTRADICTING and one.target is not None:
                 yield declared_contradiction(record.address, one.target)
@@ -122,8 +123,7 @@ def _of_links(collection: Collection, records: Sequence[Record]) -> Iterator[Hea
             document = documents[target]
             if document is None or _has_fragment(document, fragment):
                 continue
-            source = _document(collection, record.address)
-            raw = source.raw if source else b""
+            raw = _raw(collection, record.address) if raw is None else raw
             line = raw.count(b"\n", 0, one.link.span.start) + 1 if one.link.span.end else 0
             message = f"{target.path} has no heading or block {fragment[:60]!r}. Name one that it has."
             yield record.address, line, "dead_anchor", Severity.WARNING, message
@@ -134,6 +134,13 @@ def _document(collection: Collection, address: Address) -> Document | None:
         return collection.index.document(address)
     except KnowledgeError:
         return None
+
+
+def _raw(collection: Collection, address: Address) -> bytes:
+    try:
+        return collection.store.read(address)
+    except KnowledgeError:
+        return b""
 
 
 def _has_fragment(document: Document, fragment: str) -> bool:

@@ -41,7 +41,7 @@ class DocumentLinks:
         """Every link: one that leads nowhere is shown as a wanted page."""
         targets = link_targets(self.collections, self.collection, self.document, list(links.values()))
         return {
-            key: labelled(self._html(key, link, target), link)
+            key: labelled(self._html(key, link, target), link, key)
             for key, (link, target) in zip(links, targets, strict=True)
         }
 
@@ -62,9 +62,13 @@ class DocumentLinks:
         return page_link(url or urls.page(target.collection.name, target.address.path, link.fragment))
 
 
-def labelled(html: LinkHtml, link: Link) -> LinkHtml:
-    """A link whose label is the side of `[[a|b]]` that is not the page."""
-    return replace(html, label=link.label) if link.page_last else html
+def labelled(html: LinkHtml, link: Link, key: LinkKey) -> LinkHtml:
+    """A link whose label is the side of `[[a|b]]` that is not the page, or the way to the heading of `[[a#b]]`."""
+    if link.page_last:
+        return replace(html, label=link.label)
+    if key.wiki and not (key.image or key.inside) and "#" in key.destination:
+        return replace(html, label=" > ".join(part.strip() for part in key.destination.split("#") if part.strip()))
+    return html
 
 
 def page_link(url: str) -> LinkHtml:

@@ -108,9 +108,13 @@ def history(request: PageRequest) -> PageResponse:
 
 
 def compare(request: PageRequest) -> PageResponse:
-    """Two versions of a document: `from` and `to` are commits; no `to` means the file as it is now."""
+    """Two versions of a document: `from` and `to` are commits; no `to` means the file as it is now.
+
+    Without `from` it is the version before the last commit.
+    """
     collection, address = _address(request)
-    old, new = request.query.get("from", ""), request.query.get("to", "")
+    old, new = request.query.get("from"), request.query.get("to", "")
+    old = _version_before(collection, address) if old is None else old
     before = changes.version(collection, address, old) if old else ""
     after = changes.version(collection, address, new)
     found = document_at_path(collection, address.path)
@@ -130,6 +134,13 @@ def compare(request: PageRequest) -> PageResponse:
         view=_view(request),
         crumbs=breadcrumbs(request, collection, address.folder),
     )
+
+
+def _version_before(collection: Collection, address: Address) -> str:
+    """The commit before the last one that touched a document; "" if there is none."""
+    log = collection.store.history
+    commits = log.log(address, limit=1, offset=1) if log.available else []
+    return commits[0].id if commits else ""
 
 
 def _view(request: PageRequest) -> str:

@@ -10,7 +10,7 @@ from commonplace.domain.addresses import fold
 from commonplace.domain.errors import NotFoundError
 from commonplace.domain.query import Filter, ListQuery, SortKey
 from commonplace.faces.web import shown
-from commonplace.faces.web.exchange import PageRequest, PageResponse
+from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
 from commonplace.faces.web.pages import breadcrumbs, page
 from commonplace.faces.web.query_text import Chip
 from commonplace.faces.web.urls import with_query
@@ -41,7 +41,8 @@ def tree(request: PageRequest) -> PageResponse:
     folder = folders.get(path)
     if folder is None:
         raise NotFoundError(f"There is no folder {path[:80]!r}.", kind="folder", hint="Begin at the home page.")
-    number = request.number("page")
+    paging = _paging(request, len(folder.documents))
+    number = paging.number
     chosen = folder.documents[(number - 1) * PAGE_SIZE : number * PAGE_SIZE]
     start = folder_document(collection, path)
     text = visible(request, collection, parsed_document(collection, start.record.address)) if start else None
@@ -60,7 +61,7 @@ def tree(request: PageRequest) -> PageResponse:
         start=start,
         html=html,
         crumbs=breadcrumbs(request, collection, path)[:-1],
-        paging=_paging(number, len(folder.documents)),
+        paging=paging,
     )
 
 
@@ -130,6 +131,9 @@ def _documents(
     listed = list_documents(list(request.collections), query)
     if not listed.total and heading != "Timeline":
         raise NotFoundError(f"No page has this: {heading}.", kind="tag", hint="See the list of tags or of types.")
+    paging = _paging(request, listed.total)
+    if number > paging.last:
+        return redirect(f"?page={paging.last}")
     found: tuple[FoundDocument, ...] = listed.found
     return page(
         request,
@@ -139,7 +143,7 @@ def _documents(
         feed=feed,
         found=found,
         days=[(day, list(rows)) for day, rows in groupby(found, _day)] if sort == "updated" else [],
-        paging=_paging(number, listed.total),
+        paging=paging,
         many=len(list(request.collections)) > 1,
     )
 
@@ -148,5 +152,7 @@ def _day(found: FoundDocument) -> str:
     return found.record.updated[:10]
 
 
-def _paging(number: int, total: int) -> Paging:
-    return Paging(number, max(1, -(-total // PAGE_SIZE)), total)
+def _paging(request: PageRequest, total: int) -> Paging:
+    """The page of a list that was asked for, or its last one."""
+    last = max(1, -(-total // PAGE_SIZE))
+    return Paging(min(request.number("page"), last), last, total)

@@ -14,10 +14,11 @@ from markupsafe import Markup, escape
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.languages import content_words, language_of
 from commonplace.domain.query import Filter, ListQuery, Record, SearchQuery, SectionHit
-from commonplace.domain.query_parser import parse_query
-from commonplace.faces.web.exchange import PageRequest, PageResponse
+from commonplace.domain.query_parser import fold_text, parse_query
+from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
 from commonplace.faces.web.pages import page
 from commonplace.faces.web.query_text import FacetChip, FacetRow, QueryText, read_query
+from commonplace.faces.web.urls import with_query
 from commonplace.faces.web.withheld import overlaps, spans_of, visible_description
 from commonplace.services import searches
 from commonplace.services.collections import Collection, FoundDocument
@@ -35,6 +36,8 @@ PREFIX_CHARS = 3
 """Characters from which on a searched word also marks the longer words that begin with it."""
 _WORD = re.compile(r"\w[\w\u0300-\u036f]*")
 """A word; accents may be characters of their own."""
+_SIGNS = re.compile(r"\[![\w-]+\][+-]?|(?<!\S)\[[ xX]\](?=\s)|\[\^[^\]\s]{1,40}\]:?|==([^=\s][^=]*)==|%%")
+"""Signs of callouts, tasks, footnotes, marked text and comments."""
 LATELY = (("last week", 7), ("last month", 30), ("last year", 365))
 """Names of times up to now, and their days."""
 _OPERATOR_OF = {"type": "type", "tags": "tag", "folder": "in"}
@@ -57,6 +60,8 @@ def search(request: PageRequest) -> PageResponse:
     """The page of a search; recently changed pages without a query."""
     query = read_query(request.query)
     number = request.number("page")
+    if query.problem():
+        return page(request, "search.html", **_empty(query, query.problem()))
     if not query.words:
         return _filtered(request, query, number)
     asked = SearchQuery(
@@ -72,6 +77,9 @@ def search(request: PageRequest) -> PageResponse:
         answer = searches.search(chosen, asked, "hybrid")
     except InvalidInputError as error:
         return page(request, "search.html", **_empty(query, str(error)))
+    last = max(1, -(-answer.total // PAGE_SIZE))
+    if number > last:
+        return _last_page(query, last)
     words, meaning = _reasons(chosen, asked, answer.hits)
     mark = marker(query.words)
     hits = [_shown(request, hit, mark, _why(hit, words, meaning)) for hit in answer.hits]
@@ -82,7 +90,7 @@ def search(request: PageRequest) -> PageResponse:
         hits=hits,
         total=answer.total,
         number=number,
-        last=max(1, -(-answer.total // PAGE_SIZE)),
+        last=last,
         facets=_facets(chosen, query),
         problem="",
         notice=answer.notice,
@@ -108,6 +116,9 @@ def suggest(request: PageRequest) -> PageResponse:
 def _filtered(request: PageRequest, query: QueryText, number: int) -> PageResponse:
     chosen = query.chosen(request.collections)
     found, total = _recent(chosen, query.filter(), (number - 1) * PAGE_SIZE, PAGE_SIZE)
+    last = max(1, -(-total // PAGE_SIZE)) if query.chips else 1
+    if number > last:
+        return _last_page(query, last)
     return page(
         request,
         "search.html",
@@ -115,13 +126,18 @@ def _filtered(request: PageRequest, query: QueryText, number: int) -> PageRespon
         hits=[_listed(request, one) for one in found] if query.chips else [],
         total=total if query.chips else 0,
         number=number,
-        last=max(1, -(-total // PAGE_SIZE)) if query.chips else 1,
+        last=last,
         facets=_facets(chosen, query) if query.chips else [],
         problem="",
         notice="",
         many=len(chosen) > 1,
         recent=[] if query.chips else [_listed(request, one) for one in found],
     )
+
+
+def _last_page(query: QueryText, last: int) -> PageResponse:
+    """Where a number beyond the last page leads."""
+    return redirect(with_query("/search", q=query.text(), page=str(last)))
 
 
 def _empty(query: QueryText, problem: str) -> dict[str, object]:
@@ -169,7 +185,12 @@ def _section(
 ) -> tuple[str, Markup, str]:
     headings = [part for part in one.path if part != found.record.title]
     url = request.urls.page(found.collection.name, found.record.address.path)
-    return " › ".join(headings), mark(one.snippet), f"{url}#{one.anchor}" if one.anchor and headings else url  # noqa: RUF001
+    return " › ".join(headings), mark(_readable(one.snippet)), f"{url}#{one.anchor}" if one.anchor and headings else url  # noqa: RUF001
+
+
+def _readable(snippet: str) -> str:
+    """A snippet without the signs that a page shows as something else, such as callouts."""
+    return " ".join(_SIGNS.sub(r"\1", snippet).split())
 
 
 def _reasons(
@@ -251,7 +272,7 @@ def marker(words: str) -> Callable[[str], Markup]:
         parts: list[Markup] = []
         at = 0
         for found in _WORD.finditer(text):
-            spans = [found.span()] if _is_wanted(_folded(found[0]), wanted) else []
+            spans = [found.span()] if _is_wanted(found[0], wanted) else []
             if not spans and pairs:
                 spans = [one.span() for one in pairs.finditer(text, *found.span())]
             for start, end in spans:
@@ -263,7 +284,12 @@ def marker(words: str) -> Callable[[str], Markup]:
 
 
 def _is_wanted(word: str, wanted: set[str]) -> bool:
-    return word in wanted or any(len(one) >= PREFIX_CHARS and word.startswith(one) for one in wanted)
+    forms = {_folded(word)} if word.isascii() else {_folded(word), _folded(fold_text(word))}
+    return any(form in wanted or _begins(form, wanted) for form in forms)
+
+
+def _begins(word: str, wanted: set[str]) -> bool:
+    return any(len(one) >= PREFIX_CHARS and word.startswith(one) for one in wanted)
 
 
 def _folded_words(text: str) -> list[str]:

@@ -69,7 +69,7 @@ class ConceptLinks:
         for key, written in links.items():
             if key not in others:
                 link, target, _ = followed(overview, written, self.identifier, self.cascade.page_side)
-                shown[key] = labelled(self._link(link, target), link)
+                shown[key] = labelled(self._link(link, target), link, key)
         return shown
 
     def _link(self, link: Link, target: str | None) -> LinkHtml:

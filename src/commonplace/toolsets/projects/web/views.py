@@ -10,6 +10,7 @@ from urllib.parse import quote
 from commonplace.domain.documents import Link
 from commonplace.domain.errors import NotFoundError
 from commonplace.domain.slugs import anchor
+from commonplace.domain.words.amounts import amount
 from commonplace.faces.web.exchange import CardRow, HomeCard, PageRequest, PageResponse, redirect
 from commonplace.faces.web.markup.html import LinkHtml
 from commonplace.faces.web.markup.links import page_link
@@ -143,6 +144,6 @@ def card(request: PageRequest) -> HomeCard | None:
     """What the home page says of the projects."""
     found = overview.list_projects(request.services.of(PROJECTS_KEY))
     newest = sorted(found, key=lambda one: one.updated, reverse=True)[:MAX_ON_CARD]
-    rows = tuple(CardRow(one.id, project_url(one.id), f"{one.documents:,} documents") for one in newest)
+    rows = tuple(CardRow(one.id, project_url(one.id), amount(one.documents, "document")) for one in newest)
     about = f"{len(found):,} with their instructions, documents and to-do lists, the latest first."
     return HomeCard("Projects", "/projects", about if found else "There is none yet.", rows)

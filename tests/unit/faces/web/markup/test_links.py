@@ -51,6 +51,23 @@ def test_a_link_leads_where_the_index_says(source: DocumentLinks, markdown: str,
     assert shown(source, markdown) == expected
 
 
+@pytest.mark.parametrize(
+    ("markdown", "expected"),
+    [
+        ("[[a b#One]]", "a b > One"),
+        ("[[a b#One#Two]]", "a b > One > Two"),
+        ("[[#Part]]", "Part"),
+        ("[[gone#Part]]", "gone > Part"),
+        ("[[a b#One|label]]", None),
+        ("[[a b]]", None),
+        ("[x](<a b.md#one>)", None),
+    ],
+)
+def test_a_link_to_a_heading_shows_the_way_to_it(source: DocumentLinks, markdown: str, expected: str | None) -> None:
+    ((_, html),) = source.shown(written_links([parse(markdown.encode())])).items()
+    assert html.label == expected
+
+
 def test_embeds_show_the_document_the_file_or_what_is_wanted(source: DocumentLinks) -> None:
     assert shown(source, "![[a b#Part]]") == "[A b:Part]"
     assert shown(source, "![[pic.png]]", "20") == '<img src="/files/pic.png" alt="pic" width="20" loading="lazy">'

@@ -95,8 +95,20 @@ def test_two_versions_are_compared_with_now_and_with_nothing(pages: Pages, repo:
     assert "two" in pages.view(compare, "a", from_=first, to=last).partition('<tr class="added">')[2]
     assert "two" in pages.view(compare, "a", from_=first).partition('<tr class="added">')[2]
     assert "No difference in the text." in pages.view(compare, "a", from_=last)
-    assert "one" in pages.view(compare, "a").partition('<tr class="added">')[2]
+    assert "one" in pages.view(compare, "a", from_="").partition('<tr class="added">')[2]
+    assert pages.view(compare, "a") == pages.view(compare, "a", from_=first), "without a choice: before the last commit"
     assert '<tr class="removed">' in pages.view(compare, "c", from_=first)
+
+
+def test_words_are_marked_in_lines_that_changed_and_not_in_those_that_are_new(pages: Pages, repo: GitRepo) -> None:
+    repo.commit("Long", **{"words.md": "one two three\n"})
+    repo.commit("Longer", **{"words.md": "one four three\n\nnew line\n"})
+
+    page = pages.view(compare, "words", view="inline")
+
+    assert page.count("<mark>") == 2
+    assert "<mark>four</mark>" in page
+    assert '<span class="sign">+</span>new line</td>' in page
 
 
 @pytest.mark.parametrize("given", ["nope", "--all", "HEAD", "0" * 40])

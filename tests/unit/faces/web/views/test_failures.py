@@ -27,10 +27,10 @@ def test_an_error_says_what_is_wrong_what_to_do_and_what_is_near(pages: Pages) -
     assert answer.status == 404
     assert "<p>No &lt;page&gt;.</p>" in page
     assert "Look &amp; see." in page
-    assert '<a href="/p/@two/a%20b">a b</a>' in page
-    assert '<a href="/p/@two/%3Cc%3E">&lt;c&gt;</a>' in page
-    assert '<a href="/p/@two/d%22">d&#34;</a>' in page
-    assert '<a href="/p/@two/e/f">e/f</a>' in page
+    assert '<a dir="auto" href="/p/@two/a%20b">a b</a>' in page
+    assert '<a dir="auto" href="/p/@two/%3Cc%3E">&lt;c&gt;</a>' in page
+    assert '<a dir="auto" href="/p/@two/d%22">d&#34;</a>' in page
+    assert '<a dir="auto" href="/p/@two/e/f">e/f</a>' in page
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,8 @@ def test_what_is_no_file_of_the_folder_is_not_found(pages: Pages, path: str) -> 
 
 def test_the_list_names_each_file_with_the_pages_that_use_it(pages: Pages) -> None:
     rows = {
-        row.partition('"')[0]: row.partition("</li>")[0] for row in pages.view(attachments).split('<li><a href="')[1:]
+        row.partition('"')[0]: row.partition("</li>")[0]
+        for row in pages.view(attachments).split('<li><a dir="auto" href="')[1:]
     }
 
     assert list(rows) == [
@@ -75,8 +76,8 @@ def test_the_list_names_each_file_with_the_pages_that_use_it(pages: Pages) -> No
         "/files/paper.pdf",
         "/files/sub/page%20one.html",
     ]
-    assert 'used by <a href="/p/a">a.md</a>' in rows["/files/p.PNG"]
-    assert 'used by <a href="/p/a">a.md</a>' in rows["/files/sub/page%20one.html"]
+    assert 'used by <a dir="auto" href="/p/a">a.md</a>' in rows["/files/p.PNG"]
+    assert 'used by <a dir="auto" href="/p/a">a.md</a>' in rows["/files/sub/page%20one.html"]
     assert "no page uses it" in rows["/files/draw.svg"]
 
 
@@ -90,7 +91,7 @@ def test_the_list_says_that_it_is_cut_only_where_it_is(tmp_path_factory: pytest.
     with Pages(place, folder) as served:
         page = served.view(attachments)
 
-    assert page.count('<a href="/files/') == min(count, MAX_FILES)
+    assert page.count('<a dir="auto" href="/files/') == min(count, MAX_FILES)
     assert ("The first 500" in page) is (count > MAX_FILES)
     assert ("There are none." in page) is (count == 0)
 

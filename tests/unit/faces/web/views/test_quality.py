@@ -48,8 +48,13 @@ def test_the_most_wanted_page_comes_first_with_some_of_those_that_want_it(pages:
 
 
 def test_a_broken_link_names_what_its_writer_may_have_meant(pages: Pages) -> None:
-    assert 'Near: <a href="/p/recipe">recipe</a>' in rows(pages.view(broken))[0]
+    assert 'Near: <a dir="auto" href="/p/recipe">recipe</a>' in rows(pages.view(broken))[0]
     assert "Near:" not in pages.view(wanted)
+
+
+def test_where_several_bases_are_served_each_row_names_its_own(pages: Pages) -> None:
+    assert all("in <bdi>base</bdi>" in row for row in rows(pages.view(findings)))
+    assert "in <bdi>two</bdi>" in rows(pages.view(wanted, page="2"))[-1]
 
 
 def test_a_name_that_is_wanted_leads_to_what_is_known_of_it(pages: Pages) -> None:

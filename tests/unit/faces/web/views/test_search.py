@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -38,7 +39,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
 
 def hits(page: str) -> list[str]:
     """The URLs of what was found, best first."""
-    return re.findall(r'<li><h2><a href="([^"]*)"', page)
+    return re.findall(r'<li><h2><a dir="auto" href="([^"]*)"', page)
 
 
 def test_a_hit_shows_its_section_with_the_words_marked_and_nothing_else_as_html(pages: Pages) -> None:
@@ -46,7 +47,7 @@ def test_a_hit_shows_its_section_with_the_words_marked_and_nothing_else_as_html(
 
     assert hits(page)[0] == "/p/tea/green"
     assert 'href="/p/tea/green">Green &lt;<mark>tea</mark>&gt;</a>' in page
-    assert '<a href="/p/tea/green#water">Water</a>: Pour the water at 70 <mark>degrees</mark>.' in page
+    assert '<a dir="auto" href="/p/tea/green#water">Water</a>: Pour the water at 70 <mark>degrees</mark>.' in page
     assert "found by words" in page
 
 
@@ -97,8 +98,27 @@ def test_a_long_answer_has_pages(pages: Pages) -> None:
     assert (len(hits(first)), len(hits(second))) == (PAGE_SIZE, 1)
     assert not set(hits(first)) & set(hits(second))
     assert 'href="/search?q=quokka&amp;page=2"' in first
-    assert hits(pages.view(search, q="quokka", page="100000")) == []
+    assert pages.location(search, q="quokka", page="100000") == "/search?q=quokka&page=2"
+    assert pages.location(search, q="type:note", page="100000") == "/search?q=type%3Anote&page=1"
     assert pages.view(suggest, q="quokka").count('href="/p/many/') == SUGGESTED
+
+
+@pytest.mark.parametrize("q", ["after:x", "water before:2026-02-30", "after:2026-1-1"])
+def test_a_day_that_is_none_is_said_instead_of_left_out(pages: Pages, q: str) -> None:
+    page = pages.view(search, q=q)
+
+    assert "is no day. Write one as" in page
+    assert hits(page) == []
+
+
+def test_a_snippet_has_no_signs_of_markup(tmp_path: Path) -> None:
+    (tmp_path / "base").mkdir()
+    text = "> [!warning]- Mind\n> ==the tide==\n\n- [x] paid[^1] a[0] 1 == 2\n"
+    (tmp_path / "base" / "a.md").write_text(f"# A\n\n{text}")
+    with Pages(tmp_path, tmp_path / "base") as pages:
+        page = pages.view(search, q="tide")
+
+    assert "Mind the <mark>tide</mark> paid a[0] 1 == 2</p>" in page
 
 
 def test_facets_count_what_is_found_and_narrow_it(pages: Pages) -> None:
@@ -128,6 +148,7 @@ def test_facets_count_what_is_found_and_narrow_it(pages: Pages) -> None:
         ('"green tea"', "green & tea", "<mark>green</mark> &amp; <mark>tea</mark>"),
         ("-tea leaf", "tea leaf", "tea <mark>leaf</mark>"),
         ("绿茶", "喝绿茶。", "喝<mark>绿茶</mark>。"),
+        ("الميناء", "الميناء القديم، ميناء", "<mark>الميناء</mark> القديم، <mark>ميناء</mark>"),
         ("<b>", "<b>", "&lt;<mark>b</mark>&gt;"),
         ("", "tea", "tea"),
         ("tea", "", ""),

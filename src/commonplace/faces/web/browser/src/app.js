@@ -3,6 +3,7 @@ import { startLive } from "./live.js";
 import { startPreviews } from "./previews.js";
 import { startSearch } from "./search.js";
 
+const systemScheme = matchMedia("(prefers-color-scheme: dark)");
 startTheme();
 startSearch();
 startPreviews();
@@ -19,14 +20,18 @@ function enhance(root) {
   startDiagrams(root);
 }
 
+function isDark() {
+  const { theme } = document.documentElement.dataset;
+  return theme ? theme === "dark" : systemScheme.matches;
+}
+
 /** The switch between light and dark: kept in a cookie, so that the next page is right from its first byte. */
 function startTheme() {
   const button = document.getElementById("ui-theme");
   button.hidden = false;
   button.addEventListener("click", () => {
     const root = document.documentElement;
-    const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-    root.dataset.theme = dark ? "light" : "dark";
+    root.dataset.theme = isDark() ? "light" : "dark";
     document.cookie = `theme=${root.dataset.theme}; path=/; max-age=31536000; samesite=lax`;
     document.dispatchEvent(new CustomEvent("ui-theme"));
   });
@@ -148,18 +153,24 @@ function startDiagrams(root) {
     frame.title = "Diagram";
     frame.setAttribute("sandbox", "allow-scripts");
     frame.src = source.content;
+    const draw = () => frame.contentWindow.postMessage({ code, dark: isDark() }, "*");
+    const end = () => {
+      frame.remove();
+      removeEventListener("message", listen);
+      document.removeEventListener("ui-theme", draw);
+      systemScheme.removeEventListener("change", draw);
+    };
     const listen = (event) => {
       if (event.source !== frame.contentWindow) return;
-      if (event.data === "ready") frame.contentWindow.postMessage(code, "*");
+      if (event.data === "ready") draw();
       else if (event.data && Number.isFinite(event.data.height)) {
         frame.style.height = `${Math.min(Math.max(event.data.height, 20), 4000)}px`;
         block.querySelector("pre").hidden = true;
-      } else if (event.data === "failed") {
-        frame.remove();
-        removeEventListener("message", listen);
-      }
+      } else if (event.data === "failed") end();
     };
     addEventListener("message", listen);
+    document.addEventListener("ui-theme", draw);
+    systemScheme.addEventListener("change", draw);
     block.append(frame);
   }
 }

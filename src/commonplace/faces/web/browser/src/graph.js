@@ -8,11 +8,14 @@ const find = document.getElementById("ui-graph-find");
 const type = document.getElementById("ui-graph-type");
 const steps = document.getElementById("ui-graph-steps");
 
+const NAME_ROOM = 120;
+
 let nodes = [];
 let edges = [];
 let around = [];
 let shown = new Set();
 let scale = 1;
+let ratio = 1;
 let offset = { x: 0, y: 0 };
 let hovered = -1;
 let chosen = -1;
@@ -36,7 +39,16 @@ async function start() {
   document.getElementById("ui-graph-form").addEventListener("submit", (event) => event.preventDefault());
   for (const field of [find, type, steps]) field.addEventListener("input", filter);
   listen();
+  addEventListener("resize", () => { size(); fit(); schedule(); });
+  size();
   filter();
+}
+
+/** As many points of the canvas as it has on the screen, so that names stay readable and sharp. */
+function size() {
+  ratio = devicePixelRatio || 1;
+  canvas.width = Math.round(canvas.clientWidth * ratio);
+  canvas.height = Math.round(canvas.clientHeight * ratio);
 }
 
 /** The first places: each folder a disc on a spiral, its pages a spiral in it. */
@@ -94,7 +106,8 @@ function fit() {
     left = Math.min(left, x); right = Math.max(right, x); top = Math.min(top, y); bottom = Math.max(bottom, y);
   }
   if (left > right) return;
-  scale = Math.min(canvas.width / (right - left + 80), canvas.height / (bottom - top + 80), 2.5);
+  const [wide, high] = [canvas.width - NAME_ROOM * ratio, canvas.height - 60 * ratio];
+  scale = Math.min(wide / Math.max(right - left, 1), high / Math.max(bottom - top, 1), 2.5 * ratio);
   offset = { x: canvas.width / 2 - (left + right) / 2 * scale, y: canvas.height / 2 - (top + bottom) / 2 * scale };
 }
 
@@ -157,7 +170,7 @@ function draw() {
   context.setTransform(1, 0, 0, 1, 0, 0);
   context.clearRect(0, 0, canvas.width, canvas.height);
   context.setTransform(scale, 0, 0, scale, offset.x, offset.y);
-  context.lineWidth = 0.7 / scale;
+  context.lineWidth = 0.7 * ratio / scale;
   context.strokeStyle = line;
   context.beginPath();
   for (const [a, b] of edges) {
@@ -170,28 +183,28 @@ function draw() {
     const node = nodes[at];
     context.fillStyle = at === chosen || at === hovered ? accent : `hsl(${node.hue} 45% ${dark ? 65 : 42}%)`;
     context.beginPath();
-    context.arc(node.x, node.y, node.size / Math.sqrt(scale), 0, 7);
+    context.arc(node.x, node.y, node.size * Math.sqrt(ratio / scale), 0, 7);
     context.fill();
   }
-  const named = [...shown].sort((a, b) => around[b].length - around[a].length).slice(0, shown.size > 400 ? 12 : 40);
+  const room = canvas.clientWidth < 600 ? 15 : 40;
+  const named = [...shown].sort((a, b) => around[b].length - around[a].length).slice(0, shown.size > 400 ? 12 : room);
   context.fillStyle = ink;
-  context.font = `${12 / scale}px sans-serif`;
+  context.font = `${12 * ratio / scale}px sans-serif`;
   context.textAlign = "center";
   for (const at of new Set([...named, chosen, hovered])) {
     if (at < 0 || !shown.has(at)) continue;
     context.strokeStyle = style.getPropertyValue("--paper");
-    context.lineWidth = 3 / scale;
-    context.strokeText(nodes[at].title.slice(0, 40), nodes[at].x, nodes[at].y - 8 / scale);
-    context.fillText(nodes[at].title.slice(0, 40), nodes[at].x, nodes[at].y - 8 / scale);
+    context.lineWidth = 3 * ratio / scale;
+    context.strokeText(nodes[at].title.slice(0, 40), nodes[at].x, nodes[at].y - 8 * ratio / scale);
+    context.fillText(nodes[at].title.slice(0, 40), nodes[at].x, nodes[at].y - 8 * ratio / scale);
   }
 }
 
 function at(event) {
-  const ratio = canvas.width / canvas.clientWidth;
   const x = (event.offsetX * ratio - offset.x) / scale;
   const y = (event.offsetY * ratio - offset.y) / scale;
   let best = -1;
-  let least = (14 / scale) ** 2;
+  let least = (14 * ratio / scale) ** 2;
   for (const one of shown) {
     const far = (nodes[one].x - x) ** 2 + (nodes[one].y - y) ** 2;
     if (far < least) { least = far; best = one; }
@@ -205,7 +218,6 @@ function listen() {
   canvas.addEventListener("pointerdown", (event) => { held = { x: event.offsetX, y: event.offsetY }; moved = false; canvas.setPointerCapture(event.pointerId); });
   canvas.addEventListener("pointermove", (event) => {
     if (held) {
-      const ratio = canvas.width / canvas.clientWidth;
       offset.x += (event.offsetX - held.x) * ratio;
       offset.y += (event.offsetY - held.y) * ratio;
       moved = moved || Math.hypot(event.offsetX - held.x, event.offsetY - held.y) > 3;
@@ -226,7 +238,7 @@ function listen() {
   });
   canvas.addEventListener("wheel", (event) => {
     event.preventDefault();
-    zoom(event.deltaY < 0 ? 1.15 : 1 / 1.15, event.offsetX * canvas.width / canvas.clientWidth, event.offsetY * canvas.width / canvas.clientWidth);
+    zoom(event.deltaY < 0 ? 1.15 : 1 / 1.15, event.offsetX * ratio, event.offsetY * ratio);
   }, { passive: false });
   canvas.addEventListener("keydown", (event) => {
     const moves = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] };
