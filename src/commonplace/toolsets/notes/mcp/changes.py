@@ -73,7 +73,29 @@ def _wanted(call: Call, arguments: Changes) -> tuple[Sequence[Collection], Chang
                 raise
             chosen, address = (gone[0],), gone[1]
     since, after = _since(arguments.since)
+    if after:
+        chosen = _with_commit(chosen, after)
     return chosen, ChangeFilter(address=address, prefix=prefix, since=since, after=after, by=arguments.by)
+
+
+def _with_commit(chosen: Sequence[Collection], commit: str) -> Sequence[Collection]:
+    """The folders whose branch has a commit.
+
+    Raises:
+        NotFoundError: kind "revision": none has it.
+    """
+    unknown: NotFoundError | None = None
+    found: list[Collection] = []
+    for collection in chosen:
+        try:
+            if collection.past is not None:
+                collection.past.commits.commit(commit)
+            found.append(collection)
+        except NotFoundError as error:
+            unknown = error
+    if unknown is not None and not found:
+        raise unknown
+    return found
 
 
 def _gone(call: Call, reference: str) -> tuple[Collection, Address] | None:

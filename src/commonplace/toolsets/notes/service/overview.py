@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ PURPOSE_FILES = ("README.md", "index.md", "AGENTS.md", "readme.md", "Home.md", "
 MAX_PURPOSE_CHARS = 400
 SAMPLED_PAGES = 40
 """Pages whose links and names are looked at to tell how pages are written here."""
+_DATED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,7 @@ def _naming(records: Sequence[Record]) -> str:
     styles: Counter[str] = Counter()
     for record in records:
         stem = record.address.stem
-        if stem[:4].isdigit() and stem[4:5] == "-":
+        if _DATED.match(stem):
             styles["by date (2026-01-31)"] += 1
         elif " " in stem:
             styles["with blanks (Green tea.md)"] += 1

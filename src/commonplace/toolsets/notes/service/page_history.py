@@ -28,7 +28,7 @@ class ChangeFilter:
     prefix: str = ""
     since: datetime | None = None
     after: str = ""
-    """A commit (7 or more digits): only those after it."""
+    """A commit of the folder's branch (7 or more digits), whatever it touched: only those after it."""
     by: str = ""
     """Part of the name or address of the author, or of an agent or program that the message credits."""
 
@@ -53,23 +53,20 @@ class DeletedPage:
 
 
 def commits(collection: Collection, wanted: ChangeFilter, go_on: Callable[[], None]) -> Iterator[PageCommit]:
-    """The commits that a filter keeps, newest first; `go_on` is called now and then and may end the walk."""
-    history = collection.store.history
-    seen = 0
-    while history.available and seen < MAX_COMMITS:
-        go_on()
-        batch = history.log(wanted.address, limit=BATCH_COMMITS, offset=seen)
-        for commit in batch:
-            if wanted.after and commit.id.startswith(wanted.after.lower()):
-                return
-            if wanted.since and commit.when < wanted.since.timestamp():
-                return
-            kept = _kept(commit, wanted)
-            if kept is not None:
-                yield kept
-        seen += len(batch)
-        if len(batch) < BATCH_COMMITS:
+    """The commits that a filter keeps, newest first; `go_on` is called now and then and may end the walk.
+
+    Raises:
+        NotFoundError: kind "revision": the branch has no commit `after`.
+    """
+    later = _later(collection, wanted.after, go_on) if wanted.after else None
+    for commit in _walk(collection, wanted.address, go_on):
+        if later is not None and commit.id not in later:
             return
+        if wanted.since and commit.when < wanted.since.timestamp():
+            return
+        kept = _kept(commit, wanted)
+        if kept is not None:
+            yield kept
 
 
 def deleted_pages(
@@ -97,6 +94,32 @@ def credited(message: str) -> tuple[str, ...]:
     lines = (line.strip() for line in message.splitlines())
     found = (line.partition(":")[2].partition("<")[0].strip() for line in lines if line.lower().startswith(CREDITS))
     return tuple(dict.fromkeys(name for name in found if name))
+
+
+def _walk(collection: Collection, address: Address | None, go_on: Callable[[], None]) -> Iterator[Commit]:
+    """The commits that touched a page, or (None) anything in the folder, newest first."""
+    history = collection.store.history
+    seen = 0
+    while history.available and seen < MAX_COMMITS:
+        go_on()
+        batch = history.log(address, limit=BATCH_COMMITS, offset=seen)
+        yield from batch
+        seen += len(batch)
+        if len(batch) < BATCH_COMMITS:
+            return
+
+
+def _later(collection: Collection, after: str, go_on: Callable[[], None]) -> frozenset[str]:
+    """The ids of the folder's commits after a commit. One that did not touch the folder counts by its date."""
+    found: dict[str, int] = {}
+    for commit in _walk(collection, None, go_on):
+        if commit.id.startswith(after.lower()):
+            return frozenset(found)
+        found[commit.id] = commit.when
+    if collection.past is None:
+        raise NotFoundError(f"There is no commit {after[:40]!r} here.", kind="revision", hint="Give a date.")
+    known = collection.past.commits.commit(after)
+    return frozenset(identifier for identifier, when in found.items() if when > known.when)
 
 
 def _kept(commit: Commit, wanted: ChangeFilter) -> PageCommit | None:

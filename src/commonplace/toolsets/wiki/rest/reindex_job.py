@@ -47,14 +47,14 @@ class ReindexJob:
         )
 
     def _run(self, collection: Collection) -> None:
-        failed = False
+        failed = True
         try:
             collection.index.sync()
+            failed = False
         except KnowledgeError as error:
             log.warning(
                 "%s: indexing failed: %s", collection.name, error.advice, exc_info=log.isEnabledFor(logging.DEBUG)
             )
-            failed = True
         finally:
             with self._lock:
                 self._running.discard(collection.name)

@@ -1,0 +1,72 @@
+"""Links between concepts: where the effective text leads, and who leads here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+
+import pytest
+
+from commonplace.domain.markdown.link_sides import PageSide
+from commonplace.toolsets.cascade.rules.values import LayerRank
+from commonplace.toolsets.cascade.service.cascade import Cascade
+from commonplace.toolsets.cascade.service.concept_links import incoming, outgoing
+from commonplace.toolsets.cascade.service.layers import FolderLayer
+from indexed import Indexed
+
+LAYERS: Mapping[str, Mapping[str, str]] = {
+    "own": {
+        "systems/auth.md": "# A\n\n[db](db.md) [[Login page]] [[TEAM:systems/db]] [[none]] [[db|Login page]] [x](db.md)\n",
+        "login.md": "---\ntitle: Login page\n---\n# L\n",
+    },
+    "team": {
+        "systems/db.md": "# D\n\n[[systems/auth]] and [[own:systems/auth]]\n",
+        "login.md": "# L\n\n[[systems/auth#A]] [[login]]\n",
+        "other.md": "# Another\n\n[auth](/systems/auth.md)\n",
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def layers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[FolderLayer]]:
+    with ExitStack() as stack:
+        made: list[FolderLayer] = []
+        for order, (name, files) in enumerate(LAYERS.items()):
+            base = stack.enter_context(Indexed(tmp_path_factory.mktemp(name), files))
+            collection = base.collection
+            made.append(FolderLayer(LayerRank(name, 2 - order, order), base.folder, lambda one=collection: one))
+        yield made
+
+
+def test_a_link_leads_to_a_concept_by_path_title_or_layer_and_a_broken_one_to_nothing(
+    layers: list[FolderLayer],
+) -> None:
+    cascade = Cascade(layers)
+    found = {one.raw: (one.id, one.layers) for one in outgoing(cascade, cascade.resolve("systems/auth"))}
+    assert found == {
+        "[db](db.md)": ("systems/db", ("team",)),
+        "[x](db.md)": ("systems/db", ("team",)),
+        "[[Login page]]": ("login", ("own", "team")),
+        "[[TEAM:systems/db]]": ("systems/db", ("team",)),
+        "[[none]]": (None, ()),
+        "[[db|Login page]]": ("systems/db", ("team",)),
+    }
+
+
+@pytest.mark.parametrize(("side", "target"), [(PageSide.FIRST, "systems/db"), (PageSide.LAST, "login")])
+def test_the_side_of_a_link_that_is_the_concept_is_the_reader_s(
+    layers: list[FolderLayer], side: PageSide, target: str
+) -> None:
+    cascade = Cascade(layers, page_side=side)
+    found = {one.raw: one.id for one in outgoing(cascade, cascade.resolve("systems/auth"))}
+    assert found["[[db|Login page]]"] == target
+
+
+def test_links_to_a_concept_are_those_of_each_layer_s_text_but_not_its_own(layers: list[FolderLayer]) -> None:
+    cascade = Cascade(layers)
+    found = [(one.id, one.layer) for one in incoming(cascade, "systems/auth")]
+    assert found == [("login", "team"), ("other", "team"), ("systems/db", "team")]
+    assert [(one.id, one.layer, one.raw) for one in incoming(cascade, "login")] == [
+        ("systems/auth", "own", "[[Login page]]")
+    ]
+    assert incoming(cascade, "none") == [] or all(one.id == "systems/auth" for one in incoming(cascade, "none"))

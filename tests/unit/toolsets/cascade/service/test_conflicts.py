@@ -1,0 +1,58 @@
+"""Where layers differ: sections and values, the newest dissent first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+
+import pytest
+
+from commonplace.toolsets.cascade.rules.values import LayerRank
+from commonplace.toolsets.cascade.service.cascade import Cascade
+from commonplace.toolsets.cascade.service.conflicts import Disagreement, conflicts
+from commonplace.toolsets.cascade.service.layers import FolderLayer
+from indexed import Indexed
+
+LAYERS: Mapping[str, Mapping[str, str]] = {
+    "own": {
+        "a.md": "---\nowner: me\nsame: 1\n---\n# Limit\n\nTen.\n\n# Same\n\nText.\n",
+        "b.md": "# Limit\n\nOne.\n",
+        "c.md": "# Alone\n\nx\n",
+    },
+    "team": {
+        "a.md": "---\nowner: them\nsame: 1\n---\n# Limit {updated=2026-01-01}\n\nTwenty.\n\n# Same\n\nText.\n",
+        "b.md": "# Limit {updated=2026-05-01}\n\nTwo.\n",
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Disagreement]]:
+    with ExitStack() as stack:
+        layers: list[FolderLayer] = []
+        for order, (name, files) in enumerate(LAYERS.items()):
+            base = stack.enter_context(Indexed(tmp_path_factory.mktemp(name), files))
+            collection = base.collection
+            layers.append(FolderLayer(LayerRank(name, 2 - order, order), base.folder, lambda one=collection: one))
+        yield conflicts(Cascade(layers))
+
+
+def test_every_difference_is_named_and_nothing_on_which_layers_agree(found: list[Disagreement]) -> None:
+    assert {(one.id, one.kind, one.key) for one in found} == {
+        ("a", "section", "limit"),
+        ("a", "frontmatter", "owner"),
+        ("b", "section", "limit"),
+    }
+
+
+def test_a_difference_has_the_effective_value_and_the_others(found: list[Disagreement]) -> None:
+    by_key = {(one.id, one.key): one for one in found}
+    limit = by_key["a", "limit"]
+    assert (limit.winner.layer, limit.winner.value, limit.dissents[0].layer) == ("own", "Ten.", "team")
+    assert limit.newest.startswith("2026-01-01")
+    owner = by_key["a", "owner"]
+    assert (owner.winner.value, [one.value for one in owner.dissents]) == ("me", ["them"])
+
+
+def test_the_newest_dissent_comes_first(found: list[Disagreement]) -> None:
+    assert [one.id for one in found if one.kind == "section"] == ["b", "a"]

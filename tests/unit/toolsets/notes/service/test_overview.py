@@ -1,0 +1,84 @@
+"""What a folder holds, told to who has never seen it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from commonplace.toolsets.notes.service.overview import MAX_PURPOSE_CHARS, FolderOverview, folder_overview
+from indexed import Indexed
+
+FILES = {
+    "README.md": "# Tea\n\n**Notes** on [tea](kinds/green-tea.md),\nfor everybody.\n\nMore.\n",
+    "kinds/green-tea.md": "---\ntype: Tea\ntags: [a, b]\nupdated: 2026-02-02\n---\n[[black-tea]] [[kinds/white tea]] [[nope]]\n",
+    "kinds/black-tea.md": "---\ntype: Tea\ntags: [a]\nupdated: 2026-01-01\n---\n[[green-tea]]\n",
+    "kinds/deep/white-tea.md": "---\nupdated: 2025-01-01\n---\n[[green-tea]]\n",
+    "loose.md": "x\n",
+}
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Indexed]:
+    with Indexed(tmp_path_factory.mktemp("overview"), FILES) as made:
+        yield made
+
+
+def told(base: Indexed, prefix: str = "") -> FolderOverview:
+    return folder_overview(base.collections, base.collection, prefix)
+
+
+def test_the_first_paragraph_of_the_readme_says_what_a_folder_is_for(base: Indexed) -> None:
+    found = told(base)
+    assert (found.purpose, found.purpose_page) == ("Notes on tea, for everybody.", "README.md")
+    assert told(base, "kinds/").purpose == ""
+
+
+def test_folders_tags_types_and_hubs_are_counted_most_first(base: Indexed) -> None:
+    found = told(base)
+    assert (found.pages, list(found.folders)) == (5, [("kinds/", 3), ("./", 2)])
+    assert list(found.tags) == [("a", 2), ("b", 1)]
+    assert list(found.types) == [("Tea", 2)]
+    assert found.hubs[0] == ("kinds/green-tea.md", 3)
+    assert dict(found.findings)["broken_link"] == 2
+    assert found.read_only == ""
+
+
+def test_a_part_of_a_folder_is_told_alone(base: Indexed) -> None:
+    found = told(base, "kinds/")
+    assert (found.pages, list(found.folders)) == (3, [("kinds/./", 2), ("kinds/deep/", 1)])
+    assert [record.address.path for record in found.recent][:2] == ["kinds/green-tea.md", "kinds/black-tea.md"]
+    assert told(base, "none/").pages == 0
+
+
+def test_names_and_links_are_told_as_most_pages_write_them(base: Indexed) -> None:
+    found = told(base, "kinds/")
+    assert (found.naming, found.linking) == ("kebab-case", "[[page]]")
+
+
+@pytest.mark.parametrize(
+    ("names", "style"),
+    [
+        (["2026-01-31.md", "2026-02-01 walk.md"], "by date (2026-01-31)"),
+        (["2026-budget.md", "2027-budget.md"], "kebab-case"),
+        (["Green tea.md"], "with blanks (Green tea.md)"),
+        (["green_tea.md"], "snake_case"),
+        (["tea.md"], "lower case"),
+        (["Tea.md"], "Capitals"),
+    ],
+)
+def test_the_way_in_which_files_are_named_is_recognised(
+    tmp_path_factory: pytest.TempPathFactory, names: list[str], style: str
+) -> None:
+    with Indexed(tmp_path_factory.mktemp("names"), dict.fromkeys(names, "x\n")) as base:
+        assert told(base).naming == style
+
+
+def test_a_described_page_speaks_for_itself_and_a_long_purpose_is_cut(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    with Indexed(tmp_path_factory.mktemp("purpose"), {"index.md": f"---\nsummary: {'x' * 999}\n---\n# T\n"}) as base:
+        assert told(base).purpose == "x" * MAX_PURPOSE_CHARS
+    with Indexed(tmp_path_factory.mktemp("purpose"), {"index.md": "# Only a heading\n"}) as base:
+        found = told(base)
+        assert (found.purpose, found.purpose_page) == ("", "index.md")

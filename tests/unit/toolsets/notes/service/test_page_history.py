@@ -1,0 +1,148 @@
+"""Which commits changed pages, and which pages are gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.errors import NotFoundError, Stopped
+from commonplace.index import open_index, open_past
+from commonplace.services.collections import Collection
+from commonplace.store import open_store
+from commonplace.toolsets.notes.service.page_history import (
+    ChangeFilter,
+    commits,
+    credited,
+    deleted_pages,
+)
+from indexed import Indexed
+from support import GitRepo, new_repo
+
+A, B = Address("in/a.md"), Address("b.md")
+
+
+@pytest.fixture
+def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GitRepo:
+    """One commit a day in January 2024, of which each touches other pages."""
+    repo = new_repo(tmp_path / "base")
+
+    def day(number: int, message: str, **files: str) -> None:
+        for role in ("AUTHOR", "COMMITTER"):
+            monkeypatch.setenv(f"GIT_{role}_DATE", f"2024-01-{number:02}T12:00:00Z")
+        repo.commit(message, **files)
+
+    day(1, "Begin", **{"in/a.md": "1\n", "b.md": "1\n", "gone.md": "1\n"})
+    day(2, "Change b\n\nCo-authored-by: Claude Code <x@localhost>", **{"b.md": "2\n"})
+    (repo.path / "gone.md").unlink()
+    day(3, "Remove", **{"p.png": "x"})
+    day(4, "Change a", **{"in/a.md": "2\n"})
+    return repo
+
+
+@pytest.fixture
+def collection(repo: GitRepo, tmp_path: Path) -> Iterator[Collection]:
+    del repo
+    with Indexed(tmp_path) as base:
+        past = open_past(base.store, base.cache)
+        assert past is not None
+        with closing(past):
+            yield replace(base.collection, past=past)
+
+
+def subjects(collection: Collection, **wanted: object) -> list[str]:
+    found = commits(collection, ChangeFilter(**wanted), lambda: None)
+    return [one.commit.message.partition("\n")[0] for one in found]
+
+
+def test_every_commit_comes_newest_first_with_its_pages(collection: Collection) -> None:
+    assert subjects(collection) == ["Change a", "Remove", "Change b", "Begin"]
+    first, second, *_ = commits(collection, ChangeFilter(), lambda: None)
+    assert (first.pages, second.pages) == ((A,), (Address("gone.md"),))
+
+
+def test_commits_are_those_of_a_page_or_of_a_folder(collection: Collection) -> None:
+    assert subjects(collection, address=B) == ["Change b", "Begin"]
+    assert subjects(collection, prefix="in/") == ["Change a", "Begin"]
+    assert subjects(collection, prefix="none/") == []
+
+
+def test_commits_are_those_of_a_person_or_of_a_program_that_the_message_credits(collection: Collection) -> None:
+    assert subjects(collection, by="claude CODE") == ["Change b"]
+    assert len(subjects(collection, by="writer@example.org")) == 4
+    assert subjects(collection, by="nobody") == []
+
+
+def test_commits_are_those_since_a_moment(collection: Collection) -> None:
+    assert subjects(collection, since=datetime(2024, 1, 3, 12, tzinfo=UTC)) == ["Change a", "Remove"]
+
+
+def test_commits_after_a_commit_are_those_after_it_whatever_it_touched(collection: Collection, repo: GitRepo) -> None:
+    second = repo.git("rev-parse", "HEAD~2")
+    assert subjects(collection, after=second) == ["Change a", "Remove"]
+    assert subjects(collection, after=second[:8].upper(), address=A) == ["Change a"]
+    assert subjects(collection, after=repo.git("rev-parse", "HEAD")) == []
+    assert subjects(collection, after=repo.git("rev-parse", "HEAD"), address=A) == []
+
+
+def test_a_commit_that_the_branch_has_not_is_refused(collection: Collection, repo: GitRepo) -> None:
+    with pytest.raises(NotFoundError):
+        subjects(collection, after="1234567")
+    repo.git("switch", "--quiet", "-c", "side", "HEAD~1")
+    side = repo.commit("Side", **{"b.md": "side\n"})
+    repo.git("switch", "--quiet", "main")
+    with pytest.raises(NotFoundError):
+        subjects(collection, after=side)
+    with pytest.raises(NotFoundError) as refused:
+        subjects(replace(collection, past=None), after="1234567")
+    assert refused.value.hint
+
+
+def test_a_commit_that_touched_nothing_in_the_folder_counts_by_its_date(repo: GitRepo, tmp_path: Path) -> None:
+    picture = repo.git("rev-parse", "HEAD~1")
+    store = open_store(repo.path / "in", commit="manual", state_dir=tmp_path / "state")
+    past = open_past(store, tmp_path / "cache")
+    assert past is not None
+    with closing(open_index(store, tmp_path / "cache")) as index, closing(past):
+        index.sync()
+        inner = Collection("in", store, index, past=past)
+        assert subjects(inner, after=picture) == ["Change a"]
+
+
+def test_a_walk_calls_back_for_each_batch_and_can_be_ended_by_it(collection: Collection) -> None:
+    calls: list[int] = []
+    list(commits(collection, ChangeFilter(), lambda: calls.append(1)))
+    assert len(calls) == 1
+
+    def stop() -> None:
+        raise Stopped("gone")
+
+    with pytest.raises(Stopped):
+        list(commits(collection, ChangeFilter(), stop))
+
+
+def test_deleted_pages_are_those_that_are_gone_now_with_the_commit_that_has_them(
+    collection: Collection, repo: GitRepo
+) -> None:
+    (found,) = deleted_pages(collection, ChangeFilter(), 5, lambda: None)
+    assert (found.address, found.last_in) == (Address("gone.md"), repo.git("rev-parse", "HEAD~3"))
+    assert found.deleted_in.message.strip() == "Remove"
+    assert deleted_pages(collection, ChangeFilter(prefix="in/"), 5, lambda: None) == []
+
+
+@pytest.mark.parametrize(
+    ("message", "names"),
+    [
+        ("Subject\n\nCo-authored-by: A B <a@b>\nASSISTED-BY: Tool\n  Generated-by: Tool", ("A B", "Tool")),
+        ("Co-authored-by: ", ()),
+        ("about Co-authored-by: nobody", ()),
+        ("", ()),
+    ],
+)
+def test_programs_are_credited_by_lines_of_the_message(message: str, names: tuple[str, ...]) -> None:
+    assert credited(message) == names

@@ -1,0 +1,124 @@
+"""A write that is sent again is answered and not made again."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.revisions import revision_of
+from commonplace.toolsets.notes.service.repeats import (
+    MAX_REPEATS,
+    REPEAT_SECONDS,
+    RepeatedWrites,
+    WriteAnswer,
+    WriteCall,
+)
+from indexed import Indexed
+
+A = Address("a.md")
+
+
+def call(request_id: str = "", **changes: object) -> WriteCall:
+    given = {"bases": ("b",), "client": "c", "tool": "write", "arguments": {"page": "a", "text": "new"}, **changes}
+    return WriteCall(request_id=request_id, **given)
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Iterator[Indexed]:
+    with Indexed(tmp_path, {"a.md": "old\n"}) as made:
+        yield made
+
+
+@pytest.fixture
+def made() -> list[str]:
+    """The writes that were made."""
+    return []
+
+
+def writing(base: Indexed, made: list[str], text: str = "new\n") -> Callable[[], WriteAnswer]:
+    def write() -> WriteAnswer:
+        base.write("a.md", text)
+        made.append(text)
+        return WriteAnswer(f"answer {len(made)}", base.collection, {A: revision_of(text.encode())})
+
+    return write
+
+
+def test_the_same_call_is_made_once_while_the_page_is_as_it_left_it(base: Indexed, made: list[str]) -> None:
+    writes = RepeatedWrites()
+    for _ in range(2):
+        assert writes.once(call(), writing(base, made)) == "answer 1"
+    base.write("a.md", "by somebody else\n")
+    assert writes.once(call(), writing(base, made)) == "answer 2"
+    assert len(made) == 2
+
+
+def test_a_request_id_is_answered_as_before_whatever_became_of_the_page(base: Indexed, made: list[str]) -> None:
+    writes = RepeatedWrites()
+    writes.once(call("id-1"), writing(base, made))
+    base.write("a.md", "by somebody else\n")
+    assert writes.once(call("id-1", arguments={"page": "b"}), writing(base, made)) == "answer 1"
+    assert writes.once(call("id-2"), writing(base, made)) == "answer 2"
+
+
+def test_a_deletion_stands_while_the_page_is_gone(base: Indexed) -> None:
+    (base.folder / "a.md").unlink()
+    answer = WriteAnswer("gone", base.collection, {A: ""})
+    assert answer.stands()
+    base.write("a.md", "back\n")
+    assert not answer.stands()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"bases": ("x",)}, {"client": "d"}, {"tool": "edit"}, {"arguments": {"page": "a"}}, {"request_id": "i"}],
+)
+def test_calls_that_differ_in_anything_are_other_calls(other: dict[str, object]) -> None:
+    assert call(**other).key != call().key
+    assert call(arguments={"text": "new", "page": "a"}).key == call().key
+    assert call(arguments={"text": "\ud800"}).key
+
+
+def test_an_answer_is_forgotten_after_a_while_and_the_oldest_when_there_are_many(
+    base: Indexed, made: list[str]
+) -> None:
+    now = [0.0]
+    writes = RepeatedWrites(clock=lambda: now[0])
+    writes.once(call("old"), writing(base, made))
+    now[0] = REPEAT_SECONDS
+    assert writes.once(call("old"), writing(base, made)) == "answer 1"
+    now[0] += 1
+    assert writes.once(call("old"), writing(base, made)) == "answer 2"
+    for number in range(MAX_REPEATS):
+        writes.once(call(f"id-{number}"), lambda: WriteAnswer("x", base.collection, {}))
+    assert writes.once(call("old"), writing(base, made)) == "answer 3"
+
+
+def test_a_write_that_fails_is_made_again(base: Indexed, made: list[str]) -> None:
+    def fail() -> WriteAnswer:
+        raise KeyError("no")
+
+    writes = RepeatedWrites()
+    with pytest.raises(KeyError):
+        writes.once(call("id"), fail)
+    assert writes.once(call("id"), writing(base, made)) == "answer 1"
+
+
+def test_two_equal_calls_at_once_are_one_write(base: Indexed, made: list[str]) -> None:
+    writes, begun = RepeatedWrites(), threading.Barrier(2)
+    answers: list[str] = []
+
+    def ask() -> None:
+        begun.wait(20)
+        answers.append(writes.once(call("id"), writing(base, made)))
+
+    threads = [threading.Thread(target=ask) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert (answers, len(made)) == (["answer 1"] * 2, 1)
