@@ -96,10 +96,11 @@ class Spaces:
     def of(self, collection: Collection) -> SpacePages | None:
         """A collection as a space; None if it is not a space."""
         with self._opening:
-            there = collection.store.stat(SPACE_FILE) is not None
-            if there and collection.name not in self._known:
+            if collection.store.stat(SPACE_FILE) is None:
+                return None
+            if collection.name not in self._known:
                 self._known[collection.name] = self._opened(collection)
-            return self._known.get(collection.name)
+            return self._known[collection.name]
 
     def _opened(self, collection: Collection) -> SpacePages:
         from commonplace.toolsets.pages.engines.selection import embedded_engine, server_engine

@@ -46,7 +46,8 @@ class ActivityLogFile:
                     entries.append(self._queue.get_nowait())
             except Empty:
                 pass
-            self._append([entry for entry in entries if entry is not None])
+            if calls := [entry for entry in entries if entry is not None]:
+                self._append(calls)
             if None in entries:
                 return
 

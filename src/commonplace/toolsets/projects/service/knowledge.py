@@ -20,6 +20,7 @@ from commonplace.toolsets.projects.service.project_store import ProjectStore
 KNOWLEDGE = "knowledge"
 DEFAULT_SEARCH_LIMIT, MAX_SEARCH_LIMIT = 20, 100
 """Default and maximum number of results."""
+_SENTENCE_MARKS = "?!.,;:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,10 +122,11 @@ def search_documents(projects: ProjectStore, project_id: str, query: str, limit:
 
 
 def _meaningful(words: list[str]) -> list[str]:
-    """The words without stop words; all of them if there are no others."""
-    folded = [fold(word) for word in words]
+    """The words without the marks that end sentences and without stop words; all of them if there are no others."""
+    bare = list(dict.fromkeys(word.rstrip(_SENTENCE_MARKS) or word for word in words))
+    folded = [fold(word) for word in bare]
     stops = STOP_WORDS[language_of(folded, lambda _: 0.0)]
-    return [word for word, plain in zip(words, folded, strict=True) if plain.strip("?!.,;:") not in stops] or words
+    return [word for word, plain in zip(bare, folded, strict=True) if plain not in stops] or bare
 
 
 def list_documents(projects: ProjectStore, project_id: str) -> list[ListedDocument]:

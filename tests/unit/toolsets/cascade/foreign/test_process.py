@@ -65,16 +65,22 @@ def test_a_ping_of_the_server_is_answered_and_any_other_request_refused() -> Non
 
 
 def test_an_error_is_told_in_the_server_s_words() -> None:
-    with closing(server("say(id=next(lines)['id'], error={'code': 1, 'message': 'no such node'})")) as process:
-        with pytest.raises(UnavailableError, match="'no such node'") as refused:
-            process.request("m", {}, SECONDS)
+    script = "say(id=next(lines)['id'], error={'code': 1, 'message': 'no such node'})"
+    with (
+        closing(server(script)) as process,
+        pytest.raises(UnavailableError, match="'no such node'") as refused,
+    ):
+        process.request("m", {}, SECONDS)
     assert refused.value.kind == REFUSED
 
 
 def test_a_server_that_ends_says_how_and_its_last_words() -> None:
-    with closing(server("next(lines)\nprint('cannot open the store', file=sys.stderr)\nsys.exit(3)")) as process:
-        with pytest.raises(UnavailableError, match="exit code 3.*'cannot open the store'"):
-            process.request("m", {}, SECONDS)
+    script = "next(lines)\nprint('cannot open the store', file=sys.stderr)\nsys.exit(3)"
+    with (
+        closing(server(script)) as process,
+        pytest.raises(UnavailableError, match=r"exit code 3.*'cannot open the store'"),
+    ):
+        process.request("m", {}, SECONDS)
 
 
 def test_a_server_that_says_nothing_is_left_after_the_given_time() -> None:
@@ -83,7 +89,9 @@ def test_a_server_that_says_nothing_is_left_after_the_given_time() -> None:
 
 
 def test_a_full_log_does_not_stop_an_answer() -> None:
-    with closing(server("one = next(lines)\nsys.stderr.write('x' * 1_000_000)\nsay(id=one['id'], result=1)")) as process:
+    with closing(
+        server("one = next(lines)\nsys.stderr.write('x' * 1_000_000)\nsay(id=one['id'], result=1)")
+    ) as process:
         assert process.request("m", {}, SECONDS) == 1
 
 

@@ -16,7 +16,8 @@ from indexed import Indexed
 
 LAYERS: Mapping[str, Mapping[str, str]] = {
     "own": {
-        "systems/auth.md": "# A\n\n[db](db.md) [[Login page]] [[TEAM:systems/db]] [[none]] [[db|Login page]] [x](db.md)\n",
+        "systems/auth.md": "# A\n\n[db](db.md) [[Login page]] [[TEAM:systems/db]] [[none]] [[db|Login page]] "
+        "[x](db.md)\n",
         "login.md": "---\ntitle: Login page\n---\n# L\n",
     },
     "team": {

@@ -99,7 +99,9 @@ def test_a_layer_without_its_folder_is_empty_and_missing(tmp_path: Path) -> None
     assert layer.health() is health, "since when does not move"
 
 
-def test_a_folder_that_has_lost_everything_is_missing_and_an_empty_one_is_not(layer: FolderLayer, base: Indexed) -> None:
+def test_a_folder_that_has_lost_everything_is_missing_and_an_empty_one_is_not(
+    layer: FolderLayer, base: Indexed
+) -> None:
     assert layer.health().state == "ok"
     layer.summaries()
     for path in sorted(base.folder.rglob("*"), reverse=True):

@@ -11,7 +11,8 @@ from indexed import Indexed
 
 FILES = {
     "README.md": "# Tea\n\n**Notes** on [tea](kinds/green-tea.md),\nfor everybody.\n\nMore.\n",
-    "kinds/green-tea.md": "---\ntype: Tea\ntags: [a, b]\nupdated: 2026-02-02\n---\n[[black-tea]] [[kinds/white tea]] [[nope]]\n",
+    "kinds/green-tea.md": "---\ntype: Tea\ntags: [a, b]\nupdated: 2026-02-02\n---\n[[black-tea]] "
+    "[[kinds/white tea]] [[nope]]\n",
     "kinds/black-tea.md": "---\ntype: Tea\ntags: [a]\nupdated: 2026-01-01\n---\n[[green-tea]]\n",
     "kinds/deep/white-tea.md": "---\nupdated: 2025-01-01\n---\n[[green-tea]]\n",
     "loose.md": "x\n",

@@ -57,7 +57,17 @@ def found(collections: Collections, reference: str) -> tuple[str, str]:
 
 @pytest.mark.parametrize(
     "reference",
-    ["notes/tea.md", "notes/tea", "tea-1", "Green tea", "cuppa", "[[Cuppa]]", "![[notes/tea]]", " notes/tea ", "base:tea-1"],
+    [
+        "notes/tea.md",
+        "notes/tea",
+        "tea-1",
+        "Green tea",
+        "cuppa",
+        "[[Cuppa]]",
+        "![[notes/tea]]",
+        " notes/tea ",
+        "base:tea-1",
+    ],
 )
 def test_a_page_is_found_by_path_id_title_alias_or_link(single: Collections, reference: str) -> None:
     assert found(single, reference) == ("notes/tea.md", "")
@@ -125,7 +135,8 @@ def test_a_reference_is_matched_against_given_pages_though_they_do_not_exist(bot
 
 
 @pytest.mark.parametrize(
-    ("folder", "prefix"), [("", ""), ("/", ""), (".", ""), ("notes", "notes/"), ("/notes/", "notes/"), ("one:notes", "notes/")]
+    ("folder", "prefix"),
+    [("", ""), ("/", ""), (".", ""), ("notes", "notes/"), ("/notes/", "notes/"), ("one:notes", "notes/")],
 )
 def test_a_folder_argument_is_a_prefix(both: Collections, folder: str, prefix: str) -> None:
     chosen, found_prefix = folder_prefix(both, folder)

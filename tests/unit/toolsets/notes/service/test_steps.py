@@ -92,8 +92,10 @@ def test_all_steps_are_one_commit_and_are_found_at_once(collection: Collection, 
     assert base.found("walrus") == ["in/new.md"]
 
 
-def test_a_step_that_fails_undoes_those_before_and_is_named(collection: Collection, base: Indexed, repo: GitRepo) -> None:
-    with pytest.raises(NotFoundError, match="^Step 2 of 2") as failed:
+def test_a_step_that_fails_undoes_those_before_and_is_named(
+    collection: Collection, base: Indexed, repo: GitRepo
+) -> None:
+    with pytest.raises(NotFoundError, match=r"^Step 2 of 2") as failed:
         run(collection, WriteStep(NEW, "x\n"), EditStep(Address("none.md"), (appended("x"),)))
     assert failed.value.context["step"] == 2
     assert not (base.folder / "in").exists()
@@ -141,7 +143,7 @@ def test_a_move_rewrites_links_and_a_later_step_writes_under_the_new_path(
 
 
 def test_what_an_earlier_step_wrote_is_not_moved(collection: Collection) -> None:
-    with pytest.raises(InvalidInputError, match="earlier step writes b.md") as refused:
+    with pytest.raises(InvalidInputError, match=r"earlier step writes b\.md") as refused:
         run(collection, EditStep(B, (appended("x\n"),)), moved("b.md", "c.md"))
     assert "Move first" in refused.value.hint
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from commonplace.domain.errors import NotFoundError, StorageError, UnavailableError
-from commonplace.faces.access.callers import Caller
 from commonplace.domain.revisions import UNCONDITIONAL
+from commonplace.faces.access.callers import Caller
 from commonplace.faces.rest.base_models import NoQueryParameters
 from commonplace.faces.rest.endpoint import RestRequest
 from commonplace.services.collections import Collection, Collections

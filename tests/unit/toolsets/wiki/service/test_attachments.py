@@ -21,7 +21,13 @@ from commonplace.toolsets.wiki.service.attachments import LocalAttachments
 from commonplace.toolsets.wiki.service.notes import WikiOptions
 from indexed import Indexed
 
-FILES = {"Iran.md": "# Iran\n", "Iran/map.png": b"old", "Iran/sub/deep.png": b"x", "Iran/page.md": "# P\n", "Oman.md": ""}
+FILES = {
+    "Iran.md": "# Iran\n",
+    "Iran/map.png": b"old",
+    "Iran/sub/deep.png": b"x",
+    "Iran/page.md": "# P\n",
+    "Oman.md": "",
+}
 
 
 @pytest.fixture
@@ -88,7 +94,9 @@ def test_a_file_that_goes_is_gone_and_a_missing_one_is_told(files: LocalAttachme
         assert refused.value.kind == "attachment"
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", "../x.png", "a/b.png", "page.md", "Page.MARKDOWN", "a\0b.png", "\ud800"])
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", "../x.png", "a/b.png", "page.md", "Page.MARKDOWN", "a\0b.png", "\ud800"]
+)
 def test_a_name_that_is_no_file_of_the_note_is_refused(files: LocalAttachments, base: Indexed, name: str) -> None:
     with pytest.raises(InvalidInputError):
         files.upload("Iran", name, b"x", message="x")

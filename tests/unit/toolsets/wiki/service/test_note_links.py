@@ -11,7 +11,8 @@ from commonplace.toolsets.wiki.service import note_links
 from indexed import Indexed
 
 FILES = {
-    "a.md": "# A\n\n[[b]] [[New page]] [[b|again]] [[a]] [text](gone.md) [[other:x]] ![p](p.png) [[new page]] [[in/c]]\n",
+    "a.md": "# A\n\n[[b]] [[New page]] [[b|again]] [[a]] [text](gone.md) [[other:x]] ![p](p.png) "
+    "[[new page]] [[in/c]]\n",
     "b.md": "# B\n\n[[NEW PAGE]] [[a]]\n",
     "in/c.md": "# C\n\n[a](../a.md) [a](../a.md#A)\n",
     "p.png": b"x",

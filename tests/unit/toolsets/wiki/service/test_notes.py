@@ -24,7 +24,8 @@ from indexed import Indexed
 from support import GitRepo, new_repo
 
 FILES = {
-    "Actors/Iran.md": "---\ncategory: actor\ntags: [War, p2]\nlast_updated: 2026-03-07\n---\nSee [[Oman]] and [[Lost]].\n",
+    "Actors/Iran.md": "---\ncategory: actor\ntags: [War, p2]\nlast_updated: 2026-03-07\n---\n"
+    "See [[Oman]] and [[Lost]].\n",
     "Actors/Oman.md": "---\ntitle: Sultanate\ncategory: Actor\nlast_updated: 2026-03-08\n---\none two three\n",
     "hub.md": "---\ncategory: index\nlast_updated: 2026-03-08\n---\n[[Actors/Iran]] [[hub]]\n",
     "loose.md": "---\nlast_updated: 2026-01-01\n---\nstray\n",
