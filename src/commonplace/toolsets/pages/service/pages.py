@@ -61,11 +61,14 @@ class SpacePages:
         Raises:
             NotFoundError: kind "page".
         """
-        for path in (self.space().paths.get(identifier), self.engine.path_of(identifier)):
+        indexed = self.engine.path_of(identifier)
+        for path in (self.space().paths.get(identifier), indexed):
             found = self._page_at(path) if path else None
             if found and found.page.id == identifier:
                 return found
-        found = None if self.engine.url is None else self._looked_up(identifier)
+        # An index in this process follows the folder: only while it lags behind does it name a path without the page.
+        may_be_elsewhere = self.engine.url is not None or indexed
+        found = self._looked_up(identifier) if may_be_elsewhere else None
         if found is None:
             raise _missing(identifier)
         return found
