@@ -16,7 +16,7 @@ from benchmarks.stdio import StdioServer
 from benchmarks.trees import Tree, generated_tree, real_tree
 from commonplace.embed.model.encoder import OnnxEncoder
 from commonplace.embed.model.model_folder import find_model
-from commonplace.embed.vectors.vector_scan import FaissScan, NumpyScan, VectorScan
+from commonplace.embed.vectors.vector_scan import VectorScan
 from commonplace.settings import default_settings
 
 PART = "meaning"
@@ -52,15 +52,14 @@ def _loading() -> Row:
 def _scanning() -> Iterator[Row]:
     chance = np.random.default_rng(1)
     question = chance.normal(0, 0.01, DIMENSION).astype(np.float32)
-    kinds: tuple[type[FaissScan | NumpyScan], ...] = (FaissScan, NumpyScan)
     for count in VECTORS:
         codes = chance.integers(-127, 128, (count, DIMENSION)).astype(np.int8)
-        for kind in kinds:
-            scan: VectorScan = kind(DIMENSION)
-            scan.add(codes)
-            times = milliseconds([partial(scan.best, question, 600, None)] * 10)
-            name = f"comparing a question with {count:,} vectors, {kind.__name__.removesuffix('Scan').lower()}"
-            yield Row(PART, name, percentile(times, 50), "ms", "4.4 at 150,000 of 256")
+        scan = VectorScan(DIMENSION)
+        scan.add(codes)
+        times = milliseconds([partial(scan.best, question, 600, None)] * 10)
+        yield Row(
+            PART, f"comparing a question with {count:,} vectors", percentile(times, 50), "ms", "4.4 at 150,000 of 256"
+        )
 
 
 def _embedding(work: Work) -> Iterator[Row]:

@@ -10,17 +10,18 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import tarfile
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 from benchmarks.judged.answers import answered
 from benchmarks.judged.evidence import BUDGETS, recalls, write_pages
 from benchmarks.judged.noise import noise_url
-from benchmarks.judged.sets import DEPTH, HALVES, Half, JudgedSet, Score, lines_of, read_set, scored, write_vault
+from benchmarks.judged.queries import TypedQueries
+from benchmarks.judged.sets import DEPTH, HALVES, Half, JudgedSet, Score, read_set, scored, write_vault
 from commonplace.bootstrap import Application
 from commonplace.domain.query import Filter, SearchQuery
 from commonplace.domain.similarity import SEARCH_MODES, SearchMode
@@ -30,8 +31,6 @@ from commonplace.settings import Settings, load_settings
 
 SETS = Path(os.environ.get("SHARED_MATERIAL", Path(__file__).resolve().parents[3] / "shared")) / "eval"
 KEPT = Path(__file__).resolve().parents[2] / ".cache" / "eval"
-QUESTIONS = Path(__file__).parent / "questions"
-"""Questions as people type them, by corpus, and for each the pages that answer it; with quotes; without an answer."""
 FEW_CHUNKS = 100
 """So few say nothing about a rate."""
 
@@ -101,19 +100,6 @@ def evaluate_evidence(run: Run, name: str) -> Iterator[tuple[str, list[float]]]:
     with run.opened(root, [root / "vault"]) as collections:
         for mode in run.modes:
             yield f"{name} {mode}", recalls(collections, mode, judged.questions, places)
-
-
-def evaluate_typed(run: Run, corpus: str) -> Iterator[str]:
-    """How many of the questions as typed have a right page among ten, on real documentation."""
-    asked = list(lines_of(QUESTIONS / f"typed-{corpus}.jsonl"))
-    with run.opened(KEPT / f"typed-{corpus}", [_unpacked(run.folder, corpus)]) as collections:
-        for mode in run.modes:
-            hit = empty = 0
-            for one in asked:
-                found = search(collections, SearchQuery(text=one["question"], limit=DEPTH), mode).hits
-                hit += any(row.hit.record.address.path in one["pages"] for row in found)
-                empty += not found
-            yield f"{corpus} {mode}: hit@{DEPTH} {hit / len(asked):.3f}, {empty} of {len(asked)} empty"
 
 
 def embed(collections: Sequence[Collection]) -> None:
@@ -207,26 +193,11 @@ def _print_answers(run: Run, names: Sequence[str]) -> None:
 
 
 def _print_typed(run: Run) -> None:
-    """The questions as typed, where the corpora lie beside the sets."""
-    print("\nQuestions as typed, on documentation:")
-    for file in sorted(QUESTIONS.glob("typed-*.jsonl")):
-        corpus = file.stem.removeprefix("typed-")
-        if _archive(run.folder, corpus).is_file():
-            for line in evaluate_typed(run, corpus):
-                print(line, flush=True)
-
-
-def _archive(folder: Path, corpus: str) -> Path:
-    return folder.parent / "corpora" / f"{corpus}.tar.xz"
-
-
-def _unpacked(folder: Path, corpus: str) -> Path:
-    target = KEPT / corpus
-    if not target.is_dir():
-        with tarfile.open(_archive(folder, corpus)) as tar:
-            tar.extraction_filter = getattr(tarfile, "data_filter", None)  # the oldest Pythons of 3.11 have none
-            tar.extractall(target)  # noqa: S202 - our own archives
-    return target / corpus
+    """Queries as typed, where the corpora lie beside the sets."""
+    typed = TypedQueries(run.folder, KEPT, run.opened, run.modes)
+    print("\nQueries as typed:")
+    for line in chain(typed.questions(), typed.quotations(), typed.nonsense()):
+        print(line, flush=True)
 
 
 if __name__ == "__main__":

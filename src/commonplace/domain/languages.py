@@ -124,5 +124,10 @@ def content_words(words: list[str], language: str) -> list[str]:
     """The words of a long query without stop words. Short queries and queries of stop words alone stay unchanged."""
     if len(words) <= MAX_SHORT:
         return words
+    return without_stop_words(words, language) or words
+
+
+def without_stop_words(words: list[str], language: str) -> list[str]:
+    """The words that are no stop words."""
     stops = STOP_WORDS.get(language, STOP_WORDS[DEFAULT])
-    return [word for word in words if word not in stops] or words
+    return [word for word in words if word not in stops]

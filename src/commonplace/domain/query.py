@@ -167,6 +167,8 @@ class SearchResult:
     """Number of quoted phrases that every hit contains."""
     known: bool = True
     """Whether some document contains a word of the query as it was typed."""
+    unknown: tuple[str, ...] = ()
+    """Words of the query that no document contains, if at least half of those that tell something are such."""
     generation: int = -1
     """Generation of the index that answered."""
     notice: str = ""

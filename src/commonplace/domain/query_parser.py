@@ -19,6 +19,9 @@ from commonplace.domain.words.scripts import fold_letters
 MAX_QUERY_CHARS = 2000
 """Maximum length of a query in characters; the rest is cut. Every further word costs time."""
 
+NO_WORDS = "The query has no letter or digit to search for."
+"""The notice for a query that is empty for the index."""
+
 MAX_TITLE_CHARS = 200
 """Maximum length of a query in characters that is compared with titles."""
 

@@ -16,6 +16,8 @@ from commonplace.services.listing import in_order
 
 MAX_QUOTED = 60
 """Maximum number of characters of a query that a notice repeats."""
+MAX_WORDS_NAMED = 5
+"""Maximum number of words that a notice names."""
 MAX_NEAREST_DOCUMENTS = 100
 """Maximum number of documents from the semantic index."""
 
@@ -69,8 +71,8 @@ def search(collections: Sequence[Collection], query: SearchQuery, mode: SearchMo
         if demanded:
             results = _results(collections, replace(asked, demand=False), mode)
             notice = _phrases_notice(demanded, found=any(result.total for _, result in results))
-    if not notice and not any(result.known for _, result in results):
-        notice = _words_notice(query.text, found=any(result.total for _, result in results))
+    if not notice:
+        notice = _unknown_notice([result for _, result in results], query)
     notice = " ".join(dict.fromkeys(filter(None, (notice, *(result.notice for _, result in results)))))
     hits = [FoundHit(collection, hit) for collection, result in results for hit in result.hits]
     total = sum(result.total for _, result in results)
@@ -109,11 +111,27 @@ def _phrases_notice(count: int, *, found: bool) -> str:
     return f"No page contains {phrases}. {rest if count == 1 else rest.replace('its', 'their')}"
 
 
+def _unknown_notice(results: Sequence[SearchResult], query: SearchQuery) -> str:
+    """What is said about the words that no collection contains; "" for nothing."""
+    found = any(result.total for result in results)
+    if not any(result.known for result in results):
+        return _words_notice(query.text, found=found)
+    unknown = [word for word in results[0].unknown if all(word in result.unknown for result in results)]
+    if not unknown or not found:
+        return ""
+    words = ", ".join(repr(_cut(word)) for word in unknown[:MAX_WORDS_NAMED])
+    more = " and others" if len(unknown) > MAX_WORDS_NAMED else ""
+    return f"No page contains {words}{more}. These pages have the rest of the query, or words like it."
+
+
 def _words_notice(text: str, *, found: bool) -> str:
-    words = " ".join(text.split())
-    shown = words if len(words) <= MAX_QUOTED else f"{words[:MAX_QUOTED]}…"
+    shown = _cut(" ".join(text.split()))
     rest = "These are the nearest ones by spelling or meaning." if found else "None is near by spelling or meaning."
     return f"No page contains a word of {shown!r}. {rest}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]}…"
 
 
 def nearest_chunks(collection: Collection, text: str, count: int, each: int) -> FoundChunks:

@@ -11,6 +11,7 @@ import pytest
 
 from commonplace.bootstrap import Application
 from commonplace.domain.query import Filter, SearchQuery
+from commonplace.domain.query_parser import NO_WORDS
 from commonplace.services.collections import Collection
 from commonplace.services.evidence import evidence
 from commonplace.services.searches import FoundHits, search
@@ -71,7 +72,7 @@ def test_a_phrase_in_a_long_question_is_a_wish(tmp_path: Path) -> None:
         question = 'which editors show on the screen "exactly what is printed" later'
         found = search(collections, SearchQuery(text=question))
         assert paths(found)[0] == "editor.md"
-        assert found.notice == ""
+        assert "phrase" not in found.notice
 
 
 def test_an_exclusion_holds_when_the_phrase_is_given_up(tmp_path: Path) -> None:
@@ -84,10 +85,38 @@ def test_an_exclusion_holds_when_the_phrase_is_given_up(tmp_path: Path) -> None:
 def test_words_that_no_page_contains_are_named(tmp_path: Path) -> None:
     with opened(tmp_path) as collections:
         assert search(collections, SearchQuery(text="quokka")).notice.startswith("No page contains a word of 'quokka'.")
-        assert search(collections, SearchQuery(text="quokka soup")).notice == ""
+        assert search(collections, SearchQuery(text="quokka soup with water")).notice == ""
         misspelt = search(collections, SearchQuery(text="lentisl"))
         assert paths(misspelt) == ["soup.md"]
         assert "nearest ones by spelling" in misspelt.notice
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("quokka soup", "'quokka'"),
+        ("what does blargh add", "'blargh'"),
+        ("flurgle the borgle", "'flurgle', 'borgle'"),
+        ("zorp blarg fnord wug snark grumpf soup", "'zorp', 'blarg', 'fnord', 'wug', 'snark' and others"),
+    ],
+)
+def test_words_without_a_page_are_named_where_they_are_half_of_a_query(tmp_path: Path, text: str, named: str) -> None:
+    with opened(tmp_path) as collections:
+        notice = search(collections, SearchQuery(text=text)).notice
+    assert notice == f"No page contains {named}. These pages have the rest of the query, or words like it."
+
+
+@pytest.mark.parametrize("text", ["soups of lentil", "ship", "boiling waters", "the soup", "scre", "soup -quokka"])
+def test_other_forms_and_beginnings_of_words_are_known(tmp_path: Path, text: str) -> None:
+    with opened(tmp_path) as collections:
+        assert "No page contains '" not in search(collections, SearchQuery(text=text)).notice
+
+
+@pytest.mark.parametrize("text", ["?!", '"" “”', "🦘🦘", "-", "_-_"])
+def test_a_query_of_signs_is_answered_with_a_word_about_it(tmp_path: Path, text: str) -> None:
+    with opened(tmp_path) as collections:
+        found = search(collections, SearchQuery(text=text))
+        assert (found.hits, found.notice) == ((), NO_WORDS)
 
 
 def test_a_filter_that_no_page_matches_is_not_taken_for_a_missing_phrase(tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ from importlib.util import find_spec
 from commonplace.domain.errors import ConfigError
 
 EXTRA = "meaning"
-ENDPOINT_LIBRARIES = ("numpy",)
+ENDPOINT_LIBRARIES = ("faiss", "numpy")
 """Modules that search by meaning imports if a server computes the vectors."""
-SEARCH_LIBRARIES = ("numpy", "onnxruntime", "tokenizers")
+SEARCH_LIBRARIES = ("faiss", "numpy", "onnxruntime", "tokenizers")
 """Modules that search by meaning imports if the model runs in this process."""
 CONVERTER_LIBRARIES = ("numpy", "onnx")
 """Modules that the conversion of the published weights imports."""
@@ -55,4 +55,4 @@ def _requirements() -> list[str]:
         declared = []
     marked = re.compile(rf"^([^;]+?)\s*;\s*extra == ['\"]{EXTRA}['\"]$")
     found = [match[1] for one in declared if (match := marked.match(one))]
-    return found or sorted({*SEARCH_LIBRARIES, *CONVERTER_LIBRARIES, "faiss-cpu"})
+    return found or sorted({"faiss-cpu", *SEARCH_LIBRARIES, *CONVERTER_LIBRARIES} - {"faiss"})

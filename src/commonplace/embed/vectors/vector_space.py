@@ -17,7 +17,7 @@ import numpy.typing as npt
 from commonplace.domain.semantic.fusion import background
 from commonplace.domain.similarity import ChunkHit, NearDocument
 from commonplace.embed.vectors.vector_file import EmbeddedDocument, VectorFile
-from commonplace.embed.vectors.vector_scan import Mask, Rows, VectorScan, new_scan
+from commonplace.embed.vectors.vector_scan import Mask, Rows, VectorScan
 
 if TYPE_CHECKING:
     from commonplace.embed.encoders import Vectors
@@ -153,7 +153,7 @@ class VectorSpace:
         if not chunks or form is None:
             return
         self._dimension, self._scale = form.dimension, form.scale
-        scan = self._scan or new_scan(form.dimension)
+        scan = self._scan or VectorScan(form.dimension)
         scan.add(np.frombuffer(b"".join(vector for _, vector in chunks), np.int8).reshape(-1, form.dimension))
         self._scan = scan
         self._ids = np.concatenate((self._ids, np.array([chunk for chunk, _ in chunks], np.int64)))

@@ -13,7 +13,7 @@ from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import InvalidInputError, NotFoundError, StorageError
 from commonplace.domain.markdown.set_aside import readable_source
 from commonplace.domain.query import Filter, Hit, SearchQuery, SearchResult, SectionHit
-from commonplace.domain.query_parser import Analyze, fold_text, parse_query
+from commonplace.domain.query_parser import NO_WORDS, Analyze, fold_text, parse_query
 from commonplace.domain.ranking import shared_beginning
 from commonplace.domain.snippets import HighlightTerms, snippet
 from commonplace.index.catalogue.outlines import Outline
@@ -78,7 +78,7 @@ class IndexSearcher:
         analyze = self._fulltext.analyzer.analyze
         question = parse_query(query.text, analyze, prefix=query.prefix, demand=query.demand)
         if question.empty:
-            return SearchResult(hits=(), total=0, generation=self._snapshot.generation)
+            return SearchResult(hits=(), total=0, generation=self._snapshot.generation, notice=NO_WORDS)
         expanded = self._snapshot.dictionary.expand(question)
         scope = scope_of(self.connection, query.filter)
         ranked = self._ranker(expanded).page(query, scope)
@@ -92,6 +92,7 @@ class IndexSearcher:
             highlight=wanted,
             demanded=len(expanded.phrases),
             known=expanded.known or not expanded.has_terms,
+            unknown=expanded.unknown,
             generation=self._snapshot.generation,
         )
 

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import tantivy
 
-from commonplace.domain.languages import DEFAULT, content_words, language_of
+from commonplace.domain.languages import DEFAULT, content_words, language_of, without_stop_words
 from commonplace.domain.query_expression import Expression, changed
 from commonplace.domain.query_parser import Analyze, ParsedQuery, PhraseTerms, count_each
 from commonplace.domain.ranking import best_forms, near_words
@@ -44,6 +44,10 @@ MAX_STEMMED = 300
 MAX_CONTINUED = 20
 MAX_FORMS = 10
 """Maximum number of words that are stemmed, used as completions, and used in all; the most frequent ones."""
+MAX_TELLING_SHARE = 0.5
+"""Share of documents above which a word tells nothing about those that contain it."""
+MIN_DOCUMENTS_TO_TELL = 8
+"""Minimum number of documents for that share."""
 MAX_CACHED_WORDS = 5000
 """Maximum number of words whose forms, and whose frequencies, are cached."""
 
@@ -78,6 +82,16 @@ class ExpandedTerm:
 
 
 @dataclass(frozen=True, slots=True)
+class WordForms:
+    """What a word of a query is expanded to."""
+
+    weights: Mapping[str, float]
+    """Weights by form, including the word itself."""
+    is_unknown: bool
+    """Whether no document contains it, another form of it, or a longer word; then the forms are corrections."""
+
+
+@dataclass(frozen=True, slots=True)
 class TermForms:
     """A term of an expression."""
 
@@ -104,6 +118,8 @@ class ExpandedQuery:
     """What documents must match, for a search with operators."""
     known: bool = True
     """Whether some document contains a word of the query as it was typed."""
+    unknown: tuple[str, ...] = ()
+    """Words that no document contains in any form, if at least half of those that tell something are such."""
 
     @property
     def has_terms(self) -> bool:
@@ -132,16 +148,14 @@ class TermDictionary:
         language = language_of(set(question.words), self._share)
         words = content_words(list(question.words), language)
         accented = {word: one for one in question.accented if self._holds(one) for word in self._analyze(one)}
-        forms = [
-            ExpandedTerm(
-                count,
-                self._forms(word, language_of_script(word) or language, self._least(word, question)),
-                accented.get(word, ""),
-            )
-            for word, count in count_each(tuple(words)).items()
-        ]
+        counts = count_each(tuple(words))
+        forms = {
+            word: self._forms(word, language_of_script(word) or language, self._least(word, question))
+            for word in counts
+        }
+        terms = [ExpandedTerm(count, forms[word].weights, accented.get(word, "")) for word, count in counts.items()]
         return ExpandedQuery(
-            words=(*forms, *self._joined(question)),
+            words=(*terms, *self._joined(question)),
             grams=self._known_grams(question),
             compounds=question.compounds,
             parted=tuple(parts for parts in question.parted if all(map(self._holding, parts))),
@@ -150,7 +164,19 @@ class TermDictionary:
             excluded=question.excluded,
             expression=changed(question.expression, partial(self._matching, question)) if question.expression else None,
             known=self._knows(words, question),
+            unknown=self._unknown(forms, language),
         )
+
+    def _unknown(self, forms: Mapping[str, WordForms], language: str) -> tuple[str, ...]:
+        """The words that no document contains, unless most of those that tell something are known."""
+        if not any(of.is_unknown for of in forms.values()):
+            return ()
+        telling = [word for word in without_stop_words(list(forms), language) if self._tells(word)]
+        unknown = tuple(word for word in telling if forms[word].is_unknown)
+        return unknown if 2 * len(unknown) >= len(telling) else ()
+
+    def _tells(self, word: str) -> bool:
+        return self._total() < MIN_DOCUMENTS_TO_TELL or self._share(word) <= MAX_TELLING_SHARE
 
     def _holds(self, accented: str) -> bool:
         """Whether a document contains a word with these accents."""
@@ -169,15 +195,18 @@ class TermDictionary:
             return TermForms(term)
         (word,) = term.words
         forms = self._forms(word, language_of_script(word) or DEFAULT, self._least(word, question))
-        return TermForms(term, tuple(form for form, weight in forms.items() if weight >= STEM_WEIGHT))
+        return TermForms(term, tuple(form for form, weight in forms.weights.items() if weight >= STEM_WEIGHT))
 
     def _counted_holders(self, word: str) -> int:
         """Number of documents that contain a word."""
         return self._searcher.doc_freq(ft.BODY, word) + self._recent.holders(ft.BODY, word)
 
     def _share(self, word: str) -> float:
-        total = self._searcher.num_docs + len(self._recent.documents)
+        total = self._total()
         return self._holding(word) / total if total else 0.0
+
+    def _total(self) -> int:
+        return self._searcher.num_docs + len(self._recent.documents)
 
     def _joined(self, question: ParsedQuery) -> Iterator[ExpandedTerm]:
         """Compounds written without a separator: `email` for `e-mail`, but not `its` for `it's`."""
@@ -194,7 +223,7 @@ class TermDictionary:
             return len(word) + 1
         return MIN_PREFIX_LENGTH if self._holding(word) else MIN_UNKNOWN_LENGTH
 
-    def _found_forms(self, word: str, language: str, least: int) -> Mapping[str, float]:
+    def _found_forms(self, word: str, language: str, least: int) -> WordForms:
         weights = {word: 1.0}
         holders: dict[str, int] = {}
         stem = _stem(language, word) if word.isalpha() else word
@@ -217,9 +246,10 @@ class TermDictionary:
             for other, count in self._akin(spelling, language):
                 weights.setdefault(other, SPELLING_WEIGHT if other == spelling else SPELLING_WEIGHT * STEM_WEIGHT)
                 holders[other] = count
-        if len(weights) == 1 and not self._holding(word):
+        is_unknown = len(weights) == 1 and not self._holding(word)
+        if is_unknown:
             weights |= self._corrections(word)
-        return best_forms(weights, holders, MAX_FORMS)
+        return WordForms(best_forms(weights, holders, MAX_FORMS), is_unknown)
 
     def _akin(self, word: str, language: str) -> list[tuple[str, int]]:
         """The existing words among a word and its other forms."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from commonplace.domain.query import Hit, Record, SearchQuery, SearchResult, SectionHit
-from commonplace.domain.query_parser import Analyze, asked_title, is_title, parse_query
+from commonplace.domain.query_parser import NO_WORDS, Analyze, asked_title, is_title, parse_query
 from commonplace.domain.snippets import HighlightTerms, snippet
 from commonplace.index.fulltext.ranking import MAX_RERANKED, SECTION_WEIGHT, SECTIONS_SEEN
 from commonplace.index.fulltext.searcher import highlight_terms
@@ -66,7 +66,7 @@ class BaseSearch:
         """A page of hits. The text is not blank."""
         question = parse_query(query.text, self._analyze, prefix=query.prefix, demand=query.demand)
         if question.empty:
-            return SearchResult(hits=(), total=0)
+            return SearchResult(hits=(), total=0, notice=NO_WORDS)
         expanded = self._vocabulary.expand(question)
         ranked = self._ranked(expanded, query)
         wanted = highlight_terms(expanded, self._analyze)
@@ -77,6 +77,7 @@ class BaseSearch:
             highlight=wanted,
             demanded=len(expanded.phrases),
             known=expanded.known or not expanded.has_terms,
+            unknown=expanded.unknown,
         )
 
     def _ranked(self, expanded: ExpandedQuery, query: SearchQuery) -> _Ranked:

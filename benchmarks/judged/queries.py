@@ -1,0 +1,108 @@
+"""Queries as people type them: questions on documentation, quotations in the marks of many languages, and nonsense.
+
+Each line of `questions/typed-CORPUS.jsonl` has a question and the pages that answer it; a line of `quoted.jsonl` and
+`nonsense.jsonl` has a query and the set or corpus that is asked. An answer without hits has to say why; hits of a query
+that means nothing have to be marked as far.
+"""
+
+from __future__ import annotations
+
+import tarfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from itertools import groupby
+from pathlib import Path
+
+from benchmarks.judged.sets import DEPTH, lines_of, read_set, write_vault
+from commonplace.domain.query import SearchQuery
+from commonplace.domain.similarity import SearchMode
+from commonplace.services.collections import Collection
+from commonplace.services.searches import FoundHits, search
+
+QUESTIONS = Path(__file__).parent / "questions"
+
+Opened = Callable[[Path, Sequence[Path]], AbstractContextManager[Sequence[Collection]]]
+"""Opens folders with cache and state below a root."""
+
+
+class TypedQueries:
+    """Asks the queries of the files.
+
+    Args:
+        sets: Folder of the judged sets; the corpora are archives in a folder beside it.
+        kept: Folder of vaults, indexes and vectors.
+        opened: Opens folders.
+        modes: The modes to ask in.
+    """
+
+    def __init__(self, sets: Path, kept: Path, opened: Opened, modes: Sequence[SearchMode]) -> None:
+        self._sets = sets
+        self._kept = kept
+        self._opened = opened
+        self._modes = modes
+
+    def questions(self) -> Iterator[str]:
+        """How many questions have a right page among ten."""
+        for file in sorted(QUESTIONS.glob("typed-*.jsonl")):
+            corpus = file.stem.removeprefix("typed-")
+            if self._is_there(corpus):
+                yield from self._asked(corpus, list(lines_of(file)))
+
+    def quotations(self) -> Iterator[str]:
+        """How many quotations have no hits, and how many of these answers do not say why."""
+        for mode, answers in self._answers("quoted"):
+            empty = [found for _, found in answers if not found.hits]
+            silent = sum(not found.notice for found in empty)
+            yield f"{len(answers)} quotations, {mode}: {len(empty)} empty, {silent} of them without a word about it"
+
+    def nonsense(self) -> Iterator[str]:
+        """How many queries that mean nothing have hits, and how many of these answers do not say that they are far."""
+        for mode, answers in self._answers("nonsense"):
+            shown = [(query, found) for query, found in answers if found.hits]
+            silent = [query for query, found in shown if not found.notice]
+            yield f"{len(answers)} of nonsense, {mode}: {len(shown)} with hits, {len(silent)} not marked {silent or ''}"
+
+    def _asked(self, corpus: str, questions: Sequence[Mapping[str, str]]) -> Iterator[str]:
+        with self._open(corpus) as collections:
+            for mode in self._modes:
+                hit = empty = 0
+                for one in questions:
+                    found = search(collections, SearchQuery(text=one["question"], limit=DEPTH), mode).hits
+                    hit += any(row.hit.record.address.path in one["pages"] for row in found)
+                    empty += not found
+                yield f"{corpus} {mode}: hit@{DEPTH} {hit / len(questions):.3f}, {empty} of {len(questions)} empty"
+
+    def _answers(self, name: str) -> Iterator[tuple[SearchMode, list[tuple[str, FoundHits]]]]:
+        """The answers to the queries of a file in each mode."""
+        found: dict[SearchMode, list[tuple[str, FoundHits]]] = {mode: [] for mode in self._modes}
+        lines = sorted(lines_of(QUESTIONS / f"{name}.jsonl"), key=lambda one: one["corpus"])
+        for corpus, group in groupby(lines, key=lambda one: one["corpus"]):
+            queries = [one["query"] for one in group]
+            if not self._is_there(corpus):
+                continue
+            with self._open(corpus) as collections:
+                for mode in self._modes:
+                    answers = (search(collections, SearchQuery(text=query, limit=DEPTH), mode) for query in queries)
+                    found[mode] += zip(queries, answers, strict=True)
+        yield from found.items()
+
+    def _is_there(self, corpus: str) -> bool:
+        return self._archive(corpus).is_file() or (self._sets / corpus).is_dir()
+
+    def _open(self, corpus: str) -> AbstractContextManager[Sequence[Collection]]:
+        if self._archive(corpus).is_file():
+            return self._opened(self._kept / f"typed-{corpus}", [self._unpacked(corpus)])
+        root = self._kept / corpus
+        write_vault(read_set(self._sets / corpus).documents, root / "vault")
+        return self._opened(root, [root / "vault"])
+
+    def _archive(self, corpus: str) -> Path:
+        return self._sets.parent / "corpora" / f"{corpus}.tar.xz"
+
+    def _unpacked(self, corpus: str) -> Path:
+        target = self._kept / corpus
+        if not target.is_dir():
+            with tarfile.open(self._archive(corpus)) as tar:
+                tar.extraction_filter = getattr(tarfile, "data_filter", None)  # the oldest Pythons of 3.11 have none
+                tar.extractall(target)  # noqa: S202 - our own archives
+        return target / corpus
