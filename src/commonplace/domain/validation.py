@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from commonplace.domain.json import Json, JsonObject
@@ -79,6 +79,8 @@ def _broken(name: str, rule: FieldRule, value: Json) -> Iterator[Violation]:
     for check in (_length_expectation, _form_expectation):
         if expected := check(rule, value):
             yield Violation(name, rule.type, expected, _shown(value), rule.enforce)
+    for pattern in _slow(rule):
+        yield Violation(name, rule.type, f"text that is compared in time with {pattern}", _shown(value), enforced=False)
     if rule.items is not None and isinstance(value, list):
         for number, item in enumerate(value, 1):
             for violation in _broken(name, rule.items, item):
@@ -113,10 +115,23 @@ def _form_expectation(rule: FieldRule, value: Json) -> str:
     known = FORMATS.get(rule.format.lower())
     if known and not all(isinstance(text, str) and known[1](text) for text in texts):
         return known[0]
-    for pattern in filter(None, (rule.pattern, "" if known else rule.format)):
+    for pattern in _expressions(rule):
         if not all(_matches(pattern, scalar_text(text)) for text in texts):
             return f"text of the form {pattern}"
     return ""
+
+
+def _expressions(rule: FieldRule) -> Iterable[str]:
+    """The regular expressions of a rule."""
+    return filter(None, (rule.pattern, "" if rule.format.lower() in FORMATS else rule.format))
+
+
+def _slow(rule: FieldRule) -> Iterator[str]:
+    """Those of them that no longer constrain anything, as a match took too long."""
+    for pattern in _expressions(rule):
+        expression = compiled(pattern)
+        if expression is not None and expression.too_slow:
+            yield pattern
 
 
 def _length_expectation(rule: FieldRule, value: Json) -> str:
@@ -130,7 +145,7 @@ def _length_expectation(rule: FieldRule, value: Json) -> str:
 def _matches(pattern: str, text: str) -> bool:
     """Whether a text matches. Patterns are the owner's; an unusable one constrains nothing, and is named by a check."""
     usable = compiled(pattern)
-    return len(text) > MAX_FORMAT_TEXT or usable is None or usable.fullmatch(text) is not None
+    return len(text) > MAX_FORMAT_TEXT or usable is None or usable.matches(text)
 
 
 def _bounds(low: float | None, high: float | None) -> str:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from commonplace.domain.json import Json, JsonObject
-from commonplace.domain.schema import EntryType, Schema, rubric_of
+from commonplace.domain.schema import EntryType, RubricItem, Schema, rubric_of
 from commonplace.domain.schema.entry_paths import GIVEN_NAMES, path_pattern, placeholders
 from commonplace.domain.schema.fields import FIELD_TYPES, OPTION_KEYS, TYPE_ALIASES, FieldRule, rules_of
 from commonplace.domain.schema.formats import FORMATS
-from commonplace.domain.schema.patterns import compiled
+from commonplace.domain.schema.patterns import MAX_LENGTH, compiled
 from commonplace.domain.schema.rubric import CHECKERS
 from commonplace.domain.schema.values import list_of, mapping_of, number_of, text_of
 
@@ -127,10 +127,19 @@ def _limit_problems(where: str, body: JsonObject) -> Iterator[str]:
 
 def _form_problems(where: str, rule: FieldRule) -> Iterator[str]:
     for name, pattern in (("format", rule.format), ("pattern", rule.pattern)):
-        if pattern and not (name == "format" and pattern.lower() in FORMATS) and compiled(pattern) is None:
+        if pattern and not (name == "format" and pattern.lower() in FORMATS) and (wrong := _wrong_form(pattern)):
             known = f"one of {', '.join(FORMATS)}, or " if name == "format" else ""
-            expected = f"{known}a regular expression without repeated repetitions"
-            yield f"{where}.{name} is {pattern[:60]!r}; expected {expected}."
+            yield f"{where}.{name} is {pattern[:60]!r}; expected {known}{wrong}."
+
+
+def _wrong_form(pattern: str, *, by_line: bool = False) -> str:
+    """What a regular expression should be and is not, or ""."""
+    expression = compiled(pattern, by_line=by_line)
+    if expression is None:
+        return f"a regular expression that is valid and has at most {MAX_LENGTH:,} characters"
+    if expression.too_slow:
+        return "a regular expression that matches in time: a match took over half a second, so it is not applied"
+    return ""
 
 
 def _pattern_problems(where: str, entry_type: EntryType) -> Iterator[str]:
@@ -150,11 +159,21 @@ def _rubric_problems(where: str, value: Json) -> Iterator[str]:
         item = rubric_of([one])
         if not item:
             yield f"{where}, item {number}: expected a text, or {{text, checker, params}}; got {_brief(one)}."
-        elif item[0].checker and item[0].checker not in CHECKERS:
-            near, valid = _nearest(item[0].checker, CHECKERS), ", ".join(CHECKERS)
-            yield f"{where}, item {number}: there is no checker {item[0].checker!r}.{near} Valid: {valid}."
-        elif item[0].checker and (missing := CHECKERS[item[0].checker].param) and not item[0].params.get(missing):
-            yield f"{where}, item {number}: the checker {item[0].checker!r} needs params.{missing}."
+        elif item[0].checker:
+            yield from _checker_problems(f"{where}, item {number}", item[0])
+
+
+def _checker_problems(where: str, item: RubricItem) -> Iterator[str]:
+    if item.checker not in CHECKERS:
+        near, valid = _nearest(item.checker, CHECKERS), ", ".join(CHECKERS)
+        yield f"{where}: there is no checker {item.checker!r}.{near} Valid: {valid}."
+        return
+    param = CHECKERS[item.checker].param
+    value = item.params.get(param)
+    if param and not value:
+        yield f"{where}: the checker {item.checker!r} needs params.{param}."
+    elif param == "pattern" and (wrong := _wrong_form(text_of(value), by_line=True)):
+        yield f"{where}: params.pattern is {_brief(value)}; expected {wrong}."
 
 
 def _not_understood(schema: Schema, values: JsonObject) -> Iterator[str]:

@@ -80,8 +80,8 @@ def _has_section(subject: Subject, params: JsonObject) -> bool:
 
 
 def _has_pattern(subject: Subject, params: JsonObject) -> bool:
-    pattern = compiled(text_of(params.get("pattern")), re.IGNORECASE | re.MULTILINE)
-    return pattern is None or pattern.search(subject.body()[:MAX_PATTERN_TEXT]) is not None
+    pattern = compiled(text_of(params.get("pattern")), by_line=True)
+    return pattern is None or pattern.occurs_in(subject.body()[:MAX_PATTERN_TEXT])
 
 
 CHECKERS: Mapping[str, Checker] = {

@@ -6,6 +6,7 @@ import pytest
 
 from commonplace.domain.schema import read_schema
 from commonplace.domain.schema.problems import SchemaProblems, schema_problems
+from commonplace.domain.validation import violations
 
 WHOLE = b"""\
 name: Harbour
@@ -49,7 +50,14 @@ def test_a_file_without_fault_has_no_problem() -> None:
         ("types: {a: {fields: {x: {min: low}}}}", "types.a.fields.x.min is 'low'; expected a number."),
         ("types: {a: {fields: {x: {required: maybe}}}}", "types.a.fields.x.required is 'maybe'; expected true or"),
         ("types: {a: {fields: {x: {pattern: '('}}}}", "types.a.fields.x.pattern is '('; expected a regular"),
-        ("types: {a: {fields: {x: {pattern: '(a+)+'}}}}", "types.a.fields.x.pattern is '(a+)+'; expected a regular"),
+        (
+            f"types: {{a: {{fields: {{x: {{pattern: '{'a' * 2001}'}}}}}}}}",
+            "a'; expected a regular expression that is valid and",
+        ),
+        (
+            "evaluation_rubric: [{checker: body_has_pattern, params: {pattern: '('}}]",
+            "item 1: params.pattern is '('; exp",
+        ),
         (
             "types: {a: {fields: {x: {target_type: persn}}}}",
             "target_type 'persn' is not declared. Did you mean 'person'?",
@@ -107,3 +115,13 @@ def test_problems_are_sentences_that_do_not_grow_with_the_value() -> None:
 def test_a_pattern_wider_than_a_file_name_is_wrong() -> None:
     found = schema_problems(read_schema(b"types: {a: {file_pattern: '{n:999999999d}', fields: {n: {type: number}}}}"))
     assert [one for one in found.wrong if "is wider than 99 characters" in one]
+
+
+def test_an_expression_that_took_too_long_is_named() -> None:
+    schema = read_schema(b"types: {a: {fields: {x: {pattern: '(y{1,32}){1,32}z'}}}}")
+    assert schema_problems(schema).wrong == ()
+    (violation,) = violations(schema, "a", {"title": "A", "x": "y" * 500})
+    assert violation.enforced is False
+    assert "in time with (y{1,32}){1,32}z" in violation.expected
+    (said,) = schema_problems(schema).wrong
+    assert "(y{1,32}){1,32}z'; expected a regular expression that matches in time" in said
