@@ -52,6 +52,22 @@ def test_commands_read_a_repository_with_a_submodule(outer: GitRepo, there: str)
     assert [one["path"] for one in listed] == ["a.md", "sub/page.md"][: 2 if there == "checked out" else 1]
 
 
+@pytest.mark.parametrize("there", ["a submodule", "a repository without a commit of it", "not checked out"])
+def test_pages_of_a_submodule_are_not_called_uncommitted(outer: GitRepo, there: str) -> None:
+    if there == "a repository without a commit of it":
+        new_repo(outer.path / "deep/own", {"page.md": "# Cranes\n"})
+    elif there == "not checked out":
+        outer.git("submodule", "--quiet", "deinit", "--force", "sub")
+        outer.write("sub/page.md", "# By hand\n")
+    shell = Shell(outer.path)
+    assert shell.ok("status", "--json").json["collections"][0]["uncommitted"] == []
+    outer.write("a.md", "# A, edited\n")
+    outer.write("new/b.md", "# B\n")
+    assert shell.ok("status", "--json").json["collections"][0]["uncommitted"] == ["a.md", "new/b.md"]
+    with agent("mcp", outer.path) as client:
+        assert client.text("changes").startswith("Not committed: a.md, new/b.md\n")
+
+
 @pytest.mark.parametrize("change", ["new commit", "edited", "staged"])
 def test_a_commit_of_all_leaves_a_changed_submodule_alone(outer: GitRepo, change: str) -> None:
     sub = GitRepo(outer.path / "sub")

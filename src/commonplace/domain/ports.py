@@ -119,7 +119,7 @@ class History(Protocol):
         ...
 
     def uncommitted(self, known: Mapping[Address, Revision]) -> set[Address]:
-        """Documents that differ from HEAD, ignoring line endings."""
+        """Documents that differ from HEAD, ignoring line endings; none of repositories inside this one."""
         ...
 
     def head(self) -> str:

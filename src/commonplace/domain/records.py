@@ -12,7 +12,7 @@ from math import floor
 from commonplace.domain.addresses import fold
 from commonplace.domain.changes import Revision
 from commonplace.domain.documents import Document
-from commonplace.domain.json import Json
+from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.query import Filter, Record
 
 DATE_KEYS = ("date", "pubDate", "publishDate")
@@ -51,15 +51,19 @@ def identifier_of(document: Document) -> str:
     return _scalar(document.frontmatter.values.get("id")) or document.address.id
 
 
+def type_in(values: JsonObject) -> str:
+    """The type that a frontmatter gives; "" if it gives none."""
+    return next(filter(None, (_first_scalar(values.get(key)) for key in TYPE_KEYS)), "")
+
+
 def build_record(document: Document, revision: Revision) -> Record:
     """The record of a document; `created` and `updated` are "" unless its frontmatter gives them."""
     values = document.frontmatter.values
-    kind = next(filter(None, (_first_scalar(values.get(key)) for key in TYPE_KEYS)), "")
     return Record(
         address=document.address,
         id=identifier_of(document),
         title=document.title,
-        type=kind,
+        type=type_in(values),
         tags=document.tags,
         aliases=aliases_of(values),
         description=_scalar(values.get("summary")) or _scalar(values.get("description")),

@@ -73,9 +73,10 @@ NO_EXTENSIONS = Extensions()
 
 
 def type_of(values: JsonObject) -> str:
-    """The type in a frontmatter, or the default."""
-    named = values.get("type") or values.get("category")
-    return named if isinstance(named, str) else DEFAULT_TYPE
+    """The type in a frontmatter, as records and lists have it, or the default."""
+    from commonplace.domain.records import type_in  # noqa: PLC0415 - a server answers its client before
+
+    return type_in(values) or DEFAULT_TYPE
 
 
 def entry_fields(collection: str, document: Document) -> dict[str, Json]:

@@ -193,6 +193,18 @@ def test_the_shortest_path_and_the_neighbours(reader: Agent) -> None:
     assert "No links lead" in reader.text("links", page="README", to="pots")
 
 
+def test_a_diff_shows_every_changed_line_and_ends_lines_where_git_does(tmp_path: Path) -> None:
+    repo = new_repo(tmp_path / "lists", {"list.md": "# List\n\n-- one\n-- two\u2028still two\n++ three\n"})
+    repo.commit("Change", **{"list.md": "# List\n\n-- one\n++ new\u2028still new\nindex of all\n"})
+    with agent("mcp", repo.path, "--no-embed") as client:
+        shown = client.text("changes", page="list", diff=True)
+    newest = [line.removeprefix("  ") for line in shown.split("  list.md\n")[1].split("\n")]
+    assert newest[0].startswith("@@ ")
+    assert newest[1:8] == [
+        " # List", " ", " -- one", "--- two\u2028still two", "-++ three", "+++ new\u2028still new", "+index of all",
+    ]  # fmt: skip
+
+
 def test_changes_say_who_did_what_and_what_was_deleted(reader: Agent, repo: GitRepo) -> None:
     shown = reader.text("changes")
     assert re.search(r"^[0-9a-f]{10} \d{4}-\d\d-\d\d \d\d:\d\d .*with Helper: Add gone: gone\.md$", shown, re.MULTILINE)

@@ -198,3 +198,68 @@ def test_content_that_would_hide_a_chapter_is_refused(home: Path, client: Agent)
         failure(client, "update_chapter", **where, chapter_title="Tokens", new_content="```\nopen") == "INVALID_CONTENT"
     )
     assert (home / "projects/app/knowledge/auth.md").read_bytes() == before
+
+
+MAIN = "# App\n\n## A\n\na\n\n### S1\n\none\n\n### S2\n\ntwo\n\n## B\n\nb\n"
+
+
+@pytest.mark.parametrize(
+    ("header", "content", "expected"),
+    [
+        ("### S1", "new\n\n## C\n\nc", MAIN.replace("one", "new").replace("## B", "## C\n\nc\n\n## B")),
+        ("## A", "new\n\n# Top\n\nt", "# App\n\n## A\n\nnew\n\n## B\n\nb\n\n# Top\n\nt\n"),
+        ("## A", "## A\n\nnew\n\n## New\n\nn", "# App\n\n## A\n\nnew\n\n## New\n\nn\n\n## B\n\nb\n"),
+        ("### S2", "new\n\n```\n# no heading\n```", MAIN.replace("two", "new\n\n```\n# no heading\n```")),
+    ],
+)  # fmt: skip
+def test_headings_above_a_section_take_no_other_section(
+    client: Agent, header: str, content: str, expected: str
+) -> None:
+    client.call("update_project_main", project_id="app", content=MAIN)
+    client.call("update_project_section", project_id="app", section_header=header, new_content=content)
+    assert client.call("get_project_main", project_id="app")["content"] == expected
+
+
+@pytest.mark.parametrize("tool", ["update_project_section", "add_project_section"])
+@pytest.mark.parametrize("text", ["x\n\n## B\n\nagain", "x\n\n### S3\n\nagain\n\n### S3"])
+def test_a_section_that_is_there_is_not_added_again(client: Agent, tool: str, text: str) -> None:
+    client.call("update_project_main", project_id="app", content=MAIN)
+    where = {"position": "before", "reference_header": "### S2", "section_header": "### S3", "content": text}
+    named = {"section_header": "### S1", "new_content": text.replace("### S3", "### S1")}
+    arguments = where if tool.startswith("add") else named
+    assert failure(client, tool, project_id="app", **arguments) == "SECTION_ALREADY_EXISTS"
+    assert client.call("get_project_main", project_id="app")["content"] == MAIN
+
+
+def test_an_added_section_takes_no_other_section(client: Agent) -> None:
+    client.call("update_project_main", project_id="app", content=MAIN)
+    where = {"position": "before", "reference_header": "### S2", "section_header": "### New"}
+    client.call("add_project_section", project_id="app", **where, content="n\n\n## More\n\nm\n\n# Top\n\nt")
+    expected = MAIN.replace("### S2", "### New\n\nn\n\n### S2") + "\n## More\n\nm\n\n# Top\n\nt\n"
+    assert client.call("get_project_main", project_id="app")["content"] == expected
+
+
+def test_an_added_chapter_takes_no_other_chapter(client: Agent) -> None:
+    create(
+        client,
+        chapters=[{"title": "A", "content": "a\n\n### S1\n\none\n\n### S2\n\ntwo"}, {"title": "B", "content": "b"}],
+    )
+    where = {"project_id": "app", "filename": "auth.md"}
+    place = {"position": "after", "reference_chapter": "S1"}
+    client.call(
+        "add_chapter", **where, chapter_title="N", content="### N\n\nn\n\n#### Deep\n\nd\n\n## More\n\nm", **place
+    )
+    text = client.call("get_knowledge_file", **where)["document"]["full_content"].partition("\n## ")[2]
+    assert text == (
+        "A\n\na\n\n### S1\n\none\n\n### N\n\nn\n\n#### Deep\n\nd\n\n### S2\n\ntwo\n\n## More\n\nm\n\n## B\n\nb\n"
+    )
+    for content in ("x\n\n## B\n\nagain", "x\n\n## Own\n\nagain"):
+        assert failure(client, "add_chapter", **where, chapter_title="Own", content=content) == "FILE_ALREADY_EXISTS"
+    assert client.call("list_chapters", **where)["total_chapters"] == 7
+
+
+def test_a_chapter_that_repeats_its_heading_has_it_once(client: Agent) -> None:
+    create(client, chapters=[{"title": "A", "content": "## A\n\na"}])
+    where = {"project_id": "app", "filename": "auth.md"}
+    client.call("add_chapter", **where, chapter_title="B", content="##  B\n\nb")
+    assert [one["title"] for one in client.call("list_chapters", **where)["chapters"]] == ["A", "B"]

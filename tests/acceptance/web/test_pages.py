@@ -217,6 +217,13 @@ def test_the_feed_and_the_search_description_are_valid_xml(server: Server) -> No
     assert "{searchTerms}" in ET.tostring(described, encoding="unicode")
 
 
+def test_the_stream_of_changes_answers_head_as_get(server: Server) -> None:
+    answered = server.ask("HEAD", "/events", headers=HTML)
+    assert answered.status == 200
+    assert answered.headers["content-type"] == "text/event-stream"
+    assert answered.body == b""
+
+
 def test_a_change_is_told_within_a_second_of_being_noticed(server: Server, repo: GitRepo) -> None:
     import http.client  # noqa: PLC0415
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.records import build_record
 from commonplace.domain.validation import Violation
 from commonplace.services.deadline import Deadline
-from commonplace.services.extensions import NO_EXTENSIONS, Extensions, entry_fields, type_of
+from commonplace.services.extensions import DEFAULT_TYPE, NO_EXTENSIONS, Extensions, entry_fields, type_of
 from pages import page
 
 
@@ -51,12 +54,17 @@ def test_additions_to_an_orientation_are_merged() -> None:
         ({"type": "task"}, "task"),
         ({"category": "trend"}, "trend"),
         ({"type": "", "category": "trend"}, "trend"),
-        ({"type": ["a"]}, "note"),
+        ({"type": ["a"]}, "a"),
+        ({"type": 5}, "5"),
+        ({"categories": ["x", "y"]}, "x"),
+        ({"type": {"a": "b"}}, "note"),
         ({"type": None}, "note"),
     ],
 )
 def test_the_type_of_an_entry_is_the_named_one_or_the_default(values: dict[str, Json], expected: str) -> None:
     assert type_of(values) == expected
+    named = build_record(page(f"---\n{json.dumps(values)}\n---\n"), "0" * 40).type
+    assert (named or DEFAULT_TYPE) == expected
 
 
 @pytest.mark.parametrize(

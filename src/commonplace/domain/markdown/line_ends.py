@@ -15,6 +15,12 @@ def with_unix_line_ends(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
+def lines_of(text: str) -> list[str]:
+    r"""The lines of a text as Markdown and Git count them, without their ends; `str.splitlines` ends some at U+2028."""
+    lines = with_unix_line_ends(text).split("\n")
+    return lines[:-1] if not lines[-1] else lines
+
+
 def utf8(text: str) -> bytes:
     """The text as UTF-8.
 

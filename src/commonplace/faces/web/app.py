@@ -87,6 +87,8 @@ class WebPages:
             await _send(scope, send, _static(scope, path))
         elif path == live.PATH and scope["method"] == "GET":
             await self._live.serve(scope, receive, send)
+        elif path == live.PATH:
+            await self._live.describe(send)
         else:
             await self._view(scope, send, path)
 

@@ -32,11 +32,17 @@ class LiveChanges:
         for stream in tuple(self._open):
             stream.ended.set()
 
+    async def describe(self, send: Send) -> None:
+        """Answer with the headers that a stream would have, and with no stream."""
+        is_full = len(self._open) >= MAX_STREAMS
+        status, headers = (503, [(b"retry-after", b"30")]) if is_full else (200, _HEADERS)
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": b""})
+
     async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send what changes until the reader goes or the server ends."""
         if len(self._open) >= MAX_STREAMS:
-            await send({"type": "http.response.start", "status": 503, "headers": [(b"retry-after", b"30")]})
-            await send({"type": "http.response.body", "body": b""})
+            await self.describe(send)
             return
         stream = _Stream(caller_of(scope).collections)
         self._open.add(stream)

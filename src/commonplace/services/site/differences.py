@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Literal
 
+from commonplace.domain.markdown.line_ends import lines_of
+
 CONTEXT = 3
 """Equal lines that are shown round a change."""
 MAX_LINES = 6_000
@@ -34,7 +36,7 @@ class DiffRow:
 
 def differences(old: str, new: str) -> list[DiffRow]:
     """The rows of a comparison with the lines round each change; none if the versions are equal."""
-    before, after = old.splitlines(), new.splitlines()
+    before, after = lines_of(old), lines_of(new)
     rows: list[DiffRow] = []
     for group in _groups(before, after):
         if rows or group[0][1] or group[0][3]:

@@ -33,3 +33,8 @@ def test_versions_that_read_alike_have_no_rows_of_change(old: str, new: str) -> 
 def test_what_comes_and_goes_is_shown_on_its_side() -> None:
     assert [row.kind for row in differences("", "a\nb")] == ["added", "added"]
     assert [row.kind for row in differences("a\n", "")] == ["removed"]
+
+
+def test_lines_end_where_an_editor_ends_them() -> None:
+    rows = differences("a\u2028b\x0bc\r\nd\n", "a\u2028b\x0bc\nD\n")
+    assert [(row.kind, row.old_number, row.new_number) for row in rows] == [("same", 1, 1), ("changed", 2, 2)]

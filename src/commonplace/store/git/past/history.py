@@ -13,6 +13,7 @@ from commonplace.domain.changes import Commit, Revision
 from commonplace.domain.errors import GitError, NotFoundError
 from commonplace.domain.revisions import revision_of
 from commonplace.store.disk.folder import Folder
+from commonplace.store.git.objects import MODE_GITLINK
 from commonplace.store.git.past.document_spans import DocumentSpans
 from commonplace.store.git.past.revision_names import checked, named_object
 from commonplace.store.git.past.revision_walk import (
@@ -171,17 +172,38 @@ class GitHistory:
         return guarded(lambda: touched_between(self._repository, commit, head, self._prefix.rstrip("/")))
 
     def uncommitted(self, known: Mapping[Address, Revision]) -> set[Address]:
-        """Documents whose files differ from the current commit. Compares ids of trees; reads only files that differ."""
+        """Documents whose files differ from the current commit. Compares ids of trees; reads only files that differ.
+
+        Documents of a repository inside this one, such as a submodule, have commits of their own and are left out.
+        """
         head = self.head()
         if not head:
             return set(known)
         trees, tree = TreeDiff(self._repository), str(self._repository.commit(head).tree_id)
-        return {
+        differing = [
             address
             for address, revision in known.items()
             if (blob := trees.at(tree, os.fsencode(self._prefix + address.path))) != revision
             and not self._is_stored_as(address, blob)
-        }
+        ]
+        inner: dict[str, bool] = {"": False}
+        return {address for address in differing if not self._is_inner(head, address.folder, inner)}
+
+    def _is_inner(self, head: str, folder: str, known: dict[str, bool]) -> bool:
+        """Whether a folder belongs to a repository inside this one.
+
+        Args:
+            head: The current commit.
+            folder: Path in the collection.
+            known: The answers for other folders; this one's is added.
+        """
+        if folder not in known:
+            path = self._prefix + folder
+            has_own = self._folder is not None and os.path.lexists(self._repository.root / path / ".git")
+            entry = None if has_own else self._repository.entry(head, path)
+            is_root = has_own or (entry is not None and entry.mode == MODE_GITLINK)
+            known[folder] = is_root or self._is_inner(head, folder.rpartition("/")[0], known)
+        return known[folder]
 
     def _is_stored_as(self, address: Address, blob: str) -> bool:
         stored = self._current_as_stored(address) if blob else None

@@ -159,9 +159,16 @@ def _diffs(collection: Collection, one: PageCommit) -> Iterator[str]:
             text = history.diff(address, "", one.commit.id)
         except KnowledgeError as error:
             text = str(error)
-        lines = [line for line in text.splitlines() if not line.startswith(("diff --git", "index ", "--- ", "+++ "))]
         yield f"  {address.path}"
-        yield from (f"  {line}" for line in lines)
+        yield from (f"  {line}" for line in _without_file_names(text))
+
+
+def _without_file_names(diff: str) -> Iterator[str]:
+    """The lines of a unified diff of one file, without those that name the file."""
+    lines = diff.removesuffix("\n").split("\n")
+    first = next((at for at, line in enumerate(lines) if line.startswith("@@ ")), len(lines))
+    yield from (line for line in lines[:first] if not line.startswith(("diff --git", "index ", "--- ", "+++ ")))
+    yield from (line.removesuffix("\r") for line in lines[first:])
 
 
 def _section_lines(collection: Collection, wanted: ChangeFilter) -> list[str]:

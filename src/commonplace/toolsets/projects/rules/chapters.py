@@ -7,7 +7,7 @@ unclosed code fence) is rejected.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -147,7 +147,7 @@ def replace_chapter(document: Document, title: str, text: str, summary: str = ""
         end = max(end, section.tree_end)
     gone = _chapters_between(document, chapter.end, end)
     if added:
-        document = _with_chapters(document, section, added)
+        document = _with_chapters(document, section.start + 1, added)
     changed = replace_section(document, section._replace(tree_end=end), lines)
     behind = [s for s in document.sections if s.start >= end]
     return EditedDocument(_checked(document, changed, behind), gone)
@@ -156,8 +156,11 @@ def replace_chapter(document: Document, title: str, text: str, summary: str = ""
 def add_chapter(document: Document, title: str, text: str, position: Position = "end", reference: str = "") -> bytes:
     """The document with a new chapter, at the end or beside another one of the same level.
 
+    Chapters of its level, or above it, in the text follow it as chapters of their own, behind all that they would take
+    from another chapter.
+
     Raises:
-        AlreadyExistsError: kind "chapter": the title is taken.
+        AlreadyExistsError: kind "chapter": the title is taken, or that of a chapter in the text.
         NotFoundError: kind "chapter": the reference does not exist.
         InvalidInputError: kind "content": the text, or an unclosed fence before it, would hide a chapter.
     """
@@ -167,7 +170,10 @@ def add_chapter(document: Document, title: str, text: str, position: Position = 
     else:
         beside = find_chapter(document, reference, "Reference chapter").section
         level, at = beside.level, beside.start if position == "before" else beside.tree_end
-    changed = inserted(document, at, f"{heading_line(level, title)}\n\n{_trimmed(text)}")
+    lines, added = _parted(_without_own_heading({title.strip()}, text), level)
+    if added:
+        document = _with_chapters(document, at, added, taken=title.strip())
+    changed = inserted(document, at, f"{heading_line(level, title)}\n\n{_trimmed(lines)}")
     behind = [section for section in document.sections if section.start >= at and section.level]
     return _checked(document, changed, behind, added=1)
 
@@ -190,7 +196,8 @@ def new_body(title_and_text: Sequence[tuple[str, str]], introduction: str) -> st
         InvalidInputError: kind "content": one chapter's text would hide the next.
     """
     blocks = [introduction.strip("\n")] if introduction.strip() else []
-    blocks += [f"{heading_line(TOP_LEVEL, title)}\n\n{_trimmed(text)}" for title, text in title_and_text]
+    for title, text in title_and_text:
+        blocks.append(f"{heading_line(TOP_LEVEL, title)}\n\n{_trimmed(_without_own_heading({title.strip()}, text))}")
     return "\n\n".join(blocks) + "\n" if blocks else ""
 
 
@@ -244,8 +251,8 @@ def _checked(document: Document, changed: bytes, behind: Sequence[Section], adde
     return changed
 
 
-def _require_new(document: Document, title: str) -> None:
-    if any(has_title(document, chapter.section, title) for chapter in read_chapters(document)):
+def _require_new(document: Document, title: str, taken: str = "") -> None:
+    if title == taken or any(has_title(document, chapter.section, title) for chapter in read_chapters(document)):
         raise AlreadyExistsError(
             f"Chapter '{title}' already exists",
             kind="chapter",
@@ -260,17 +267,17 @@ def _parted(text: str, level: int) -> tuple[str, str]:
     return (text, "") if first is None else (raw[: first - 1].decode(), raw[first - 1 :].decode())
 
 
-def _with_chapters(document: Document, section: Section, text: str) -> Document:
-    """The document with the chapters of a text behind a section, its subsections, and all else that they would take.
+def _with_chapters(document: Document, start: int, text: str, taken: str = "") -> Document:
+    """The document with the chapters of a text behind an offset, and behind all that they would take from a chapter.
 
     Raises:
         AlreadyExistsError, InvalidInputError: as `replace_chapter`.
     """
     added = _chapters_in(text)
     for chapter in added:
-        _require_new(document, chapter.title)
+        _require_new(document, chapter.title, taken)
     level = min(chapter.section.level for chapter in added)
-    later = (one.start for one in document.sections if one.start > section.start and 0 < one.level <= level)
+    later = (one.start for one in document.sections if one.start >= start and 0 < one.level <= level)
     at = next(later, len(document.raw))
     changed = inserted(document, at, _trimmed(text))
     behind = [one for one in document.sections if one.start >= at and one.level]
@@ -289,10 +296,14 @@ def _chapters_between(document: Document, start: int, end: int) -> tuple[str, ..
 
 def _without_heading(chapter: Chapter, text: str) -> str:
     """The text without a first line that repeats the chapter's heading, regardless of spacing."""
+    return _without_own_heading({chapter.title, chapter.section.heading}, text)
+
+
+def _without_own_heading(titles: Collection[str], text: str) -> str:
     lines = _trimmed(text)
     first, _, rest = lines.partition("\n")
     marked = re.match(r"#{2,4}[ \t]+(.+)", first)
-    return rest if marked and marked[1].strip() in {chapter.title, chapter.section.heading} else lines
+    return rest if marked and marked[1].strip() in titles else lines
 
 
 def _source(document: Document) -> bytes:

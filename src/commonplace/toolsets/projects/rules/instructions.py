@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from commonplace.domain.addresses import Address
+from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document, Section
 from commonplace.domain.edits import remove_section as without_section
 from commonplace.domain.edits import replace_section
@@ -12,6 +14,7 @@ from commonplace.toolsets.projects.rules.headings import (
     has_title,
     heading_line,
     split_header,
+    title_of,
     titles_between,
 )
 from commonplace.toolsets.projects.rules.limits import check_title
@@ -32,31 +35,39 @@ def check_header(header: str) -> tuple[int, str]:
 def update_section(document: Document, header: str, text: str) -> EditedDocument:
     """New text under a header, up to the next header of the same or a higher level.
 
+    Sections of its level, or above it, in the text are added behind all that they would take from other sections.
+
     Raises:
         NotFoundError: kind "section".
+        AlreadyExistsError: kind "section": the text would add a section that exists.
     """
     section = find_instruction_section(document, header)
-    return EditedDocument(replace_section(document, section, _without_header(header, text)), _below(document, section))
+    gone = _below(document, section)
+    lines, added = _parted(_without_header(header, text), section.level)
+    if added:
+        document = _with_sections(document, section.tree_end, added)
+    return EditedDocument(replace_section(document, section, lines), gone)
 
 
 def add_section(document: Document, header: str, text: str, position: Position = "end", reference: str = "") -> bytes:
     """A new section at the end or beside another.
 
+    Sections of its level, or above it, in the text follow it, behind all that they would take from other sections.
+
     Raises:
-        AlreadyExistsError: kind "section": the section exists.
+        AlreadyExistsError: kind "section": the section exists, or one of the text.
         NotFoundError: kind "section": the reference does not exist.
     """
     level, title = check_header(header)
-    if _find(document, header) is not None:
-        raise AlreadyExistsError(
-            f"Section '{header.strip()}' already exists", kind="section", hint="Use update_project_section."
-        )
+    _require_new(document, header)
     if position == "end":
         at = len(document.raw)
     else:
         beside = find_instruction_section(document, reference, "Reference section")
         at = beside.start if position == "before" else beside.tree_end
-    body = _without_header(header, text)
+    body, added = _parted(_without_header(header, text), level)
+    if added:
+        document = _with_sections(document, at, added, taken=header)
     line = heading_line(level, title)
     return inserted(document, at, f"{line}\n\n{body}" if body.strip() else line)
 
@@ -100,6 +111,46 @@ def check_reference(position: Position, reference: str, name: str) -> None:
         raise InvalidInputError(
             f"{name} is required when position is '{position}'", kind="position", hint="Name it, or use position 'end'."
         )
+
+
+def _parted(text: str, level: int) -> tuple[str, str]:
+    """What of a text belongs to a section of this level, and the sections of this level or above that follow in it."""
+    first = next((section.start for section in _parsed(text).sections if 0 < section.level <= level), None)
+    raw = text.encode()
+    return (text, "") if first is None else (raw[: first - 1].decode(), raw[first - 1 :].decode())
+
+
+def _with_sections(document: Document, start: int, text: str, taken: str = "") -> Document:
+    """The document with the sections of a text behind an offset, and behind all that they would take from a section.
+
+    Args:
+        document: The document.
+        start: The offset.
+        text: The sections.
+        taken: A header that they may not have either.
+
+    Raises:
+        AlreadyExistsError: kind "section".
+    """
+    parsed = _parsed(text)
+    added = [section for section in parsed.sections if section.level]
+    for section in added:
+        _require_new(document, heading_line(section.level, title_of(parsed, section)), taken)
+    level = min(section.level for section in added)
+    later = (one.start for one in document.sections if one.start >= start and 0 < one.level <= level)
+    return read_document(document.address, inserted(document, next(later, len(document.raw)), text))
+
+
+def _require_new(document: Document, header: str, taken: str = "") -> None:
+    if _find(document, header) is not None or (taken and split_header(header) == split_header(taken)):
+        raise AlreadyExistsError(
+            f"Section '{header.strip()}' already exists", kind="section", hint="Use update_project_section."
+        )
+
+
+def _parsed(text: str) -> Document:
+    """A text alone; its offsets are one byte too large."""
+    return read_document(Address("text.md"), b"\n" + text.encode())  # so that nothing is a frontmatter
 
 
 def _below(document: Document, section: Section) -> tuple[str, ...]:
