@@ -55,7 +55,7 @@ class Agent:
         return result
 
     def call(self, tool: str, /, **arguments: Any) -> Any:
-        """The structured content of a call that succeeds; its text block must say the same, or less of it.
+        """The structured content of a call that succeeds; its text block must say the same, that of kb_search less.
 
         Raises:
             RefusedError: the tool answered with an error.
@@ -69,7 +69,7 @@ class Agent:
         told = {"result": first} if isinstance(first, list) else first
         for note in notes:
             told |= note
-        assert _within(told, shown)
+        assert _within(told, shown) if tool == "kb_search" else told == shown
         return shown
 
     def text(self, tool: str, /, **arguments: Any) -> str:

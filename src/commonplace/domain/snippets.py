@@ -22,6 +22,9 @@ MAX_ARTICLE_CHARS = 3
 SENTENCE_BYTES = 600
 """Bytes on either side of a link in which its sentence is searched."""
 
+PIPED_LINK = re.compile(r"\[\[[^\[\]|\n]+\|")
+"""The beginning of `[[a|b]]`, of which a snippet shows `b`."""
+
 _SENTENCE_END = re.compile(r"[.!?…]['\"”)\]]*(?=\s+(?![a-z]))|[\u3002\uff01\uff1f]")
 _WORD_END = re.compile(r"[^\W_]*")
 _HTML = (

@@ -33,6 +33,7 @@ from commonplace.index.fulltext.searcher import IndexSearcher, SearchedTexts
 from commonplace.index.fulltext.snapshot import SnapshotCache
 from commonplace.index.fulltext.tantivy_index import FullText, FullTextError, failures
 from commonplace.index.ingestion import Ingest
+from commonplace.index.links.queries import LinkQueries
 from commonplace.index.process.file_limit import raise_if_file_limit
 from commonplace.index.references import NameIndex
 
@@ -141,14 +142,16 @@ class IndexView:
         """The lookup for resolving links."""
         return CatalogueLookup(self.connection, store, self.other_files)
 
-    def search(self, language: str = "") -> IndexSearcher:
+    def search(self, language: str = "", side: PageSide = PageSide.EXISTING) -> IndexSearcher:
         """The searcher of this view: the full text with the recent documents.
 
         Args:
             language: The reader's language, in which search shows the translations of a page first.
+            side: The side of `[[a|b]]` that is the page; snippets show the other one.
         """
         files = self._files
-        texts = SearchedTexts(files.sources, files.section_texts)
+        labels = LinkQueries(self.connection, side).labels_written_first
+        texts = SearchedTexts(files.sources, files.section_texts, labels)
         return IndexSearcher(texts, self.connection, files.fulltext, files.snapshots.at(self.connection), language)
 
 

@@ -178,7 +178,7 @@ class LocalIndex:
     def search(self, query: SearchQuery) -> SearchResult:
         """Ranked documents with their best sections."""
         self._wait_dated(query.filter, query.sort)
-        return self._query(lambda view: view.search(self._language).answer(query))
+        return self._query(lambda view: view.search(self._language, self._side).answer(query))
 
     def tags(self, filter_: Filter, prefix: str = "") -> list[tuple[str, int]]:
         """Tags with their number of documents."""

@@ -118,6 +118,14 @@ def test_the_snippet_is_effective_text_when_that_matches_else_the_text_that_does
     assert "Kookaburra" in search(reader, "kookaburra")[0]["snippet"]
 
 
+def test_the_snippet_shows_the_label_of_a_link_on_whichever_side_it_is(tmp_path: Path) -> None:
+    low = {"mail.md": "Post.\n", "from.md": "Dial [[the duty|mail]] or [[mail|the desk]].\n"}
+    high = {"from.md": "## Other {#other}\nZeppelin [[our own|mail]].\n\n## Hidden {#hidden}\n"}
+    with agent("mcp", "--manifest", write_cascade(tmp_path, {"high": (1, high), "low": (0, low)})) as connected:
+        assert search(connected, "dial")[0]["snippet"] == "Dial the duty or the desk."
+        assert search(connected, "zeppelin", layer="high")[0]["snippet"] == "Zeppelin our own."
+
+
 @pytest.mark.parametrize("limit", [1e30, 1e9])
 def test_a_limit_beyond_everything_finds_everything(reader: Agent, limit: float) -> None:
     assert search(reader, "auth", limit=limit) == search(reader, "auth", limit=100)

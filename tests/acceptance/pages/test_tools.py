@@ -98,7 +98,11 @@ def test_a_search_shows_every_field_of_every_hit(desk: Desk) -> None:
         page = desk.space.pages[row["id"]]
         assert {key: row[key] for key in RESULT[4:]} == metadata(page)
         assert (row["title"], row["path"]) == (page.title, page.path)
-        assert 0 < len(row["snippet"]) <= 200
+        assert 0 < len(row["snippet"]) <= 56
+
+
+def test_the_fewer_hits_are_wanted_the_longer_are_their_snippets(desk: Desk) -> None:
+    assert 56 < len(desk.search("gateway", limit=2)["results"][0]["snippet"]) <= 200
 
 
 def test_filters_and_limits_work_together(desk: Desk) -> None:

@@ -248,12 +248,17 @@ def test_an_answer_of_a_search_is_bounded_unless_more_is_asked_for(client: Agent
     text = text_of(usual)
     shown = usual.structured_content
     assert shown is not None
-    assert len(text) + len(json.dumps(shown)) < 6_800, "1,700 tokens"
-    assert [row["file"] for row in json.loads(text)["results"]] == [row["file"] for row in shown["results"]]
+    assert len(text) + len(json.dumps(shown, separators=(",", ":"))) < 6_800, "1,700 tokens"
+    assert json.loads(text) == shown
+    assert [json.loads(line.rstrip(",")) for line in text.splitlines()[5:-3]] == shown["results"], "a line each"
     assert shown["total_documents"] == 25
     assert shown["message"] == f"Showing {len(shown['results'])} of 25 documents; pass limit=20 for more."
     assert shown["results"][0]["matching_chapters"]
     assert shown["results"][0]["match_count"] == 12
+    ten = client.raw("search_knowledge", project_id="app", query="walrus", limit=10)
+    assert ten.structured_content is not None
+    assert len(ten.structured_content["results"]) == 10
+    assert len(text_of(ten)) + len(json.dumps(ten.structured_content, separators=(",", ":"))) < 6_800
     asked = client.call("search_knowledge", project_id="app", query="walrus", limit=25)
     assert len(asked["results"]) == 25
     assert "message" not in asked

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -15,7 +15,7 @@ from commonplace.domain.markdown.set_aside import readable_source
 from commonplace.domain.query import Filter, Hit, SearchQuery, SearchResult, SectionHit
 from commonplace.domain.query_parser import NO_WORDS, Analyze, fold_text, parse_query
 from commonplace.domain.ranking import shared_beginning
-from commonplace.domain.snippets import HighlightTerms, snippet
+from commonplace.domain.snippets import PIPED_LINK, HighlightTerms, snippet
 from commonplace.index.catalogue.outlines import Outline
 from commonplace.index.catalogue.record_cache import CachedDocument
 from commonplace.index.fulltext.document_sources import DocumentSource, DocumentSources, SectionTexts
@@ -38,6 +38,8 @@ class SearchedTexts:
 
     sources: DocumentSources
     sections: SectionTexts
+    labels: Callable[[Address], Mapping[str, str]]
+    """Returns the labels of a document's links that have the label first, by what is written."""
 
 
 class IndexSearcher:
@@ -113,7 +115,7 @@ class IndexSearcher:
                 for key, score in ranked.scores.items()
             )
         with self._texts.sources.reading() as read:
-            show = _SnippetReader(read, self._texts.sections, wanted, query.snippet)
+            show = _SnippetReader(read, self._texts, wanted, query.snippet)
             return tuple(
                 Hit(
                     record=entries[key].record,
@@ -145,12 +147,13 @@ class _SnippetReader:
     def __init__(
         self,
         read: Callable[[Address, Revision], DocumentSource],
-        texts: SectionTexts,
+        texts: SearchedTexts,
         wanted: HighlightTerms,
         limit: int,
     ) -> None:
         self._read = read
-        self._texts = texts
+        self._texts = texts.sections
+        self._labels = texts.labels
         self._wanted = wanted
         self._limit = limit
 
@@ -175,11 +178,19 @@ class _SnippetReader:
                     self._texts.keep(record.address, record.revision, at, _text(raw, outline, at)) for at, _ in chosen
                 ]
         return tuple(
-            self._section(text or "", outline, at, score) for text, (at, score) in zip(texts, chosen, strict=True)
+            self._section(self._labelled(record.address, text or ""), outline, at, score)
+            for text, (at, score) in zip(texts, chosen, strict=True)
         )
 
     def _chosen(self, outline: Outline, best: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
         return [(min(at, outline.last), score) for at, score in best or [(outline.first_with_text(), 0.0)]]
+
+    def _labelled(self, address: Address, text: str) -> str:
+        """A section with the label in place of each link that has it first; a snippet shows the last side of others."""
+        if PIPED_LINK.search(text):
+            for written, label in self._labels(address).items():
+                text = text.replace(written, label)
+        return text
 
     def _section(self, text: str, outline: Outline, ordinal: int, score: float) -> SectionHit:
         return SectionHit(

@@ -6,7 +6,7 @@ from pydantic_core import to_json
 
 from commonplace.domain.errors import ConfigError, KnowledgeError
 from commonplace.domain.json import Json, JsonObject
-from commonplace.faces.mcp.toolset import Call, ContentBlocks, LinkedContent, ToolResult
+from commonplace.faces.mcp.toolset import Call, ContentBlocks, ToolResult
 from commonplace.toolsets.cascade.mcp.parameters import GetLinks, ListConcepts, ReadFile, SearchConcepts
 from commonplace.toolsets.cascade.rules.health import health_json, not_asked
 from commonplace.toolsets.cascade.rules.output.json_output import contributor_json, raw_json, resolved_json
@@ -19,8 +19,7 @@ def search(call: Call, arguments: SearchConcepts) -> ToolResult:
     """Concepts that answer a query, best first."""
     cascade = _cascade(call)
     found = concept_search.search(cascade, arguments.query, int(arguments.limit), arguments.layer)
-    rows = [_hit(one) for one in found]
-    return _list_with_health(cascade, list(rows), [{key: row[key] for key in row if key != "score"} for row in rows])
+    return _list_with_health(cascade, [_hit(one) for one in found])
 
 
 def read_file(call: Call, arguments: ReadFile) -> ToolResult:
@@ -80,20 +79,13 @@ def _with_health(cascade: Cascade, shown: dict[str, Json]) -> dict[str, Json]:
     return {**shown, "layers": layers, **({"notAsked": missing} if missing else {})}
 
 
-def _list_with_health(cascade: Cascade, shown: list[Json], brief: list[Json] | None = None) -> ToolResult:
-    """A list, with the state of the layers in a block of its own unless all are well: the list's text is an array.
-
-    Args:
-        cascade: The layers.
-        shown: The list.
-        brief: What its text says of it; None for all.
-    """
+def _list_with_health(cascade: Cascade, shown: list[Json]) -> ToolResult:
+    """A list, with the state of the layers in a block of its own unless all are well: the list's text is an array."""
     layers = health_json(cascade.health())
     if not layers:
-        return shown if brief is None else LinkedContent(shown, (), brief)
+        return shown
     notes: dict[str, Json] = {"layers": layers}
-    parts = (shown if brief is None else brief, notes)
-    blocks: list[JsonObject] = [{"type": "text", "text": to_json(part).decode()} for part in parts]
+    blocks: list[JsonObject] = [{"type": "text", "text": to_json(part).decode()} for part in (shown, notes)]
     return ContentBlocks(blocks, {"result": shown, **notes})
 
 

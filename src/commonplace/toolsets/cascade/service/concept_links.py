@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from commonplace.domain.addresses import fold
 from commonplace.domain.documents import Link
 from commonplace.domain.links import link_key
 from commonplace.domain.markdown.link_sides import PageSide, in_order, readers
+from commonplace.domain.snippets import PIPED_LINK
 from commonplace.toolsets.cascade.rules.link_targets import body_links, candidate_ids
 from commonplace.toolsets.cascade.rules.output.markdown_output import to_body
-from commonplace.toolsets.cascade.rules.values import ResolvedConcept
+from commonplace.toolsets.cascade.rules.values import ConceptSection, ResolvedConcept
 from commonplace.toolsets.cascade.service.cascade import Cascade, ConceptOverview
 
 
@@ -64,6 +66,18 @@ def incoming(cascade: Cascade, identifier: str) -> list[IncomingLink]:
             if is_new and followed(overview, one.link, one.source, cascade.page_side)[1] == identifier:
                 found[one.source, name] = IncomingLink(one.source, name, one.written())
     return sorted(found.values(), key=lambda one: one.id)
+
+
+def with_labels(cascade: Cascade, identifier: str, sections: Iterable[ConceptSection]) -> Iterator[ConceptSection]:
+    """Sections with the label in place of each `[[label|concept]]`, since a snippet shows the last side."""
+    for section in sections:
+        text = section.text
+        if PIPED_LINK.search(text):
+            for raw, written in body_links(text):
+                link, _, _ = followed(cascade.overview(), written, identifier, cascade.page_side)
+                if link.page_last and link.label:
+                    text = text.replace(raw, link.label)
+        yield section if text is section.text else replace(section, text=text)
 
 
 def followed(

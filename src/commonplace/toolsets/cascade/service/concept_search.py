@@ -11,6 +11,7 @@ from commonplace.domain.errors import InvalidInputError
 from commonplace.toolsets.cascade.rules.concept_terms import ConceptQuery, best_snippet, first_text
 from commonplace.toolsets.cascade.rules.values import OVERRIDE_NONE, ConceptSection
 from commonplace.toolsets.cascade.service.cascade import Cascade, ConceptOverview, ConceptRow
+from commonplace.toolsets.cascade.service.concept_links import with_labels
 from commonplace.toolsets.cascade.service.layers import Layer
 
 LAYER_CANDIDATES = 30
@@ -112,7 +113,7 @@ def _hit(cascade: Cascade, row: ConceptRow, found: _BestLayer, asked: ConceptQue
 
     None for a deleted concept.
     """
-    effective = list(cascade.effective(row))
+    effective = list(with_labels(cascade, row.id, cascade.effective(row)))
     best = best_snippet(effective, asked)
     if best is not None:
         return ConceptHit(row, found.score, best)
@@ -122,7 +123,7 @@ def _hit(cascade: Cascade, row: ConceptRow, found: _BestLayer, asked: ConceptQue
     if asked.matches(" ".join([row.id, row.title or "", *row.aliases])):
         return ConceptHit(row, found.score, first)
     dissenting = _dissenting(cascade, row, found.layer, effective)
-    return ConceptHit(row, found.score, best_snippet(dissenting, asked) or first)
+    return ConceptHit(row, found.score, best_snippet(with_labels(cascade, row.id, dissenting), asked) or first)
 
 
 def _dissenting(
@@ -140,7 +141,8 @@ def _hit_in(cascade: Cascade, row: ConceptRow, layer: str, found: _BestLayer, as
     if concept is None:
         return None
     keys = cascade.suppressed_keys(row.id, layer)
-    effective = [one for one in concept.sections if one.key not in keys]
+    sections = list(with_labels(cascade, row.id, concept.sections))
+    effective = [one for one in sections if one.key not in keys]
     shown = best_snippet(effective, asked)
-    hidden = None if shown else best_snippet([one for one in concept.sections if one.key in keys], asked)
+    hidden = None if shown else best_snippet([one for one in sections if one.key in keys], asked)
     return ConceptHit(row, found.score, shown or hidden or first_text(effective), suppressed=hidden is not None)

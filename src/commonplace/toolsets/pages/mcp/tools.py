@@ -8,16 +8,15 @@ from collections.abc import Mapping
 from commonplace.domain.errors import Code, InvalidInputError, KnowledgeError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.records import iso_timestamp
-from commonplace.faces.mcp.toolset import Call, LinkedContent, ToolResult
+from commonplace.faces.mcp.toolset import Call, ToolResult
 from commonplace.toolsets.pages.mcp.parameters import ReadPage, SearchPages
 from commonplace.toolsets.pages.rules.page import Page
-from commonplace.toolsets.pages.rules.queries import PageFilter, PageHit, PageQuery, TimeFilters
+from commonplace.toolsets.pages.rules.queries import SNIPPET_CHARS, PageFilter, PageHit, PageQuery, TimeFilters
 from commonplace.toolsets.pages.service import PAGES_KEY
 
-SNIPPET_CHARACTERS = 100
-"""Length of a snippet; it stands in the structured copy and in the text."""
-BRIEF_KEYS = ("id", "title", "path", "snippet")
-"""Keys of a hit in the text block of search; `read_page` shows the others to a client without structured content."""
+SHARED_SNIPPET_CHARS = 560
+"""Characters that the snippets of an answer share, so that ten hits, structured and as text, cost 1,700 tokens."""
+MIN_SNIPPET_CHARS = 56
 _CALLERS_FAULT = {Code.INVALID, Code.TOO_LARGE}
 
 
@@ -43,7 +42,7 @@ def search(call: Call, arguments: SearchPages) -> ToolResult:
         ),
         sort=arguments.sort,
         limit=arguments.limit,
-        snippet=SNIPPET_CHARACTERS,
+        snippet=min(SNIPPET_CHARS, max(MIN_SNIPPET_CHARS, SHARED_SNIPPET_CHARS // arguments.limit)),
     )
     try:
         answer = call.services.of(PAGES_KEY).search(query)
@@ -56,7 +55,7 @@ def search(call: Call, arguments: SearchPages) -> ToolResult:
     shown: JsonObject = {"results": rows, "total": answer.total, "query": arguments.query}
     if answer.notice:
         shown = {**shown, "notice": answer.notice}
-    return LinkedContent(shown, (), {**shown, "results": [{key: row[key] for key in BRIEF_KEYS} for row in rows]})
+    return shown
 
 
 def read_page(call: Call, arguments: ReadPage) -> ToolResult:

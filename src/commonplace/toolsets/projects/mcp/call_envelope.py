@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -31,14 +32,15 @@ P = TypeVar("P", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
-class BriefAnswer:
-    """An answer whose text block says less than the structured content."""
+class LaidOutAnswer:
+    """An answer whose text block indents its outer levels alone, since every indented line costs the agent."""
 
-    whole: JsonObject
-    text: JsonObject
+    values: JsonObject
+    levels: int
+    """How many levels are indented; what lies deeper stands on one line."""
 
 
-Answer: TypeAlias = JsonObject | BriefAnswer
+Answer: TypeAlias = JsonObject | LaidOutAnswer
 
 
 def bind_method(
@@ -66,8 +68,9 @@ def bind_method(
             except ValidationError as error:
                 raise bad_argument(error) from error
             found = run(projects, parsed, call.progress)
-            if isinstance(found, BriefAnswer):
-                return LinkedContent({"success": True, **found.whole}, (), {"success": True, **found.text})
+            if isinstance(found, LaidOutAnswer):
+                whole: JsonObject = {"success": True, **found.values}
+                return LinkedContent(whole, (), indented_text(whole, found.levels))
             answer: JsonObject = {"success": True, **found}
             withheld = projects.upstream.withheld() if writes else ""
             return {**answer, "push_error": withheld} if withheld else answer
@@ -171,3 +174,26 @@ def _refuse_surrogates(argument: str, name: str, value: Json) -> None:
     elif isinstance(value, list):
         for one in value:
             _refuse_surrogates(argument, name, one)
+
+
+def indented_text(value: Json, levels: int, indent: str = "") -> str:
+    """JSON with an indentation of two blanks a level.
+
+    Args:
+        value: What to show.
+        levels: How many levels of it are indented; what lies deeper stands on one line.
+        indent: What stands before its last line.
+    """
+    if not levels or not value or not isinstance(value, list | Mapping):
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    inner = f"{indent}  "
+    if isinstance(value, list):
+        opened, closed = "[]"
+        parts = [indented_text(one, levels - 1, inner) for one in value]
+    else:
+        opened, closed = "{}"
+        parts = [
+            f"{json.dumps(key, ensure_ascii=False)}: {indented_text(one, levels - 1, inner)}"
+            for key, one in value.items()
+        ]
+    return f",\n{inner}".join([f"{opened}\n{inner}{parts[0]}", *parts[1:]]) + f"\n{indent}{closed}"

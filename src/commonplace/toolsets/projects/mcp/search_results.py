@@ -1,39 +1,40 @@
 """The tool `search_knowledge` of the `projects` toolset, whose answers have a size that an agent can afford.
 
-An answer is read twice by some clients, as structured content and as text, so the budget is for both together. The text
-holds what a client without structured content needs to go on: which document, which chapter, and the words in them.
+An answer is read twice by some clients, as structured content and as text, so the budget is for both together.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from typing import cast
 
 from commonplace.domain.json import Json, JsonObject
 from commonplace.toolsets.projects.mcp import parameters
-from commonplace.toolsets.projects.mcp.call_envelope import BriefAnswer
+from commonplace.toolsets.projects.mcp.call_envelope import LaidOutAnswer, indented_text
 from commonplace.toolsets.projects.mcp.documents import show_metadata
 from commonplace.toolsets.projects.rules.search.matcher import DocumentMatch, MatchingPart
 from commonplace.toolsets.projects.service import knowledge
 from commonplace.toolsets.projects.service.knowledge import DEFAULT_SEARCH_LIMIT
 from commonplace.toolsets.projects.service.project_store import ProjectStore
 
-MAX_ANSWER_CHARS = 6500
+MAX_ANSWER_CHARS = 6400
 """Characters of the results, structured and in the text block together: some 1,600 tokens."""
-MIN_RESERVED_CHARS = 4500
-"""Of these, the characters that chapters leave to documents shown without theirs."""
+CHARS_PER_HIT = 660
+"""The same for each document of a `limit` that asks for more."""
+MIN_DOCUMENTS = 5
+"""Documents for which chapters leave room where no `limit` is given; where one is, they leave room for all."""
 MAX_SHOWN_CHAPTERS = 3
 """Chapters shown of one document; `match_count` counts all."""
+LEVELS = 2
+"""Levels of an answer that its text indents: the answer and its results, of which each stands on one line."""
 MAX_EXCERPTS = 3
 """Excerpts shown of one chapter, each of other keywords."""
 
 
-def search_knowledge(projects: ProjectStore, arguments: parameters.SearchKnowledge) -> BriefAnswer:
+def search_knowledge(projects: ProjectStore, arguments: parameters.SearchKnowledge) -> LaidOutAnswer:
     """Documents by substrings, best first."""
     limit = arguments.limit or DEFAULT_SEARCH_LIMIT
     answer = knowledge.search_documents(projects, arguments.project_id, arguments.query, limit)
-    results = _within_budget(answer.matches, may_cut=arguments.limit is None)
+    results = _within_budget(answer.matches, arguments.limit)
     shown: JsonObject = {
         "total_documents": answer.total_documents,
         "total_matches": answer.total_matches,
@@ -42,33 +43,36 @@ def search_knowledge(projects: ProjectStore, arguments: parameters.SearchKnowled
     if len(results) < min(limit, answer.total_documents):
         note = f"Showing {len(results)} of {answer.total_documents} documents; pass limit={limit} for more."
         shown = {**shown, "message": note}
-    return BriefAnswer(shown, {**shown, "results": [_brief(row) for row in results]})
+    return LaidOutAnswer(shown, LEVELS)
 
 
-def _within_budget(matches: Sequence[DocumentMatch], *, may_cut: bool) -> list[JsonObject]:
+def _within_budget(matches: Sequence[DocumentMatch], limit: int | None) -> list[JsonObject]:
     """The matches, of which the best ones have their chapters.
 
     Args:
         matches: Best first.
-        may_cut: Whether matches beyond the budget are left out; otherwise they have no chapters.
+        limit: How many the caller wants. Without one, matches beyond the budget are left out; with one, they have no
+            chapters.
     """
     shown: list[JsonObject] = []
-    left = MAX_ANSWER_CHARS
-    for match in matches:
-        row, size = _fitting(match, left - MIN_RESERVED_CHARS, first=not shown)
-        if may_cut and size > left and shown:
+    left = max(MAX_ANSWER_CHARS, CHARS_PER_HIT * (limit or 0))
+    without_chapters = [_size(_show_match(match, ())) for match in matches]
+    for number, match in enumerate(matches):
+        reserved = sum(without_chapters[number + 1 : limit or MIN_DOCUMENTS])
+        row, size = _fitting(match, left - reserved, at_least_one=not shown and limit is None)
+        if limit is None and size > left and shown:
             break
         shown.append(row)
         left -= size
     return shown
 
 
-def _fitting(match: DocumentMatch, room: int, *, first: bool) -> tuple[JsonObject, int]:
-    """A match with as many chapters as there is room for, and its size. The first match has at least one."""
+def _fitting(match: DocumentMatch, room: int, *, at_least_one: bool) -> tuple[JsonObject, int]:
+    """A match with as many chapters as there is room for, and its size."""
     for count in range(min(len(match.parts), MAX_SHOWN_CHAPTERS), 0, -1):
         row = _show_match(match, match.parts[:count])
         size = _size(row)
-        if size <= room or (first and count == 1):
+        if size <= room or (at_least_one and count == 1):
             return row, size
     row = _show_match(match, ())
     return row, _size(row)
@@ -76,18 +80,7 @@ def _fitting(match: DocumentMatch, room: int, *, first: bool) -> tuple[JsonObjec
 
 def _size(row: JsonObject) -> int:
     """Characters of a result, structured and in the text block."""
-    return len(json.dumps(row, ensure_ascii=False)) + len(json.dumps({"": [_brief(row)]}, indent=2, ensure_ascii=False))
-
-
-def _brief(row: JsonObject) -> JsonObject:
-    metadata = cast("JsonObject", row["metadata"])
-    chapters = cast("Sequence[JsonObject]", row["matching_chapters"])
-    shown: dict[str, Json] = {"file": row["file"], "match_count": row["match_count"]}
-    if metadata["title"]:
-        shown["metadata"] = {"title": metadata["title"]}
-    if chapters:
-        shown["matching_chapters"] = [{key: one[key] for key in ("chapter", "match_context")} for one in chapters]
-    return shown
+    return 2 * len(indented_text(row, 0)) + len(",\n    ,")
 
 
 def _show_match(match: DocumentMatch, parts: Sequence[MatchingPart]) -> JsonObject:
