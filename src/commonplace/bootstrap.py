@@ -151,8 +151,8 @@ class Application:
 
     def _collection(self, folder: Path, opened: Sequence[Collection], extensions: Extensions) -> Collection:
         from commonplace.domain.markdown.link_sides import page_side
+        from commonplace.domain.schema import declared_schema
         from commonplace.index import open_past
-        from commonplace.services.typed_entries import declared_schema
         from commonplace.store import open_store
 
         follower = self._followers.get(folder)

@@ -33,9 +33,12 @@ class Violation:
     got: str
     enforced: bool | None = None
     """Whether it refuses a write; None: as `validation.enforce` of the base says."""
+    message: str = ""
+    """What the owner of the base says about it, or ""."""
 
     def __str__(self) -> str:
-        return f"{self.field}: expected {self.expected}, got {self.got}"
+        own = f" ({self.message})" if self.message else ""
+        return f"{self.field}: expected {self.expected}, got {self.got}{own}"
 
 
 def violations(
@@ -51,12 +54,13 @@ def violations(
     """
     declared = schema.types.get(entry_type)
     rules = [*schema.rules, *(declared.fields.items() if declared else ())]
+    messages = {name: rule.message for name, rule in rules if rule.required and rule.message}
     demanded: dict[str, bool | None] = dict.fromkeys(declared.required if declared else ())
     for name, rule in rules:
         if rule.required:
             demanded[name] = rule.enforce if name not in demanded else demanded[name] or rule.enforce
     found = [
-        Violation(name, "required", "a value", "nothing", enforced)
+        Violation(name, "required", "a value", "nothing", enforced, messages.get(name, ""))
         for name, enforced in demanded.items()
         if values.get(name) in (None, "", [])
     ]
@@ -64,41 +68,57 @@ def violations(
         value = values.get(name)
         if value is not None:
             found += _broken(name, rule, value)
-            if rule.type == "object-ref" and rule.target_type and type_of_reference:
+            if type_of_reference:
                 found += _misdirected(name, rule, value, type_of_reference)
-    return list(dict.fromkeys([*found, *_sources(schema, values)]))
+    return _distinct([*found, *_sources(schema, values)])
+
+
+def _distinct(found: Iterable[Violation]) -> list[Violation]:
+    """Each violation once; of those that say the same, one that refuses a write."""
+    said: dict[str, Violation] = {}
+    for one in found:
+        known = said.get(str(one))
+        if known is None or (one.enforced or (one.enforced is None and known.enforced is False)):
+            said[str(one)] = one
+    return list(said.values())
 
 
 def _broken(name: str, rule: FieldRule, value: Json) -> Iterator[Violation]:
-    kind = "select" if rule.type == "text" and rule.options else rule.type
-    expected = _EXPECTATIONS[kind](rule, value)
+    expected = _EXPECTATIONS[rule.type](rule, value)
     if expected:
-        only_other = rule.allow_other and bool(rule.options) and not _has_wrong_kind(kind, value)
-        yield Violation(name, rule.type, expected, _shown(value), False if only_other else rule.enforce)
+        yield _violation(name, rule, expected, value)
+        return
+    if expected := _option_expectation(rule, value):
+        yield _violation(name, rule, expected, value, enforced=False if rule.allow_other else rule.enforce)
         return
     for check in (_length_expectation, _form_expectation):
         if expected := check(rule, value):
-            yield Violation(name, rule.type, expected, _shown(value), rule.enforce)
+            yield _violation(name, rule, expected, value)
     for pattern in _slow(rule):
-        yield Violation(name, rule.type, f"text that is compared in time with {pattern}", _shown(value), enforced=False)
+        yield _violation(name, rule, f"text that is compared in time with {pattern}", value, enforced=False)
     if rule.items is not None and isinstance(value, list):
         for number, item in enumerate(value, 1):
             for violation in _broken(name, rule.items, item):
                 yield replace(violation, expected=f"{violation.expected} as item {number}")
 
 
-def _has_wrong_kind(kind: str, value: Json) -> bool:
-    return kind == "multi-select" and not isinstance(value, list)
+def _violation(name: str, rule: FieldRule, expected: str, value: Json, **more: bool | None) -> Violation:
+    enforced = more.get("enforced", rule.enforce)
+    return Violation(name, rule.type, expected, _shown(value), enforced, rule.message)
 
 
 def _misdirected(name: str, rule: FieldRule, value: Json, type_of: TypeOfReference) -> Iterator[Violation]:
     """References to entries of another type, which count like any violation; those to none are warnings."""
+    if rule.items is not None and isinstance(value, list):
+        yield from _misdirected(name, rule.items, value, type_of)
+    if rule.type != "object-ref" or not rule.target_types:
+        return
     for reference in value if isinstance(value, list) else [value]:
         target = type_of(text_of(reference).strip().removeprefix("[[").removesuffix("]]"))
-        if target != rule.target_type:
-            expected = f"the id of an entry of the type {rule.target_type}"
+        if target not in rule.target_types:
+            expected = f"the id of an entry of the type {' or '.join(rule.target_types)}"
             enforced = rule.enforce if target is not None else False
-            yield Violation(name, rule.type, expected, _shown(reference), enforced)
+            yield _violation(name, rule, expected, reference, enforced=enforced)
 
 
 def _sources(schema: Schema, values: JsonObject) -> Iterator[Violation]:
@@ -173,20 +193,27 @@ def _date_expectation(_: FieldRule, value: Json) -> str:
     return "" if isinstance(value, str) and is_date(value) else "a date YYYY-MM-DD"
 
 
+def _moment_expectation(_: FieldRule, value: Json) -> str:
+    return "" if isinstance(value, str) and is_date(value) else "a date YYYY-MM-DD, or with a time YYYY-MM-DDTHH:MM"
+
+
 def _select_expectation(rule: FieldRule, value: Json) -> str:
-    fits = not rule.options or scalar_text(value) in rule.options
-    return "" if fits else f"one of {', '.join(rule.options)}"
+    return "one of " + ", ".join(rule.options) if isinstance(value, list | Mapping) and rule.options else ""
 
 
-def _multi_select_expectation(rule: FieldRule, value: Json) -> str:
-    if not isinstance(value, list):
-        return f"a list of {', '.join(rule.options)}" if rule.options else "a list"
-    fits = not rule.options or all(scalar_text(one) in rule.options for one in value)
-    return "" if fits else f"a list of {', '.join(rule.options)}"
+def _list_expectation(rule: FieldRule, value: Json) -> str:
+    of_options = f" of {', '.join(rule.options)}" if rule.options else ""
+    return "" if isinstance(value, list) else f"a list{of_options}"
 
 
-def _list_expectation(_: FieldRule, value: Json) -> str:
-    return "" if isinstance(value, list) else "a list"
+def _option_expectation(rule: FieldRule, value: Json) -> str:
+    """The valid values, which fields of every type can have."""
+    if not rule.options:
+        return ""
+    if isinstance(value, list):
+        fits = all(scalar_text(one) in rule.options for one in value)
+        return "" if fits else f"a list of {', '.join(rule.options)}"
+    return "" if scalar_text(value) in rule.options else f"one of {', '.join(rule.options)}"
 
 
 def _reference_expectation(_: FieldRule, value: Json) -> str:
@@ -199,9 +226,9 @@ _EXPECTATIONS: Mapping[str, Callable[[FieldRule, Json], str]] = {
     "number": _number_expectation,
     "checkbox": _checkbox_expectation,
     "date": _date_expectation,
-    "datetime": _date_expectation,
+    "datetime": _moment_expectation,
     "select": _select_expectation,
-    "multi-select": _multi_select_expectation,
+    "multi-select": _list_expectation,
     "object-ref": _reference_expectation,
     "list": _list_expectation,
     "tags": _list_expectation,

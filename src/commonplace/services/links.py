@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.documents import Document
 from commonplace.domain.links import inverse
 from commonplace.domain.query import Record, ResolvedLink
+from commonplace.domain.schema import declared_schema
 from commonplace.services.collections import Collection, Collections, FoundDocument
 
 DEFAULT_RELATION = "related_to"
@@ -37,15 +38,17 @@ def outgoing(collections: Collections, collection: Collection, address: Address)
 
 def incoming(collections: Collections, collection: Collection, address: Address) -> list[LinkedDocument]:
     """Links of other documents to this one, those of other collections last; relations are inverted."""
-    neighbours = [_incoming(collection, resolved) for resolved in collection.index.links_to(address)]
+    invert = _inverter(collection)
+    neighbours = [_incoming(collection, resolved, invert) for resolved in collection.index.links_to(address)]
     record = collection.index.record(address)
     for other in collections:
         if other.name == collection.name or record is None:
             continue
+        invert = _inverter(other)
         for resolved in other.index.links_into(collection.name):
             target = _in_collection(collection, resolved)
             if target is not None and target.address == address:
-                neighbours.append(_incoming(other, resolved))
+                neighbours.append(_incoming(other, resolved, invert))
     return neighbours
 
 
@@ -81,10 +84,27 @@ def broken(collections: Collections, collection: Collection, address: Address | 
     return [link for link in collection.index.broken(address) if _target(collections, collection, link) is None]
 
 
-def _incoming(collection: Collection, resolved: ResolvedLink) -> LinkedDocument:
+def _inverter(collection: Collection) -> Callable[[str], str]:
+    """Returns the inverse of a relation in a collection: as `kb.yaml` and plugins declare it, else of the core ones."""
+    declared: dict[str, str] | None = None
+
+    def inverted(relation: str) -> str:
+        nonlocal declared
+        if relation == DEFAULT_RELATION:
+            return relation
+        if declared is None:  # `kb.yaml` is read only if there is a link with a relation
+            stated = {**dict(collection.extensions.relations), **declared_schema(collection.store).relations}
+            pairs = [(name, other) for name, other in stated.items() if other]
+            declared = {**{other: name for name, other in pairs}, **dict(pairs)}
+        return declared.get(relation) or inverse(relation)
+
+    return inverted
+
+
+def _incoming(collection: Collection, resolved: ResolvedLink, invert: Callable[[str], str]) -> LinkedDocument:
     record = collection.index.record(resolved.source)
     found = FoundDocument(collection, record) if record else None
-    return LinkedDocument(found, resolved, inverse(resolved.link.relation or DEFAULT_RELATION))
+    return LinkedDocument(found, resolved, invert(resolved.link.relation or DEFAULT_RELATION))
 
 
 def _target(collections: Collections, collection: Collection, resolved: ResolvedLink) -> FoundDocument | None:

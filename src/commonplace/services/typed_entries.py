@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from commonplace.domain import edits
-from commonplace.domain.addresses import Address, parse_address, parse_document_address
+from commonplace.domain.addresses import Address, parse_document_address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import (
@@ -15,14 +15,12 @@ from commonplace.domain.errors import (
     AlreadyExistsError,
     InvalidInputError,
     KnowledgeError,
-    NotFoundError,
 )
 from commonplace.domain.frontmatter import set_fields
 from commonplace.domain.json import Json, JsonObject
-from commonplace.domain.ports import Store
 from commonplace.domain.query import Record
 from commonplace.domain.records import build_record
-from commonplace.domain.schema import COMMON_FIELDS, SCHEMA_FILE, EntryType, Schema, read_schema
+from commonplace.domain.schema import COMMON_FIELDS, SCHEMA_FILE, EntryType, Schema, declared_schema
 from commonplace.domain.schema.entry_paths import new_entry_path
 from commonplace.domain.slugs import slug
 from commonplace.domain.validation import TypeOfReference, Violation, violations
@@ -68,15 +66,6 @@ def current_schema(collection: Collection) -> Schema:
         return schema
     own = {name: one for name, one in schema.types.items() if one.declared is not None or name not in added}
     return replace(schema, types={**schema.types, **added, **own})
-
-
-def declared_schema(store: Store) -> Schema:
-    """The schema of a folder's `kb.yaml`."""
-    try:
-        raw = store.read(parse_address(SCHEMA_FILE))
-    except NotFoundError:
-        raw = None
-    return read_schema(raw)
 
 
 def schema_findings(schema: Schema) -> list[str]:

@@ -1,4 +1,4 @@
-"""Five bases as their users declare them: what each `kb.yaml` says is enforced, or named as not understood."""
+"""Six bases as their users declare them: what each `kb.yaml` says is enforced, or named as not understood."""
 
 from __future__ import annotations
 
@@ -115,6 +115,35 @@ types:
   odd:
     file_pattern: '{colour}.md'
     fields: {kind: {type: select}, who: {type: object-ref, target_type: persn}, low: {min: 3, max: 1}}
+  idle:
+    endpoints: {from: {field: a, takes: [person]}}
+    fields:
+      when: {type: date, format: datetme}
+      name: {type: text, min: 3, target_type: person, items: {type: text}}
+      free: {type: select, options: [a], allow_other: true}
+      loose: {type: list, allow_other: true, items: {type: colour, shade: dark}}
+"""
+ARCHIVE = """\
+name: archive
+relationship_types: {taught: {inverse: taught_by}}
+validation:
+  enforce: true
+  rules:
+    - {field: shelf, range: [1, 9], message: The shelves end at 9.}
+    - {field: tags, enum: [letter, diary]}
+    - {field: found, format: datetime}
+types:
+  volume:
+    subdirectory: '{year}/{language}'
+    fields:
+      year: {type: number, options: [1901, 1902]}
+      language: {type: select, options: [de, fr], required: true}
+      topics: {type: list, options: [war, trade], allow_other: true}
+      writers: {type: list, items: {type: object-ref, target_type: [person, organization]}}
+      marks: {type: tags, items: {type: text, max_length: 3, pattern: '[a-z]+'}}
+  loan:
+    edge_type: true
+    endpoints: {from: {field: lender, accepts: [person, organization]}, to: {field: lent, accepts: [volume]}}
 """
 SOURCES = ["a", "b"]
 CLAIM: dict[str, Any] = {
@@ -141,6 +170,11 @@ def claim(said: str, *, refused: bool = True, **fields: Any) -> Case:
     return Case("evidence", {**CLAIM, **fields}, said, refused)
 
 
+def volume(said: str, *, refused: bool = True, **fields: Any) -> Case:
+    return Case("archive", {**VOLUME, **fields}, said, refused)
+
+
+VOLUME: dict[str, Any] = {"entry_type": "volume", "year": 1901, "language": "de"}
 ADR = {"entry_type": "adr", "number": 7, "status": "proposed", "body": "## Problem\n\nx"}
 COMPONENT = {"entry_type": "component", "body": "Text."}
 WRITING = {"entry_type": "writing", "writing_type": "essay", "date": "2026-01-02"}
@@ -180,6 +214,18 @@ CASES = [
     Case("register", {"entry_type": "asset", "owner": "ada", "bought": "May"}, "bought: expected a date"),
     Case("register", {"entry_type": "ownership", "owner": "ada"}, "holder: expected a value"),
     Case("register", {"entry_type": "ownership", "owner": "ada"}, "held: expected a value"),
+    volume("(The shelves end at 9.)", shelf=10),
+    volume("tags: expected a list of letter, diary", tags=["letter", "photo"]),
+    volume("found: expected a date and a time YYYY-MM-DDTHH:MM", found="2026-01-02"),
+    volume("year: expected one of 1901, 1902", year=1950),
+    volume("language: expected one of de, fr", language="en"),
+    volume("topics: expected a list of war, trade", refused=False, topics=["sea"]),
+    volume("writers: expected the id of an entry of the type person or organization", writers=["bob", "log"]),
+    volume("writers: expected the id of an entry of the type", refused=False, writers=["nobody"]),
+    volume("marks: expected at most 3 characters as item 2", marks=["abc", "abcd"]),
+    volume("marks: expected text of the form [a-z]+ as item 1", marks=["A"]),
+    Case("archive", {"entry_type": "loan", "lender": "log", "lent": "log"}, "lender: expected the id", refused=True),
+    Case("archive", {"entry_type": "loan", "lender": "bob", "lent": "bob"}, "lent: expected the id", refused=True),
 ]
 
 
@@ -187,11 +233,14 @@ CASES = [
 def admin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
     folder = tmp_path_factory.mktemp("declared")
     texts = {"evidence": EVIDENCE, "software": SOFTWARE, "biography": BIOGRAPHY, "register": REGISTER}
+    texts["archive"] = ARCHIVE
     for name, text in {**texts, "mistaken": MISTAKEN}.items():
         (folder / name).mkdir()
         (folder / name / "kb.yaml").write_text(text)
     (folder / "evidence" / "ada.md").write_text("---\ntype: person\ntitle: Ada\n---\nAda.\n")
     (folder / "evidence" / "harbour.md").write_text("---\ntype: organization\ntitle: Harbour\n---\nPort.\n")
+    (folder / "archive" / "bob.md").write_text("---\ntype: person\ntitle: Bob\n---\nBob.\n")
+    (folder / "archive" / "log.md").write_text("---\ntype: note\ntitle: Log\n---\nx\n")
     bases = [folder / name for name in (*texts, "mistaken")]
     with agent("mcp", "--toolset", "kb", *bases, "--tier", "admin", "--no-embed") as client:
         yield client
@@ -218,6 +267,7 @@ def test_a_declared_rule_counts(admin: Agent, case: Case, request: pytest.Fixtur
         ("software", ADR, "decisions/0007-kept.md"),
         ("biography", WRITING, "writings/kept.md"),
         ("biography", {"entry_type": "note"}, "kept-note.md"),
+        ("archive", VOLUME, "1901/de/kept.md"),
     ],
 )
 def test_what_keeps_the_rules_lies_where_its_type_says(
@@ -245,6 +295,15 @@ NAMED = [
     ("mistaken", "errors", "types.odd.fields.kind is a select without options."),
     ("mistaken", "errors", "target_type 'persn' is not declared. Did you mean 'person'?"),
     ("mistaken", "errors", "types.odd.fields.low: min 3 is over max 1."),
+    ("mistaken", "errors", "types.idle.fields.when.format is 'datetme'"),
+    ("mistaken", "errors", "types.idle.fields.loose.items.type is 'colour'"),
+    ("mistaken", "warnings", "types.idle.fields.loose.items.shade is not understood"),
+    ("mistaken", "warnings", "types.idle.fields.loose.allow_other has no effect without options"),
+    ("mistaken", "warnings", "types.idle.fields.name.min has no effect on the type text"),
+    ("mistaken", "warnings", "types.idle.fields.name.target_type has no effect on the type text"),
+    ("mistaken", "warnings", "types.idle.fields.name.items has no effect on the type text"),
+    ("mistaken", "warnings", "types.idle.endpoints.from.takes is not understood"),
+    ("mistaken", "warnings", "types.idle.endpoints has no effect without edge_type"),
 ]
 
 
@@ -255,7 +314,17 @@ def test_what_is_wrong_or_not_understood_is_named(admin: Agent, base: str, key: 
     assert judged["valid"] is not bool(judged["errors"])
 
 
-@pytest.mark.parametrize(("base", "problems"), [("evidence", 1), ("software", 1), ("biography", 0), ("register", 2)])
+@pytest.mark.parametrize(
+    ("base", "problems"), [("evidence", 1), ("software", 1), ("biography", 0), ("register", 2), ("archive", 0)]
+)
 def test_nothing_else_of_a_base_is_named(admin: Agent, base: str, problems: int) -> None:
     judged = admin.call("kb_manage", action="validate", kb_name=base)
     assert len([*judged["errors"], *judged["warnings"]]) == problems, judged
+
+
+def test_backlinks_show_the_declared_inverse_of_a_relation(admin: Agent) -> None:
+    for relation, inverse in {"taught": "taught_by", "taught_by": "taught"}.items():
+        made = admin.call("kb_create", kb_name="archive", entry_type="note", title=f"It {relation}")
+        admin.call("kb_link", source_id=made["entry_id"], source_kb="archive", target_id="bob", relation=relation)
+        back = admin.call("kb_backlinks", entry_id="bob", kb_name="archive")["backlinks"]
+        assert [one["relation"] for one in back if one["id"] == made["entry_id"]] == [inverse]

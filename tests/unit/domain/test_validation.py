@@ -9,6 +9,8 @@ from commonplace.domain.schema import EntryType, FieldRule, Schema
 from commonplace.domain.schema.formats import is_date
 from commonplace.domain.validation import violations
 
+DAY = "a date YYYY-MM-DD"
+
 
 def schema_with(rule: FieldRule) -> Schema:
     return Schema(types={"thing": EntryType(name="thing", fields={"x": rule})})
@@ -21,8 +23,13 @@ def schema_with(rule: FieldRule) -> Schema:
         (FieldRule(type="number"), 1.5, "one", "a number"),
         (FieldRule(type="number"), 0, True, "a number"),
         (FieldRule(type="checkbox"), False, "no", "true or false"),
-        (FieldRule(type="date"), "2026-02-28", "2026-02-30", "a date YYYY-MM-DD"),
-        (FieldRule(type="datetime"), "2026-02-28T10:00:00Z", "yesterday", "a date YYYY-MM-DD"),
+        (FieldRule(type="date"), "2026-02-28", "2026-02-30", DAY),
+        (
+            FieldRule(type="datetime"),
+            "2026-02-28T10:00:00Z",
+            "yesterday",
+            "a date YYYY-MM-DD, or with a time YYYY-MM-DDTHH:MM",
+        ),
         (FieldRule(type="select", options=("a", "b")), "a", "c", "one of a, b"),
         (FieldRule(type="multi-select", options=("a", "b")), ["a", "b"], ["a", "c"], "a list of a, b"),
         (FieldRule(type="list"), [1], "1", "a list"),
@@ -100,7 +107,7 @@ def test_a_rule_says_whether_it_refuses(rule: FieldRule, value: Json, enforced: 
 
 
 def test_a_reference_must_name_an_entry_of_its_type() -> None:
-    schema = schema_with(FieldRule(type="object-ref", target_type="person", enforce=True))
+    schema = schema_with(FieldRule(type="object-ref", target_types=("person",), enforce=True))
     types = {"ada": "person", "paris": "place"}
 
     def found(value: Json) -> list[bool | None]:

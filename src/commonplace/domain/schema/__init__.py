@@ -7,14 +7,20 @@ declaration says and this package does not understand is named by `problems`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
+from commonplace.domain.addresses import parse_address
 from commonplace.domain.documents import Finding, Severity
+from commonplace.domain.errors import NotFoundError
 from commonplace.domain.frontmatter import text_items
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.schema.fields import FIELD_TYPES, FieldRule, field_rule, rules_of
 from commonplace.domain.schema.values import list_of, mapping_of, text_of
 from commonplace.domain.yamlblock.loader import YamlProblem, load
+
+if TYPE_CHECKING:
+    from commonplace.domain.ports import Store
 
 __all__ = ["FIELD_TYPES", "FieldRule"]
 
@@ -130,6 +136,14 @@ COMMON_FIELDS = frozenset(
 """Fields that entries of every type may have at the top level of their frontmatter."""
 
 
+def declared_schema(store: Store) -> Schema:
+    """The schema of a folder's `kb.yaml`."""
+    try:
+        return read_schema(store.read(parse_address(SCHEMA_FILE)))
+    except NotFoundError:
+        return read_schema(None)
+
+
 def read_schema(raw: bytes | None) -> Schema:
     """Parse a `kb.yaml`; None (no file) gives a base of notes. Never raises."""
     if raw is None:
@@ -168,7 +182,7 @@ def entry_type_of(name: str, body: JsonObject) -> EntryType:
         optional=tuple(dict.fromkeys([*text_items(body.get("optional")), *(core.optional if core else ())])),
         subdirectory=core.subdirectory if core and folder is None else text_of(folder).strip("/"),
         file_pattern=text_of(body.get("file_pattern")).strip("/"),
-        fields={key: field_rule(mapping_of(value)) for key, value in mapping_of(body.get("fields")).items()},
+        fields=_fields(body),
         evaluation_rubric=rubric_of(body.get("evaluation_rubric")),
         declared=body,
     )
@@ -191,6 +205,17 @@ def yaml_finding(problem: YamlProblem) -> Finding:
     """What is wrong with the YAML of the file, with its line and column."""
     where = f"{SCHEMA_FILE}, line {problem.line + 1}, column {problem.column + 1}"
     return Finding(problem.rule, Severity.ERROR, f"{where}: {problem.message}.", problem.key, problem.line + 1)
+
+
+def _fields(body: JsonObject) -> dict[str, FieldRule]:
+    """The rules of a type's fields. The ends of an edge name entries of the types that they accept."""
+    fields = {key: field_rule(mapping_of(value)) for key, value in mapping_of(body.get("fields")).items()}
+    for end in mapping_of(body.get("endpoints") if body.get("edge_type") is True else None).values():
+        name, accepted = text_of(mapping_of(end).get("field")), text_items(mapping_of(end).get("accepts"))
+        if name and accepted:
+            rule = fields.get(name, FieldRule())
+            fields[name] = replace(rule, type="object-ref", target_types=rule.target_types or accepted)
+    return fields
 
 
 def _endpoints(body: JsonObject) -> list[str]:

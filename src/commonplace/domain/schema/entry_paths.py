@@ -15,7 +15,7 @@ from commonplace.domain.slugs import slug
 ID_NAMES = frozenset({"id", "slug"})
 """Placeholders of the entry's id."""
 DATE_PARTS: Mapping[str, slice] = {"date": slice(10), "year": slice(4), "month": slice(5, 7), "day": slice(8, 10)}
-"""Placeholders of the entry's `date`, with their part of `YYYY-MM-DD`."""
+"""Placeholders of the entry's `date`, with their part of `YYYY-MM-DD`; a field of that name in the type goes first."""
 GIVEN_NAMES = frozenset({*ID_NAMES, *DATE_PARTS, "title", "type"})
 """Placeholders that are no fields of the type."""
 MAX_WIDTH = 99
@@ -71,7 +71,8 @@ def _filled(declared: EntryType, identifier: str, values: JsonObject, name: str,
         return identifier
     if name == "type":
         return slug(declared.name)
-    source = "date" if name in DATE_PARTS else name
+    is_date_part = name in DATE_PARTS and name not in declared.fields
+    source = "date" if is_date_part else name
     value = _value(values, source)
     if value in (None, "", [], {}):
         raise InvalidInputError(
@@ -79,7 +80,7 @@ def _filled(declared: EntryType, identifier: str, values: JsonObject, name: str,
             kind="schema",
             hint=f"Give {source}.",
         )
-    text = scalar_text(value)[DATE_PARTS[name]] if name in DATE_PARTS else _formatted(declared, name, value, spec)
+    text = scalar_text(value)[DATE_PARTS[name]] if is_date_part else _formatted(declared, name, value, spec)
     try:
         return slug(text)
     except InvalidInputError as error:

@@ -47,12 +47,14 @@ class FieldRule:
     """A named format (`validation.FORMATS`, regardless of case) or a regular expression for the whole text, or ""."""
     pattern: str = ""
     """A regular expression that the whole text must match, or ""."""
-    target_type: str = ""
-    """The type of the entry that an `object-ref` names, or ""."""
+    target_types: tuple[str, ...] = ()
+    """The types of entries that an `object-ref` may name; empty for all."""
     items: FieldRule | None = None
     """The rule for each item of a list."""
     enforce: bool | None = None
     """Whether violations refuse a write; None: as `validation.enforce` says."""
+    message: str = ""
+    """What the owner of the base says about a violation, or ""."""
 
 
 def field_rule(body: JsonObject, default_type: str = "text") -> FieldRule:
@@ -74,9 +76,10 @@ def field_rule(body: JsonObject, default_type: str = "text") -> FieldRule:
         max_length=number_of(body.get("max_length")),
         format=text_of(body.get("format")),
         pattern=text_of(body.get("pattern")),
-        target_type=text_of(body.get("target_type")),
+        target_types=text_items(body.get("target_type")),
         items=field_rule(mapping_of(items) or {"type": text_of(items)}) if items else None,
         enforce=bool_of(body.get("enforce")),
+        message=text_of(body.get("message")),
     )
 
 

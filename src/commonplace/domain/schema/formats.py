@@ -24,6 +24,11 @@ def is_date(text: str) -> bool:
     return (month, day) != (2, 29) or leap
 
 
+def is_moment(text: str) -> bool:
+    """Whether a text is a calendar date with a time, `YYYY-MM-DDTHH:MM` or longer."""
+    return is_date(text) and len(text) > len("YYYY-MM-DD")
+
+
 def _is_url(text: str) -> bool:
     try:
         parts = urlsplit(text)
@@ -35,7 +40,9 @@ def _is_url(text: str) -> bool:
 FORMATS: Mapping[str, tuple[str, Callable[[str], bool]]] = {
     "iso8601": ("a date YYYY-MM-DD (ISO8601)", is_date),
     "date": ("a date YYYY-MM-DD", is_date),
+    "datetime": ("a date and a time YYYY-MM-DDTHH:MM", is_moment),
     "url": ("a URL such as https://example.org/page", _is_url),
+    "uri": ("a URI such as https://example.org/page", _is_url),
     "email": ("an email address", lambda text: _EMAIL.fullmatch(text) is not None),
     "id": ("an id such as alpha-beta", lambda text: _ID.fullmatch(text) is not None),
 }

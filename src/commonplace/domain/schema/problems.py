@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.schema import EntryType, RubricItem, Schema, rubric_of
 from commonplace.domain.schema.entry_paths import GIVEN_NAMES, path_pattern, placeholders
-from commonplace.domain.schema.fields import FIELD_TYPES, OPTION_KEYS, TYPE_ALIASES, FieldRule, rules_of
+from commonplace.domain.schema.fields import FIELD_TYPES, OPTION_KEYS, TYPE_ALIASES, FieldRule, field_rule, rules_of
 from commonplace.domain.schema.formats import FORMATS
 from commonplace.domain.schema.patterns import MAX_LENGTH, compiled
 from commonplace.domain.schema.rubric import CHECKERS
@@ -33,13 +33,21 @@ TYPE_KEYS = frozenset(
 FIELD_KEYS = frozenset(
     {
         *("type", "required", "default", "description", *OPTION_KEYS, "allow_other", "items", "min", "max", "range"),
-        *("min_length", "max_length", "format", "pattern", "target_type", "enforce"),
+        *("min_length", "max_length", "format", "pattern", "target_type", "enforce", "message"),
     }
 )
-RULE_KEYS = FIELD_KEYS | {"field", "name", "message"}
+RULE_KEYS = (FIELD_KEYS - {"default"}) | {"field", "name"}
 POLICY_KEYS = frozenset({"stale_after_days", "minimum_sources", "qa_on_write"})
 VALIDATION_KEYS = frozenset({"enforce", "qa_on_write", "rules"})
 RUBRIC_KEYS = frozenset({"text", "checker", "params"})
+ENDPOINT_KEYS = frozenset({"field", "accepts", "description"})
+_EFFECTIVE = (
+    (("min", "max", "range"), {"number"}, "number; a text or list has min_length and max_length"),
+    (("target_type",), {"object-ref"}, "object-ref"),
+    (("items",), {"list", "tags", "multi-select"}, "list, tags and multi-select"),
+)
+"""Keys of a field that count for some types alone: the keys, the types, and how to say so."""
+FORMAT_NAMES = ", ".join(FORMATS)
 _MAPPINGS = ("policies", "validation", "types", "relationship_types")
 _TRUTHS = ("required", "allow_other", "enforce")
 _NUMBERS = ("min", "max", "min_length", "max_length")
@@ -107,12 +115,15 @@ def _rule_problems(where: str, body: JsonObject, rule: FieldRule, schema: Schema
         yield f"{where}.type is {kind!r}; expected one of {', '.join(FIELD_TYPES)}."
     if rule.type in {"select", "multi-select"} and not rule.options:
         yield f"{where} is a {rule.type} without options."
-    if rule.target_type and rule.target_type not in schema.types:
-        yield f"{where}.target_type {rule.target_type!r} is not declared.{_nearest(rule.target_type, schema.types)}"
+    for name in rule.target_types:
+        if name not in schema.types:
+            yield f"{where}.target_type {name!r} is not declared.{_nearest(name, schema.types)}"
     if rule.min is not None and rule.max is not None and rule.min > rule.max:
         yield f"{where}: min {rule.min:g} is over max {rule.max:g}."
     yield from _limit_problems(where, body)
     yield from _form_problems(where, rule)
+    if rule.items is not None and isinstance(body.get("items"), Mapping):
+        yield from _rule_problems(f"{where}.items", mapping_of(body["items"]), rule.items, schema)
 
 
 def _limit_problems(where: str, body: JsonObject) -> Iterator[str]:
@@ -127,8 +138,14 @@ def _limit_problems(where: str, body: JsonObject) -> Iterator[str]:
 
 def _form_problems(where: str, rule: FieldRule) -> Iterator[str]:
     for name, pattern in (("format", rule.format), ("pattern", rule.pattern)):
-        if pattern and not (name == "format" and pattern.lower() in FORMATS) and (wrong := _wrong_form(pattern)):
-            known = f"one of {', '.join(FORMATS)}, or " if name == "format" else ""
+        is_format = name == "format"
+        if not pattern or (is_format and pattern.lower() in FORMATS):
+            continue
+        wrong = _wrong_form(pattern)
+        if is_format and pattern.isalnum():  # a word alone is meant as a name
+            yield f"{where}.format is {pattern[:60]!r}; expected one of {FORMAT_NAMES}.{_nearest(pattern.lower(), FORMATS)}"
+        elif wrong:
+            known = f"one of {FORMAT_NAMES}, or " if is_format else ""
             yield f"{where}.{name} is {pattern[:60]!r}; expected {known}{wrong}."
 
 
@@ -183,13 +200,34 @@ def _not_understood(schema: Schema, values: JsonObject) -> Iterator[str]:
     yield from _unknown("policies", schema.policies, POLICY_KEYS)
     for number, body in enumerate(map(mapping_of, list_of(validation.get("rules"))), 1):
         yield from _unknown(f"validation.rules, rule {number}", body, RULE_KEYS)
+        for _, rule in rules_of([body]):
+            yield from _without_effect(f"validation.rules, rule {number}", body, rule)
     yield from _unknown_in_rubric("evaluation_rubric", values.get("evaluation_rubric"))
     for name, body in mapping_of(values.get("types")).items():
         where, declared = f"types.{name}", mapping_of(body)
         yield from _unknown(where, declared, TYPE_KEYS)
         yield from _unknown_in_rubric(f"{where}.evaluation_rubric", declared.get("evaluation_rubric"))
         for field, rule in mapping_of(declared.get("fields")).items():
-            yield from _unknown(f"{where}.fields.{field}", mapping_of(rule), FIELD_KEYS)
+            yield from _field_unknown(f"{where}.fields.{field}", mapping_of(rule))
+        for end, body_of_end in mapping_of(declared.get("endpoints")).items():
+            yield from _unknown(f"{where}.endpoints.{end}", mapping_of(body_of_end), ENDPOINT_KEYS)
+        if declared.get("endpoints") and declared.get("edge_type") is not True:
+            yield f"{where}.endpoints has no effect without edge_type: true."
+
+
+def _field_unknown(where: str, body: JsonObject) -> Iterator[str]:
+    yield from _unknown(where, body, FIELD_KEYS)
+    yield from _without_effect(where, body, field_rule(body))
+    if isinstance(body.get("items"), Mapping):
+        yield from _field_unknown(f"{where}.items", mapping_of(body["items"]))
+
+
+def _without_effect(where: str, body: JsonObject, rule: FieldRule) -> Iterator[str]:
+    for keys, kinds, what in _EFFECTIVE:
+        if rule.type not in kinds and (idle := [key for key in keys if key in body]):
+            yield f"{where}.{idle[0]} has no effect on the type {rule.type}; it is for {what}."
+    if "allow_other" in body and not rule.options:
+        yield f"{where}.allow_other has no effect without options."
 
 
 def _unknown_in_rubric(where: str, value: Json) -> Iterator[str]:

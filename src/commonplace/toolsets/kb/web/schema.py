@@ -74,7 +74,7 @@ def notes(request: PageRequest, found: FoundDocument) -> Sequence[CardRow]:
 
 def rule_text(rule: FieldRule) -> str:
     """A rule of a field as one line."""
-    parts = [rule.type if rule.type != "object-ref" else f"reference to {rule.target_type or 'an entry'}"]
+    parts = [rule.type if rule.type != "object-ref" else f"reference to {' or '.join(rule.target_types) or 'an entry'}"]
     if rule.options:
         parts.append(f"one of {', '.join(rule.options)}")
     if rule.min is not None:
