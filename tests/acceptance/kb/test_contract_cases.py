@@ -161,6 +161,10 @@ GOOD: list[tuple[str, str, dict[str, Any], Check]] = [
     ("broken: kb_list", "kb_list", {}, lambda a: ["problems" in one for one in a["knowledge_bases"]] == [False, True]),
     ("broken: show_schema", "kb_manage", {"action": "show_schema", "kb_name": "adrift"}, lambda a: "kb.yaml, line" in a["problems"][0]),
     ("broken: validate", "kb_manage", {"action": "validate", "kb_name": "adrift"}, lambda a: not a["valid"] and a["errors"]),
+    ("broken: an unknown type", "kb_search", {"query": "wood", "kb_name": "adrift", "entry_type": "vessel"}, lambda a: "kb.yaml, line" in a["problems"][0]),
+    ("broken: an unknown type of a list", "kb_list_entries", {"kb_name": "adrift", "entry_type": "vessel"}, lambda a: "kb.yaml, line" in a["problems"][0]),
+    ("broken: an unknown relation", "kb_link", {"source_id": "plank", "source_kb": "adrift", "target_id": "plank", "relation": "nailed_to"},
+     lambda a: "kb.yaml, line" in a["warnings"][1]),
     ("broken: kb_qa_validate", "kb_qa_validate", {"kb_name": "adrift"}, lambda a: "bad_yaml" in {one["rule"] for one in a["issues"]}),
     ("broken: kb_create", "kb_create", {"kb_name": "adrift", "entry_type": "note", "title": "Mast"}, lambda a: "kb.yaml" in a["warnings"][0]),
     # Quality.

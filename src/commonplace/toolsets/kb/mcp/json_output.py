@@ -23,7 +23,7 @@ from commonplace.services.collections import (
 from commonplace.services.extensions import DEFAULT_TYPE
 from commonplace.services.links import DEFAULT_RELATION, LinkedDocument
 from commonplace.services.quality import Issue
-from commonplace.services.typed_entries import SavedEntry, current_schema
+from commonplace.services.typed_entries import SavedEntry, current_schema, schema_findings
 
 T = TypeVar("T")
 
@@ -196,13 +196,19 @@ def unknown_type(collections: Sequence[Collection], entry_type: str | None) -> d
     """What to say beside an empty answer about a type that no base declares or has; {} for a known one."""
     if not entry_type:
         return {}
-    known = {name for one in collections for name in current_schema(one).types}
+    schemas = [current_schema(one) for one in collections]
+    known = {name for one in schemas for name in one.types}
     known |= {name for one in collections for name, _ in one.index.counts().types if name}
     if entry_type.casefold() in {name.casefold() for name in known}:
         return {}
     near = get_close_matches(entry_type.casefold(), sorted(known), MAX_NEAREST_IDS)
     message = f"No base declares or has the type {entry_type!r}. Call kb_schema for the types of a base."
-    return {"suggestion": message, "did_you_mean": list(near)}
+    problems = [finding for one in schemas for finding in schema_findings(one)]
+    return {
+        "suggestion": message,
+        "did_you_mean": list(near),
+        **({"problems": list[Json](problems)} if problems else {}),
+    }
 
 
 def file_uri(found: FoundDocument) -> str:

@@ -129,12 +129,14 @@ def kb_link(call: Call, arguments: KbLink) -> ToolResult:
 
 def _unknown_relation(collection: Collection, relation: str) -> dict[str, Json]:
     """A warning for a relation without a known inverse, with the nearest known ones; {} for a known relation."""
-    pairs = {**dict(RELATIONS), **dict(collection.extensions.relations), **current_schema(collection).relations}
+    schema = current_schema(collection)
+    pairs = {**dict(RELATIONS), **dict(collection.extensions.relations), **schema.relations}
     known = {DEFAULT_RELATION, *pairs, *pairs.values()} - {""}
     if relation in known:
         return {}
     message = f"The relation {relation!r} is not known, so backlinks show it as it is. kb_schema lists the known ones."
-    return {"warnings": [message], "did_you_mean": list(get_close_matches(relation, sorted(known), MAX_NEAREST_IDS))}
+    warnings = [message, *schema_findings(schema)]
+    return {"warnings": warnings, "did_you_mean": list(get_close_matches(relation, sorted(known), MAX_NEAREST_IDS))}
 
 
 def kb_qa_assess(call: Call, arguments: KbQaAssess) -> ToolResult:
