@@ -289,3 +289,11 @@ def test_projects_are_listed_a_page_at_a_time(client: Agent) -> None:
     last = client.call("list_projects", limit=2, offset=2)
     assert [one["project_id"] for one in last["projects"]] == ["c"]
     assert "next_offset" not in last
+
+
+def test_answers_about_an_unknown_project_name_the_nearest(client: Agent) -> None:
+    client.call("update_project_main", project_id="walrus-app", content="x")
+    for tool in ("get_project_main", "list_todos"):
+        assert "Did you mean 'walrus-app'?" in client.call(tool, project_id="walrus-ap")["notice"]
+        assert "notice" not in client.call(tool, project_id="quite another")
+        assert "notice" not in client.call(tool, project_id="walrus-app")

@@ -109,13 +109,13 @@ def require_layers_alone(settings: Settings, *, paths: Sequence[str] | None, fla
     folders = [*(paths or ()), *((kb,) if isinstance(kb, str) else kb or ())]
     if folders:
         raise ConfigError(
-            f"{layers} name the folders to serve, so {folders[0]!r} cannot be served beside them.",
+            f"The folders to serve come from {layers}, so {folders[0]!r} cannot be served beside them.",
             kind="manifest",
             hint="Add it to the manifest as a layer, or leave the layers out.",
         )
     if toolset not in {None, LAYERS_TOOLSET}:
         raise ConfigError(
-            f"{layers} are served with the toolset {LAYERS_TOOLSET!r}, not with {toolset!r}.",
+            f"The layers of {layers} are served with the toolset {LAYERS_TOOLSET!r}, not with {toolset!r}.",
             kind="manifest",
             hint=f"Leave out --toolset {toolset}, or the layers.",
         )

@@ -12,7 +12,7 @@ from typing import TypeAlias, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from commonplace.domain.errors import KnowledgeError
+from commonplace.domain.errors import KnowledgeError, NotFoundError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.ports import Progress
 from commonplace.domain.words.amounts import amount
@@ -174,6 +174,15 @@ def _refuse_surrogates(argument: str, name: str, value: Json) -> None:
     elif isinstance(value, list):
         for one in value:
             _refuse_surrogates(argument, name, one)
+
+
+def nearest_notice(projects: ProjectStore, project_id: str) -> JsonObject:
+    """For an answer about a project that may not exist: the project whose id is nearest, if there is one."""
+    try:
+        projects.folder(project_id)
+    except NotFoundError as error:
+        return {"notice": f"{error}. {error.hint}"} if error.context.get("nearest") else {}
+    return {}
 
 
 def indented_text(value: Json, levels: int, indent: str = "") -> str:

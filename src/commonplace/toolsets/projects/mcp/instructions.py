@@ -6,7 +6,7 @@ from commonplace import __version__
 from commonplace.domain.json import JsonObject
 from commonplace.domain.ports import Progress
 from commonplace.toolsets.projects.mcp import parameters
-from commonplace.toolsets.projects.mcp.call_envelope import with_subsections
+from commonplace.toolsets.projects.mcp.call_envelope import nearest_notice, with_subsections
 from commonplace.toolsets.projects.service import instructions, overview
 from commonplace.toolsets.projects.service.instructions import InsertPosition
 from commonplace.toolsets.projects.service.project_store import ProjectStore
@@ -18,7 +18,8 @@ DESCRIPTION = "Centralized project knowledge management via Model Context Protoc
 def get_project_main(projects: ProjectStore, arguments: parameters.ProjectArguments) -> JsonObject:
     """The instructions of a project."""
     main = instructions.get_main(projects, arguments.project_id)
-    return {"content": main.content, "exists": main.exists}
+    shown: JsonObject = {"content": main.content, "exists": main.exists}
+    return shown if main.exists else {**shown, **nearest_notice(projects, arguments.project_id)}
 
 
 def update_project_main(projects: ProjectStore, arguments: parameters.UpdateMain) -> JsonObject:

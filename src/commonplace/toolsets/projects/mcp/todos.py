@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from commonplace.domain.json import JsonObject
 from commonplace.toolsets.projects.mcp import parameters
+from commonplace.toolsets.projects.mcp.call_envelope import nearest_notice
 from commonplace.toolsets.projects.rules.todos import Task
 from commonplace.toolsets.projects.service import todos
 from commonplace.toolsets.projects.service.project_store import ProjectStore
@@ -19,7 +20,8 @@ def create_todo(projects: ProjectStore, arguments: parameters.CreateTodo) -> Jso
 
 def list_todos(projects: ProjectStore, arguments: parameters.ProjectArguments) -> JsonObject:
     """All lists."""
-    return {"todos": [_noticed(todo, _show(todo)) for todo in todos.list_todos(projects, arguments.project_id)]}
+    shown = [_noticed(todo, _show(todo)) for todo in todos.list_todos(projects, arguments.project_id)]
+    return {"todos": shown, **({} if shown else nearest_notice(projects, arguments.project_id))}
 
 
 def get_todo_tasks(projects: ProjectStore, arguments: parameters.TodoArguments) -> JsonObject:
