@@ -14,6 +14,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Generator, Hashable
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -33,7 +34,7 @@ from commonplace.index.fulltext.searcher import IndexSearcher, SearchedTexts
 from commonplace.index.fulltext.snapshot import SnapshotCache
 from commonplace.index.fulltext.tantivy_index import FullText, FullTextError, failures
 from commonplace.index.ingestion import Ingest
-from commonplace.index.links.queries import LinkQueries
+from commonplace.index.links.queries import labels_written_first
 from commonplace.index.process.file_limit import raise_if_file_limit
 from commonplace.index.references import NameIndex
 
@@ -150,7 +151,7 @@ class IndexView:
             side: The side of `[[a|b]]` that is the page; snippets show the other one.
         """
         files = self._files
-        labels = LinkQueries(self.connection, side).labels_written_first
+        labels = partial(labels_written_first, self.connection, side)
         texts = SearchedTexts(files.sources, files.section_texts, labels)
         return IndexSearcher(texts, self.connection, files.fulltext, files.snapshots.at(self.connection), language)
 

@@ -68,15 +68,6 @@ class LinkQueries:
         found = self.unresolved(source)
         return [one for one in found if resolve(one.link, source, lookup, collection=lookup.collection) is None]
 
-    def labels_written_first(self, source: Address) -> dict[str, str]:
-        """The labels of a document's `[[a|b]]` of which `b` is the page, by what is written."""
-        rows = self.connection.execute(
-            "SELECT link FROM links WHERE source = ? AND side = 2 AND readers & ?",
-            (document_key(source.path), int(self.side)),
-        )
-        links = (link_from(stored, 2) for (stored,) in cast("Iterable[tuple[str]]", rows))
-        return {link.raw: link.label for link in links if link.label}
-
     def edges(self) -> list[tuple[Address, Address]]:
         """Every pair of documents with a link, once, by source then target; links to the own document are omitted."""
         rows = self.connection.execute(
@@ -107,6 +98,15 @@ class LinkQueries:
             link = link_from(stored, side)
             resolved.append(ResolvedLink(source=Address(source), link=link, target=Address(path) if path else None))
         return resolved
+
+
+def labels_written_first(connection: sqlite3.Connection, side: PageSide, source: Address) -> dict[str, str]:
+    """The labels of a document's `[[a|b]]` of which `b` is the page for a reader, by what is written."""
+    rows = connection.execute(
+        "SELECT link FROM links WHERE source = ? AND side = 2 AND readers & ?", (document_key(source.path), int(side))
+    )
+    links = (link_from(stored, 2) for (stored,) in cast("Iterable[tuple[str]]", rows))
+    return {link.raw: link.label for link in links if link.label}
 
 
 _Found = tuple[str, str, int, str | None, str | None]
