@@ -66,7 +66,7 @@ class Agent:
         shown = result.structured_content
         assert shown is not None
         first, *notes = [json.loads(one.text) for one in result.content if isinstance(one, TextContent)]
-        told = {"result": first} if isinstance(first, list) else first
+        told: Any = {"result": first} if isinstance(first, list) else first
         for note in notes:
             told |= note
         assert _within(told, shown) if tool == "kb_search" else told == shown

@@ -109,7 +109,7 @@ types:
 MISTAKEN = """\
 name: mistaken
 guideline: {tone: plain}
-validation: {enforce: sometimes, rules: [{range: [1, 5]}, {field: x, range: [5]}, {field: y, pattern: '(a+)+'}]}
+validation: {enforce: sometimes, rules: [{range: [1, 5]}, {field: x, range: [5]}, {field: y, pattern: '(a+'}]}
 evaluation_rubric: [{checker: has_tag}, {checker: has_field}, {weight: 3}]
 types:
   odd:
@@ -287,7 +287,7 @@ NAMED = [
     ("mistaken", "errors", "validation.enforce is 'sometimes'; expected true or false."),
     ("mistaken", "errors", "validation.rules, rule 1 names no field."),
     ("mistaken", "errors", "validation.rules, rule 2 (x).range is [5]; expected two numbers"),
-    ("mistaken", "errors", "validation.rules, rule 3 (y).pattern is '(a+)+'"),
+    ("mistaken", "errors", "validation.rules, rule 3 (y).pattern is '(a+'"),
     ("mistaken", "errors", "there is no checker 'has_tag'. Did you mean 'has_tags'?"),
     ("mistaken", "errors", "the checker 'has_field' needs params.field."),
     ("mistaken", "errors", "evaluation_rubric, item 3: expected a text"),

@@ -143,7 +143,8 @@ def _form_problems(where: str, rule: FieldRule) -> Iterator[str]:
             continue
         wrong = _wrong_form(pattern)
         if is_format and pattern.isalnum():  # a word alone is meant as a name
-            yield f"{where}.format is {pattern[:60]!r}; expected one of {FORMAT_NAMES}.{_nearest(pattern.lower(), FORMATS)}"
+            near = _nearest(pattern.lower(), FORMATS)
+            yield f"{where}.format is {pattern[:60]!r}; expected one of {FORMAT_NAMES}.{near}"
         elif wrong:
             known = f"one of {FORMAT_NAMES}, or " if is_format else ""
             yield f"{where}.{name} is {pattern[:60]!r}; expected {known}{wrong}."
