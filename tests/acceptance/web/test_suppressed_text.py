@@ -76,6 +76,11 @@ SHOWN = [  # pages, and what stands on them beside the text that does not
     ("/suggest?q=contacts", "/p/@team/c"),
     ("/suggest?q=atlas", "/p/@team/c"),
     ("/suggest", "full"),
+    ("/search?q=contacts&at=today", "/p/@team/c?at=today"),
+    ("/search?q=base:team&at=today", "/p/@team/full?at=today"),
+    ("/search?at=today", "Recently changed"),
+    ("/suggest?q=atlas&at=today", "/p/@team/c?at=today"),
+    ("/suggest?at=today", "full"),
     ("/timeline", "full"),
     ("/concepts", "full"),
     ("/concepts?q=atlas", "Whom to call."),
@@ -119,8 +124,11 @@ def test_suppressed_text_stands_on_no_page_unasked(layers: Server, path: str, ex
 
 @pytest.mark.parametrize("view", ["search", "suggest"])
 @pytest.mark.parametrize("word", [HIDDEN, CUT_OFF])
-def test_a_search_for_suppressed_words_shows_none_of_their_sentences(layers: Server, view: str, word: str) -> None:
-    page = followed(layers, f"/{view}?q={word}")
+@pytest.mark.parametrize("at", ["", "&at=today"])
+def test_a_search_for_suppressed_words_shows_none_of_their_sentences(
+    layers: Server, view: str, word: str, at: str
+) -> None:
+    page = followed(layers, f"/{view}?q={word}{at}")
 
     hits = re.findall(r'<ol class="hits">.*?</ol>|<ul role="listbox".*?</ul>', page, re.DOTALL)
     assert hits

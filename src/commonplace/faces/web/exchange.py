@@ -15,6 +15,8 @@ from commonplace.services.services import Services
 
 MAX_PAGE = 100_000
 """Highest number of a page of a list."""
+MAX_MOMENT_CHARS = 200
+"""Characters of a moment that are read."""
 HTML = "text/html; charset=utf-8"
 
 
@@ -61,6 +63,11 @@ class PageRequest:
         if collection is None:
             raise NotFoundError("There is no such collection.", kind="collection", hint="Begin at the home page.")
         return collection, path
+
+    @property
+    def at(self) -> str:
+        """The moment that is asked about, as the reader gave it; "" for now."""
+        return self.query.get("at", "").strip()[:MAX_MOMENT_CHARS]
 
     def number(self, name: str, default: int = 1) -> int:
         """A parameter as a positive number; the default if it is none."""

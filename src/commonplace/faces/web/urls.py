@@ -24,11 +24,13 @@ class Urls:
 
     first: str
     """Name of the first collection that is served, whether or not the reader may see it."""
+    at: str = ""
+    """The moment at which documents are shown, as the reader gave it; "" for now."""
 
     def page(self, collection: str, path: str, fragment: str = "") -> str:
         """The URL of a document by its path in a collection."""
         bare = path.removesuffix(_SUFFIX) or path
-        return f"/p/{self.path(collection, bare)}{_fragment(fragment)}"
+        return f"/p/{self.path(collection, bare)}{_query({'at': self.at})}{_fragment(fragment)}"
 
     def view(self, name: str, collection: str, path: str, **query: str) -> str:
         """The URL of another view of a document or folder, such as `history`."""

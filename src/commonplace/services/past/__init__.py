@@ -1,6 +1,6 @@
 """The base as it was: moments, and the collections at one of them."""
 
-from commonplace.services.past.moments import Moment, PastBase, as_of, moment_of, require_history
+from commonplace.services.past.moments import Moment, PastBase, as_of, is_moment, moment_of, require_history
 from commonplace.services.past.section_blame import SectionChange, section_blame
 
-__all__ = ["Moment", "PastBase", "SectionChange", "as_of", "moment_of", "require_history", "section_blame"]
+__all__ = ["Moment", "PastBase", "SectionChange", "as_of", "is_moment", "moment_of", "require_history", "section_blame"]

@@ -78,6 +78,15 @@ def moment_of(collection: Collection, text: str) -> Moment:
     return Moment(collection, _at(past, when, name, before=before))
 
 
+def is_moment(collection: Collection, text: str) -> bool:
+    """Whether a text names a moment of a collection. Parameters are those of `moment_of`."""
+    try:
+        moment_of(collection, text)
+    except (InvalidInputError, NotFoundError, GitError):
+        return False
+    return True
+
+
 @contextmanager
 def as_of(collections: Collections, text: str) -> Generator[PastBase]:
     """The collections as they were at a moment, for the duration of a `with` block.
@@ -97,7 +106,8 @@ def as_of(collections: Collections, text: str) -> Generator[PastBase]:
         members: list[Collection] = []
         for one in moments:
             store, index = opened.enter_context(_past_of(one.collection).opened(one.commit.id))
-            members.append(replace(one.collection, store=store, index=index, semantic_index=None, past=None))
+            then = replace(one.collection, store=store, index=index, semantic_index=None, past=None, is_past=True)
+            members.append(then)
         yield PastBase(Collections(lambda: members), moments)
 
 

@@ -17,6 +17,7 @@ from commonplace.faces.web.urls import possible_addresses, safe_address
 from commonplace.faces.web.withheld import gives_file, spans_of, visible
 from commonplace.services.collections import Collection, FoundDocument
 from commonplace.services.history import revision_at
+from commonplace.services.past import is_moment
 from commonplace.services.site.backlinks import Backlink, Mention, backlinks
 from commonplace.services.site.backlinks import mentions as unlinked_mentions
 from commonplace.services.site.changes import gone_page, section_authors
@@ -130,6 +131,7 @@ def _version(request: PageRequest, collection: Collection, path: str, at: str, *
     address = safe_address(path)
     if address is None:
         raise NotFoundError("There is no such page.", kind="document")
+    moment = at if is_moment(collection, at) else ""
     at = revision_at(collection, at)
     text = read_document(address, collection.store.history.read(address, at))
     found = document_at_path(collection, address.path) if exists else None
@@ -143,6 +145,7 @@ def _version(request: PageRequest, collection: Collection, path: str, at: str, *
         document=text,
         path=path,
         at=at,
+        moment=moment,
         exists=exists,
         html=shown.rendered(request, collection, text, (part.start, part.end)),
         part=part,

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import TypedDict
 
 from markupsafe import Markup, escape
 
@@ -16,6 +17,7 @@ from commonplace.domain.languages import content_words, language_of
 from commonplace.domain.query import Filter, ListQuery, Record, SearchQuery, SectionHit
 from commonplace.domain.query_parser import fold_text, parse_query
 from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
+from commonplace.faces.web.moments import at_moment
 from commonplace.faces.web.pages import page
 from commonplace.faces.web.query_text import FacetChip, FacetRow, QueryText, read_query
 from commonplace.faces.web.urls import with_query
@@ -56,14 +58,39 @@ class ShownHit:
     """`words`, `meaning`, `words and meaning`, or "" where that is not looked for."""
 
 
+class ShownAnswer(TypedDict):
+    """What the page of a search shows."""
+
+    hits: list[ShownHit]
+    total: int
+    last: int
+    """Number of the last page."""
+    facets: list[FacetRow]
+    problem: str
+    notice: str
+    many: bool
+    """Whether several collections are searched."""
+    recent: list[ShownHit]
+
+
 def search(request: PageRequest) -> PageResponse:
-    """The page of a search; recently changed pages without a query."""
+    """The page of a search, on the base as it is or was; recently changed pages without a query."""
     query = read_query(request.query)
     number = request.number("page")
-    if query.problem():
-        return page(request, "search.html", **_empty(query, query.problem()))
-    if not query.words:
-        return _filtered(request, query, number)
+    with at_moment(request) as (then, moments):
+        try:
+            if query.problem():
+                shown = _empty(query.problem())
+            else:
+                shown = (_answer if query.words else _filtered)(then, query, number)
+        except InvalidInputError as error:
+            shown = _empty(str(error))
+    if number > shown["last"] and not shown["problem"]:
+        return redirect(with_query("/search", q=query.text(), at=request.at, page=str(shown["last"])))
+    return page(request, "search.html", query=query, number=number, moments=moments, **shown)
+
+
+def _answer(request: PageRequest, query: QueryText, number: int) -> ShownAnswer:
     asked = SearchQuery(
         text=query.words,
         filter=query.filter(),
@@ -73,24 +100,13 @@ def search(request: PageRequest) -> PageResponse:
         snippet=240,
     )
     chosen = query.chosen(request.collections)
-    try:
-        answer = searches.search(chosen, asked, "hybrid")
-    except InvalidInputError as error:
-        return page(request, "search.html", **_empty(query, str(error)))
-    last = max(1, -(-answer.total // PAGE_SIZE))
-    if number > last:
-        return _last_page(query, last)
+    answer = searches.search(chosen, asked, "keyword" if request.urls.at else "hybrid")
     words, meaning = _reasons(chosen, asked, answer.hits)
     mark = marker(query.words)
-    hits = [_shown(request, hit, mark, _why(hit, words, meaning)) for hit in answer.hits]
-    return page(
-        request,
-        "search.html",
-        query=query,
-        hits=hits,
+    return ShownAnswer(
+        hits=[_shown(request, hit, mark, _why(hit, words, meaning)) for hit in answer.hits],
         total=answer.total,
-        number=number,
-        last=last,
+        last=max(1, -(-answer.total // PAGE_SIZE)),
         facets=_facets(chosen, query),
         problem="",
         notice=answer.notice,
@@ -102,50 +118,36 @@ def search(request: PageRequest) -> PageResponse:
 def suggest(request: PageRequest) -> PageResponse:
     """The first hits by words, as a piece of HTML; recently changed pages without a query."""
     query = read_query(request.query)
-    chosen = query.chosen(request.collections)
-    hits: list[ShownHit] = []
-    if query.words:
-        asked = SearchQuery(text=query.words, filter=query.filter(), limit=SUGGESTED, sections=1, snippet=120)
-        mark = marker(query.words)
-        hits = [_shown(request, hit, mark, "") for hit in searches.search(chosen, asked, "keyword").hits]
-    else:
-        hits = [_listed(request, one) for one in _recent(chosen, query.filter(), 0, SUGGESTED)[0]]
+    with at_moment(request) as (then, _):
+        chosen = query.chosen(then.collections)
+        hits: list[ShownHit] = []
+        if query.words:
+            asked = SearchQuery(text=query.words, filter=query.filter(), limit=SUGGESTED, sections=1, snippet=120)
+            mark = marker(query.words)
+            hits = [_shown(then, hit, mark, "") for hit in searches.search(chosen, asked, "keyword").hits]
+        else:
+            hits = [_listed(then, one) for one in _recent(chosen, query.filter(), 0, SUGGESTED)[0]]
     return page(request, "suggest.html", hits=hits, query=query, many=len(chosen) > 1)
 
 
-def _filtered(request: PageRequest, query: QueryText, number: int) -> PageResponse:
+def _filtered(request: PageRequest, query: QueryText, number: int) -> ShownAnswer:
     chosen = query.chosen(request.collections)
     found, total = _recent(chosen, query.filter(), (number - 1) * PAGE_SIZE, PAGE_SIZE)
-    last = max(1, -(-total // PAGE_SIZE)) if query.chips else 1
-    if number > last:
-        return _last_page(query, last)
-    return page(
-        request,
-        "search.html",
-        query=query,
-        hits=[_listed(request, one) for one in found] if query.chips else [],
+    listed = [_listed(request, one) for one in found]
+    return ShownAnswer(
+        hits=listed if query.chips else [],
         total=total if query.chips else 0,
-        number=number,
-        last=last,
+        last=max(1, -(-total // PAGE_SIZE)) if query.chips else 1,
         facets=_facets(chosen, query) if query.chips else [],
         problem="",
         notice="",
         many=len(chosen) > 1,
-        recent=[] if query.chips else [_listed(request, one) for one in found],
+        recent=[] if query.chips else listed,
     )
 
 
-def _last_page(query: QueryText, last: int) -> PageResponse:
-    """Where a number beyond the last page leads."""
-    return redirect(with_query("/search", q=query.text(), page=str(last)))
-
-
-def _empty(query: QueryText, problem: str) -> dict[str, object]:
-    return {
-        "query": query, "hits": [], "total": 0, "number": 1, "last": 1, "facets": [], "problem": problem, "notice": "",
-        "many": False,
-        "recent": [],
-    }  # fmt: skip
+def _empty(problem: str) -> ShownAnswer:
+    return ShownAnswer(hits=[], total=0, last=1, facets=[], problem=problem, notice="", many=False, recent=[])
 
 
 def _recent(

@@ -43,16 +43,21 @@ def _suppression(cascade: Cascade, identifier: str, layer: str) -> Sequence[Card
 
 
 def withheld(request: PageRequest, collection: Collection, document: Document) -> Sequence[tuple[int, int]]:
-    """The bytes of a layer's document that the effective concept leaves out; of one that is cut off, all of them."""
+    """The bytes of a layer's document that the effective concept leaves out; of one that is cut off, all of them.
+
+    Of a past state all of them, too: what was suppressed then is not known.
+    """
     cascade = request.services.of(CASCADE_KEY)
     identifier = id_at(document.address)
     layer = _layer_of(cascade, collection) if cascade else None
     if cascade is None or identifier is None or layer is None:
         return ()
+    source = document.raw if document.decodable else document.text.encode()
+    if collection.is_past:
+        return ((0, len(source)),)
     keys = _suppressed(cascade, identifier, layer)
     if not keys:
         return ()
-    source = document.raw if document.decodable else document.text.encode()
     if layer in cascade.resolve(identifier, dated=False).excluded:
         return ((0, len(source)),)
     return [(start, end) for key, start, end in section_spans(source, document.body_start) if key in keys]
@@ -75,5 +80,9 @@ def _suppressed(cascade: Cascade, identifier: str, layer: str) -> frozenset[str]
 
 def _layer_of(cascade: Cascade, collection: Collection) -> str | None:
     """The name of the layer that a collection is; None if it is none."""
-    named = (one.rank.name for one in cascade.layers if isinstance(one, FolderLayer) and one.collection is collection)
+    named = (
+        one.rank.name
+        for one in cascade.layers
+        if isinstance(one, FolderLayer) and one.collection.name == collection.name
+    )
     return next(named, None)

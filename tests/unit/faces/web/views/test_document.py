@@ -8,6 +8,7 @@ import pytest
 
 from asgi.browsing import Pages
 from commonplace.domain.errors import InvalidInputError, NotFoundError
+from commonplace.domain.revisions import revision_of
 from commonplace.faces.web.shown import PART_BYTES
 from commonplace.faces.web.views.document import document, mentions, preview, sections, source
 from support import GitRepo, new_repo
@@ -131,6 +132,17 @@ def test_another_name_keeps_the_moment_and_an_old_name_is_shown_as_it_was(pages:
     first = repo.git("rev-list", "--max-parents=0", "HEAD")
     assert pages.location(document, "Roadmap", at=first) == f"/p/plan?at={first}"
     assert "A text that moves" in pages.view(document, "old name", at=first)
+
+
+def test_the_search_box_of_a_version_keeps_its_moment(pages: Pages, repo: GitRepo) -> None:
+    first = repo.git("rev-parse", "main~2")
+    for path in ("plan", "gone"):
+        assert f'<input type="hidden" name="at" value="{first}">' in pages.view(document, path, at=first)
+    own = revision_of(LATIN)
+    shown = pages.view(document, "latin", at=own)
+    assert "An earlier version" in shown
+    assert 'name="at"' not in shown, "the revision of one document is no moment of the others"
+    assert 'name="at"' not in pages.view(document, "plan")
 
 
 @pytest.mark.parametrize("at", ["nope", "--all", "0" * 40, "HEAD", "\0"])

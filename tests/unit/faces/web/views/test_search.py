@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from asgi.browsing import Pages
+from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.faces.web.exchange import View
 from commonplace.faces.web.views.search import PAGE_SIZE, SUGGESTED, marker, search, suggest
+from support import new_repo
 
 TODAY = datetime.now(UTC).date().isoformat()
 FILES = {
@@ -132,6 +135,75 @@ def test_facets_count_what_is_found_and_narrow_it(pages: Pages) -> None:
     narrowed = pages.view(search, q="type:guide water")
     assert "type%3Aguide%20type%3Aguide" not in narrowed
     assert 'href="/search?q=water">type:guide' in narrowed
+
+
+@dataclass(frozen=True)
+class Then:
+    """A base with a past, beside one without."""
+
+    pages: Pages
+    first: str
+    """The commit before the last."""
+
+
+@pytest.fixture(scope="module")
+def then(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Then]:
+    place = tmp_path_factory.mktemp("then")
+    files: dict[str, str | bytes] = {
+        "tea/green.md": "---\ntags: [leaf]\n---\n# Green\n\n## Water\n\nPour the water at 70 degrees.\n",
+        "kettle.md": "# Kettle\n\nA copper kettle for water.\n",
+        **{f"many/{number:02}.md": f"# M{number}\n\nwater\n" for number in range(PAGE_SIZE)},
+    }
+    repo = new_repo(place / "base", files)
+    first = repo.git("rev-parse", "HEAD")
+    repo.git("rm", "--quiet", "kettle.md")
+    repo.commit("Now", **{"tea/green.md": "# Green\n\n## Water\n\nPour the water at 80 degrees.\n"})
+    (place / "plain").mkdir()
+    (place / "plain" / "x.md").write_text("# X\n\nWater.\n")
+    with Pages(place, repo.path, place / "plain") as served:
+        yield Then(served, first)
+
+
+def test_a_search_of_the_past_answers_from_it_says_so_and_leads_to_it(then: Then) -> None:
+    page = then.pages.view(search, q="water degrees", at=then.first)
+
+    assert "From the past" in page
+    assert f'href="/commit/{then.first}"' in page
+    assert f'href="/p/tea/green?at={then.first}#water">' in page
+    assert "Pour the <mark>water</mark> at 70" in page
+    assert "80 <mark>degrees" not in page
+    assert f"/p/kettle?at={then.first}" in hits(then.pages.view(search, q="kettle", at=then.first))
+    assert "/p/@plain/x" not in page, "what has no past is not searched in it"
+    now = then.pages.view(search, q="water degrees kettle")
+    assert "From the past" not in now
+    assert "/p/kettle" not in hits(now)
+    assert 'name="at"' not in now
+
+
+def test_every_link_of_a_search_of_the_past_stays_there_but_the_one_to_the_present(then: Then) -> None:
+    page = then.pages.view(search, q="in:tea water", at=then.first) + then.pages.view(search, q="water", at=then.first)
+
+    links = re.findall(r'href="(/search\?q=[^"]*)"', page)
+    leaving = [link for link in links if f"&amp;at={then.first}" not in link]
+    assert leaving == ["/search?q=in%3Atea%20water", "/search?q=water"]
+    assert f"/search?q=water&amp;at={then.first}&amp;page=2" in links
+    assert f"/search?q=tag%3Aleaf%20water&amp;at={then.first}" in links
+    assert f'<input type="hidden" name="at" value="{then.first}">' in page
+    assert f'placeholder="Search as of {then.first}"' in page
+
+
+def test_what_is_typed_is_looked_for_at_the_same_moment(then: Then) -> None:
+    assert "/p/kettle" not in then.pages.view(suggest, q="ket")
+    assert f'data-url="/p/kettle?at={then.first}"' in then.pages.view(suggest, q="ket", at=then.first)
+    listed = [then.pages.view(search, q="in:/", at=then.first, page=page) for page in ("1", "2")]
+    assert sum(f"/p/kettle?at={then.first}" in hits(page) for page in listed) == 1
+
+
+@pytest.mark.parametrize(("at", "error"), [("nonsense", InvalidInputError), ("1999-01-01", NotFoundError)])
+@pytest.mark.parametrize("view", [search, suggest])
+def test_a_moment_that_is_none_is_refused(then: Then, view: View, at: str, error: type[KnowledgeError]) -> None:
+    with pytest.raises(error):
+        view(then.pages.request(q="water", at=at))
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,9 @@ export function startSearch() {
   async function ask(query) {
     asked = query;
     try {
-      const response = await fetch(`/suggest?q=${encodeURIComponent(query)}`);
+      const moment = input.form.elements.at?.value;
+      const at = moment ? `&at=${encodeURIComponent(moment)}` : "";
+      const response = await fetch(`/suggest?q=${encodeURIComponent(query)}${at}`);
       if (!response.ok) return fail();
       const parsed = new DOMParser().parseFromString(await response.text(), "text/html");
       if (document.activeElement !== input) return;
