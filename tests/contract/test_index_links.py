@@ -42,6 +42,15 @@ def test_links_of_a_document_come_in_order_with_their_targets(base: Indexed) -> 
     assert (found[0].link.fragment, found[0].link.label) == ("install", "the guide")
 
 
+def test_links_of_all_documents_come_by_path_and_only_those_with_a_text_if_one_is_given(base: Indexed) -> None:
+    paths = sorted(path for path in FILES if path.endswith(".md"))
+    each = [link for path in paths for link in base.index.links_from(Address(path))]
+    assert base.index.links_from(None) == each
+    assert base.index.links_from(None, ("#",)) == [link for link in each if link.link.fragment]
+    supporting = base.index.links_from(Address("notes/Ideas.md"), ("nothing", "supports"))
+    assert [link.link.relation for link in supporting] == ["supports"]
+
+
 def test_a_link_to_another_file_leads_to_that_file(base: Indexed) -> None:
     assert targets(base.index.links_from(Address("docs/guide.md"))) == ["index.md", "docs/pic.png", "docs/guide.md"]
     assert ends(base.index.links_to(Address("docs/pic.png"))) == [("docs/guide.md", "docs/pic.png")]

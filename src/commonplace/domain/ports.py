@@ -350,8 +350,8 @@ class Index(Protocol):
         """The anchors of the sections of each of these documents. Opens no document."""
         ...
 
-    def links_from(self, address: Address) -> list[ResolvedLink]:
-        """Links of a document in order."""
+    def links_from(self, address: Address | None, containing: Sequence[str] = ()) -> list[ResolvedLink]:
+        """Links of a document (None: of all, by path) in order; only those with one of these texts, if any are given."""
         ...
 
     def links_to(self, address: Address, *, sentences: bool = True) -> list[ResolvedLink]:

@@ -211,9 +211,9 @@ class LocalIndex:
         """The anchors of the sections of each of these documents. Opens no document."""
         return self._query(lambda view: anchors_of(view.connection, addresses))
 
-    def links_from(self, address: Address) -> list[ResolvedLink]:
-        """Links of a document in order."""
-        return self._query(lambda view: self._links(view).of(address))
+    def links_from(self, address: Address | None, containing: Sequence[str] = ()) -> list[ResolvedLink]:
+        """Links of a document, or of all."""
+        return self._query(lambda view: self._links(view).of(address, containing))
 
     def links_to(self, address: Address, *, sentences: bool = True) -> list[ResolvedLink]:
         """Links of other documents to this one, with their sentences if requested."""

@@ -29,9 +29,17 @@ class LinkQueries:
     connection: sqlite3.Connection
     side: PageSide
 
-    def of(self, source: Address) -> list[ResolvedLink]:
-        """The links of a document, in order."""
-        return self._resolved("l.source = ?", (document_key(source.path),))
+    def of(self, source: Address | None, containing: Sequence[str] = ()) -> list[ResolvedLink]:
+        """The links of a document (None: of all, by path), in order.
+
+        Args:
+            source: The document.
+            containing: Texts of which a link has one in its target, fragment, label or relation; () for all links.
+        """
+        conditions = ["l.source = ?"] if source else ["1"]
+        conditions += [f"({' OR '.join(['instr(l.link, ?)'] * len(containing))})"] if containing else []
+        keys = (document_key(source.path),) if source else ()
+        return self._resolved(" AND ".join(conditions), (*keys, *containing))
 
     def to(self, target: Address) -> list[ResolvedLink]:
         """The links of other documents to a document or file, by source, then order."""

@@ -79,8 +79,8 @@ class LineIndex:
 
     def add(self, address: Address, body: bytes) -> None:
         """Add a page's text. Pages are added by address."""
-        long = (line.strip() for line in body.split(b"\n", MAX_LINES)[:MAX_LINES] if len(line) >= MIN_LINE_BYTES)
-        lines = {hash(line) for line in long if len(line) >= MIN_LINE_BYTES}
+        long = [line for line in body.split(b"\n", MAX_LINES)[:MAX_LINES] if len(line) >= MIN_LINE_BYTES]
+        lines = {hash(line) for line in map(bytes.strip, long) if len(line) >= MIN_LINE_BYTES}
         if len(lines) >= MIN_SHARED_LINES:
             number = len(self._pages)
             self._pages.append(address)

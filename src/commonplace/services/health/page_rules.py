@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime
-from hashlib import blake2b
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import find_fragment
 from commonplace.domain.documents import Document, Severity
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.frontmatter import block_end
-from commonplace.domain.query import Record
+from commonplace.domain.query import Record, ResolvedLink
 from commonplace.services.collections import Collection
 from commonplace.services.health.comparisons import (
     CONTRADICTING,
@@ -28,9 +26,8 @@ from commonplace.services.health.text_rules import text_findings
 
 REVIEW_KEYS = ("review_by", "review-by", "valid_until", "expires")
 """Front-matter keys of the day until which a page holds."""
-_INNER_LINK = re.compile(rb"\](?:\(|:)[ \t]*<?(?!https?://)[^)\s]*#")
-_WIKI_INNER_LINK = re.compile(rb"\[\[[^\]\n]*#")
-"""What a page with a link to a heading or block contains; of other pages no links are looked up."""
+_LOOKED_AT = ("#", "^", "contradict")
+"""What is written in a link to a heading or block, and in one that declares a contradiction."""
 _BLANKS = b" \t\r\n\v\f"
 MIN_SAME_BYTES = 70
 """Bytes of a text without blanks below which two equal ones are no finding."""
@@ -49,9 +46,8 @@ def health_findings(
         today: The present day; None for the clock.
     """
     day = (today or datetime.now(UTC).date()).isoformat()
-    texts: dict[bytes, Address] = {}
+    texts: dict[tuple[int, int], Address] = {}
     lines = LineIndex()
-    linking: list[Record] = []
     with collection.store.reading() as read:
         for record in sorted(records, key=lambda one: one.address):
             yield from _stale(record, day)
@@ -64,11 +60,11 @@ def health_findings(
             yield from _of_text(record, raw)
             yield from _same(record, raw, texts)
             lines.add(record.address, raw[block_end(raw) :])
-            if _INNER_LINK.search(raw) or _WIKI_INNER_LINK.search(raw) or b"contradict" in raw:
-                linking.append(record)
     yield from lines.findings()
     yield from contradictions(collection, records)
-    yield from _of_links(collection, linking)
+    known = {record.address for record in records}
+    links = collection.index.links_from(None, _LOOKED_AT)
+    yield from _of_links(collection, [one for one in links if one.source in known])
     yield from _unused(collection)
 
 
@@ -77,7 +73,7 @@ def page_findings(collection: Collection, record: Record) -> Iterator[HealthFind
     yield from _stale(record, datetime.now(UTC).date().isoformat())
     with suppress(KnowledgeError):  # gone meanwhile, or unreadable, which is a finding of its own
         yield from _of_text(record, collection.store.read(record.address))
-    yield from _of_links(collection, [record])
+    yield from _of_links(collection, collection.index.links_from(record.address, _LOOKED_AT))
 
 
 def _of_text(record: Record, raw: bytes) -> Iterator[HealthFinding]:
@@ -94,39 +90,38 @@ def _stale(record: Record, today: str) -> Iterator[HealthFinding]:
             yield record.address, 0, "stale", Severity.WARNING, message
 
 
-def _same(record: Record, raw: bytes, texts: dict[bytes, Address]) -> Iterator[HealthFinding]:
+def _same(record: Record, raw: bytes, texts: dict[tuple[int, int], Address]) -> Iterator[HealthFinding]:
     """A page whose text another one has, blanks and front matter left aside."""
     letters = raw[block_end(raw) :].translate(None, _BLANKS)
     if len(letters) < MIN_SAME_BYTES:
         return
-    first = texts.setdefault(blake2b(letters, digest_size=16).digest(), record.address)
+    first = texts.setdefault((len(letters), hash(letters)), record.address)
     if first != record.address:
         message = f"{first.path} has the same text. Keep one, and link to it from the other."
         yield record.address, 0, "same_text", Severity.WARNING, message
 
 
-def _of_links(collection: Collection, records: Sequence[Record]) -> Iterator[HealthFinding]:
+def _of_links(collection: Collection, links: Sequence[ResolvedLink]) -> Iterator[HealthFinding]:
     """Declared contradictions, and links to headings and blocks that their page does not have."""
-    linked = [(record, collection.index.links_from(record.address)) for record in records]
     documents: dict[Address, Document | None] = {}
-    anchors = collection.index.anchors({one.target for _, links in linked for one in links if one.target})
-    for record, links in linked:
-        raw: bytes | None = None
-        for one in links:
-            if one.link.relation in CONTRADICTING and one.target is not None:
-                yield declared_contradiction(record.address, one.target)
-            fragment, target = one.link.fragment, one.target
-            if not fragment or target is None or not target.is_document or fragment in anchors.get(target, ()):
-                continue
-            if target not in documents:
-                documents[target] = _document(collection, target)
-            document = documents[target]
-            if document is None or _has_fragment(document, fragment):
-                continue
-            raw = _raw(collection, record.address) if raw is None else raw
-            line = raw.count(b"\n", 0, one.link.span.start) + 1 if one.link.span.end else 0
-            message = f"{target.path} has no heading or block {fragment[:60]!r}. Name one that it has."
-            yield record.address, line, "dead_anchor", Severity.WARNING, message
+    anchors = collection.index.anchors({one.target for one in links if one.target and one.link.fragment})
+    read, raw = Address(""), b""
+    for one in links:
+        if one.link.relation in CONTRADICTING and one.target is not None:
+            yield declared_contradiction(one.source, one.target)
+        fragment, target = one.link.fragment, one.target
+        if not fragment or target is None or not target.is_document or fragment in anchors.get(target, ()):
+            continue
+        if target not in documents:
+            documents[target] = _document(collection, target)
+        document = documents[target]
+        if document is None or _has_fragment(document, fragment):
+            continue
+        if one.source != read:
+            read, raw = one.source, _raw(collection, one.source)
+        line = raw.count(b"\n", 0, one.link.span.start) + 1 if one.link.span.end else 0
+        message = f"{target.path} has no heading or block {fragment[:60]!r}. Name one that it has."
+        yield one.source, line, "dead_anchor", Severity.WARNING, message
 
 
 def _document(collection: Collection, address: Address) -> Document | None:

@@ -38,52 +38,96 @@ _FLAGS = tuple(
 )
 """The emoji of England, Scotland and Wales: a flag, and tag characters that name the region."""
 _FLAG_BYTES = len(_FLAGS[0])
+_ORDER = (
+    rb"\s+(?:all\s+|any\s+)?(?:of\s+)?(?:the\s+|your\s+)?(?:previous|prior|earlier|above)"
+    rb"\s+(?:instructions?|prompts?|messages?|rules)"
+)
+_GITHUB_TOKEN = re.compile(rb"gh(?:[pousr]_[A-Za-z0-9]{36,}|ithub_pat_[A-Za-z0-9_]{40,})")
+_WITH_G = re.compile(
+    rb"g(?:(?P<token>(?<!\wg)h(?:[pousr]_|ithub_pat_))"
+    rb"|(?:(?<=ig)(?<![a-z0-9_]ig)(?P<ignore>nore)|(?<=disreg)(?<![a-z0-9_]disreg)(?P<disregard>ard)"
+    rb"|(?<=forg)(?<![a-z0-9_]forg)(?P<forget>et))" + _ORDER + rb")"
+)
+"""Orders to an agent, and beginnings of GitHub's tokens: in one pass, because the passes are what costs."""
+_BEFORE_G = {"ignore": 1, "disregard": 5, "forget": 3}
 _TO_AGENTS = tuple(
     re.compile(pattern)
     for pattern in (
-        *(
-            word + rb"(?<![a-z0-9_]" + word + rb")\s+(?:all\s+|any\s+)?(?:of\s+)?(?:the\s+|your\s+)?"
-            rb"(?:previous|prior|earlier|above)\s+(?:instructions?|prompts?|messages?|rules)"
-            for word in (b"ignore", b"disregard", b"forget")
-        ),
         rb"do(?<![a-z0-9_]do)\s+not\s+(?:tell|inform|mention\s+(?:this|it)\s+to)\s+the\s+user\b",
-        rb"<\s*/?\s*(?:system|assistant)\s*>",
         rb"you(?<![a-z0-9_]you)\s+are\s+(?:now\s+)?(?:an?\s+)?(?:ai|llm|language\s+model|assistant|agent)\b",
-        rb"<!--[^>]{0,200}\b(?:ai|llm|assistant|agent)s?\b[^>]{0,200}\b(?:must|should|please|send|run|call)\b",
+        (
+            rb"<(?:\s*/?\s*(?:system|assistant)\s*>"
+            rb"|!--[^>]{0,200}\b(?:ai|llm|assistant|agent)s?\b[^>]{0,200}\b(?:must|should|please|send|run|call)\b)"
+        ),
     )
 )
-"""For text in lower case. Each begins with a literal, for which the engine searches fast."""
-_SECRETS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
-    ("a private key", re.compile(rb"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----")),
-    ("an AWS access key", re.compile(rb"A(?<!\wA)(?:KIA|SIA)[0-9A-Z]{16}\b")),
-    ("a GitHub token", re.compile(rb"gh(?<!\wgh)(?:[pousr]_[A-Za-z0-9]{36,}|ithub_pat_[A-Za-z0-9_]{40,})")),
-    ("a Slack token", re.compile(rb"xox(?<!\wxox)[abprs]-[A-Za-z0-9-]{20,}")),
-    ("a Google API key", re.compile(rb"AIza(?<!\wAIza)[0-9A-Za-z_-]{35}\b")),
-    ("an API key", re.compile(rb"sk-(?<!\wsk-)(?:[a-z]+-)?[A-Za-z0-9_-]{32,}")),
+"""Further ones. These and all others are for text in lower case, and begin with a literal: the engine finds it fast."""
+_SECRETS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        (
+            rb"A(?:(?<!\wA)(?P<aws>(?:KIA|SIA)[0-9A-Z]{16}\b)|(?<!\wA)(?P<google>Iza[0-9A-Za-z_-]{35}\b)"
+            rb"|(?<=PRIVA)(?P<key>TE KEY-----))"
+        ),
+        rb"x(?<!\wx)(?P<slack>ox[abprs]-[A-Za-z0-9-]{20,})",
+        rb"k(?<=sk)(?<!\wsk)(?P<api>-(?:[a-z]+-)?[A-Za-z0-9_-]{32,})",
+    )
 )
-_PASSWORDS = tuple(
-    re.compile(begin + rb"(?<!\w" + begin + rb")" + end + rb"[ \t]*[:=][ \t]*[\"'][^\"'\s<>{}$]{12,}[\"']")
-    for begin, end in ((b"pass", b"(?:word|wd)"), (b"secret", b""), (b"api", b"[_-]?key"), (b"token", b""))
-)
-"""For text in lower case. Each begins with a literal, too; few patterns, because each reads the whole text."""
+"""For the text as it is, each of whose groups has a name in `_SECRET_NAMES`."""
+_SECRET_NAMES = {
+    "aws": "an AWS access key",
+    "google": "a Google API key",
+    "key": "a private key",
+    "slack": "a Slack token",
+    "api": "an API key",
+}
+_PRIVATE_KEY = re.compile(rb"-----BEGIN (?:[A-Z]+ )*PRIVA\Z")
+_QUOTED = tuple(re.compile(mark + rb"(?<=[:= \t]" + mark + rb")(?=[^\"'\s<>{}$]{12,}[\"'])") for mark in (b'"', b"'"))
+"""The quotation mark before what may be a password."""
+_PASSWORD = re.compile(rb"(?<!\w)(?:pass(?:word|wd)|secret|api[_-]?key|token)[ \t]*[:=][ \t]*\Z")
+MAX_BEFORE = 100
+"""Bytes in which the name of a password, or the beginning of a private key, stands before the rest."""
 
 
 def text_findings(raw: bytes) -> Iterator[TextFinding]:
     """What the rules find in a page's bytes, rule by rule."""
     yield from _invisible(raw)
     lower = raw.lower()
-    for found in islice((one for pattern in _TO_AGENTS for one in pattern.finditer(lower)), MAX_FINDINGS):
-        shown = " ".join(raw[found.start() : found.end()].decode("utf-8", "replace").split())[:60]
+    with_g = list(_WITH_G.finditer(lower))
+    orders = ((one.start() - _BEFORE_G[one.lastgroup], one.end()) for one in with_g if one.lastgroup in _BEFORE_G)
+    others = (one.span() for pattern in _TO_AGENTS for one in pattern.finditer(lower))
+    for start, end in islice(chain(orders, others), MAX_FINDINGS):
+        shown = " ".join(raw[start:end].decode("utf-8", "replace").split())[:60]
         message = f"The text {shown!r} addresses an agent. Remove it, or quote it as what it is."
-        yield TextFinding(found.start(), "addresses_agent", Severity.WARNING, message)
-    keys = (_secret(found, name) for name, pattern in _SECRETS for found in pattern.finditer(raw))
-    passwords = (_secret(found, "a password") for pattern in _PASSWORDS for found in pattern.finditer(lower))
-    yield from islice(chain(keys, passwords), MAX_FINDINGS)
+        yield TextFinding(start, "addresses_agent", Severity.WARNING, message)
+    tokens = (one.start() for one in with_g if one.lastgroup == "token")
+    github = (_secret(at, "a GitHub token") for at in tokens if _GITHUB_TOKEN.match(raw, at))
+    yield from islice(chain(_keys(raw), github, _passwords(lower)), MAX_FINDINGS)
 
 
-def _secret(found: re.Match[bytes], name: str) -> TextFinding:
+def _keys(raw: bytes) -> Iterator[TextFinding]:
+    for found in (one for pattern in _SECRETS for one in pattern.finditer(raw)):
+        group = found.lastgroup or ""
+        start = found.start() - (group == "api")
+        if group == "key":
+            begin = _PRIVATE_KEY.search(raw, max(0, start - MAX_BEFORE), start + 1)
+            if begin is None:
+                continue
+            start = begin.start()
+        yield _secret(start, _SECRET_NAMES[group])
+
+
+def _passwords(lower: bytes) -> Iterator[TextFinding]:
+    for quote in (one.start() for pattern in _QUOTED for one in pattern.finditer(lower)):
+        line = max(lower.rfind(b"\n", 0, quote) + 1, quote - MAX_BEFORE)
+        named = _PASSWORD.search(lower, line, quote)
+        if named:
+            yield _secret(named.start(), "a password")
+
+
+def _secret(offset: int, name: str) -> TextFinding:
     message = f"This looks like {name}. Revoke it, then take it out of the page and of the history."
-    return TextFinding(found.start(), "secret", Severity.ERROR, message)
+    return TextFinding(offset, "secret", Severity.ERROR, message)
 
 
 def _invisible(raw: bytes) -> Iterator[TextFinding]:
