@@ -351,7 +351,7 @@ class Index(Protocol):
         ...
 
     def links_from(self, address: Address | None, containing: Sequence[str] = ()) -> list[ResolvedLink]:
-        """Links of a document (None: of all, by path) in order; only those with one of these texts, if any are given."""
+        """Links of a document (None: of all, by path) in order; only those with one of these texts, if any is given."""
         ...
 
     def links_to(self, address: Address, *, sentences: bool = True) -> list[ResolvedLink]:

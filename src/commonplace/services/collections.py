@@ -48,10 +48,10 @@ class Collection:
     """The semantic index; None if it is switched off."""
     past: PastStates | None = None
     """Past states; None without Git, and for a past state."""
-    is_past: bool = False
-    """Whether it is a past state."""
     replica: Replica | None = None
     """The state of a collection that follows a remote; None for any other."""
+    is_past: bool = False
+    """Whether it is a past state."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,8 +61,9 @@ def test_a_plain_folder_is_served_as_notes(reader: Agent) -> None:
 def test_the_overview_orients_in_few_tokens(reader: Agent) -> None:
     shown = reader.text("overview")
     assert len(shown) <= 4 * 600
-    for part in ("6 pages", "About (README.md): About tea and pots.", "drinks/ 2", "Tags: tea 1", "broken_link 1"):
+    for part in ("6 pages", "About (README.md): About tea and pots.", "drinks/ 2", "Tags: tea 1"):
         assert part in shown
+    assert "To mend: broken_link 1 (drinks/oolong.md), orphan 5 (C# notes.md)" in shown
     assert "Most linked: drinks/green.md 2" in shown
 
 
@@ -168,6 +169,11 @@ def test_a_long_page_is_an_outline_and_goes_on_where_it_says(reader: Agent) -> N
         ({"page": "Green tea", "section": "Brewin"}, 'Next: read {"page": "Green tea", "section": "Brewing"}'),
         ({"page": "pots", "lines": "9-2"}, "Give a range such as '10-40'"),
         ({"page": []}, "Give 1 to 50"),
+        ({"pages": ["pots"]}, "Missing argument: page. Unknown argument pages. Give page. Valid: page, section, "),
+        (
+            {"page": "pots", "budget": 100},
+            "Unknown argument budget. Correct the arguments and call again. Valid: page, ",
+        ),
         ({"page": "elsewhere:green.md#brewing"}, "There is no page 'elsewhere:green.md#brewing'"),
         ({"page": "../../etc/passwd"}, "There is no page"),
     ],

@@ -121,7 +121,7 @@ def test_a_page_is_found_by_the_title_that_it_had(reader: Agent) -> None:
     assert "Hot water" in reader.text("read", page="tea", at="v05", query="how hot is the water")
 
 
-@pytest.mark.parametrize("command", [["search", "degrees"], ["list"], ["links", "--orphans"]])
+@pytest.mark.parametrize("command", [["search", "degrees"], ["list"], ["links", "--orphans"], ["read", "tea"]])
 def test_commands_answer_as_of_a_moment(repo: GitRepo, command: list[str]) -> None:
     done = commonplace(*command, "--at", "v10", "--kb", repo.path, "--json")
     assert done.returncode == 0, done.stderr

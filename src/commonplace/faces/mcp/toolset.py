@@ -287,7 +287,7 @@ def bind(params: type[P], run: Callable[[Call, P], ToolResult]) -> BoundHandler:
         try:
             parsed = params.model_validate(arguments)
         except ValidationError as error:
-            raise bad_arguments(error) from error
+            raise bad_arguments(error, params) from error
         return run(call, parsed)
 
     return BoundHandler(lambda: input_schema(params), validated)
@@ -306,20 +306,28 @@ def allowed_tools(tools: Sequence[Tool], tier: str) -> tuple[Tool, ...]:
     return tuple(row for row in tools if TIERS.index(row.tier) <= TIERS.index(tier))
 
 
-def bad_arguments(error: ValidationError) -> InvalidInputError:
-    """One sentence that names each wrong argument, what was expected and what came; context `missing` names gaps."""
+def bad_arguments(error: ValidationError, params: type[BaseModel] | None = None) -> InvalidInputError:
+    """One sentence that names each wrong argument, what was expected and what came; context `missing` names gaps.
+
+    Where `params` has no argument of a given name, the hint names those that it has.
+    """
+    unknown = [_where(e["loc"]) for e in error.errors() if e["type"] == "extra_forbidden"]
+    sentences = [f"Unknown argument {where}." for where in unknown]
+    valid = f" Valid: {', '.join(one.alias or name for name, one in params.model_fields.items())}." if params else ""
+    valid = valid if any("." not in where for where in unknown) else ""
     missing = [_where(e["loc"]) for e in error.errors() if e["type"] == "missing"]
     if missing:
-        names = ", ".join(missing)
-        return InvalidInputError(f"Missing argument: {names}.", kind="argument", hint=f"Give {names}.", missing=missing)
-    sentences: list[str] = []
+        message, hint = (
+            " ".join([f"Missing argument: {', '.join(missing)}.", *sentences]),
+            f"Give {', '.join(missing)}.",
+        )
+        return InvalidInputError(message, kind="argument", hint=hint + valid, missing=missing)
     for problem in error.errors(include_url=False):
-        where = _where(problem["loc"])
-        if problem["type"] == "extra_forbidden":
-            sentences.append(f"Unknown argument {where}.")
-        else:
-            sentences.append(f"Invalid argument {where}: {_lower(problem['msg'])}; got {_brief(problem['input'])}.")
-    return InvalidInputError(" ".join(sentences), kind="argument", hint="Correct the arguments and call again.")
+        if problem["type"] != "extra_forbidden":
+            expected, given = _lower(problem["msg"]), _brief(problem["input"])
+            sentences.append(f"Invalid argument {_where(problem['loc'])}: {expected}; got {given}.")
+    hint = f"Correct the arguments and call again.{valid}"
+    return InvalidInputError(" ".join(sentences), kind="argument", hint=hint)
 
 
 def require_text(value: object) -> None:

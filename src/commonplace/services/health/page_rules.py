@@ -62,10 +62,24 @@ def health_findings(
             lines.add(record.address, raw[block_end(raw) :])
     yield from lines.findings()
     yield from contradictions(collection, records)
+    yield from _linked(collection, records)
+    yield from _unused(collection)
+
+
+def known_findings(collection: Collection, records: Sequence[Record]) -> Iterator[HealthFinding]:
+    """What of that the index alone shows: pages out of date, declared contradictions, anchors that are gone."""
+    day = datetime.now(UTC).date().isoformat()
+    for record in records:
+        yield from _stale(record, day)
+        yield from outdated(collection, record)
+        yield from declared(collection, record)
+    yield from _linked(collection, records)
+
+
+def _linked(collection: Collection, records: Sequence[Record]) -> Iterator[HealthFinding]:
     known = {record.address for record in records}
     links = collection.index.links_from(None, _LOOKED_AT)
     yield from _of_links(collection, [one for one in links if one.source in known])
-    yield from _unused(collection)
 
 
 def page_findings(collection: Collection, record: Record) -> Iterator[HealthFinding]:

@@ -33,6 +33,11 @@ class Moment:
         """The commit's date in UTC."""
         return f"{datetime.fromtimestamp(self.commit.when, UTC):%Y-%m-%d}"
 
+    @property
+    def note(self) -> str:
+        """A line that says when an answer is from."""
+        return f"AS IT WAS at {self.commit.id[:10]} of {self.day}, not as it is now"
+
 
 @dataclass(frozen=True, slots=True)
 class PastBase:

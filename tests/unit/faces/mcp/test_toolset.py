@@ -69,6 +69,16 @@ def test_a_wrong_argument_is_named_with_what_was_expected_and_what_came(
         BOUND.run(CALL, arguments)
 
 
+def test_an_unknown_argument_is_answered_with_the_valid_ones() -> None:
+    for arguments in ({"title": "A", "titel": "B"}, {"titel": "B"}):
+        with pytest.raises(InvalidInputError, match="Unknown argument titel") as caught:
+            BOUND.run(CALL, arguments)
+        assert caught.value.hint.endswith(" Valid: title, limit, tags.")
+    with pytest.raises(InvalidInputError) as caught:
+        BOUND.run(CALL, {"title": 5})
+    assert "Valid:" not in caught.value.hint
+
+
 def test_a_long_wrong_value_is_cut_in_the_message() -> None:
     with pytest.raises(InvalidInputError) as caught:
         BOUND.run(CALL, {"title": "A", "limit": "x" * 10_000})

@@ -1,7 +1,8 @@
 """`commonplace read`: a page as it is in its file, or a part of it.
 
 As JSON: `{"collection", "id", "path", "title", "revision", "frontmatter": {..}, "heading": [..], "first_line",
-"text"}`; with `--outline` instead of the last four `"outline": [{"level", "heading", "anchor", "line"}]`.
+"text"}`; with `--outline` instead of the last four `"outline": [{"level", "heading", "anchor", "line"}]`; with
+a moment in `--at` also `"at": {FOLDER: COMMIT}`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from commonplace.faces.cli.pages import addressed, located
 from commonplace.faces.cli.session import Session
 from commonplace.services import history, reads
 from commonplace.services.collections import Collection, Collections
+from commonplace.services.past import is_moment, moment_of
 from commonplace.services.reads import TextPassage
 
 
@@ -55,13 +57,23 @@ def command(
     span = _range(lines) if lines is not None else None
     with session.opened() as collections:
         collection, address, part = _named(collections, session.relative(page), at)
+        then = _then(session, collection, at)
         at = history.revision_at(collection, at)
         if outline:
-            _show_outline(session, collection, reads.document_at(collection, address, at))
+            _show_outline(session, collection, reads.document_at(collection, address, at), then)
         elif part and section is None and span is None:
-            _show(session, collection, reads.fragment(collection, address, part, at=at))
+            _show(session, collection, reads.fragment(collection, address, part, at=at), then)
         else:
-            _show(session, collection, _passage(collection, address, at, section=section, span=span))
+            _show(session, collection, _passage(collection, address, at, section=section, span=span), then)
+
+
+def _then(session: Session, collection: Collection, at: str) -> dict[str, Json]:
+    """What JSON says of a moment, the folder's commit; a message says it, too. A revision of the page is no moment."""
+    if not at or not is_moment(collection, at):
+        return {}
+    moment = moment_of(collection, at)
+    session.out.message(moment.note)
+    return {"at": {collection.name: moment.commit.id}}
 
 
 def _named(collections: Collections, page: str, at: str) -> tuple[Collection, Address, str]:
@@ -100,12 +112,13 @@ def _range(text: str) -> tuple[int, int]:
     return first, int(found[3]) if found[3] else 10**9 if found[2] else first
 
 
-def _show(session: Session, collection: Collection, passage: TextPassage) -> None:
+def _show(session: Session, collection: Collection, passage: TextPassage, then: dict[str, Json]) -> None:
     document = passage.document
     if session.out.as_json:
         session.out.json(
             {
                 **_place(collection, document),
+                **then,
                 "frontmatter": document.frontmatter.values,
                 "heading": list(passage.section.path) if passage.section else [],
                 "first_line": passage.first_line,
@@ -117,7 +130,7 @@ def _show(session: Session, collection: Collection, passage: TextPassage) -> Non
         session.out.raw(document.raw if whole else passage.text.encode())
 
 
-def _show_outline(session: Session, collection: Collection, document: Document) -> None:
+def _show_outline(session: Session, collection: Collection, document: Document, then: dict[str, Json]) -> None:
     out = session.out
     headings = list(_headings(document))
     if out.as_json:
@@ -125,7 +138,7 @@ def _show_outline(session: Session, collection: Collection, document: Document) 
             {"level": section.level, "heading": section.heading, "anchor": section.anchor, "line": line}
             for section, line in headings
         ]
-        out.json({**_place(collection, document), "outline": rows})
+        out.json({**_place(collection, document), **then, "outline": rows})
         return
     for section, line in headings:
         out.line(

@@ -79,10 +79,6 @@ def _suppressed(cascade: Cascade, identifier: str, layer: str) -> frozenset[str]
 
 
 def _layer_of(cascade: Cascade, collection: Collection) -> str | None:
-    """The name of the layer that a collection is; None if it is none."""
-    named = (
-        one.rank.name
-        for one in cascade.layers
-        if isinstance(one, FolderLayer) and one.collection.name == collection.name
-    )
-    return next(named, None)
+    """The name of the layer that a collection is, now or in the past; None if it is none."""
+    folders = ((one.rank.name, one.collection) for one in cascade.layers if isinstance(one, FolderLayer))
+    return next((rank for rank, folder in folders if folder and folder.name == collection.name), None)

@@ -76,7 +76,7 @@ def _overview_lines(found: FolderOverview, prefix: str, room: int, *, named: boo
     if written:
         yield f"Written as: {written}"
     if found.findings:
-        yield f"To mend: {', '.join(f'{rule} {count}' for rule, count in found.findings)}"
+        yield f"To mend: {_listed([f'{one.rule} {one.count} ({one.first})' for one in found.findings], 2 * part)}"
 
 
 def _counted(label: str, values: Sequence[tuple[str, int]], room: int) -> str:

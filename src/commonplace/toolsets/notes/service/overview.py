@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.documents import Link, LinkKind
+from commonplace.domain.documents import Link, LinkKind, Severity
 from commonplace.domain.query import Counts, Filter, ListQuery, Record
 from commonplace.domain.snippets import strip_markdown
 from commonplace.services.collections import Collection, Collections
+from commonplace.services.health.page_rules import health_findings, known_findings
 from commonplace.services.links import broken
 from commonplace.services.listing import every_document
 from commonplace.toolsets.notes.service.link_graph import link_graph
@@ -22,6 +23,20 @@ MAX_PURPOSE_CHARS = 400
 SAMPLED_PAGES = 40
 """Pages whose links and names are looked at to tell how pages are written here."""
 _DATED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])")
+
+
+MAX_READ_PAGES = 1_000
+"""Pages up to which each is read for an overview, which takes some 0.2 s then."""
+
+
+@dataclass(frozen=True, slots=True)
+class FindingCount:
+    """How often a rule found something."""
+
+    rule: str
+    count: int
+    first: str
+    """Path, and line if it is known, of the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +57,8 @@ class FolderOverview:
     recent: Sequence[Record]
     naming: str
     linking: str
-    findings: Sequence[tuple[str, int]]
-    """Kinds of what `check` finds, with how often."""
+    findings: Sequence[FindingCount]
+    """Of all that `check` finds, up to `MAX_READ_PAGES`; above that of what the index shows. The gravest first."""
     read_only: str
 
 
@@ -71,7 +86,7 @@ def folder_overview(collections: Collections, collection: Collection, prefix: st
         recent=recent[:20],
         naming=_naming(records),
         linking=_linking(collection, recent[:SAMPLED_PAGES]),
-        findings=_findings(collections, collection, records),
+        findings=_findings(collections, collection, records, prefix),
         read_only=collection.store.read_only_reason,
     )
 
@@ -144,9 +159,33 @@ def _style(link: Link) -> str:
     return "links in front matter" if link.kind is LinkKind.FRONTMATTER else ""
 
 
-def _findings(collections: Collections, collection: Collection, records: Sequence[Record]) -> list[tuple[str, int]]:
+def _findings(
+    collections: Collections, collection: Collection, records: Sequence[Record], prefix: str
+) -> list[FindingCount]:
     within = {record.address for record in records}
-    counts: Counter[str] = Counter(finding.rule for record in records for finding in record.findings)
-    counts["broken_link"] = sum(link.source in within for link in broken(collections, collection))
-    counts["orphan"] = sum(record.address in within for record in collection.index.orphans())
-    return [(rule, count) for rule, count in counts.most_common() if count]
+    places: dict[tuple[int, str], list[str]] = {}
+    for address, line, rule, severity in _found(collections, collection, records):
+        if address in within or (not address.is_document and address.path.startswith(prefix)):
+            shown = f"{address.path}:{line}" if line else address.path
+            places.setdefault((_SEVERITIES.index(severity), rule), []).append(shown)
+    ordered = sorted(places.items(), key=lambda one: (one[0][0], -len(one[1]), one[0][1]))
+    return [FindingCount(rule, len(found), min(found)) for (_, rule), found in ordered]
+
+
+def _found(
+    collections: Collections, collection: Collection, records: Sequence[Record]
+) -> Iterator[tuple[Address, int, str, Severity]]:
+    for record in records:
+        for finding in record.findings:
+            yield record.address, finding.line, finding.rule, finding.severity
+    for link in broken(collections, collection):
+        yield link.source, 0, "broken_link", Severity.WARNING
+    for record in collection.index.orphans():
+        yield record.address, 0, "orphan", Severity.INFO
+    if not collection.is_past:
+        health = health_findings if len(records) <= MAX_READ_PAGES else known_findings
+        for address, line, rule, severity, _ in health(collection, records):
+            yield address, line, rule, severity
+
+
+_SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.INFO)

@@ -41,7 +41,7 @@ def test_folders_tags_types_and_hubs_are_counted_most_first(base: Indexed) -> No
     assert list(found.tags) == [("a", 2), ("b", 1)]
     assert list(found.types) == [("Tea", 2)]
     assert found.hubs[0] == ("kinds/green-tea.md", 3)
-    assert dict(found.findings)["broken_link"] == 2
+    assert {one.rule: one.count for one in found.findings}["broken_link"] == 2
     assert found.read_only == ""
 
 
