@@ -6,7 +6,6 @@ Validation, threads, tiers, logging and catching happen once, in `server`.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -16,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from commonplace.domain.errors import ConfigError, InvalidInputError, KnowledgeError
 from commonplace.domain.json import Json, JsonObject
+from commonplace.faces.mcp.bad_arguments import bad_arguments
 from commonplace.faces.mcp.peers import NULL_CLIENT, Peer
 
 if TYPE_CHECKING:  # a server answers its client before it loads them
@@ -70,8 +70,6 @@ class LinkedContent:
 
 
 ToolResult: TypeAlias = ToolContent | Blob | ContentBlocks | LinkedContent
-MAX_SHOWN_ARGUMENT = 60
-"""Characters of a wrong argument that an error repeats."""
 JsonSchema: TypeAlias = dict[str, Json]
 """A JSON Schema, 2020-12."""
 
@@ -306,30 +304,6 @@ def allowed_tools(tools: Sequence[Tool], tier: str) -> tuple[Tool, ...]:
     return tuple(row for row in tools if TIERS.index(row.tier) <= TIERS.index(tier))
 
 
-def bad_arguments(error: ValidationError, params: type[BaseModel] | None = None) -> InvalidInputError:
-    """One sentence that names each wrong argument, what was expected and what came; context `missing` names gaps.
-
-    Where `params` has no argument of a given name, the hint names those that it has.
-    """
-    unknown = [_where(e["loc"]) for e in error.errors() if e["type"] == "extra_forbidden"]
-    sentences = [f"Unknown argument {where}." for where in unknown]
-    valid = f" Valid: {', '.join(one.alias or name for name, one in params.model_fields.items())}." if params else ""
-    valid = valid if any("." not in where for where in unknown) else ""
-    missing = [_where(e["loc"]) for e in error.errors() if e["type"] == "missing"]
-    if missing:
-        message, hint = (
-            " ".join([f"Missing argument: {', '.join(missing)}.", *sentences]),
-            f"Give {', '.join(missing)}.",
-        )
-        return InvalidInputError(message, kind="argument", hint=hint + valid, missing=missing)
-    for problem in error.errors(include_url=False):
-        if problem["type"] != "extra_forbidden":
-            expected, given = _lower(problem["msg"]), _brief(problem["input"])
-            sentences.append(f"Invalid argument {_where(problem['loc'])}: {expected}; got {given}.")
-    hint = f"Correct the arguments and call again.{valid}"
-    return InvalidInputError(" ".join(sentences), kind="argument", hint=hint)
-
-
 def require_text(value: object) -> None:
     """Refuse half a surrogate pair anywhere in what a client sent: JSON can spell it, and it is no text.
 
@@ -392,17 +366,3 @@ def _slim_value(value: Json) -> Json:
 def _is_padding(key: str, value: Json) -> bool:
     """A model's or field's title repeats its name (a property that is named `title` is an object), null its absence."""
     return (key == "title" and isinstance(value, str)) or (key == "default" and value is None)
-
-
-def _where(location: tuple[int | str, ...]) -> str:
-    return ".".join(str(part) for part in location) or "(arguments)"
-
-
-def _lower(message: str) -> str:
-    text = message.removeprefix("Value error, ").removeprefix("Input ")
-    return text[:1].lower() + text[1:]
-
-
-def _brief(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= MAX_SHOWN_ARGUMENT else f"{text[: MAX_SHOWN_ARGUMENT - 3]}..."

@@ -11,7 +11,8 @@ from commonplace.domain.changes import recording_retained
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.links import RELATIONS
-from commonplace.faces.mcp.toolset import Call, ToolResult, bad_arguments
+from commonplace.faces.mcp.bad_arguments import bad_arguments
+from commonplace.faces.mcp.toolset import Call, ToolResult
 from commonplace.faces.retained import retained_list
 from commonplace.services import links, quality, typed_entries
 from commonplace.services.collections import (

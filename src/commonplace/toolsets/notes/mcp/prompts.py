@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from commonplace.faces.mcp.toolset import Call
-from commonplace.services import checks
+from commonplace.services import quality
 from commonplace.toolsets.notes.mcp.changes import changes
 from commonplace.toolsets.notes.mcp.parameters import Changes, Search
 from commonplace.toolsets.notes.mcp.queries import search
@@ -32,9 +32,9 @@ def tidy_folder(call: Call, arguments: Mapping[str, str]) -> str:
     folder = arguments.get("folder", "").strip()
     chosen, prefix = folder_prefix(call.services.collections, folder)
     found = [
-        f"{problem.path}:{problem.line} {problem.rule}: {problem.message}"
+        f"{problem.path}{f':{problem.line}' if problem.line else ''} {problem.rule}: {problem.message}"
         for collection in chosen
-        for problem in checks.check_pages(call.services.collections, collection)
+        for problem in quality.check_collection(call.services.collections, collection)
         if problem.path.startswith(prefix)
     ]
     more = [f"… and {len(found) - MAX_TOLD} more"] if len(found) > MAX_TOLD else []

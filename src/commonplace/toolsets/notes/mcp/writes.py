@@ -12,7 +12,8 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from commonplace.domain.addresses import Address, parse_address, parse_document_address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
-from commonplace.faces.mcp.toolset import Call, ToolResult, bad_arguments
+from commonplace.faces.mcp.bad_arguments import bad_arguments
+from commonplace.faces.mcp.toolset import Call, ToolResult
 from commonplace.services import links
 from commonplace.services.collections import Collection
 from commonplace.services.related_documents import NearDuplicates
