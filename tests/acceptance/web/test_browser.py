@@ -47,7 +47,6 @@ KINDS = [
     "/types",
     "/timeline",
     "/search?q=install",
-    "/search?q=install&at=today",
     "/search",
     "/recent",
     "/history/guides/guide",
@@ -191,18 +190,6 @@ def test_search_as_you_type_needs_only_the_keyboard(page: Page, server: Server) 
     expect(page.locator("#ui-search")).to_be_focused()
     page.keyboard.press("Escape")
     expect(page.locator("#ui-suggestions")).to_be_hidden()
-
-
-def test_search_on_an_earlier_version_stays_at_its_moment(page: Page, server: Server) -> None:
-    opened(page, f"{server.url}/history/guides/plain")
-    page.locator('main a[href*="?at="]').last.click()
-    expect(page.locator("main")).to_contain_text("An earlier version")
-    page.keyboard.press("/")
-    page.keyboard.type("other words")
-    expect(page.locator("#ui-suggestions")).to_contain_text("Nothing but words")
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/search?q=other+words&at=*")
-    expect(page.locator("main")).to_contain_text("From the past")
 
 
 def test_formulas_and_diagrams_are_drawn(page: Page, server: Server) -> None:

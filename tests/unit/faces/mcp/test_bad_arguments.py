@@ -1,0 +1,62 @@
+"""What a client is told of arguments that are not what they must be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from commonplace.faces.mcp.bad_arguments import MAX_SHOWN_ARGUMENT, bad_arguments
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    size: int = 1
+
+
+class Given(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    page: str
+    since: str = Field("", alias="from")
+    part: Part = Part()
+
+
+def told(values: dict[str, Any], params: type[BaseModel] | None = Given) -> str:
+    with pytest.raises(ValidationError) as caught:
+        Given.model_validate(values)
+    return bad_arguments(caught.value, params).advice
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({}, "Missing argument: page. Give page."),
+        ({"pages": []}, "Missing argument: page. Unknown argument pages. Give page. Valid: page, from, part."),
+        (
+            {"page": "a", "size": 1},
+            "Unknown argument size. Correct the arguments and call again. Valid: page, from, part.",
+        ),
+        ({"page": "a", "part": {"big": 1}}, "Unknown argument part.big. Correct the arguments and call again."),
+        (
+            {"page": 1, "x": 2},
+            (
+                "Unknown argument x. Invalid argument page: should be a valid string; got 1."
+                " Correct the arguments and call again. Valid: page, from, part."
+            ),
+        ),
+    ],
+)
+def test_each_wrong_argument_is_named_and_the_valid_ones_where_one_is_unknown(
+    values: dict[str, Any], said: str
+) -> None:
+    assert told(values) == said
+
+
+def test_without_a_model_no_valid_arguments_are_named() -> None:
+    assert told({"page": "a", "size": 1}, None) == "Unknown argument size. Correct the arguments and call again."
+
+
+def test_a_long_value_is_cut() -> None:
+    assert f"got {'[' + '1, ' * 100}"[: MAX_SHOWN_ARGUMENT - 10] in told({"page": [1] * 100})
+    assert len(told({"page": [1] * 100})) < 200
