@@ -189,13 +189,17 @@ def rpc_request(method: str, params: Mapping[str, Any]) -> tuple[dict[str, str],
 
 @contextmanager
 def served(
-    *arguments: str | Path, env: Mapping[str, str] | None = None, command: str = "serve", fresh: bool = False
+    *arguments: str | Path,
+    env: Mapping[str, str] | None = None,
+    command: str = "serve",
+    fresh: bool = False,
+    port: int = 0,
 ) -> Iterator[Server]:
-    """A new server on a free port; killed when the block ends.
+    """A new server on a port, by default any free one; killed when the block ends.
 
     Unless it must be `fresh`, it is forked from one that has loaded the product.
     """
-    line = [command, *map(str, arguments), "--port", "0"]
+    line = [command, *map(str, arguments), "--port", str(port)]
     canary.plant([*arguments, (env or {}).get("KNOWLEDGE_MCP_HOME", "")])
     process = started(line, {**os.environ, **(env or {})}, streams=(DEVNULL, DEVNULL, PIPE), fresh=fresh)
     assert process.stderr is not None

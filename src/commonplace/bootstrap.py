@@ -14,6 +14,7 @@ from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
+from urllib.parse import urlsplit
 
 from commonplace.background_sync import retry_until, watch_and_sync
 from commonplace.domain.errors import ConfigError, KnowledgeError, NotFoundError
@@ -267,13 +268,23 @@ def open_replicas(settings: Settings) -> dict[Path, Follower]:
     from commonplace.replication import Follower
     from commonplace.store.replica.clone import ReplicaClone
     from commonplace.store.replica.source import parse_source
+    from commonplace.store.replica.writer_lease import WriterLease
 
+    for url in (*([settings.node_url] if settings.node_url else []), *settings.peer):
+        _require_url(url)
     followers: dict[Path, Follower] = {}
     for text in settings.replica_of:
         clone = ReplicaClone(settings.cache_dir / "replicas", parse_source(text))
         if clone.path in followers:
             raise ConfigError(f"The remote {clone.source.name} is named twice.", kind="replica", hint="Name it once.")
-        followers[clone.path] = Follower(clone, float(settings.replica_poll), writes=settings.replica_writes)
+        if settings.node_url:
+            clone.lease = WriterLease(clone.repository, settings.node_url, settings.peer)
+        followers[clone.path] = Follower(
+            clone,
+            float(settings.replica_poll),
+            writes=settings.replica_writes,
+            secret=settings.cluster_secret or "",
+        )
     return followers
 
 
@@ -334,6 +345,14 @@ def diagnose(folder: Path, settings: Settings) -> Iterator[Diagnostic]:
     from commonplace.store import diagnostics
 
     return diagnostics.diagnose(folder, settings.state_dir)
+
+
+def _require_url(url: str) -> None:
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
+        raise ConfigError(
+            "A URL of a server is invalid.", kind="replica", hint="node_url and peer are http or https URLs of servers."
+        )
 
 
 def _unique_name(name: str, opened: Sequence[Collection]) -> str:

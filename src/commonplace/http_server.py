@@ -22,6 +22,7 @@ from commonplace.faces.http.app import App, MountedApp, small_body
 from commonplace.faces.http.guard import Guard, RouteRules
 from commonplace.faces.http.metadata import METADATA, ResourceMetadata
 from commonplace.faces.http.metrics import Metrics
+from commonplace.faces.http.operations.forwarded_writes import ForwardedWrites
 from commonplace.faces.http.operations.readiness import Readiness
 from commonplace.faces.http.operations.webhooks import GitWebhook
 from commonplace.faces.http.server import BindAddress, Drain, listening, serve
@@ -120,7 +121,7 @@ def _guard(settings: Settings, gate: Authenticator) -> Guard:
     challenge = "Bearer"
     if settings.oauth_issuer:
         challenge += f' resource_metadata="{(settings.public_url or "").rstrip("/")}{METADATA}"'
-    names = allowed_hosts_of(settings.host, settings.public_url, settings.allow_origin)
+    names = allowed_hosts_of(settings.host, settings.public_url, settings.allow_origin, settings.node_url)
     rates = RateLimiter(DEFAULT_RATE if settings.rate_limit is None else settings.rate_limit)
     return Guard(names, gate, rates, challenge, spares_loopback=settings.rate_limit is None)
 
@@ -189,13 +190,14 @@ def _parts(
 
 
 def _of_replicas(settings: Settings, services: Services, parts: list[MountedApp]) -> list[MountedApp]:
-    """The parts of a server of replicas: each waits for commits and names them; and a route for webhooks."""
+    """The parts of a server of replicas: each waits for commits and names them; routes for webhooks and servers."""
     if not settings.replica_of:
         return parts
     waits = CommitWaits()
     gated = [replace(part, app=FreshnessGate(part.app, services, waits)) for part in parts]
     hook = [GitWebhook(services, settings.webhook_secret).part()] if settings.webhook_secret else []
-    return [*hook, *gated]
+    others = [ForwardedWrites(services, settings.cluster_secret).part()] if settings.cluster_secret else []
+    return [*hook, *others, *gated]
 
 
 def _web(settings: Settings, services: Services, plugins: Callable[[], Plugins]) -> WebPages:

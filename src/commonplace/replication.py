@@ -21,6 +21,7 @@ from commonplace.services.cluster.tailer import Tailer
 from commonplace.store.git_command import end_group
 from commonplace.store.replica.changed_documents import changed_documents
 from commonplace.store.replica.clone import ReplicaClone
+from commonplace.store.replica.handed_writes import format_results, parse_writes
 from commonplace.store.replica.source import path_of
 from commonplace.store.replica.writable import WritableReplicaStore
 
@@ -49,11 +50,12 @@ class Follower:
         clone: The clone.
         longest_pause: Maximum seconds between two reads of the remote.
         writes: Whether the documents can be written; writes go to the remote.
+        secret: What this server and the others that write to the remote share; "" if it knows of none.
     """
 
-    def __init__(self, clone: ReplicaClone, longest_pause: float, *, writes: bool = False) -> None:
+    def __init__(self, clone: ReplicaClone, longest_pause: float, *, writes: bool = False, secret: str = "") -> None:
         self.clone = clone
-        self._writes = writes
+        self._written = WritableReplicaStore(clone, self._pushed, self._refusal, secret) if writes else None
         self._longest = max(FIRST_PAUSE, longest_pause)
         self._wake = threading.Event()
         self._ending = threading.Event()
@@ -72,7 +74,14 @@ class Follower:
 
     def store(self) -> Store:
         """The documents, writable or not."""
-        return WritableReplicaStore(self.clone, self._pushed, self._refusal) if self._writes else self.clone.store()
+        return self._written or self.clone.store()
+
+    def take_writes(self, body: bytes) -> dict[str, list[dict[str, str]]] | None:
+        """Push the writes that another server hands over; None if they are not for this replica's remote."""
+        base, writes = parse_writes(body)
+        if self._written is None or base != self.clone.source.key:
+            return None
+        return {"results": format_results(self._written.apply(writes))}
 
     def start(self, index: Index, closing: ExitStack, tailer: Tailer | None = None) -> None:
         """Follow the remote and keep its index current. Returns at once.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,14 +13,25 @@ from support import GitRepo, eventually, new_repo
 
 @contextmanager
 def replica(
-    home: Path, *remotes: Path | str, env: dict[str, str] | None = None, poll: int = 1, flags: tuple[str, ...] = ()
+    home: Path,
+    *remotes: Path | str,
+    env: dict[str, str] | None = None,
+    poll: int = 1,
+    flags: tuple[str, ...] = (),
+    port: int = 0,
 ) -> Generator[Server]:
     """A server that follows remotes, with clones and indexes of its own."""
     named = [word for remote in remotes for word in ("--replica-of", str(remote))]
-    with served(
-        *named, "--replica-poll", str(poll), *flags, env={"XDG_CACHE_HOME": str(home), **(env or {})}
-    ) as server:
+    environment = {"XDG_CACHE_HOME": str(home), **(env or {})}
+    with served(*named, "--replica-poll", str(poll), *flags, env=environment, port=port) as server:
         yield server
+
+
+def free_port() -> int:
+    """A port that nothing listens on now, for servers that must know each other's before they start."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def team(folder: Path, name: str = "team", text: str = "# Alpha\n\nfirst words\n") -> tuple[GitRepo, Path]:

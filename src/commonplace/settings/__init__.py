@@ -11,220 +11,31 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias, get_args, get_type_hints
+from typing import TypeAlias, get_args, get_type_hints
 
-from commonplace.domain.changes import ClientCredit
 from commonplace.domain.errors import ConfigError
+from commonplace.settings.declarations import (
+    CURRENT_FOLDER,
+    CommitMode,
+    LogLevel,
+    Settings,
+    Tier,
+    WikilinkStyle,
+)
 from commonplace.settings.doc import Doc
-from commonplace.settings.values import Origin, value_as_text, value_reader
+from commonplace.settings.values import value_as_text, value_reader
 
-CommitMode: TypeAlias = Literal["auto", "manual"]
-Tier: TypeAlias = Literal["read", "write", "admin"]
-WikilinkStyle: TypeAlias = Literal["linktitle", "pagenametitle", "titlelink", "titlepagename"]
-LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
 Environment: TypeAlias = Mapping[str, str]
 Flags: TypeAlias = Mapping[str, str | Sequence[str] | None]
 
 PREFIX = "COMMONPLACE_"
 CONFIG_VARIABLE = "COMMONPLACE_CONFIG"
+__all__ = [
+    "CURRENT_FOLDER", "CommitMode", "LogLevel", "Setting", "Settings", "Tier", "WikilinkStyle", "about", "config_file",
+    "default_settings", "every_setting", "load_settings", "origins",
+]  # fmt: skip
 MAX_SHOWN_SETTING = 60
 """Maximum length in characters of a wrong value in an error."""
-
-
-CURRENT_FOLDER = (Path(),)
-"""The default folders."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """The settings of one process."""
-
-    cache_dir: Annotated[
-        Path,
-        Doc("Folder of the indexes; may be deleted at any time.", default="$XDG_CACHE_HOME/commonplace"),
-    ]
-    state_dir: Annotated[
-        Path,
-        Doc(
-            "Folder of the trash, and of locks and journals of folders without Git.",
-            default="$XDG_STATE_HOME/commonplace",
-        ),
-    ]
-    model_dir: Annotated[
-        Path,
-        Doc("Folder of the model for searching by meaning.", default="$XDG_DATA_HOME/commonplace/models"),
-    ]
-    knowledge_home: Annotated[
-        Path,
-        Doc(
-            "Folder of the store of the toolset `projects`, if no folder is named.",
-            default="~/.knowledge-mcp",
-            also="KNOWLEDGE_MCP_HOME",
-        ),
-    ]
-    knowledge_log_level: Annotated[
-        Literal["debug", "info", "warn", "warning", "error"],
-        Doc("Log level of the toolset `projects`.", also="KNOWLEDGE_MCP_LOG_LEVEL"),
-    ] = "info"
-    adopt: Annotated[
-        bool,
-        Doc(
-            "Whether the toolset `projects` may create its store in a folder that contains other files. "
-            "Only the store's own files are committed there; the branch is pushed to `origin/main`."
-        ),
-    ] = False
-    kb: Annotated[
-        tuple[Path, ...],
-        Doc("Folders to serve; several are separated as in PATH, or are a list in the file.", default="."),
-    ] = CURRENT_FOLDER
-    replica_of: Annotated[
-        tuple[str, ...],
-        Doc("Git repositories that `serve` follows and serves: URLs or paths, or `URL#BRANCH`.", default="none"),
-    ] = ()
-    replica_writes: Annotated[
-        bool, Doc("Whether such repositories can be written: each write is a commit, pushed before it is confirmed.")
-    ] = False
-    replica_poll: Annotated[int, Doc("Longest interval between two reads of such a repository.", unit="seconds")] = 30
-    engine_url: Annotated[
-        tuple[str, ...],
-        Doc("Search cluster (OpenSearch) of replicas: `https://HOST:PORT` of its nodes.", default="none"),
-    ] = ()
-    engine_user: Annotated[str | None, Doc("User of the search cluster.")] = None
-    engine_password: Annotated[str | None, Doc("Password of that user.", secret=True)] = None
-    engine_ca: Annotated[Path | None, Doc("File (PEM) of the authority that signed the cluster's certificates.")] = None
-    engine_prefix: Annotated[str, Doc("Beginning of the names of all indexes in the search cluster.")] = "commonplace"
-    drain: Annotated[int, Doc("How long `serve` goes on after the signal to end.", unit="seconds")] = 0
-    webhook_secret: Annotated[str | None, Doc("Secret of webhooks of Git hosts at `/hooks/git`.", secret=True)] = None
-    manifest: Annotated[
-        Path | None, Doc("File that names layers to serve instead of folders. Its author can have commands started.")
-    ] = None
-    personal: Annotated[Path | None, Doc("Folder of the upper of two layers; needs `shared`.")] = None
-    shared: Annotated[Path | None, Doc("Folder of the lower of two layers; needs `personal`.")] = None
-    toolset: Annotated[
-        str | None,
-        Doc("Toolset of an MCP server.", default="`kb` with a kb.yaml, `pages` for a synced space, else `notes`"),
-    ] = None
-    tier: Annotated[Tier | None, Doc("What callers of a server may do; by default that of the toolset.")] = None
-    commit: Annotated[
-        CommitMode,
-        Doc("`auto`: each write through MCP is one commit; `manual`: writes are files until they are committed."),
-    ] = "manual"
-    commit_client: Annotated[
-        ClientCredit,
-        Doc("How commits credit the MCP client: `none`, as `co-author`, or as `author` if no other author is given."),
-    ] = "none"
-    sweep: Annotated[
-        int | None,
-        Doc(
-            "Interval of scans of a folder for changes that the system does not report; 0 for none.",
-            unit="seconds",
-            default="5 on network and shared file systems, else 0",
-        ),
-    ] = None
-    also_read: Annotated[
-        tuple[str, ...],
-        Doc(
-            "Further files that are read as Markdown: suffixes such as `.qmd`, and masks of names such as `README`"
-            " and `*.txt`.",
-            default="none",
-        ),
-    ] = ()
-    link_roots: Annotated[
-        tuple[str, ...],
-        Doc(
-            "Where absolute links lead, as `URL=FOLDER` (`/=src`, `/docs/=guide`), in place of what is recognised;"
-            " `none` for the folder alone.",
-            default="as the configuration file of the docs tree says",
-        ),
-    ] = ()
-    language: Annotated[
-        str | None,
-        Doc(
-            "The reader's language, such as `de`: of the translations of a page, search shows this one first.",
-            default="that of the environment (`LANG`), else English",
-        ),
-    ] = None
-    embed: Annotated[
-        bool,
-        Doc("Whether pages are embedded in the background and search uses meaning too, if a model is installed."),
-    ] = True
-    model: Annotated[
-        Path | None,
-        Doc("Folder of another model: an ONNX file with its tokenizer.json.", default="the installed one"),
-    ] = None
-    embedding_url: Annotated[
-        str | None,
-        Doc("A server that embeds instead, with the API of OpenAI, such as http://localhost:11434/v1."),
-    ] = None
-    embedding_model: Annotated[str | None, Doc("That server's model; required with `embedding_url`.")] = None
-    embedding_key: Annotated[str | None, Doc("The key of that server.", secret=True)] = None
-    log_level: Annotated[LogLevel, Doc("Log level; the log goes to standard error.")] = "warning"
-    host: Annotated[str, Doc("The address that `serve` listens on.")] = "127.0.0.1"
-    port: Annotated[int, Doc("The port that `serve` listens on; 0 for any free one.", also="MCP_PORT")] = 8090
-    allow_origin: Annotated[
-        tuple[Origin, ...],
-        Doc("Origins of other servers whose pages may call `serve` from a browser.", default="none"),
-    ] = ()
-    rate_limit: Annotated[
-        int | None,
-        Doc(
-            "Maximum rate of calls per key, or per address without a key; 0 for no limit.",
-            unit="calls a minute",
-            default="6000; no limit on the same machine if no key is needed",
-        ),
-    ] = None
-    public_url: Annotated[
-        str | None, Doc("URL at which clients reach the server behind a proxy, such as https://notes.example.org.")
-    ] = None
-    wiki_url: Annotated[
-        str | None, Doc("Server whose wiki the toolset `wiki` serves, if no folder is named.", also="OTTERWIKI_API_URL")
-    ] = None
-    api_key: Annotated[
-        str | None,
-        Doc("Key of the server at `wiki_url`; for `serve`, its own key.", also="OTTERWIKI_API_KEY", secret=True),
-    ] = None
-    author_name: Annotated[
-        str | None,
-        Doc("Author of the wiki's commits.", default="as Git is configured", also="OTTERWIKI_API_AUTHOR_NAME"),
-    ] = None
-    author_email: Annotated[
-        str | None, Doc("The author's e-mail.", default="as Git is configured", also="OTTERWIKI_API_AUTHOR_EMAIL")
-    ] = None
-    retain_page_name_case: Annotated[
-        bool, Doc("Whether a new page of the wiki keeps the case of its name.", also="RETAIN_PAGE_NAME_CASE")
-    ] = True
-    engine: Annotated[
-        str | None,
-        Doc(
-            "Search engine for the pages of a synced space: `embedded`, or the kind of a search server.",
-            default="the search server if one is named, else the embedded engine",
-        ),
-    ] = None
-    search_url: Annotated[str | None, Doc("A search server for the pages of a synced space.", also="MEILI_URL")] = None
-    search_key: Annotated[
-        str | None, Doc("The key of the server at `search_url`.", also="MEILI_API_KEY", secret=True)
-    ] = None
-    wikilink_style: Annotated[
-        WikilinkStyle | None,
-        Doc(
-            "Which side of `[[a|b]]` is the page: with `link` or `pagename` first it is `a`.",
-            default="the side that exists; if both or neither do, `b` in the toolset `wiki`, `a` elsewhere",
-            also="WIKILINK_STYLE",
-        ),
-    ] = None
-    oauth_issuer: Annotated[str | None, Doc("The identity provider whose tokens `serve` accepts.")] = None
-    oauth_audience: Annotated[
-        str | None, Doc("The audience that its tokens must name.", default="`public_url` and `/mcp`")
-    ] = None
-    oauth_client_id: Annotated[
-        str | None, Doc("The client as which browsers sign people in at the identity provider.")
-    ] = None
-    oauth_client_secret: Annotated[str | None, Doc("Its secret; none for a public client.", secret=True)] = None
-
-    @property
-    def names_folders(self) -> bool:
-        """Whether the folders to serve were named explicitly."""
-        return self.kb is not CURRENT_FOLDER
 
 
 @dataclass(frozen=True, slots=True)

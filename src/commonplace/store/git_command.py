@@ -72,10 +72,13 @@ class GitResult:
         lines = (self.errors + self.output).splitlines()
         return redacted(next((line.split("\t")[-1] for line in lines if "[remote rejected]" in line), ""))
 
-    @property
-    def is_rejected(self) -> bool:
-        """Whether the remote, or git by what the remote said, rejected a pushed branch."""
-        return "rejected]" in self.errors + self.output
+    def is_pushed(self, reference: str) -> bool | None:
+        """Whether the remote has taken a pushed ref; None if neither it nor git said so."""
+        for line in self.output.splitlines():
+            flag, _, rest = line.partition("\t")
+            if rest.partition("\t")[0].endswith(f":{reference}"):
+                return flag != "!"
+        return None
 
 
 class TimeLimits(NamedTuple):

@@ -63,11 +63,13 @@ class RemoteTransfer:
     started: Callable[[subprocess.Popen[bytes]], None] | None = None
     """As for `git_command.try_git`."""
 
-    def fetch(self, reference: str, *, settings: Mapping[str, Sequence[str]], timeout: float) -> GitResult:
+    def fetch(
+        self, references: str | Sequence[str], *, settings: Mapping[str, Sequence[str]], timeout: float
+    ) -> GitResult:
         """Run git fetch. `tip` returns the fetched commit.
 
         Args:
-            reference: The refspec.
+            references: The refspec, or several.
             settings: Further configuration.
             timeout: Seconds.
 
@@ -75,11 +77,11 @@ class RemoteTransfer:
             GitError: git timed out or is not installed.
         """
         command = ["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--refmap="]
-        return self._git([*command, self._end("upload-pack")], reference, settings, timeout)
+        return self._git([*command, self._end("upload-pack")], references, settings, timeout)
 
     def push(
         self,
-        reference: str,
+        references: str | Sequence[str],
         options: Sequence[str] = (),
         *,
         settings: Mapping[str, Sequence[str]],
@@ -88,7 +90,7 @@ class RemoteTransfer:
         """Run git push.
 
         Args:
-            reference: The refspec.
+            references: The refspec, or several.
             options: Further options.
             settings: Further configuration.
             timeout: Seconds, or with a limit for the time without progress.
@@ -99,7 +101,7 @@ class RemoteTransfer:
         self._require_harmless()
         command = ["push", "--porcelain", "--no-verify", "--no-signed", "--no-recurse-submodules"]
         progress = ["--progress"] if isinstance(timeout, TimeLimits) else []
-        return self._git([*command, *progress, *options, self._end("receive-pack")], reference, settings, timeout)
+        return self._git([*command, *progress, *options, self._end("receive-pack")], references, settings, timeout)
 
     def default_branch(self, settings: Mapping[str, Sequence[str]], timeout: float) -> str:
         """Full name of the branch that the remote's HEAD names; `refs/heads/main` if it does not say.
@@ -131,7 +133,7 @@ class RemoteTransfer:
     def _git(
         self,
         options: Sequence[str],
-        reference: str,
+        references: str | Sequence[str],
         settings: Mapping[str, Sequence[str]],
         timeout: float | TimeLimits,
     ) -> GitResult:
@@ -141,7 +143,7 @@ class RemoteTransfer:
         return try_git(
             self.folder,
             options,
-            [self.remote, reference],
+            [self.remote, *([references] if isinstance(references, str) else references)],
             settings={**harmless, **settings},
             timeout=timeout,
             started=self.started,

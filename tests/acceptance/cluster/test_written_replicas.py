@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import threading
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from remotes.replicas import push, replica, team, wait_ready
+from remotes.replicas import free_port, push, replica, team, wait_ready
 from remotes.slow import slow_remote
 from serving import Answer, Server
 from support import GitRepo, eventually
@@ -28,6 +31,10 @@ def history(remote: Path, work: GitRepo) -> list[str]:
 
 def at(remote: Path, work: GitRepo, path: str) -> str:
     return work.git("--git-dir", str(remote), "show", f"HEAD:{path}")
+
+
+def lease(remote: Path, work: GitRepo) -> str:
+    return work.git("--git-dir", str(remote), "log", "-1", "--format=%B", "refs/commonplace/writer")
 
 
 def tip(remote: Path, work: GitRepo) -> str:
@@ -209,3 +216,66 @@ def test_a_push_without_an_answer_is_confirmed_only_if_the_remote_has_it(tmp_pat
             remote.pace = "whole"
             eventually(lambda: put(server, "new", "# New\n").status == 201, 60)
     assert len(history(bare, work)) == 2
+
+
+def _nodes(stack: ExitStack, folder: Path, remote: Path, count: int) -> list[Server]:
+    """Servers that know each other and share a secret."""
+    ports = [free_port() for _ in range(count)]
+    urls = [f"http://127.0.0.1:{port}" for port in ports]
+    nodes: list[Server] = []
+    for number, port in enumerate(ports):
+        others = [word for url in urls if url != urls[number] for word in ("--peer", url)]
+        flags = (*WRITES, "--node-url", urls[number], *others)
+        env = {"COMMONPLACE_CLUSTER_SECRET": "of these servers"}
+        nodes.append(stack.enter_context(replica(folder / str(number), remote, env=env, flags=flags, port=port)))
+    for node in nodes:
+        wait_ready(node)
+    return nodes
+
+
+def test_one_of_several_servers_writes_and_the_others_hand_over_to_it(tmp_path: Path) -> None:
+    work, remote = team(tmp_path)
+    with ExitStack() as stack:
+        first, second = _nodes(stack, tmp_path, remote, 2)
+        assert put(first, "one", "# One\n").status == 201
+        assert first.url in lease(remote, work)
+        answer = put(second, "two", "# Two\n\nby the second\n")
+        assert answer.status == 201, answer.body
+        assert second.url not in work.git(
+            "--git-dir", str(remote), "log", "-1", "--format=%B", "refs/commonplace/writer"
+        )
+        assert second.page("GET", "two").json["content"] == "# Two\n\nby the second\n"
+        seen = second.page("GET", "two").json["revision"]
+        assert put(first, "two", "# Two\n\nby the first\n", revision=seen).status == 200
+        refused = put(second, "two", "# Two\n\nlate\n", revision=seen)
+        assert refused.status == 409, refused.body
+        confirmed, problems = _together((first, second), work)
+    assert problems == []
+    files = work.git("--git-dir", str(remote), "ls-tree", "-r", "--name-only", "HEAD").splitlines()
+    assert {f"{path}.md" for path in confirmed} <= set(files)
+    assert len(history(remote, work)) == 1 + 3 + 32 + 3
+
+
+def test_when_the_server_that_writes_is_killed_another_goes_on_at_once(tmp_path: Path) -> None:
+    work, remote = team(tmp_path)
+    with ExitStack() as stack:
+        first, second = _nodes(stack, tmp_path, remote, 2)
+        assert put(first, "one", "# One\n").status == 201
+        first.process.kill()
+        answer = put(second, "two", "# Two\n")
+        assert answer.status == 201, answer.body
+    assert len(history(remote, work)) == 3
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_only_a_signed_call_hands_writes_over(tmp_path: Path, signed: bool) -> None:
+    work, remote = team(tmp_path)
+    with ExitStack() as stack:
+        (node,) = _nodes(stack, tmp_path, remote, 1)
+        body = b'{"base": "x", "writes": []}'
+        secret = "of these servers" if signed else "another"
+        headers = {"commonplace-signature": hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()}
+        answer = node.ask("POST", "/cluster/writes", body, headers=headers)
+        assert answer.status == (422 if signed else 401), answer.body
+        assert node.ask("GET", "/cluster/writes").status == 405
+    assert len(history(remote, work)) == 1

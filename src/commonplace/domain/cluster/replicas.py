@@ -49,3 +49,17 @@ class Replica(Protocol):
             UnavailableError: kind "commit": the commit did not arrive in time.
         """
         ...
+
+    def take_writes(self, body: bytes) -> dict[str, list[dict[str, str]]] | None:
+        """Push the writes that another server hands over.
+
+        Args:
+            body: The writes, as that server sent them.
+
+        Returns:
+            The results as JSON; None if they are for another remote, or this replica does not write.
+
+        Raises:
+            InvalidInputError: the body has another form.
+        """
+        ...

@@ -24,12 +24,14 @@ class AllowedHosts:
     public_host: str = ""
     """Public host behind a proxy, with the port unless it is the scheme's default; "" without a proxy."""
     public_origin: str = ""
+    node_host: str = ""
+    """Host by which other servers of the same repositories reach this one; "" without such servers."""
     allowed_origins: frozenset[str] = frozenset()
     """Origins of other servers whose pages may call this one (CORS), in lower case."""
 
     def allows_host(self, host: str) -> bool:
         """Whether a `Host` header names this server."""
-        if self.public_host and host.lower() == self.public_host:
+        if host and host.lower() in {self.public_host, self.node_host}:
             return True
         name, _ = _authority(host)
         if not name:
@@ -59,13 +61,22 @@ class AllowedHosts:
         return origin.lower() in self.allowed_origins
 
 
-def allowed_hosts_of(bound: str, public_url: str | None, allowed_origins: Iterable[str] = ()) -> AllowedHosts:
-    """The names of a server that listens on an address and, behind a proxy, has a public URL."""
-    allowed = frozenset(allowed_origins)
+def allowed_hosts_of(
+    bound: str, public_url: str | None, allowed_origins: Iterable[str] = (), node_url: str | None = None
+) -> AllowedHosts:
+    """The names of a server.
+
+    Args:
+        bound: The address that it listens on.
+        public_url: Its URL behind a proxy.
+        allowed_origins: Origins of other servers whose pages may call it.
+        node_url: Its URL for other servers of the same repositories.
+    """
+    allowed, node = frozenset(allowed_origins), urlsplit(node_url or "").netloc.lower()
     if not public_url:
-        return AllowedHosts(bound, allowed_origins=allowed)
+        return AllowedHosts(bound, node_host=node, allowed_origins=allowed)
     parts = urlsplit(public_url)
-    return AllowedHosts(bound, parts.netloc.lower(), f"{parts.scheme}://{parts.netloc}".lower(), allowed)
+    return AllowedHosts(bound, parts.netloc.lower(), f"{parts.scheme}://{parts.netloc}".lower(), node, allowed)
 
 
 def is_loopback(name: str) -> bool:

@@ -28,6 +28,7 @@ from commonplace.store.git_command import GitResult, TimeLimits
 from commonplace.store.publisher import PUSH_TIMEOUT, QUIET_SECONDS, is_unreached, own_programs
 from commonplace.store.remotes import exchange
 from commonplace.store.replica.source import ReplicaSource
+from commonplace.store.replica.writer_lease import LEASE_REF, WriterLease
 from commonplace.store.writer_lock import WriterLock
 
 FETCH_SECONDS = 60.0
@@ -39,6 +40,7 @@ REFUSAL = "it is a replica, which follows its remote; write to a server of the r
 _BRANCH = "refs/heads/replica"
 _FETCHED = "refs/heads/fetched"
 """Target ref of a fetch, in the temporary repository."""
+_LEASE = "refs/commonplace-fetched/writer"
 _REMOTE = "origin"
 _MISSING = "couldn't find remote ref"
 
@@ -71,6 +73,8 @@ class ReplicaClone:
         """Held while the branch moves."""
         self._target = ""
         """The remote's branch that pushes go to; "" if it is not known yet."""
+        self.lease: WriterLease | None = None
+        """Which server writes to the remote; None if servers do not know of each other."""
         self._counted = ("", 0)
         """The last commit whose ancestors were counted, and their number."""
 
@@ -124,25 +128,17 @@ class ReplicaClone:
             UnavailableError: the remote cannot be reached. It did not get the commit.
             GitError: the remote refused it; or kind "unknown": the remote did not answer, and may have taken it.
         """
-        with exchange(self.repository, _REMOTE, [commit, expected]) as own:
-            settings = own_programs(self.repository)
-            self._target = self._target or self.source.branch or own.default_branch(settings, FETCH_SECONDS)
-            lease = f"--force-with-lease={self._target}:{expected}"
-            try:
-                outcome = own.push(
-                    f"{commit}:{self._target}",
-                    [lease],
-                    settings=settings,
-                    timeout=TimeLimits(PUSH_TIMEOUT, QUIET_SECONDS),
-                )
-            except GitError as error:
-                if error.kind != "timeout":
-                    raise
-                return self._took(commit, str(error).rstrip("."))
-        if outcome.code == 0:
+        try:
+            outcome = self._sent(commit, expected)
+        except GitError as error:
+            if error.kind != "timeout":
+                raise
+            return self._took(commit, str(error).rstrip("."))
+        pushed = outcome.is_pushed(self._target)
+        if pushed:
             self._advance(expected, commit)
             return True
-        if outcome.is_rejected:
+        if pushed is not None:
             return self._moved(expected, outcome)
         if not is_unreached(outcome):
             return self._took(commit, outcome.reason)
@@ -175,6 +171,23 @@ class ReplicaClone:
             number = guarded(lambda: sum(1 for _ in handle.walk(commit, SortMode.NONE)))
         self._counted = (commit, number)
         return number
+
+    def _sent(self, commit: str, expected: str) -> GitResult:
+        """The result of a push, with which the lease goes if it is to be renewed."""
+        renewal = self.lease.renewal() if self.lease else None
+        tips = [commit, expected, *(renewal or ())]
+        with exchange(self.repository, _REMOTE, tips) as own:
+            settings = own_programs(self.repository)
+            self._target = self._target or self.source.branch or own.default_branch(settings, FETCH_SECONDS)
+            references, leases = [f"{commit}:{self._target}"], [f"--force-with-lease={self._target}:{expected}"]
+            if renewal:
+                references.append(f"{renewal[0]}:{LEASE_REF}")
+                leases.append(f"--force-with-lease={LEASE_REF}:{renewal[1]}")
+            limits = TimeLimits(PUSH_TIMEOUT, QUIET_SECONDS)
+            outcome = own.push(references, leases, settings=settings, timeout=limits)
+        if self.lease and renewal and outcome.is_pushed(LEASE_REF):
+            self.lease.observe(renewal[0])
+        return outcome
 
     def _follow(self, known: str, tip: str) -> str:
         """Move the branch to a fetched commit, unless a push of this clone has moved it beyond. Returns where it is."""
@@ -227,8 +240,12 @@ class ReplicaClone:
     ) -> tuple[GitResult, str]:
         with exchange(self.repository, _REMOTE, [known], started) as own:
             settings = {**own_programs(self.repository), "fetch.fsckObjects": ["true"]}
-            reference = f"+{self.source.branch or 'HEAD'}:{_FETCHED}"
-            outcome = own.fetch(reference, settings=settings, timeout=seconds)
+            references = [f"+{self.source.branch or 'HEAD'}:{_FETCHED}"]
+            if self.lease:
+                references.append(f"+{LEASE_REF}*:{_LEASE}*")
+            outcome = own.fetch(references, settings=settings, timeout=seconds)
+            if self.lease and not outcome.code:
+                self.lease.observe(own.tip(_LEASE))
             return outcome, own.tip(_FETCHED)
 
     def _unreachable(self, reason: str) -> UnavailableError:

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
+from typing import Protocol, TypeAlias
 
 from commonplace.domain.errors import KnowledgeError, UnavailableError
 from commonplace.store.disk.durable import Unsynced
@@ -35,6 +36,9 @@ _CACHED_ENTRIES = 30_000
 class PendingWrite:
     """A commit that waits for the remote."""
 
+    contents: Mapping[str, bytes | None]
+    """The new bytes of each path; None for a removed file."""
+
     changed: Mapping[str, TreeEntry | None]
     """The new entry of each path; None for a removed file."""
     before: Mapping[str, str]
@@ -43,9 +47,33 @@ class PendingWrite:
     commit: str = ""
     """Its id; another one if it had to be made again."""
     parent: str = ""
+    is_forwarded: bool = False
+    """Whether another server handed it over."""
     is_settled: bool = False
     error: KnowledgeError | None = None
     """Why the remote does not have it."""
+
+
+class WriteOutcome(Protocol):
+    """What became of a write that another server was handed."""
+
+    @property
+    def commit(self) -> str:
+        """The commit; "" if the remote does not have it."""
+        ...
+
+    @property
+    def parent(self) -> str:
+        """Its parent."""
+        ...
+
+    @property
+    def error(self) -> KnowledgeError | None:
+        """Why the remote does not have it."""
+        ...
+
+
+Forward: TypeAlias = Callable[[str, Sequence[PendingWrite]], "Sequence[WriteOutcome] | None"]
 
 
 class PushQueue:
@@ -55,12 +83,20 @@ class PushQueue:
         clone: The clone.
         repository: Its repository.
         pushed: Called after each successful push, once the clone's branch has moved.
+        forward: Hands writes to the server at a URL; returns a result for each, or None if it got nothing.
     """
 
-    def __init__(self, clone: ReplicaClone, repository: GitRepository, pushed: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        clone: ReplicaClone,
+        repository: GitRepository,
+        pushed: Callable[[], None],
+        forward: Forward = lambda _url, _writes: None,
+    ) -> None:
         self.clone = clone
         self._repository = repository
         self._pushed = pushed
+        self._forward = forward
         self._drafts = threading.Lock()
         """Guards the fields below. A draft holds it, so that the next one sees its changes."""
         self._pushes = threading.Lock()
@@ -87,7 +123,12 @@ class PushQueue:
             self._drafts.release()
 
     def add(
-        self, contents: Mapping[str, bytes | None], before: Mapping[str, str], words: CommitMessage
+        self,
+        contents: Mapping[str, bytes | None],
+        before: Mapping[str, str],
+        words: CommitMessage,
+        *,
+        is_forwarded: bool = False,
     ) -> PendingWrite:
         """Make the commit of a draft. Only within `drafting`.
 
@@ -95,6 +136,7 @@ class PushQueue:
             contents: The new bytes of each path; None for a removed file.
             before: As for `PendingWrite`.
             words: Message and people.
+            is_forwarded: As for `PendingWrite`.
 
         Raises:
             OSError: the clone cannot be written.
@@ -106,7 +148,7 @@ class PushQueue:
             path: None if content is None else TreeEntry(self._mode(base, path), objects.add("blob", content))
             for path, content in contents.items()
         }
-        write = PendingWrite(changed, before, words)
+        write = PendingWrite(contents, changed, before, words, is_forwarded=is_forwarded)
         self._make(write, objects, parent)
         self._pending.append(write)
         return write
@@ -150,6 +192,8 @@ class PushQueue:
 
     def _attempt(self, batch: tuple[PendingWrite, ...]) -> bool:
         """Push once. Returns whether all of the batch are settled; if not, the rest was made again."""
+        if self._is_handed_over(batch):
+            return True
         first, last = batch[0], batch[-1]
         if self.clone.push(last.commit, first.parent):
             with self._drafts:
@@ -162,6 +206,24 @@ class PushQueue:
         with self._drafts:
             self._replay(tip)
             return not self._pending
+
+    def _is_handed_over(self, batch: tuple[PendingWrite, ...]) -> bool:
+        """Whether the server that writes now has settled the batch; what came after it is made again."""
+        url = self.clone.lease.owner if self.clone.lease else ""
+        if not url or any(write.is_forwarded for write in batch):
+            return False
+        results = self._forward(url, batch)
+        if results is None:
+            return False
+        tip = self.clone.fetch()
+        with self._drafts:
+            for write, result in zip(batch, results, strict=True):
+                write.commit, write.parent, write.error = result.commit, result.parent, result.error
+                write.is_settled = True
+            del self._pending[: len(batch)]
+            self._replay(tip)
+        self._pushed()
+        return True
 
     def _replay(self, tip: str) -> None:
         """Make the pending writes again on top of a commit. One whose files differ there is settled with an error."""

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
 
+from commonplace.domain.addresses import parse_address
 from commonplace.domain.changes import Author, record_retained
-from commonplace.domain.errors import UnavailableError
+from commonplace.domain.errors import KnowledgeError, UnavailableError
 from commonplace.domain.ports import Transaction
-from commonplace.store.disk.file_swap import storage_errors
+from commonplace.store.disk.file_swap import changed_meanwhile, storage_errors
 from commonplace.store.git.bare import BareStore
 from commonplace.store.git.commits import commit_message
 from commonplace.store.replica.clone import ReplicaClone
 from commonplace.store.replica.draft import TreeDraft
-from commonplace.store.replica.push_queue import PushQueue
+from commonplace.store.replica.handed_writes import MAX_WRITES, ForwardedWrite, WriteResult, send_writes
+from commonplace.store.replica.push_queue import PendingWrite, PushQueue
 
 
 class WritableReplicaStore(BareStore):
@@ -25,12 +27,17 @@ class WritableReplicaStore(BareStore):
         clone: The clone.
         pushed: Called after each successful push, once the clone's branch has moved.
         problem: Returns why the remote could not be read the last time; "" if it could.
+        secret: What this server and the others that write to the remote share; "" if it knows of none.
     """
 
-    def __init__(self, clone: ReplicaClone, pushed: Callable[[], None], problem: Callable[[], str]) -> None:
+    def __init__(
+        self, clone: ReplicaClone, pushed: Callable[[], None], problem: Callable[[], str], secret: str = ""
+    ) -> None:
         super().__init__(clone.repository, clone.key, "")
         self._repository = clone.repository
-        self._queue = PushQueue(clone, clone.repository, pushed)
+        self._base = clone.source.key
+        self._secret = secret
+        self._queue = PushQueue(clone, clone.repository, pushed, self._forward)
         self._problem = problem
 
     @contextmanager
@@ -63,3 +70,42 @@ class WritableReplicaStore(BareStore):
             return
         self._queue.settle(write)
         record_retained(draft.acknowledge(write.commit, write.parent))
+
+    def apply(self, writes: Sequence[ForwardedWrite]) -> list[WriteResult]:
+        """Make the writes that another server handed over, and push them.
+
+        Returns:
+            A result for each, in order.
+        """
+        made = [self._made(write) for write in writes]
+        for one in made:
+            if isinstance(one, PendingWrite):
+                with suppress(KnowledgeError):  # which the write then has
+                    self._queue.settle(one)
+        return [
+            WriteResult(one.commit, one.parent, one.error) if isinstance(one, PendingWrite) else one for one in made
+        ]
+
+    def _made(self, write: ForwardedWrite) -> PendingWrite | WriteResult:
+        try:
+            with storage_errors("the write"), self._queue.drafting() as commit:
+                draft = TreeDraft(self._repository, commit, self._hidden)
+                for path, content in write.contents.items():
+                    address = parse_address(path)
+                    if content is not None:
+                        draft.put(address, content)
+                    elif draft.exists(address):
+                        draft.remove(address)
+                changes = draft.changes()
+                for path, before in changes.before.items():
+                    if before != write.before[path]:
+                        return WriteResult(error=changed_meanwhile(path, before))
+                if not changes.contents:
+                    return WriteResult(commit, commit)
+                return self._queue.add(changes.contents, changes.before, write.words, is_forwarded=True)
+        except KnowledgeError as error:
+            return WriteResult(error=error)
+
+    def _forward(self, url: str, writes: Sequence[PendingWrite]) -> list[WriteResult] | None:
+        handed = [ForwardedWrite(dict(one.contents), dict(one.before), one.words) for one in writes[:MAX_WRITES]]
+        return send_writes(url, self._secret, self._base, handed) if len(handed) == len(writes) else None

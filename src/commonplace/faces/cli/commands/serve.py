@@ -32,6 +32,8 @@ class ServeOptions:
     replica_writes: Annotated[
         bool, typer.Option("--replica-writes", help=about("replica_writes"), show_default=False)
     ] = False
+    node_url: Annotated[str | None, typer.Option("--node-url", metavar="URL", help=about("node_url"))] = None
+    peer: Annotated[list[str] | None, typer.Option("--peer", metavar="URL", help=about("peer"))] = None
     replica_poll: Annotated[str | None, typer.Option("--replica-poll", metavar="N", help=about("replica_poll"))] = None
     engine_url: Annotated[
         list[str] | None, typer.Option("--engine-url", metavar="URL", help=about("engine_url"), show_default=False)
@@ -65,6 +67,8 @@ class ServeOptions:
             "commit": self.commit,
             "replica_of": self.replica_of or None,
             "replica_writes": "true" if self.replica_writes else None,
+            "node_url": self.node_url,
+            "peer": self.peer or None,
             "replica_poll": self.replica_poll,
             "engine_url": self.engine_url or None,
             "public_url": self.public_url,
@@ -98,7 +102,19 @@ def command(
     given: Flags = {"kb": paths} if paths else {}
     settings = session.configured({**listening.flags(), **layers.flags(), **given})
     require_layers_alone(settings, paths=paths, flags=session.flags, toolset=listening.toolset)
-    if listening.replica_of and (paths or names_layers(settings)):
+    _require_consistent(settings, listening, names_folders=bool(paths))
+    is_named = names_layers(settings) or settings.replica_of
+    if not is_named and session.dependencies.store_folder(settings.kb, settings) is None:
+        require_folders(settings.kb)
+    session.out.message(f"Opening {_sources(settings)}")  # at once: loading takes a second on a slow machine
+    session.out.terminal.stderr.flush()
+    sse = "beside" if listening.sse else "off"
+    session.dependencies.serve_http(settings, HttpOptions(sse=sse, anonymous=listening.allow_anonymous))
+
+
+def _require_consistent(settings: Settings, listening: ServeOptions, *, names_folders: bool) -> None:
+    """Reject options of replicas that need others, or exclude them."""
+    if listening.replica_of and (names_folders or names_layers(settings)):
         raise ConfigError(
             "Folders and --replica-of are named.", kind="replica", hint="Name folders, or remotes to follow."
         )
@@ -108,19 +124,18 @@ def command(
             kind="replica",
             hint="Name the repositories with --replica-of, or leave --replica-writes out.",
         )
+    if settings.node_url and not (settings.replica_writes and settings.cluster_secret):
+        raise ConfigError(
+            "A node_url is set, and not what it is for.",
+            kind="replica",
+            hint="Servers that share the writes of a repository need --replica-writes and a cluster_secret, too.",
+        )
     if settings.engine_url and not settings.replica_of:
         raise ConfigError(
             "A search cluster is named, and nothing that is followed.",
             kind="engine",
             hint="Name the repositories with --replica-of, or leave --engine-url out.",
         )
-    is_named = names_layers(settings) or settings.replica_of
-    if not is_named and session.dependencies.store_folder(settings.kb, settings) is None:
-        require_folders(settings.kb)
-    session.out.message(f"Opening {_sources(settings)}")  # at once: loading takes a second on a slow machine
-    session.out.terminal.stderr.flush()
-    sse = "beside" if listening.sse else "off"
-    session.dependencies.serve_http(settings, HttpOptions(sse=sse, anonymous=listening.allow_anonymous))
 
 
 def _sources(settings: Settings) -> str:

@@ -1,0 +1,232 @@
+"""Writes that one server hands to another, as JSON over HTTP, signed with a secret that both have.
+
+A request has the writes in order, each with its files as the sender saw them and as they are to be. An answer has one
+result for each: the commit that the remote has, or the error.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+from urllib.parse import urlsplit
+
+from commonplace.domain.changes import Author
+from commonplace.domain.cluster.forwarded_writes import MAX_FORWARDED, WRITES_PATH, WRITES_SIGNATURE, signature_of
+from commonplace.domain.errors import (
+    ConflictError,
+    GitError,
+    InvalidInputError,
+    KnowledgeError,
+    ReadOnlyError,
+    UnavailableError,
+)
+from commonplace.store.git.commits import CommitMessage
+from commonplace.store.git.identity import Signature
+from commonplace.store.names import is_object_id
+
+CONNECT_SECONDS = 2.0
+"""Timeout in seconds of a connection to another server."""
+ANSWER_SECONDS = 90.0
+"""Timeout in seconds of its answer, which waits for a push."""
+MAX_ANSWER = 1_000_000
+"""Maximum length of an answer in bytes."""
+MAX_WRITES = 100
+"""Maximum number of writes in a request."""
+
+
+_ERRORS = {str(kind.code): kind for kind in (ConflictError, UnavailableError, InvalidInputError, ReadOnlyError)}
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardedWrite:
+    """One write as it is handed over."""
+
+    contents: dict[str, bytes | None]
+    """The new bytes by path; None for a removed file."""
+    before: dict[str, str]
+    """Id of the blob that the writer saw at each path; "" for none."""
+    words: CommitMessage
+
+
+@dataclass(frozen=True, slots=True)
+class WriteResult:
+    """What became of one write."""
+
+    commit: str = ""
+    """The commit; "" if the remote does not have it."""
+    parent: str = ""
+    error: KnowledgeError | None = None
+
+
+def send_writes(url: str, secret: str, base: str, writes: Sequence[ForwardedWrite]) -> list[WriteResult] | None:
+    """Hand writes to another server and wait until it has pushed them.
+
+    Args:
+        url: The server.
+        secret: The shared secret.
+        base: Key of the remote, the same on both.
+        writes: The writes in order.
+
+    Returns:
+        A result for each; None if the server cannot be reached, or refuses them. Nothing was written then.
+
+    Raises:
+        UnavailableError: kind "unknown": the server did not answer as it should, and may have pushed them.
+    """
+    body = format_writes(base, writes)
+    if len(body) > MAX_FORWARDED:
+        return None
+    parts = urlsplit(url)
+    make = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    connection = make(parts.hostname or "", parts.port, timeout=CONNECT_SECONDS)
+    try:
+        try:
+            connection.connect()
+        except (OSError, http.client.HTTPException):
+            return None
+        connection.sock.settimeout(ANSWER_SECONDS)
+        try:
+            headers = {"Content-Type": "application/json", WRITES_SIGNATURE: signature_of(body, secret)}
+            connection.request("POST", parts.path.rstrip("/") + WRITES_PATH, body, headers)
+            answer = connection.getresponse()
+            content = answer.read(MAX_ANSWER)
+        except (OSError, http.client.HTTPException) as error:
+            raise _no_result(type(error).__name__) from error
+    finally:
+        connection.close()
+    if answer.status in {401, 403, 404, 413, 422}:
+        return None
+    results = _parsed_results(content) if answer.status == http.client.OK else None
+    if results is None or len(results) != len(writes):
+        raise _no_result(f"HTTP {answer.status}")
+    return results
+
+
+def format_writes(base: str, writes: Sequence[ForwardedWrite]) -> bytes:
+    """The body of a request."""
+    shown = [
+        {
+            "message": write.words.message,
+            "author": _shown_signature(write.words.author),
+            "committer": _shown_signature(write.words.committer),
+            "files": [
+                [path, write.before[path], None if content is None else b64encode(content).decode()]
+                for path, content in write.contents.items()
+            ],
+        }
+        for write in writes
+    ]
+    return json.dumps({"base": base, "writes": shown}).encode()
+
+
+def parse_writes(body: bytes) -> tuple[str, list[ForwardedWrite]]:
+    """The key of the remote and the writes of a request.
+
+    Raises:
+        InvalidInputError: the body has another form.
+    """
+    try:
+        told = _object(json.loads(body))
+        writes = [_parsed_write(_object(one)) for one in _list(told["writes"])[: MAX_WRITES + 1]]
+        base = _text(told["base"])
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise InvalidInputError("The body is not a list of writes.", kind="body") from error
+    if not 1 <= len(writes) <= MAX_WRITES:
+        raise InvalidInputError(f"The body must have 1 to {MAX_WRITES} writes.", kind="body")
+    return base, writes
+
+
+def format_results(results: Sequence[WriteResult]) -> list[dict[str, str]]:
+    """The results as JSON."""
+    return [
+        {"commit": one.commit, "parent": one.parent}
+        if one.error is None
+        else {
+            "error": str(one.error),
+            "code": str(one.error.code),
+            "kind": one.error.kind,
+            "hint": one.error.hint,
+            "path": str(one.error.context.get("path", "")),
+            "current_revision": str(one.error.context.get("current_revision", "")),
+        }
+        for one in results
+    ]
+
+
+def _parsed_write(told: dict[str, object]) -> ForwardedWrite:
+    contents: dict[str, bytes | None] = {}
+    before: dict[str, str] = {}
+    for file in _list(told["files"]):
+        path, old, content = _list(file)
+        name = _text(path)
+        before[name] = _text(old)
+        contents[name] = None if content is None else b64decode(_text(content), validate=True)
+        if before[name] and not is_object_id(before[name]):
+            raise ValueError(name)
+    words = CommitMessage(_text(told["message"]), _signature(told["author"]), _signature(told["committer"]))
+    return ForwardedWrite(contents, before, words)
+
+
+def _parsed_results(content: bytes) -> list[WriteResult] | None:
+    try:
+        return [_parsed_result(_object(one)) for one in _list(_object(json.loads(content))["results"])]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _parsed_result(told: dict[str, object]) -> WriteResult:
+    if "error" not in told:
+        commit, parent = _text(told["commit"]), _text(told["parent"])
+        if not is_object_id(commit):
+            raise ValueError(commit)
+        return WriteResult(commit, parent)
+    make = _ERRORS.get(_text(told["code"]), GitError)
+    error = make(_text(told["error"]), kind=_text(told["kind"]), hint=_text(told["hint"]))
+    if make is ConflictError:
+        error.context.update(path=_text(told["path"]), current_revision=_text(told["current_revision"]))
+    return WriteResult(error=error)
+
+
+def _shown_signature(one: Signature) -> list[str | int]:
+    return [one.author.name, one.author.email, one.when, one.offset]
+
+
+def _signature(told: object) -> Signature:
+    name, email, when, offset = _list(told)
+    if not isinstance(when, int) or not isinstance(offset, int):
+        raise TypeError
+    author = Author(_text(name), _text(email))
+    if any(char in "<>\n\0" for char in author.name + author.email) or abs(offset) > 24 * 60:
+        raise ValueError(author.name)
+    return Signature(author, when, offset)
+
+
+def _object(told: object) -> dict[str, object]:
+    if not isinstance(told, dict):
+        raise TypeError
+    return cast("dict[str, object]", told)
+
+
+def _list(told: object) -> list[object]:
+    if not isinstance(told, list):
+        raise TypeError
+    return cast("list[object]", told)
+
+
+def _text(told: object) -> str:
+    if not isinstance(told, str):
+        raise TypeError
+    return told
+
+
+def _no_result(reason: str) -> UnavailableError:
+    return UnavailableError(
+        f"Whether the server that writes has taken the write is unknown: {reason}.",
+        kind="unknown",
+        hint="Read it again. The same write sent again is not made twice.",
+        retry_after=1,
+    )

@@ -1,0 +1,136 @@
+"""Writes as one server hands them to another: what is sent arrives the same, and what is not understood is refused."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+
+from commonplace.domain.changes import Author
+from commonplace.domain.cluster.forwarded_writes import MAX_FORWARDED, WRITES_PATH, WRITES_SIGNATURE, signature_of
+from commonplace.domain.errors import ConflictError, GitError, InvalidInputError, UnavailableError
+from commonplace.store.git.commits import CommitMessage
+from commonplace.store.git.identity import Signature
+from commonplace.store.replica.handed_writes import (
+    ForwardedWrite,
+    WriteResult,
+    format_results,
+    format_writes,
+    parse_writes,
+    send_writes,
+)
+from remotes.replicas import free_port
+
+COMMIT, PARENT, BLOB = "c" * 40, "b" * 40, "a" * 40
+WHO = Signature(Author("Änne 'x' 工", "a@example.org"), 1_700_000_000, -330)
+WRITE = ForwardedWrite(
+    {"folder/ä 🙂.md": b"# \xff\x00 bytes\r\n", "gone.md": None, "empty.md": b""},
+    {"folder/ä 🙂.md": BLOB, "gone.md": BLOB, "empty.md": ""},
+    CommitMessage("Subject\n\nBody — ü", WHO, WHO),
+)
+
+
+@contextmanager
+def answering(status: int, answer: object) -> Generator[tuple[str, list[tuple[str, str, bytes]]]]:
+    """A server with one answer to everything, and what it was asked: path, signature, body."""
+    asked: list[tuple[str, str, bytes]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            asked.append((self.path, self.headers[WRITES_SIGNATURE], body))
+            content = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name there
+            """Nobody reads it."""
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}", asked
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_what_is_sent_arrives_the_same() -> None:
+    base, writes = parse_writes(format_writes("key", [WRITE, WRITE]))
+    assert (base, writes) == ("key", [WRITE, WRITE])
+
+
+def test_results_come_back_with_their_errors() -> None:
+    conflict = ConflictError("a.md was changed.", kind="document", hint="Read it.", path="a.md", current_revision=BLOB)
+    results = [
+        WriteResult(COMMIT, PARENT),
+        WriteResult(error=conflict),
+        WriteResult(error=GitError("Refused.", kind="remote")),
+    ]
+    with answering(200, {"results": format_results(results)}) as (url, asked):
+        found = send_writes(url, "secret", "key", [WRITE, WRITE, WRITE])
+    assert found is not None
+    assert found[0] == results[0]
+    assert isinstance(found[1].error, ConflictError)
+    assert (str(found[1].error), found[1].error.context["current_revision"]) == ("a.md was changed.", BLOB)
+    assert isinstance(found[2].error, GitError)
+    ((path, signature, body),) = asked
+    assert (path, signature) == (WRITES_PATH, signature_of(body, "secret"))
+
+
+@pytest.mark.parametrize("status", [401, 404, 413, 422])
+def test_a_server_that_refuses_them_has_not_written_them(status: int) -> None:
+    with answering(status, {"error": "no"}) as (url, _):
+        assert send_writes(url, "secret", "key", [WRITE]) is None
+
+
+def test_a_server_that_is_not_there_has_not_written_them_nor_are_larger_ones_sent() -> None:
+    url = f"http://127.0.0.1:{free_port()}"
+    assert send_writes(url, "secret", "key", [WRITE]) is None
+    large = ForwardedWrite({"a.md": b"x" * MAX_FORWARDED}, {"a.md": ""}, WRITE.words)
+    with answering(200, {"results": []}) as (there, asked):
+        assert send_writes(there, "secret", "key", [large]) is None
+        assert asked == []
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [b"", b"not JSON", [], {"results": []}, {"results": [{"commit": "x", "parent": ""}]}, {"results": [{"error": 1}]}],
+)
+def test_an_answer_that_is_none_leaves_the_outcome_unknown(answer: object) -> None:
+    with answering(200, answer) as (url, _), pytest.raises(UnavailableError, match="unknown") as error:
+        send_writes(url, "secret", "key", [WRITE])
+    assert error.value.kind == "unknown"
+
+
+def test_an_error_of_the_server_leaves_the_outcome_unknown() -> None:
+    with answering(500, {"error": "x"}) as (url, _), pytest.raises(UnavailableError, match="HTTP 500"):
+        send_writes(url, "secret", "key", [WRITE])
+
+
+def _body(**changes: object) -> bytes:
+    told = json.loads(format_writes("key", [WRITE]))
+    told["writes"][0].update(changes)
+    return json.dumps(told).encode()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"", b"[]", b"{}", b'{"base": "x"}', b'{"base": "x", "writes": []}', b'{"base": 1, "writes": [1]}',
+        b"[" * 100_000,
+        _body(files=[["a.md", "no id", None]]), _body(files=[["a.md", BLOB, "!"]]), _body(files=[["a.md", BLOB]]),
+        _body(message=1), _body(author=["A", "a", "1", 0]), _body(author=["A\n<", "a", 1, 0]),
+        _body(committer=["A", "a", 1, 99_999]), format_writes("key", [WRITE] * 101),
+    ],
+)  # fmt: skip
+def test_a_body_of_another_form_is_refused(body: bytes) -> None:
+    with pytest.raises(InvalidInputError):
+        parse_writes(body)

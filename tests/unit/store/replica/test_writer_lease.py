@@ -1,0 +1,68 @@
+"""The lease in a remote: whom it names, when it is renewed, and that a stranger in it is not followed."""
+
+from __future__ import annotations
+
+import pytest
+
+from commonplace.store.git.repository import GitRepository
+from commonplace.store.replica.writer_lease import LEASE_SECONDS, RENEW_SECONDS, WriterLease
+from support import GitRepo, MakeRepo
+
+ONE, TWO, STRANGER = "http://one:8090", "http://two:8090", "http://stranger:8090"
+
+
+@pytest.fixture
+def repo(git_repo: MakeRepo) -> GitRepo:
+    return git_repo("clone", {"a.md": "# A\n"})
+
+
+def lease_of(repo: GitRepo, url: str, *peers: str) -> WriterLease:
+    return WriterLease(GitRepository(repo.path / ".git"), url, peers)
+
+
+def renewed(lease: WriterLease) -> str:
+    renewal = lease.renewal()
+    assert renewal is not None
+    lease.observe(renewal[0])
+    return renewal[0]
+
+
+def test_without_a_lease_anybody_may_write(repo: GitRepo) -> None:
+    assert lease_of(repo, ONE, TWO).owner == ""
+
+
+def test_the_server_that_renews_it_is_the_one_that_writes(repo: GitRepo) -> None:
+    one, two = lease_of(repo, ONE, TWO), lease_of(repo, TWO, ONE)
+    commit = renewed(one)
+    two.observe(commit)
+    assert (one.owner, two.owner) == ("", ONE)
+    assert one.renewal() is None
+    taken = two.renewal()
+    assert taken is not None
+    assert taken[1] == commit
+    assert repo.git("cat-file", "-t", taken[0]) == "commit"
+
+
+def test_a_lease_that_names_no_known_server_is_not_followed(repo: GitRepo) -> None:
+    stranger, one = lease_of(repo, STRANGER, ONE), lease_of(repo, ONE, TWO)
+    one.observe(renewed(stranger))
+    assert one.owner == ""
+    one.observe(repo.git("rev-parse", "HEAD"))
+    assert one.owner == ""
+    one.observe("1" * 40)
+    assert one.owner == ""
+
+
+def test_a_lease_that_was_not_renewed_in_time_is_free(repo: GitRepo) -> None:
+    now = [1000.0]
+    repository = GitRepository(repo.path / ".git")
+    one, two = (WriterLease(repository, url, (ONE, TWO), lambda: now[0]) for url in (ONE, TWO))
+    two.observe(renewed(one))
+    now[0] += RENEW_SECONDS - 0.1
+    assert (two.owner, one.renewal()) == (ONE, None)
+    now[0] += 0.1
+    two.observe(renewed(one))
+    now[0] += LEASE_SECONDS - 0.1
+    assert two.owner == ONE
+    now[0] += 0.1
+    assert two.owner == ""
