@@ -1,0 +1,120 @@
+"""The store of a replica that is written: its transactions, and the writes that another server hands over."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.changes import Author, recording_retained
+from commonplace.domain.errors import ConflictError, InvalidInputError, NotFoundError, UnavailableError
+from commonplace.domain.ports import Transaction
+from commonplace.domain.revisions import revision_of
+from commonplace.store.git.commits import CommitMessage
+from commonplace.store.git.identity import Signature
+from commonplace.store.replica.clone import ReplicaClone
+from commonplace.store.replica.handed_writes import ForwardedWrite
+from commonplace.store.replica.source import parse_source
+from commonplace.store.replica.writable import WritableReplicaStore
+from support import GitRepo, MakeRepo
+
+A, B = Address("a.md"), Address("folder/b.md")
+WHO = Signature(Author("An Agent", "agent@example.org"), 1_700_000_000, 60)
+
+
+@pytest.fixture
+def work(git_repo: MakeRepo) -> GitRepo:
+    """A repository with a bare remote."""
+    repo = git_repo("work", {"a.md": "# One\n"})
+    repo.git("clone", "--quiet", "--bare", str(repo.path), str(remote_of(repo)))
+    repo.git("remote", "add", "origin", str(remote_of(repo)))
+    return repo
+
+
+def remote_of(work: GitRepo) -> Path:
+    return work.path.parent / "team.git"
+
+
+def store_of(work: GitRepo, problem: str = "") -> WritableReplicaStore:
+    clone = ReplicaClone(work.path.parent / "clones", parse_source(str(remote_of(work))))
+    clone.fetch()
+    return WritableReplicaStore(clone, lambda: None, lambda: problem)
+
+
+def subjects(work: GitRepo) -> list[str]:
+    shown = work.git("--git-dir", str(remote_of(work)), "log", "--format=%s|%an", "--reverse", "HEAD")
+    return shown.splitlines()[1:]
+
+
+def handed(path: str, content: bytes | None, before: str = "") -> ForwardedWrite:
+    return ForwardedWrite({path: content}, {path: before}, CommitMessage("Handed over", WHO, WHO))
+
+
+def _put_and_fail(transaction: Transaction) -> None:
+    transaction.put(A, b"# Two\n")
+    transaction.remove(B)  # which is not there
+
+
+def test_a_transaction_is_one_commit_of_the_remote_and_readable_at_once(work: GitRepo) -> None:
+    store = store_of(work)
+    assert store.read_only_reason == ""
+    with recording_retained() as kept, store.transaction("Write", Author("Ann", "ann@example.org")) as transaction:
+        transaction.put(A, b"# Two\n", keep=True)
+        transaction.put(B, b"# B\n")
+    assert subjects(work) == ["Write|Ann"]
+    assert (store.read(A), store.read(B)) == (b"# Two\n", b"# B\n")
+    assert transaction.receipt.commit == work.git("--git-dir", str(remote_of(work)), "rev-parse", "HEAD")
+    assert [(one.address, one.revision, one.commit) for one in kept] == [
+        (A, revision_of(b"# One\n"), work.git("rev-parse", "HEAD"))
+    ]
+
+
+def test_a_transaction_that_fails_or_changes_nothing_pushes_nothing(work: GitRepo) -> None:
+    store = store_of(work)
+    with store.transaction("Same") as transaction:
+        transaction.put(A, b"# One\n")
+    assert transaction.receipt.commit == ""
+    with pytest.raises(NotFoundError), store.transaction("Fails") as failing:
+        _put_and_fail(failing)
+    assert subjects(work) == []
+    assert store.read(A) == b"# One\n"
+
+
+def test_while_the_remote_has_a_problem_nothing_is_begun(work: GitRepo) -> None:
+    store = store_of(work, "The remote cannot be read.")
+    with pytest.raises(UnavailableError, match="cannot be read"), store.transaction("Write"):
+        raise AssertionError("the block is not entered")
+
+
+def test_writes_that_are_handed_over_keep_their_people_and_come_back_with_their_commits(work: GitRepo) -> None:
+    store = store_of(work)
+    one = revision_of(b"# One\n")
+    results = store.apply([handed("a.md", b"# Two\n", one), handed("folder/b.md", b"# B\n")])
+    assert [one.error for one in results] == [None, None]
+    assert results[1].parent == results[0].commit
+    assert subjects(work) == ["Handed over|An Agent"] * 2
+    assert store.read(B) == b"# B\n"
+
+
+def test_a_handed_write_whose_file_is_another_is_a_conflict_and_one_that_is_there_is_done(work: GitRepo) -> None:
+    store = store_of(work)
+    stale, again, gone = store.apply(
+        [
+            handed("a.md", b"# Two\n", "1" * 40),
+            handed("a.md", b"# One\n", "1" * 40),
+            handed("never.md", None, "1" * 40),
+        ]
+    )
+    assert isinstance(stale.error, ConflictError)
+    assert stale.error.context["current_revision"] == revision_of(b"# One\n")
+    tip = work.git("rev-parse", "HEAD")
+    assert (again.commit, gone.commit) == (tip, tip)
+    assert subjects(work) == []
+
+
+@pytest.mark.parametrize("path", ["../a.md", ".git/config", "/etc/x.md", "a.md/b.md", ""])
+def test_a_handed_write_to_a_path_that_is_none_is_refused(work: GitRepo, path: str) -> None:
+    (result,) = store_of(work).apply([handed(path, b"x\n")])
+    assert isinstance(result.error, InvalidInputError)
+    assert subjects(work) == []
