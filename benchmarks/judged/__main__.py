@@ -183,13 +183,23 @@ def _print_evidence(run: Run, names: Sequence[str]) -> None:
 
 
 def _print_answers(run: Run, names: Sequence[str]) -> None:
-    print("\n| right section in the answer, by words | budget | recall | tokens |\n|---|---|---|---|")
+    print("\n| right section in the answer | budget | recall | tokens |\n|---|---|---|---|")
     for name in names:
-        judged = run.judged(name)
-        if judged.is_scoped:
-            continue  # kb_search takes no folder
-        for one in answered(judged, KEPT / f"{name}-answers"):
-            print(f"| {one.tool} | {one.budget:,} | {one.recall:.3f} | {one.tokens:,.0f} |", flush=True)
+        for mode in run.modes:
+            if mode == "semantic":
+                continue  # `search` of notes has no such mode
+            for one in answered(run.judged(name), KEPT / f"{name}-answers", mode, embed_folder):
+                print(f"| {one.tool} | {one.budget:,} | {one.recall:.3f} | {one.tokens:,.0f} |", flush=True)
+
+
+def embed_folder(folder: Path) -> None:
+    """Index and embed a folder as a server with the settings of the environment does."""
+    application = Application([folder], load_settings())
+    try:
+        application.sync()
+        embed(application.services.collections.members)
+    finally:
+        application.close()
 
 
 def _print_typed(run: Run) -> None:

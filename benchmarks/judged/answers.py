@@ -1,14 +1,14 @@
 """What the searching tools show of the right section within a budget, and in how many tokens: part of `make eval`.
 
 `notes.search` and `kb_search` with `max_tokens` are asked the same questions over stdio, on the pages of `evidence`. A
-question counts as answered when the answer holds a piece of the text of a document that is judged right. Searches go by
-words.
+question counts as answered when the answer holds a piece of the text of a document that is judged right. Each folder of a
+set whose questions are asked of one folder is a base of its own: `kb_search` takes no folder.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from benchmarks.judged.evidence import BUDGETS, write_pages
 from benchmarks.judged.sets import JudgedSet, Question
 from benchmarks.sessions.outcomes import shown
 from benchmarks.stdio import StdioServer
+from commonplace.domain.similarity import SearchMode
 
 TOOLS = (("notes", "search"), ("kb", "kb_search"))
 """Toolset and tool of each search that takes `query` and `max_tokens`."""
@@ -37,21 +38,54 @@ class Answered:
     """Mean size of an answer: characters / 4, structured content and text together."""
 
 
-def answered(judged: JudgedSet, root: Path) -> Iterator[Answered]:
-    """Ask each tool with each budget."""
+@dataclass(slots=True)
+class _Tally:
+    """What one tool answered within a budget so far."""
+
+    questions: int = 0
+    right: int = 0
+    characters: int = 0
+
+
+def answered(
+    judged: JudgedSet, root: Path, mode: SearchMode, prepare: Callable[[Path], None]
+) -> Iterator[Answered]:
+    """Ask each tool with each budget.
+
+    Args:
+        judged: The set.
+        root: Folder of the pages, the indexes and the vectors.
+        mode: `keyword`, or `hybrid`.
+        prepare: Embeds a folder of pages, with cache and state where the environment says; called for `hybrid`.
+    """
     os.environ["XDG_CACHE_HOME"], os.environ["XDG_STATE_HOME"] = str(root / "cache"), str(root / "state")
     write_pages(judged, root / "vault")
     texts = {document["_id"]: _plain(document["text"]) for document in judged.documents}
     chosen = judged.questions[:: max(1, len(judged.questions) // MAX_QUESTIONS)]
-    for toolset, tool in TOOLS:
-        with StdioServer("--toolset", toolset, root / "vault", "--no-embed") as server:
-            for budget in BUDGETS:
-                right, size = 0, 0
-                for question in chosen:
-                    answer = shown(server.call(tool, query=question.text, max_tokens=budget))
-                    right += _is_shown(question, texts, _plain(answer.replace("\\n", "\n").replace('\\"', '"')))
-                    size += len(answer)
-                yield Answered(f"{judged.name} {toolset}", budget, right / len(chosen), size / 4 / len(chosen))
+    tallies = {(toolset, budget): _Tally() for toolset, _ in TOOLS for budget in BUDGETS}
+    for scope in sorted({question.scope for question in chosen}):
+        base = root / "vault" / scope
+        asked = [question for question in chosen if question.scope == scope]
+        if mode != "keyword":
+            prepare(base)
+        for toolset, tool in TOOLS:
+            by_words = ("--no-embed",) if mode == "keyword" else ()
+            with StdioServer("--toolset", toolset, base, *by_words) as server:
+                for budget in BUDGETS:
+                    _ask(server, tool, budget, asked, texts, tallies[toolset, budget])
+    for (toolset, budget), tally in tallies.items():
+        recall, size = tally.right / tally.questions, tally.characters / 4 / tally.questions
+        yield Answered(f"{judged.name} {mode} {toolset}", budget, recall, size)
+
+
+def _ask(
+    server: StdioServer, tool: str, budget: int, asked: Sequence[Question], texts: dict[str, str], tally: _Tally
+) -> None:
+    for question in asked:
+        answer = shown(server.call(tool, query=question.text, max_tokens=budget))
+        tally.right += _is_shown(question, texts, _plain(answer.replace("\\n", "\n").replace('\\"', '"')))
+        tally.characters += len(answer)
+    tally.questions += len(asked)
 
 
 def _is_shown(question: Question, texts: dict[str, str], answer: str) -> bool:
