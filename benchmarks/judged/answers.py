@@ -1,8 +1,8 @@
 """What the searching tools show of the right section within a budget, and in how many tokens: part of `make eval`.
 
 `notes.search` and `kb_search` with `max_tokens` are asked the same questions over stdio, on the pages of `evidence`. A
-question counts as answered when the answer holds a piece of the text of a document that is judged right. Each folder of a
-set whose questions are asked of one folder is a base of its own: `kb_search` takes no folder.
+question counts as answered when the answer holds a piece of the text of a document that is judged right. Each folder of
+a set whose questions are asked of one folder is a base of its own: `kb_search` takes no folder.
 """
 
 from __future__ import annotations
@@ -47,9 +47,7 @@ class _Tally:
     characters: int = 0
 
 
-def answered(
-    judged: JudgedSet, root: Path, mode: SearchMode, prepare: Callable[[Path], None]
-) -> Iterator[Answered]:
+def answered(judged: JudgedSet, root: Path, mode: SearchMode, prepare: Callable[[Path], None]) -> Iterator[Answered]:
     """Ask each tool with each budget.
 
     Args:

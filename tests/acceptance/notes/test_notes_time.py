@@ -131,6 +131,18 @@ def test_commands_answer_as_of_a_moment(repo: GitRepo, command: list[str]) -> No
     assert commonplace(*command, "--at", "9998-01-01", "--kb", repo.path).returncode == 4
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("Of 05", "# Of 05\n"), ("gone05", "# Of 05\n"), ("gone05.md", "# Of 05\n"), ("tea", "Hot water.")],
+)
+def test_a_command_reads_a_page_by_the_name_that_it_had(repo: GitRepo, name: str, text: str) -> None:
+    done = commonplace("read", name, "--at", "v05", "--kb", repo.path)
+    assert done.returncode == 0, done.stderr
+    assert text in done.stdout
+    assert commonplace("read", "Of 05", "--at", "v05", "--kb", repo.path, "--outline").stdout.endswith("Of 05\n")
+    assert commonplace("read", "Nobody", "--at", "v05", "--kb", repo.path).returncode == 3
+
+
 def test_what_an_ignore_file_excludes_now_stays_excluded_in_the_past(repo: GitRepo) -> None:
     repo.write(".commonplaceignore", "gone*\n")
     try:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Annotated
 
 import typer
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.documents import Document, Section
-from commonplace.domain.errors import ConfigError, KnowledgeError
+from commonplace.domain.errors import ConfigError, KnowledgeError, NotFoundError
 from commonplace.domain.json import Json
 from commonplace.domain.revisions import revision_of
 from commonplace.faces.cli.options import AtOption, PageArgument, exclusive
@@ -24,7 +25,7 @@ from commonplace.faces.cli.pages import addressed, located
 from commonplace.faces.cli.session import Session
 from commonplace.services import history, reads
 from commonplace.services.collections import Collection, Collections
-from commonplace.services.past import is_moment, moment_of
+from commonplace.services.past import as_of, is_moment, moment_of
 from commonplace.services.reads import TextPassage
 
 
@@ -56,7 +57,8 @@ def command(
     exclusive(**{"--lines": lines, "--at": at})
     span = _range(lines) if lines is not None else None
     with session.opened() as collections:
-        collection, address, part = _named(collections, session.relative(page), at)
+        found = _named(collections, session.relative(page), at)
+        collection, address, part = _named_then(collections, session.relative(page), at, found)
         then = _then(session, collection, at)
         at = history.revision_at(collection, at)
         if outline:
@@ -87,6 +89,22 @@ def _named(collections: Collections, page: str, at: str) -> tuple[Collection, Ad
     if not (whole and mark):
         return *addressed(collections, page), ""
     return *(addressed if at else _found)(collections, whole), part
+
+
+def _named_then(
+    collections: Collections, page: str, at: str, found: tuple[Collection, Address, str]
+) -> tuple[Collection, Address, str]:
+    """The page that had this name at a moment, where the page of this name now was not there then."""
+    collection, address, _ = found
+    if not at or not is_moment(collection, at):
+        return found
+    try:
+        collection.store.history.read(address, moment_of(collection, at).commit.id)
+    except NotFoundError:
+        with as_of(collections, at) as base, suppress(KnowledgeError):
+            then, address, part = _named(base.collections, page, "")
+            return collections.get(then.name), address, part
+    return found
 
 
 def _found(collections: Collections, page: str) -> tuple[Collection, Address]:

@@ -15,9 +15,9 @@ from commonplace.faces.web.markup.language import language_and_direction
 from commonplace.faces.web.pages import breadcrumbs, page
 from commonplace.faces.web.urls import possible_addresses, safe_address
 from commonplace.faces.web.withheld import gives_file, spans_of, visible
-from commonplace.services.collections import Collection, FoundDocument
+from commonplace.services.collections import Collection, Collections, FoundDocument
 from commonplace.services.history import revision_at
-from commonplace.services.past import is_moment
+from commonplace.services.past import as_of, is_moment
 from commonplace.services.site.backlinks import Backlink, Mention, backlinks
 from commonplace.services.site.backlinks import mentions as unlinked_mentions
 from commonplace.services.site.changes import gone_page, section_authors
@@ -176,6 +176,9 @@ def _elsewhere(request: PageRequest, collection: Collection, path: str) -> PageR
     named = named_document([collection], path) if path and gone is None else None
     if named is not None:
         return redirect(urls.page(named.collection.name, named.record.address.path) + _moment_query(request))
+    then = _named_then(request, collection, path)
+    if then:
+        return redirect(urls.page(collection.name, then) + _moment_query(request))
     return page(
         request,
         "missing.html",
@@ -187,6 +190,15 @@ def _elsewhere(request: PageRequest, collection: Collection, path: str) -> PageR
         near=_near(request, collection, path),
         sources=_sources(collection, path),
     )
+
+
+def _named_then(request: PageRequest, collection: Collection, path: str) -> str:
+    """The path of the document that had this title or alias at the request's moment; "" if none had, or without one."""
+    if not path or not is_moment(collection, request.at):
+        return ""
+    with as_of(Collections(lambda: [collection]), request.at) as base:
+        named = named_document(base.collections.members, path)
+        return named.record.address.path if named else ""
 
 
 def _near(request: PageRequest, collection: Collection, path: str) -> list[_Near]:

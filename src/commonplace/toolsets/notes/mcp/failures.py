@@ -65,9 +65,9 @@ def _next_of(tool: str, error: KnowledgeError, given: dict[str, Json]) -> str:
         return f"overview {_json({'folder': str(folder)})}"
     if error.kind == "document" and error.code is Code.NOT_FOUND:
         reference = str(error.context.get("reference", ""))
-        return (
-            f"{tool} {_json(_with_page(given, reference, near))}" if near else f"search {_json({'query': reference})}"
-        )
+        then = {"at": given["at"]} if given.get("at") else {}
+        again = f"{tool} {_json(_with_page(given, reference, near))}"
+        return again if near else f"search {_json({'query': reference, **then})}"
     if error.kind in {"section", "block"} and isinstance(page, str):
         base = page.partition("#")[0].removeprefix("[[").removesuffix("]]")
         arguments: dict[str, Json] = {"page": base, "section": near} if near else {"page": base}

@@ -17,8 +17,8 @@ from commonplace.services.links import broken
 from commonplace.services.listing import every_document
 from commonplace.toolsets.notes.service.link_graph import link_graph
 
-PURPOSE_FILES = ("README.md", "index.md", "AGENTS.md", "readme.md", "Home.md", "home.md", "00-index.md", "welcome.md")
-"""The pages at the root that say what a folder is for, in the order in which they are looked for."""
+PURPOSE_FILES = ("readme.md", "index.md", "agents.md", "home.md", "00-index.md", "welcome.md")
+"""The pages at the root that say what a folder is for, in lower case, in the order in which they are looked for."""
 MAX_PURPOSE_CHARS = 400
 SAMPLED_PAGES = 40
 """Pages whose links and names are looked at to tell how pages are written here."""
@@ -67,7 +67,7 @@ def folder_overview(collections: Collections, collection: Collection, prefix: st
     records = list(every_document(collection, ListQuery(filter=Filter(prefix=prefix))))
     within = {record.address for record in records}
     graph = link_graph(collection)
-    purpose, page = _purpose(collection, prefix)
+    purpose, page = _purpose(collection, records, prefix)
     recent = sorted(records, key=lambda one: (one.updated, one.address.path), reverse=True)
     kinds = Counter(one.type for one in records if one.type)
     tags = Counter(tag for one in records for tag in set(one.tags))
@@ -104,12 +104,10 @@ def _folders(records: Sequence[Record], prefix: str) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
 
 
-def _purpose(collection: Collection, prefix: str) -> tuple[str, str]:
+def _purpose(collection: Collection, records: Sequence[Record], prefix: str) -> tuple[str, str]:
     """The first paragraph of the page that says what the folder is for, and the page's path."""
-    for name in PURPOSE_FILES:
-        record = collection.index.record(Address(prefix + name))
-        if record is None:
-            continue
+    named = {record.address.name.lower(): record for record in records if record.address.folder == prefix.rstrip("/")}
+    for record in filter(None, map(named.get, PURPOSE_FILES)):
         if record.description:
             return record.description[:MAX_PURPOSE_CHARS], record.address.path
         document = collection.index.document(record.address)

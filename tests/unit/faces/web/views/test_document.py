@@ -134,6 +134,14 @@ def test_another_name_keeps_the_moment_and_an_old_name_is_shown_as_it_was(pages:
     assert "A text that moves" in pages.view(document, "old name", at=first)
 
 
+def test_a_page_that_is_gone_is_found_by_the_title_that_it_had(pages: Pages, repo: GitRepo) -> None:
+    first = repo.git("rev-parse", "main~2")
+    assert pages.location(document, "Dotted", at=first) == f"/p/notes/a.markdown?at={first}"
+    assert document(pages.request("Dotted")).status == 404
+    assert document(pages.request("Never", at=first)).status == 404
+    assert document(pages.request("Dotted", at="nonsense")).status == 404
+
+
 def test_the_search_box_of_a_version_keeps_its_moment(pages: Pages, repo: GitRepo) -> None:
     first = repo.git("rev-parse", "main~2")
     for path in ("plan", "gone"):

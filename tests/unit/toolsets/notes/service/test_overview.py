@@ -102,6 +102,15 @@ def findings(base: Indexed, prefix: str = "") -> list[tuple[str, int, str]]:
     ]
 
 
+@pytest.mark.parametrize("name", ["README.md", "Readme.md", "Index.md", "HOME.md"])
+def test_the_purpose_stands_in_a_page_of_a_usual_name_however_it_is_spelled(tmp_path: Path, name: str) -> None:
+    files = {name: "# Boats\n\nAbout boats.\n", f"in/{name}": "# In\n\nAbout sails.\n", "other.md": "# Other\n"}
+    with Indexed(tmp_path, files) as base:
+        for prefix, purpose in (("", "About boats."), ("in/", "About sails.")):
+            found = folder_overview(base.collections, base.collection, prefix)
+            assert (found.purpose, found.purpose_page) == (purpose, f"{prefix}{name}")
+
+
 def test_every_kind_of_finding_is_counted_the_gravest_first(tmp_path: Path) -> None:
     with Indexed(tmp_path, FAULTY) as base:
         (tmp_path / "base" / "unused.png").write_bytes(b"png")
