@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 MAX_SOURCE_CHARS = 50_000
@@ -22,8 +22,8 @@ MAX_ARTICLE_CHARS = 3
 SENTENCE_BYTES = 600
 """Bytes on either side of a link in which its sentence is searched."""
 
-PIPED_LINK = re.compile(r"\[\[[^\[\]|\n]+\|")
-"""The beginning of `[[a|b]]`, of which a snippet shows `b`."""
+PIPED_LINK = re.compile(r"\[\[([^\[\]|\n]+)\|([^\[\]|\n]+)\]\]")
+"""`[[a|b]]`, of which a snippet shows `b`."""
 
 _SENTENCE_END = re.compile(r"[.!?…]['\"”)\]]*(?=\s+(?![a-z]))|[\u3002\uff01\uff1f]")
 _WORD_END = re.compile(r"[^\W_]*")
@@ -71,6 +71,24 @@ class HighlightTerms:
 def strip_markdown(markdown: str) -> str:
     """Plain text of Markdown, as one line."""
     return " ".join(_MARKUP.sub(_shown, f"\n{markdown}").split())
+
+
+def with_labels(markdown: str, label_first: Callable[[], Collection[tuple[str, str]]]) -> str:
+    """The text with the label alone in place of each `[[label|page]]`.
+
+    Args:
+        markdown: The text.
+        label_first: Returns the label and the page of each link that has the label first. Called only when needed.
+    """
+    if not PIPED_LINK.search(markdown):
+        return markdown
+    known = label_first()
+
+    def shown(found: re.Match[str]) -> str:
+        label = found[1].removesuffix("\\").strip()  # in a table, the | is escaped
+        return label if (label, found[2].strip()) in known else found[0]
+
+    return PIPED_LINK.sub(shown, markdown)
 
 
 def snippet(markdown: str, wanted: HighlightTerms, limit: int) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Revision
@@ -15,7 +15,7 @@ from commonplace.domain.markdown.set_aside import readable_source
 from commonplace.domain.query import Filter, Hit, SearchQuery, SearchResult, SectionHit
 from commonplace.domain.query_parser import NO_WORDS, Analyze, fold_text, parse_query
 from commonplace.domain.ranking import shared_beginning
-from commonplace.domain.snippets import PIPED_LINK, HighlightTerms, snippet
+from commonplace.domain.snippets import HighlightTerms, snippet, with_labels
 from commonplace.index.catalogue.outlines import Outline
 from commonplace.index.catalogue.record_cache import CachedDocument
 from commonplace.index.fulltext.document_sources import DocumentSource, DocumentSources, SectionTexts
@@ -38,8 +38,8 @@ class SearchedTexts:
 
     sources: DocumentSources
     sections: SectionTexts
-    labels: Callable[[Address], Mapping[str, str]]
-    """Returns the labels of a document's links that have the label first, by what is written."""
+    labels: Callable[[Address], Collection[tuple[str, str]]]
+    """Returns the label and the page of a document's links that have the label first."""
 
 
 class IndexSearcher:
@@ -187,10 +187,7 @@ class _SnippetReader:
 
     def _labelled(self, address: Address, text: str) -> str:
         """A section with the label in place of each link that has it first; a snippet shows the last side of others."""
-        if PIPED_LINK.search(text):
-            for written, label in self._labels(address).items():
-                text = text.replace(written, label)
-        return text
+        return with_labels(text, partial(self._labels, address))
 
     def _section(self, text: str, outline: Outline, ordinal: int, score: float) -> SectionHit:
         return SectionHit(

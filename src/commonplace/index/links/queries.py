@@ -108,13 +108,13 @@ class LinkQueries:
         return resolved
 
 
-def labels_written_first(connection: sqlite3.Connection, side: PageSide, source: Address) -> dict[str, str]:
-    """The labels of a document's `[[a|b]]` of which `b` is the page for a reader, by what is written."""
+def labels_written_first(connection: sqlite3.Connection, side: PageSide, source: Address) -> set[tuple[str, str]]:
+    """`a` and `b` of a document's `[[a|b]]` of which `b` is the page for a reader."""
     rows = connection.execute(
         "SELECT link FROM links WHERE source = ? AND side = 2 AND readers & ?", (document_key(source.path), int(side))
     )
     links = (link_from(stored, 2) for (stored,) in cast("Iterable[tuple[str]]", rows))
-    return {link.raw: link.label for link in links if link.label}
+    return {(link.label, link.raw) for link in links if link.label}
 
 
 _Found = tuple[str, str, int, str | None, str | None]

@@ -6,7 +6,6 @@ import pytest
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import InvalidInputError
-from commonplace.domain.ports import Index
 from commonplace.domain.query import Filter, SearchQuery
 from commonplace.index.fulltext.ranking import MAX_TIED
 from indexed import MakeBase
@@ -385,15 +384,3 @@ def test_a_file_that_changed_unnoticed_is_not_taken_for_what_the_index_knows(bas
     assert made.index.search(SearchQuery(text="gnu")).hits[0].sections[0].snippet == "unseen words about a gnu"
     made.update("a.md", "# A\n\nthe first gnu\n")
     assert made.index.search(SearchQuery(text="gnu")).hits[0].sections[0].snippet == "the first gnu"
-
-
-def test_snippets_show_the_label_of_a_link_on_whichever_side_it_is(base: MakeBase) -> None:
-    text = "Before [[the old quay|Harbour]] and [[Harbour|the new quay]], [[Harbour|Moles]], in `[[a|b]]`."
-    found = base({"from.md": text, "Harbour.md": "x", "Moles.md": "y"}).index
-    asked = SearchQuery(text="before", snippet=200)
-
-    def shown(index: Index) -> str:
-        return index.search(asked).hits[0].sections[0].snippet
-
-    assert shown(found) == "Before the old quay and the new quay, Moles, in b."
-    assert shown(found.preferring_last()) == "Before the old quay and the new quay, Harbour, in b."

@@ -12,6 +12,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.markdown.link_sides import PageSide
 from commonplace.domain.ports import Index
+from commonplace.domain.query import SearchQuery
 from commonplace.index import open_index
 from indexed import Indexed
 
@@ -123,3 +124,16 @@ def test_each_side_knows_its_bytes() -> None:
         assert not link.page_last
         assert link.other.page_last
         assert link.other.label == link.raw
+
+
+def test_snippets_show_the_label_on_whichever_side_it_is(tmp_path: Path) -> None:
+    text = (
+        "Before [[the old quay|Harbour]] and [[Harbour|the new quay]], [[Harbour|Moles]], in `[[a|b]]`;"
+        " [[ the pier |Harbour]] of Harbour, | [[a berth\\|Harbour]] |"
+    )
+    asked = SearchQuery(text="before", snippet=200)
+    with Indexed(tmp_path, {"from.md": text, "Harbour.md": "x", "Moles.md": "y"}) as base:
+        for index, both_exist in ((base.index, "Moles"), (base.index.preferring_last(), "Harbour")):
+            (hit,) = index.search(asked).hits
+            shown = f"Before the old quay and the new quay, {both_exist}, in b; the pier of Harbour, a berth"
+            assert hit.sections[0].snippet == shown
