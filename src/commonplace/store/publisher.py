@@ -40,6 +40,8 @@ from commonplace.store.retention import Retention
 from commonplace.store.transaction_writer import TransactionWriter
 from commonplace.store.writer_lock import WAIT_SECONDS
 
+MAX_LISTED = 20
+"""Remotes that an error names."""
 PUSH_TIMEOUT = 60.0
 """Seconds after which a push is ended."""
 QUIET_SECONDS = 15.0
@@ -221,7 +223,8 @@ class Publisher:
     def _require_remote(self, remote: str) -> None:
         known = self._git.repository.remotes()
         if remote not in known:
-            listed = ", ".join(known)
+            more = f" and {len(known) - MAX_LISTED:,} more" if len(known) > MAX_LISTED else ""
+            listed = ", ".join(redacted(name)[:60] for name in known[:MAX_LISTED]) + more
             raise GitError(
                 f"There is no remote {redacted(remote)[:60]!r}." + (f" There is: {listed}." if listed else ""),
                 kind="repository",

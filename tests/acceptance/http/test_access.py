@@ -257,6 +257,9 @@ def test_other_addresses_need_a_key_first(repo: GitRepo) -> None:
     with served(repo.path, "--host", everywhere, "--allow-anonymous") as server:
         assert server.ask("GET", f"{API}/pages").status == 200
         assert server.ask("GET", f"{API}/pages", headers={"Host": "evil.example"}).status == 421
+        for origin in ("http://6.6.6.6", "http://192.168.1.9:3000"):
+            assert server.ask("GET", f"{API}/pages", headers={"Origin": origin}).status == 403
+            assert server.ask("PUT", f"{API}/pages/x", {"content": "x"}, headers={"Origin": origin}).status == 403
     with served(repo.path, "--host", everywhere, env={"OTTERWIKI_API_KEY": "k"}) as server:
         assert server.ask("GET", f"{API}/pages").status == 401
         assert server.ask("GET", f"{API}/pages", key="k").status == 200

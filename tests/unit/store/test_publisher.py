@@ -168,6 +168,14 @@ def test_only_a_configured_remote_is_pushed_to(single: GitRepo, name: str) -> No
     assert "u:p" not in str(caught.value)
 
 
+def test_an_error_names_some_remotes_of_many(single: GitRepo) -> None:
+    with (single.path / ".git/config").open("a") as configuration:
+        configuration.writelines(f'[remote "r{number}"]\n\turl = /none\n' for number in range(20_000))
+    with pytest.raises(GitError, match=r"There is: r0, r1, .* and 19,980 more\.$") as caught:
+        repository(single.path).push("none")
+    assert len(str(caught.value)) < 2_000
+
+
 @pytest.mark.parametrize("branch", ["none", "--force", "-f", "main:other", "+main", "HEAD", "a b", "../x"])
 def test_only_a_branch_that_exists_is_pushed(single: GitRepo, branch: str) -> None:
     with pytest.raises(GitError, match="no branch"):

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import TypeVar
 
 import pygit2
-from pygit2.enums import ConfigLevel, Option, RepositoryOpenFlag, SortMode
+from pygit2.enums import ConfigLevel, ObjectType, Option, RepositoryOpenFlag, SortMode
 
 from commonplace.domain.errors import GitError
 from commonplace.store.git.layout.discovery import common_folder
 from commonplace.store.git.layout.inspection import inspect_repository, object_folders
-from commonplace.store.git.layout.loose_objects import object_database
+from commonplace.store.git.layout.loose_objects import MAX_MESSAGE_BYTES, object_database
 from commonplace.store.git.layout.ownership import require_owned
 from commonplace.store.git.objects import MODE_GITLINK, TreeEntry
 from commonplace.store.git.staging.skip_worktree import skipped_paths
@@ -42,6 +42,7 @@ MAX_OBJECT_BYTES = 500_000_000
 MAX_SYMBOLIC = 6
 """Maximum number of chained symbolic refs: HEAD and five more, as in Git."""
 
+_WITH_MESSAGE = frozenset({ObjectType.COMMIT, ObjectType.TAG})
 _Value = TypeVar("_Value")
 
 
@@ -158,8 +159,9 @@ class GitRepository:
         return str(self.commit(commit).tree_id) if commit else ""
 
     def commit(self, identifier: str) -> pygit2.Commit:
-        """A commit."""
-        return guarded(lambda: self.handle[self._sized(identifier)].peel(pygit2.Commit))
+        """A commit, or the one that a tag names."""
+        found = guarded(lambda: self.handle[self._sized(identifier)].peel(pygit2.Commit))
+        return found if str(found.id) == identifier else self._sized_commit(found)
 
     def walk(
         self, head: str, order: SortMode, *, hidden: Iterable[str] = (), first_parent: bool = False
@@ -182,7 +184,13 @@ class GitRepository:
         if first_parent:
             walker.simplify_first_parent()
         while commit := guarded(lambda: next(walker, None)):
-            yield commit
+            yield self._sized_commit(commit)
+
+    def _sized_commit(self, commit: pygit2.Commit) -> pygit2.Commit:
+        """A commit, after a check that it is not too large."""
+        if self.size(str(commit.id)) > MAX_MESSAGE_BYTES:
+            raise _too_large(str(commit.id), MAX_MESSAGE_BYTES)
+        return commit
 
     def entry(self, commit: str, path: str) -> TreeEntry | None:
         """The entry of a commit's tree at a path; None if there is none."""
@@ -239,14 +247,16 @@ class GitRepository:
         """The id itself, after a check that the object fits into memory.
 
         Raises:
-            GitError: its header or its file exceeds `MAX_OBJECT_BYTES`.
+            GitError: its header or its file exceeds `MAX_OBJECT_BYTES`; a commit or tag, `MAX_MESSAGE_BYTES`.
         """
         loose = f"{self._objects_path}/{identifier[:2]}/{identifier[2:]}"
         with suppress(OSError):
             if os.lstat(loose).st_size > MAX_OBJECT_BYTES:  # called for every object: a Path costs more than the call
-                raise _too_large(identifier)
-        if self.handle.odb.read_header(identifier)[1] > MAX_OBJECT_BYTES:
-            raise _too_large(identifier)
+                raise _too_large(identifier, MAX_OBJECT_BYTES)
+        kind, size = self.handle.odb.read_header(identifier)
+        most = MAX_MESSAGE_BYTES if kind in _WITH_MESSAGE else MAX_OBJECT_BYTES
+        if size > most:
+            raise _too_large(identifier, most)
         return identifier
 
     def holds(self, tip: str, commit: str) -> bool:
@@ -312,9 +322,9 @@ def trusted_folder(gitdir: Path, work_tree: Path | None) -> Path:
     return common
 
 
-def _too_large(identifier: str) -> GitError:
+def _too_large(identifier: str, most: int) -> GitError:
     return GitError(
-        f"The object {identifier[:10]} is larger than {MAX_OBJECT_BYTES:,} bytes.",
+        f"The object {identifier[:10]} is larger than {most:,} bytes.",
         kind="repository",
         hint="Run git fsck in the repository to see what is damaged.",
     )

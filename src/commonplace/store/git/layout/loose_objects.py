@@ -18,12 +18,15 @@ MAX_HEADER_BYTES = 32
 """Maximum size in bytes of what stands before the content: type and length."""
 FIRST_BYTES = 4096
 """Number of compressed bytes that certainly contain the header: a table of codes stands before it."""
+MAX_MESSAGE_BYTES = 10_000_000
+"""Maximum size in bytes of a commit or a tag, which is its message but for some lines; more of one is not read."""
 _KINDS = {
     b"commit": ObjectType.COMMIT,
     b"tree": ObjectType.TREE,
     b"blob": ObjectType.BLOB,
     b"tag": ObjectType.TAG,
 }
+_WITH_MESSAGE = (b"commit ", b"tag ")
 _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _HEX_DIGITS = 40
 _FOLDER_DIGITS = 2
@@ -124,8 +127,12 @@ class LooseObjects(pygit2.OdbBackend):
                 compressed = _content(_file(folder, name), max(max_bytes, FIRST_BYTES))
             except OSError:
                 continue
+            inflater = zlib.decompressobj()
             try:
-                return zlib.decompressobj().decompress(compressed, max_bytes + MAX_HEADER_BYTES)
+                head = inflater.decompress(compressed, MAX_HEADER_BYTES)
+                most = min(max_bytes, MAX_MESSAGE_BYTES) if head.startswith(_WITH_MESSAGE) else max_bytes
+                rest = max(most + MAX_HEADER_BYTES - len(head), 0)
+                return head + inflater.decompress(inflater.unconsumed_tail, rest) if rest else head
             except zlib.error:
                 return b""
         raise KeyError(name)

@@ -6,10 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pygit2
 import pytest
+from pygit2.enums import ObjectType, SortMode
 
 from commonplace.domain.errors import GitError
-from commonplace.store.git.repository import GitRepository
+from commonplace.store.git.layout.loose_objects import MAX_MESSAGE_BYTES, LooseObjects
+from commonplace.store.git.repository import MAX_OBJECT_BYTES, GitRepository
 from support import GitRepo, MakeRepo
 
 LONG = "".join(f"{number * 7919 % 10007:x} " for number in range(4_000))
@@ -98,3 +101,38 @@ def test_loose_objects_of_an_alternate_are_read(repo: GitRepo, tmp_path: Path, m
 def test_what_libgit2_writes_is_there_for_git(repo: GitRepo) -> None:
     written = GitRepository(repo.path / ".git", repo.path).handle.create_blob(b"made by libgit2\n")
     assert repo.git("cat-file", "-p", str(written)) == "made by libgit2"
+
+
+@pytest.fixture
+def endless(repo: GitRepo) -> str:
+    """A commit below the current one whose message is larger than any that people write; its id."""
+    body = repo.git("cat-file", "commit", "HEAD").encode() + b"\n\n" + b"word " * (MAX_MESSAGE_BYTES // 4)
+    command = ["git", "hash-object", "-t", "commit", "-w", "--stdin"]
+    done = subprocess.run(command, input=body, capture_output=True, check=True, timeout=60, cwd=repo.path)
+    identifier = done.stdout.decode().strip()
+    top = repo.git("commit-tree", "HEAD^{tree}", "-p", identifier, "-m", "Top")
+    repo.git("update-ref", "refs/heads/main", top)
+    repo.git("tag", "-a", "-m", "Tag", "named", identifier)
+    return identifier
+
+
+def test_no_more_of_a_message_is_read_than_people_write(repo: GitRepo, endless: str) -> None:
+    backend = LooseObjects([str(repo.path / ".git/objects")], MAX_OBJECT_BYTES)
+    kind, content = backend.read_cb(pygit2.Oid(hex=endless))
+    assert kind == ObjectType.COMMIT
+    assert len(content) < MAX_MESSAGE_BYTES + 1_000
+    identifier = repo.git("rev-parse", "HEAD:a.md")
+    assert backend.read_cb(pygit2.Oid(hex=identifier)) == (ObjectType.BLOB, LONG.encode())
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_commit_that_is_too_large_is_refused_wherever_it_stands(repo: GitRepo, endless: str, packed: bool) -> None:
+    if packed:
+        repo.git("repack", "-a", "-d", "--quiet")
+    repository = GitRepository(repo.path / ".git", repo.path)
+    with pytest.raises(GitError, match="larger than 10,000,000 bytes"):
+        repository.commit(endless)
+    with pytest.raises(GitError):
+        repository.commit(repo.git("rev-parse", "named"))
+    with pytest.raises(GitError):
+        list(repository.walk(repository.head, SortMode.NONE))
