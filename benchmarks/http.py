@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import cycle
@@ -58,7 +59,7 @@ def rows(work: Work) -> Iterator[Row]:
             spent = 1000 * (server.cpu() - cpu) / len(calls)
             detail = f"p99 {percentile(times, 99):.1f} ms, {spent:.1f} CPU ms in the server"
             yield Row(PART, f"{what} over a kept connection, {tree.name}", percentile(times, 50), "ms", aim, detail)
-        for what, requests, aim in _requests(server, tree):
+        for what, requests, aim in load_requests(server, tree):
             for connections in CONNECTIONS:
                 yield _load(server, what, requests, connections, aim)
     os.environ.update(state)
@@ -94,7 +95,7 @@ def _calls(server: HttpServer, tree: Tree) -> Iterator[tuple[str, Sequence[Calla
     yield "MCP search", asked * ROUNDS, "p50 ≤ 6"
 
 
-def _requests(server: HttpServer, tree: Tree) -> Iterator[tuple[str, Sequence[bytes], str]]:
+def load_requests(server: HttpServer, tree: Tree) -> Iterator[tuple[str, Sequence[bytes], str]]:
     """What is measured, whole HTTP requests, and the figure to reach."""
     listed = server.get(f"/pages?limit={PAGES}")["pages"]
     pages = [server.request("GET", f"/api/v1/pages/{quote(page['path'], safe='')}") for page in listed]
@@ -127,18 +128,19 @@ def _call(tool: str, arguments: Mapping[str, object]) -> tuple[bytes, dict[str, 
 class HttpServer:
     """A `commonplace serve` process and one connection to it; ended with its block."""
 
-    def __init__(self, tree: Tree, environment: Mapping[str, str]) -> None:
+    def __init__(self, tree: Tree, environment: Mapping[str, str], *arguments: str) -> None:
         """Start it.
 
         Args:
             tree: What it serves.
             environment: Added to this process's own.
+            arguments: Further flags of `commonplace serve`.
 
         Raises:
             RuntimeError: It ended instead of serving.
         """
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "commonplace", "serve", str(tree.folder), "--port", "0"],
+            [sys.executable, "-m", "commonplace", "serve", str(tree.folder), "--port", "0", *arguments],
             stderr=subprocess.PIPE,
             text=True,
             env={**os.environ, **environment, "COMMONPLACE_EMBED": "false"},
@@ -192,10 +194,29 @@ class HttpServer:
         return "\r\n".join([*lines, "", ""]).encode() + body
 
     def cpu(self) -> float:
-        """CPU seconds that the process has used so far, in steps of the kernel's clock, mostly 0.01 (Linux)."""
-        text = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="utf-8")
-        user, system = text.rpartition(")")[2].split()[11:13]
-        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+        """CPU seconds of the process and its workers so far, in steps of the kernel's clock, mostly 0.01 (Linux)."""
+        ticks = 0
+        for process in (self.process.pid, *self._workers()):
+            text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
+            ticks += sum(map(int, text.rpartition(")")[2].split()[11:13]))
+        return ticks / os.sysconf("SC_CLK_TCK")
+
+    def await_workers(self, workers: int) -> None:
+        """Wait until so many workers answer.
+
+        Raises:
+            TimeoutError: they do not.
+        """
+        until = time.monotonic() + TIMEOUT
+        while workers > 1 and (len(self._workers()) < workers or not all(map(_accepts, self._workers()))):
+            if time.monotonic() > until:
+                raise TimeoutError(f"{workers} workers were to serve")
+            time.sleep(0.1)
+        self.get("/pages?limit=1")
+
+    def _workers(self) -> list[int]:
+        pid = self.process.pid
+        return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()]
 
     def _asked(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> dict[str, Any]:
         self._connection.request(method, path, body, dict(headers))
@@ -207,6 +228,17 @@ class HttpServer:
         ):
             raise RuntimeError(f"{method} {path}: {response.status} {content[:200]!r}")
         return json.loads(content)
+
+
+def _accepts(process: int) -> bool:
+    """Whether a worker's event loop waits for connections: it watches more than its own wake-up socket (Linux)."""
+    for file in Path(f"/proc/{process}/fd").iterdir():
+        with suppress(FileNotFoundError):  # it is closed by now
+            if file.readlink() == Path("anon_inode:[eventpoll]"):
+                watched = Path(f"/proc/{process}/fdinfo/{file.name}").read_text(encoding="ascii").count("tfd:")
+                if watched > 1:
+                    return True
+    return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ def rows(work: Work) -> Iterator[Row]:
     tree = real_tree(work.folder) or generated_tree(work.folder, FILES, 10)
     os.environ["XDG_CACHE_HOME"] = str(work.folder / "cache")
     os.environ["XDG_STATE_HOME"] = str(work.folder / "state")
-    _committed(tree.folder)
+    committed(tree.folder)
     yield _first_start(tree)
     yield from _reading(tree, work)
     yield _fsync(work.folder)
@@ -41,7 +41,7 @@ def rows(work: Work) -> Iterator[Row]:
     yield _writing_at_once(work)
 
 
-def _committed(folder: Path) -> None:
+def committed(folder: Path) -> None:
     """Make the folder a repository with everything in it committed."""
     for command in (
         ("init", "--quiet", "--initial-branch=main"),
@@ -163,7 +163,7 @@ def _writing_at_once(work: Work) -> Row:
     folder = work.folder / "at-once"
     folder.mkdir()
     (folder / "first.md").write_text("# First\n", encoding="utf-8")
-    _committed(folder)
+    committed(folder)
     servers = [StdioServer(folder, *BY_WORDS, *COMMITTED) for _ in range(PROCESSES)]
     for server in servers:
         server.call("kb_list")

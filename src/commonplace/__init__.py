@@ -6,6 +6,9 @@ __version__ = "0.1.0"
 UNSUPPORTED = "commonplace runs on Linux and macOS; on Windows install and run it in WSL.\n"
 """The message on Windows, where calls that the program is built on do not exist."""
 
+WORKER_VARIABLE = "_COMMONPLACE_WORKER"
+"""Variable in the environment of a worker process, whose supervisor has told already what both would tell."""
+
 
 def build() -> str:
     """The version, with the commit in brackets if the program was built from a checkout."""

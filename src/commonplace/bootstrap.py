@@ -9,7 +9,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from commonplace.domain.ports import Index, Progress, Store
     from commonplace.embed import EmbeddingService
     from commonplace.index.local import LocalIndex
+    from commonplace.index.process.queue import OtherProcesses
     from commonplace.index.shared.opensearch.cluster import SearchCluster
     from commonplace.plugins.loader import Plugins
     from commonplace.replication import Follower
@@ -102,8 +103,7 @@ class Application:
 
         What is not needed for that call would take the interpreter from it.
         """
-        with suppress(KnowledgeError):
-            self.services.collections.wait_ready(FIRST_CALL_WAIT_SECONDS, lambda _done, _total: None)
+        self.wait_indexed(FIRST_CALL_WAIT_SECONDS)
         self._ended.wait(FIRST_CALL_SECONDS)
 
     def _start(self) -> None:
@@ -119,6 +119,14 @@ class Application:
             self._current += 1
         if self._embedding:
             self._embedding.serve()
+
+    def wait_indexed(self, timeout: float) -> bool:
+        """Wait at most `timeout` seconds until every folder was compared with its index. Returns whether it was."""
+        try:
+            self.services.collections.wait_ready(timeout, lambda _done, _total: None)
+        except (KnowledgeError, OSError):  # what a folder cannot be opened for is told by `start`
+            return False
+        return True
 
     def sync(self, progress: Progress | None = None) -> None:
         """Bring every index up to date, before a single command is answered."""
@@ -256,6 +264,13 @@ class Application:
         from commonplace.plugins.loader import installed_plugins
 
         return installed_plugins()
+
+
+def share_updates(others: OtherProcesses) -> None:
+    """Let the indexes of this process wait for the updates of other processes that serve the same folders."""
+    from commonplace.index.process import queue
+
+    queue.share_updates(others)
 
 
 def open_replicas(settings: Settings) -> dict[Path, Follower]:

@@ -9,23 +9,26 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from commonplace.bootstrap import Application, open_replicas
+from commonplace.bootstrap import Application, open_replicas, share_updates
 from commonplace.domain.errors import ConfigError
 from commonplace.faces.access.authentication import Authenticator
 from commonplace.faces.access.code_flow import CodeFlow
 from commonplace.faces.access.keys import KeyStore
-from commonplace.faces.access.rate_limits import DEFAULT_RATE, RateLimiter
+from commonplace.faces.access.process_secret import secret_for, share_secret
+from commonplace.faces.access.rate_limits import DEFAULT_RATE, Buckets, RateLimiter
 from commonplace.faces.access.tokens import TokenVerifier
 from commonplace.faces.freshness import CommitWaits, FreshnessGate
 from commonplace.faces.http.allowed_hosts import allowed_hosts_of, is_loopback
 from commonplace.faces.http.app import App, MountedApp, small_body
 from commonplace.faces.http.guard import Guard, RouteRules
+from commonplace.faces.http.listener import BindAddress, listening
 from commonplace.faces.http.metadata import METADATA, ResourceMetadata
 from commonplace.faces.http.metrics import Metrics
 from commonplace.faces.http.operations.forwarded_writes import ForwardedWrites
 from commonplace.faces.http.operations.readiness import Readiness
 from commonplace.faces.http.operations.webhooks import GitWebhook
-from commonplace.faces.http.server import BindAddress, Drain, listening, serve
+from commonplace.faces.http.server import Drain, End, Indexed, Worker, serve
+from commonplace.faces.http.workers.inherited import GROW_SECONDS
 from commonplace.faces.lazy_module import load_lazy_modules
 from commonplace.faces.mcp.quotas import Quota
 from commonplace.faces.mcp.server import build_server
@@ -47,6 +50,7 @@ from commonplace.registration import (
 if TYPE_CHECKING:
     from commonplace.domain.json import JsonObject
     from commonplace.faces.cli.session import HttpOptions
+    from commonplace.faces.http.workers.inherited import Inherited
     from commonplace.faces.mcp.sdk import McpServer
     from commonplace.plugins.loader import Plugins
     from commonplace.services.collections import FoundDocument
@@ -59,40 +63,41 @@ READ_TOOL = ("kb", "kb_get")
 """The toolset and the tool by which an agent reads one document."""
 
 
-def serve_http(settings: Settings, options: HttpOptions) -> None:
+def serve_http(settings: Settings, options: HttpOptions, given: Inherited | None = None) -> None:
     """Serve until a signal ends the process.
 
     Args:
         settings: The settings.
         options: The options of the command.
+        given: What this process was started with as one of several workers; None if it serves alone.
 
     Raises:
         ConfigError: the address is not available, or others can reach it without a key.
     """
+    if given is not None:
+        share_secret(given.secret)
+        share_updates(given.board)
     gate = _gate(settings)
     if gate.is_open and not is_loopback(settings.host) and not options.anonymous:
-        raise ConfigError(
-            f"Others can reach {settings.host}, and no key is needed there.",
-            kind="host",
-            hint="Run: commonplace keys create laptop --tier read, and then: commonplace serve --host "
-            f"{settings.host}. COMMONPLACE_API_KEY is a key too, and --allow-anonymous needs none.",
-        )
-    followers = open_replicas(settings)
-    if followers:
-        settings = replace(settings, kb=tuple(followers), commit="manual", manifest=None, personal=None, shared=None)
-    application = Application(settings.kb, settings, followers)
+        raise _open_to_others(settings.host)
+    settings, application = _opened(settings)
     offer = _offer(settings, application)
-    mcp = SseTransport(offer, "/mcp") if options.sse == "instead" else StreamableHttpTransport(offer)
+    number = None if given is None else given.number
+    mcp = SseTransport(offer, "/mcp") if options.sse == "instead" else StreamableHttpTransport(offer, worker=number)
     older = SseTransport(offer, "/sse") if options.sse == "beside" else None
     web = None if options.mcp_only else _web(settings, application.services, lambda: application.plugins)
     readiness = Readiness(application.services)
     parts = _parts(settings, options, application.services, mcp, older, web)
-    app = App(_of_replicas(settings, application.services, parts), _guard(settings, gate), readiness.parts())
+    guard = _guard(settings, gate, None if given is None else given.buckets)
+    app = App(_of_replicas(settings, application.services, parts), guard, readiness.parts())
+    indexed = Indexed()
 
     def start() -> None:
         application.start()
         application.wait_idle()
         load_lazy_modules()
+        if given is not None and application.wait_indexed(GROW_SECONDS):
+            indexed.done()
 
     def end() -> None:
         readiness.end()
@@ -102,12 +107,29 @@ def serve_http(settings: Settings, options: HttpOptions) -> None:
         if web is not None:
             web.end_streams()
 
-    listener = listening(BindAddress(settings.host, settings.port))
+    place = Worker(given, indexed) if given else listening(BindAddress(settings.host, settings.port))
     threading.Thread(target=start, name="start", daemon=True).start()
     try:
-        serve(app, listener, end, Drain(settings.drain, readiness.end))
+        serve(app, place, End(end, Drain(settings.drain, readiness.end)))
     finally:
         application.close()
+
+
+def _opened(settings: Settings) -> tuple[Settings, Application]:
+    """What is served, and the settings for it."""
+    followers = open_replicas(settings)
+    if followers:
+        settings = replace(settings, kb=tuple(followers), commit="manual", manifest=None, personal=None, shared=None)
+    return settings, Application(settings.kb, settings, followers)
+
+
+def _open_to_others(host: str) -> ConfigError:
+    return ConfigError(
+        f"Others can reach {host}, and no key is needed there.",
+        kind="host",
+        hint="Run: commonplace keys create laptop --tier read, and then: commonplace serve --host "
+        f"{host}. COMMONPLACE_API_KEY is a key too, and --allow-anonymous needs none.",
+    )
 
 
 def _gate(settings: Settings) -> Authenticator:
@@ -117,12 +139,13 @@ def _gate(settings: Settings) -> Authenticator:
     return Authenticator(keys, bool(own or tokens or keys.all()), own, tokens, settings.tier)
 
 
-def _guard(settings: Settings, gate: Authenticator) -> Guard:
+def _guard(settings: Settings, gate: Authenticator, buckets: Buckets | None) -> Guard:
     challenge = "Bearer"
     if settings.oauth_issuer:
         challenge += f' resource_metadata="{(settings.public_url or "").rstrip("/")}{METADATA}"'
     names = allowed_hosts_of(settings.host, settings.public_url, settings.allow_origin, settings.node_url)
-    rates = RateLimiter(DEFAULT_RATE if settings.rate_limit is None else settings.rate_limit)
+    rate = DEFAULT_RATE if settings.rate_limit is None else settings.rate_limit
+    rates = RateLimiter(rate, buckets=buckets)
     return Guard(names, gate, rates, challenge, spares_loopback=settings.rate_limit is None)
 
 
@@ -224,5 +247,5 @@ def _sign_in(settings: Settings) -> SignIn:
     if not (settings.oauth_issuer and settings.oauth_client_id):
         return SignIn()
     verifier = TokenVerifier(settings.oauth_issuer, _audience(settings))
-    flow = CodeFlow(verifier, settings.oauth_client_id, settings.oauth_client_secret or "")
+    flow = CodeFlow(verifier, settings.oauth_client_id, settings.oauth_client_secret or "", secret_for("sign in"))
     return SignIn(flow, (settings.public_url or "").rstrip("/"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from functools import partial
 
@@ -62,7 +63,7 @@ def _run(arguments: Sequence[str]) -> int:
         open=Application,
         commit_mode=_commit_mode,
         serve=_serve,
-        serve_http=_host,
+        serve_http=partial(_host, arguments),
         serve_editor=_serve_editor,
         install_model=install_model,
         git_command=git_command,
@@ -144,13 +145,35 @@ def _serve_until_gone(settings: Settings) -> None:
         application.close()
 
 
-def _host(settings: Settings, hosting: HttpOptions) -> None:
-    """Serve folders over HTTP until a signal ends the process."""
+def _host(arguments: Sequence[str], settings: Settings, hosting: HttpOptions) -> None:
+    """Serve folders over HTTP until a signal ends the process, by this process or by several that it starts."""
+    from commonplace.faces.http.workers.inherited import inherited
+
+    given = inherited(os.environ)
+    if given is None and settings.workers != 1:
+        from commonplace.faces.http.listener import BindAddress, listening
+        from commonplace.faces.http.workers.supervisor import default_count, supervise
+
+        _require_shareable(settings, hosting)
+        listener = listening(BindAddress(settings.host, settings.port))
+        sys.exit(supervise(arguments, settings.workers or default_count(), listener))
     from commonplace.faces.worker_threads import end_abandoned_calls
     from commonplace.http_server import serve_http
 
-    serve_http(settings, hosting)
+    serve_http(settings, hosting, given)
     end_abandoned_calls()
+
+
+def _require_shareable(settings: Settings, hosting: HttpOptions) -> None:
+    from commonplace.domain.errors import ConfigError
+
+    if hosting.sse != "off":
+        what = "sessions of the older SSE transport"
+    elif settings.replica_of:
+        what = "replicas"
+    else:
+        return
+    raise ConfigError(f"Several workers cannot serve {what}.", kind="workers", hint="Use --workers 1.")
 
 
 def _commit_mode(folder: Path) -> CommitMode:

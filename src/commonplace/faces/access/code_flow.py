@@ -1,6 +1,6 @@
 """Signing people in at the identity provider: authorization code with PKCE (RFC 6749, 7636).
 
-What must survive the way to the provider and back is in a cookie that only this process can have made. No token is
+What must survive the way to the provider and back is in a cookie that only this server can have made. No token is
 stored here.
 """
 
@@ -48,7 +48,8 @@ class CodeFlow:
     client_id: str
     client_secret: str = field(default="", repr=False)
     """"" for a public client, which PKCE alone protects."""
-    _seal: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+    seal: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+    """Key by which the server's processes know their own cookies."""
 
     @property
     def issuer(self) -> str:
@@ -155,7 +156,7 @@ class CodeFlow:
         return kept if isinstance(until, int) and until > time.time() else {}
 
     def _mark(self, content: bytes) -> bytes:
-        return hmac.digest(self._seal, content, "sha256")
+        return hmac.digest(self.seal, content, "sha256")
 
 
 def _base64(raw: bytes) -> str:

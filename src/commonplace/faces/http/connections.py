@@ -7,16 +7,22 @@ import logging
 import resource
 import socket
 import time
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from commonplace.domain.errors import InvalidInputError
-from commonplace.faces.http.framing import StrictConnection
+from commonplace.faces.access.session_owners import owner_in
+from commonplace.faces.http.framing import MAX_HEAD, StrictConnection
 from commonplace.faces.http.joined_writes import JoinedWrites
 from commonplace.faces.responses import error_json, json_bytes
+
+if TYPE_CHECKING:
+    from uvicorn.protocols.http.h11_impl import RequestResponseCycle
+
+    from commonplace.faces.http.workers.member import Member
 
 HEADER_TIMEOUT = 10.0
 """Timeout in seconds for a request's line and headers, on a new or reused connection."""
@@ -28,6 +34,7 @@ RESERVED_FILES = 124
 """Number of open files that the process needs besides its connections."""
 FULL_SECONDS = 60.0
 """Minimum interval in seconds between two log lines about connections that cannot be accepted."""
+HEAD_END = b"\r\n\r\n"
 BAD_REQUEST_HINT = (
     "Send HTTP/1.1: lines that end in CR LF, one of Content-Length and Transfer-Encoding, a short URL, short headers."
 )
@@ -72,6 +79,12 @@ class TimeoutProtocol(H11Protocol):
 
     max_connections = MAX_CONNECTIONS
     """Open connections."""
+    member: ClassVar[Member | None] = None
+    """The worker that this process is; None for a server of one process."""
+    first_bytes = b""
+    """What another worker has read of the first request."""
+    _head = b""
+    """What has come of a request whose head is not complete, if this process is a worker."""
     _deadline: asyncio.TimerHandle | None = None
     """Timer of the request's line and headers."""
     _stuck: asyncio.TimerHandle | None = None
@@ -97,15 +110,23 @@ class TimeoutProtocol(H11Protocol):
             transport.abort()
             return
         self._deadline = self.loop.call_later(HEADER_TIMEOUT, self._abort)
+        if self.member is not None:
+            self.member.count()
+        if self.first_bytes:  # before anything that comes now, which is read in a later turn of the loop
+            self.loop.call_soon(self._take_over, self.first_bytes)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the timers of a closed connection."""
         self._stop("_deadline")
         self._stop("_stuck")
         super().connection_lost(exc)
+        if self.member is not None:
+            self.member.count()
 
     def data_received(self, data: bytes) -> None:
         """Process received data; the timeout of the request's head continues."""
+        if self.member is not None and self._passed_on(self.member, data):
+            return
         super().data_received(data)
         self._watch_head()
 
@@ -132,6 +153,33 @@ class TimeoutProtocol(H11Protocol):
         head = f"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n"
         self.transport.write(f"{head}connection: close\r\n\r\n".encode() + body)
         self.transport.close()
+
+    def _take_over(self, data: bytes) -> None:
+        """Go on with a request that another worker has begun to read."""
+        if not self.transport.is_closing():
+            super().data_received(data)
+            self._watch_head()
+
+    def _passed_on(self, member: Member, data: bytes) -> bool:
+        """Pass the connection to the worker that holds the session of the request that begins here."""
+        cycle = cast("RequestResponseCycle | None", self.cycle)
+        if (cycle is not None and not cycle.response_complete) or (not self._head and self.conn.trailing_data[0]):
+            return False
+        head = self._head + data
+        end = head.find(HEAD_END)
+        if end < 0:
+            self._head = head if len(head) <= MAX_HEAD else b""
+            return False
+        self._head = b""
+        owner = owner_in(head[: end + len(HEAD_END)])
+        transport = cast("JoinedWrites", self.transport)
+        if owner in {None, member.given.number} or not transport.is_empty():
+            return False
+        descriptor = cast("socket.socket", transport.get_extra_info("socket")).fileno()
+        if not member.pass_on(descriptor, cast("int", owner), head):
+            return False
+        transport.abort()  # of this process's descriptor; the connection lives on in the other worker
+        return True
 
     def _watch_head(self) -> None:
         cycle = cast("object", self.cycle)  # uvicorn declares it always there; it is not before a request

@@ -36,6 +36,10 @@ class JoinedWrites(asyncio.Transport):
         if self._size >= MAX_JOINED:
             self._flush()
 
+    def is_empty(self) -> bool:
+        """Whether everything written has been sent."""
+        return not self._pieces and not self._transport.get_write_buffer_size()
+
     def close(self) -> None:
         """Send what is kept, then close."""
         self._flush()

@@ -5,6 +5,8 @@ Labels are names of tools and routes, and of the collections that the caller may
 
 from __future__ import annotations
 
+import os
+
 from prometheus_client import (
     CollectorRegistry,
     Counter,
@@ -13,6 +15,7 @@ from prometheus_client import (
     disable_created_metrics,
     generate_latest,
 )
+from prometheus_client.multiprocess import MultiProcessCollector
 from starlette.types import Receive, Scope, Send
 
 from commonplace import __version__
@@ -25,6 +28,8 @@ from commonplace.services.services import Services
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 45.0)
 """Seconds."""
+SHARED_COUNTS = "PROMETHEUS_MULTIPROC_DIR"
+"""Variable that names a folder in which several processes count together."""
 
 
 class Metrics:
@@ -44,7 +49,9 @@ class Metrics:
         self._seconds = Histogram(
             "commonplace_call_seconds", "How long calls take.", ("verb",), buckets=BUCKETS, registry=self._registry
         )
-        version = Gauge("commonplace_info", "The version that runs.", ("version",), registry=self._registry)
+        version = Gauge(
+            "commonplace_info", "The version that runs.", ("version",), registry=self._registry, multiprocess_mode="max"
+        )
         version.labels(__version__).set(1)
 
     def listen(self) -> None:
@@ -57,10 +64,17 @@ class Metrics:
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         del receive
-        body = generate_latest(self._registry) + self._of_replicas(scope) if scope["method"] != "HEAD" else b""
+        body = generate_latest(self._counted()) + self._of_replicas(scope) if scope["method"] != "HEAD" else b""
         headers = [(b"content-type", CONTENT_TYPE.encode()), (b"cache-control", b"no-store")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": body})
+
+    def _counted(self) -> CollectorRegistry:
+        if SHARED_COUNTS not in os.environ:
+            return self._registry
+        everything = CollectorRegistry()
+        MultiProcessCollector(everything)
+        return everything
 
     def _of_replicas(self, scope: Scope) -> bytes:
         """The state of the replicas that the caller may see."""

@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import signal
 import socket
 import sys
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import FrameType
 
 import uvicorn
 from sse_starlette.sse import AppStatus
 from starlette.types import ASGIApp
 
-from commonplace.domain.errors import ConfigError
 from commonplace.faces.http.connections import FileLimitFilter, TimeoutProtocol, allowed_connections
+from commonplace.faces.http.listener import BACKLOG, serving_line
+from commonplace.faces.http.workers.channel import Kind
+from commonplace.faces.http.workers.inherited import Inherited
+from commonplace.faces.http.workers.member import Member
 
 SHUTDOWN_SECONDS = 10
 """Seconds that calls in flight are given when the server is told to end."""
 KEEP_ALIVE = 15
 """Seconds that a connection stays open between two requests."""
-BACKLOG = 2048
-
-
-@dataclass(frozen=True, slots=True)
-class BindAddress:
-    """Where to listen."""
-
-    host: str
-    port: int
-    """0 for any free one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,39 +38,54 @@ class Drain:
     """Called when that time begins."""
 
 
-def listening(address: BindAddress) -> socket.socket:
-    """A socket that listens, before anything slow begins.
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a server ends."""
 
-    Raises:
-        ConfigError: the address is taken, forbidden or none.
-    """
-    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    made = socket.socket(family)
-    try:  # `socket.create_server` closes its socket after some errors only
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if family == socket.AF_INET6:
-            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        made.bind((address.host, address.port))
-        made.listen(BACKLOG)
-    except (OSError, OverflowError, TypeError, ValueError) as error:  # the last two: a host that no name can be
-        made.close()
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise ConfigError(
-            f"Cannot listen on {address.host}, port {address.port}: {reason}.",
-            kind="port",
-            hint="Choose another with --host and --port; --port 0 takes any free one.",
-        ) from error
-    return made
+    begin: Callable[[], None]
+    """Called when the end begins, so that streams which never end by themselves can."""
+    drain: Drain
+    """The time before that."""
 
 
-def serve(app: ASGIApp, listener: socket.socket, on_end: Callable[[], None], drain: Drain) -> None:
+@dataclass(slots=True)
+class Indexed:
+    """Whether the first comparison of all files has ended, as another thread tells the event loop."""
+
+    _tell: Callable[[], object] | None = None
+    _done: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def done(self) -> None:
+        """It has ended."""
+        with self._lock:
+            self._done = True
+            if self._tell:
+                self._tell()
+
+    def listen(self, tell: Callable[[], object]) -> None:
+        """Call `tell` when it has ended, from any thread."""
+        with self._lock:
+            self._tell = tell
+            if self._done:
+                tell()
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """What a process needs as one of several workers."""
+
+    given: Inherited
+    indexed: Indexed
+
+
+def serve(app: ASGIApp, place: socket.socket | Worker, end: End) -> None:
     """Serve until a signal ends the process.
 
     Args:
         app: What to serve.
-        listener: Where.
-        on_end: Called when the end begins, so that streams which never end by themselves can.
-        drain: The time before that.
+        place: The socket to listen on; or what this process needs as one of several workers.
+        end: How it ends.
     """
     TimeoutProtocol.max_connections = allowed_connections()
     logging.getLogger("asyncio").addFilter(FileLimitFilter())
@@ -94,22 +103,25 @@ def serve(app: ASGIApp, listener: socket.socket, on_end: Callable[[], None], dra
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         backlog=BACKLOG,
     )
-    server = _Server(config, on_end, drain)
+    server = _Server(config, end, place if isinstance(place, Worker) else None)
     # Before anybody can know that it serves: uvicorn takes signals only once it runs.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, server.end)
-    host, port = listener.getsockname()[:2]
-    shown = f"[{host}]" if ":" in host else host
-    sys.stderr.write(f"Serving on http://{shown}:{port}\n")
+    if isinstance(place, Worker):
+        server.run(sockets=[])
+        return
+    sys.stderr.write(serving_line(place))
     sys.stderr.flush()
-    server.run(sockets=[listener])
+    server.run(sockets=[place])
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, on_end: Callable[[], None], drain: Drain) -> None:
+    def __init__(self, config: uvicorn.Config, end: End, worker: Worker | None) -> None:
         super().__init__(config)
-        self._on_end = on_end
-        self._drain = drain
+        self._on_end = end.begin
+        self._drain = end.drain
+        self._worker = worker
+        self._member: Member | None = None
         self._draining: threading.Timer | None = None
 
     def end(self, number: int, frame: FrameType | None) -> None:
@@ -130,6 +142,26 @@ class _Server(uvicorn.Server):
     def _exit(self) -> None:
         self.should_exit = True
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self._worker is None or self.should_exit:
+            return
+        loop = asyncio.get_running_loop()
+        member = Member(
+            self._worker.given, lambda: len(self.server_state.connections), self._protocol, self._asked_to_end
+        )
+        self._member = TimeoutProtocol.member = member
+        member.start()
+        self._worker.indexed.listen(lambda: loop.call_soon_threadsafe(member.tell, Kind.INDEXED))
+
+    def _protocol(self) -> asyncio.Protocol:
+        return TimeoutProtocol(self.config, self.server_state, self.lifespan.state, asyncio.get_running_loop())
+
+    def _asked_to_end(self) -> None:
+        self.handle_exit(signal.SIGTERM, None)
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if self._member is not None:
+            self._member.stop_accepting()
         self._on_end()
         await super().shutdown(sockets)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
@@ -14,6 +13,7 @@ from mcp.server.context import CallNext, HandlerResult, ServerMiddleware
 
 from commonplace import __version__
 from commonplace.faces.access.callers import caller_of
+from commonplace.faces.access.process_secret import secret_for
 from commonplace.faces.mcp.handlers.prompts import CompletionHandlers, PromptHandlers
 from commonplace.faces.mcp.handlers.resources import ResourceHandlers
 from commonplace.faces.mcp.handlers.skills import (
@@ -139,7 +139,7 @@ def _let_ask(server: McpServer, runner: Runner) -> None:
     from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity  # noqa: PLC0415 - ciphers are slow
 
     server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, runner.levels.set)
-    security = RequestStateSecurity(keys=[secrets.token_bytes(32)], bind_principal=_principal)
+    security = RequestStateSecurity(keys=[secret_for("rounds")], bind_principal=_principal)
     server.middleware.append(RequestStateBoundary(security, default_audience=server.name))
 
 

@@ -6,8 +6,34 @@ import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Protocol
 
 log = logging.getLogger(__name__)
+
+
+class OtherProcesses(Protocol):
+    """Processes that serve the same folders, and wait for each other's updates."""
+
+    def begin(self) -> None:
+        """Tell them that an update begins."""
+        ...
+
+    def end(self) -> None:
+        """Tell them that an update has ended."""
+        ...
+
+    def wait(self, timeout: float) -> bool:
+        """Wait at most `timeout` seconds for the updates that they have begun. Returns whether all ended."""
+        ...
+
+
+class _Sharing:
+    others: OtherProcesses | None = None
+
+
+def share_updates(others: OtherProcesses) -> None:
+    """Tell other processes of this process's updates, and wait for theirs. Called before an index is opened."""
+    _Sharing.others = others
 
 
 class UpdateQueue:
@@ -37,6 +63,8 @@ class UpdateQueue:
         with self._lock:
             future = self._executor.submit(update)
             self._pending.add(future)
+        if _Sharing.others:
+            _Sharing.others.begin()
         future.add_done_callback(self._done)
         wait((future,), max(timeout, 0.0))
 
@@ -45,11 +73,14 @@ class UpdateQueue:
 
         Returns true at once in the thread that runs updates.
         """
-        if not self._pending or threading.get_ident() in self._threads:
+        if threading.get_ident() in self._threads:
             return True
-        with self._lock:
-            pending = tuple(self._pending)
-        return not wait(pending, timeout).not_done
+        if self._pending:
+            with self._lock:
+                pending = tuple(self._pending)
+            if wait(pending, timeout).not_done:
+                return False
+        return _Sharing.others is None or _Sharing.others.wait(timeout)
 
     def close(self) -> None:
         """Wait for the last update."""
@@ -61,6 +92,8 @@ class UpdateQueue:
     def _done(self, future: Future[None]) -> None:
         with self._lock:
             self._pending.discard(future)
+        if _Sharing.others:
+            _Sharing.others.end()
         error = future.exception()
         if error:
             log.error("%s: the index could not take in a change; the next scan will", self._name, exc_info=error)

@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.server import ServerState
 
 from commonplace.faces.http.connections import TimeoutProtocol
-from commonplace.faces.http.server import BindAddress, listening
+from commonplace.faces.http.listener import BindAddress, listening
 
 WAIT = 20.0
 """Seconds."""

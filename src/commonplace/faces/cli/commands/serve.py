@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
+from commonplace import WORKER_VARIABLE
 from commonplace.domain.errors import ConfigError
 from commonplace.domain.words.amounts import amount
 from commonplace.faces.cli.options import LayerOptions, require_layers_alone
@@ -52,6 +54,7 @@ class ServeOptions:
     allow_origin: Annotated[
         list[str] | None, typer.Option("--allow-origin", metavar="ORIGIN", help=about("allow_origin"))
     ] = None
+    workers: Annotated[str | None, typer.Option("--workers", metavar="N", help=about("workers"))] = None
     sse: Annotated[bool, typer.Option("--sse", help="Also serve the older SSE transport, at /sse.")] = False
     allow_anonymous: Annotated[
         bool, typer.Option("--allow-anonymous", help="Serve other machines without a key: everybody may do everything.")
@@ -76,6 +79,7 @@ class ServeOptions:
             "oauth_audience": self.oauth_audience,
             "oauth_client_id": self.oauth_client_id,
             "rate_limit": self.rate_limit,
+            "workers": self.workers,
             "allow_origin": self.allow_origin or None,
         }
 
@@ -106,8 +110,9 @@ def command(
     is_named = names_layers(settings) or settings.replica_of
     if not is_named and session.dependencies.store_folder(settings.kb, settings) is None:
         require_folders(settings.kb)
-    session.out.message(f"Opening {_sources(settings)}")  # at once: loading takes a second on a slow machine
-    session.out.terminal.stderr.flush()
+    if WORKER_VARIABLE not in os.environ:
+        session.out.message(f"Opening {_sources(settings)}")  # at once: loading takes a second on a slow machine
+        session.out.terminal.stderr.flush()
     sse = "beside" if listening.sse else "off"
     session.dependencies.serve_http(settings, HttpOptions(sse=sse, anonymous=listening.allow_anonymous))
 

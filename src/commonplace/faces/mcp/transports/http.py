@@ -17,6 +17,7 @@ from starlette.types import Receive, Scope, Send
 
 from commonplace.domain.errors import ForbiddenError, InvalidInputError, NotFoundError
 from commonplace.faces.access.callers import Caller, caller_of
+from commonplace.faces.access.session_owners import with_owner, without_owner
 from commonplace.faces.mcp.sdk import McpServer
 from commonplace.faces.mcp.toolset import Tier
 from commonplace.faces.mcp.transports.bodies import checked, in_json
@@ -73,11 +74,18 @@ class _Streams:
 
 
 class StreamableHttpTransport:
-    """`/mcp` and `/mcp/<toolset>`: one session manager for each toolset and tier, made when first asked for."""
+    """`/mcp` and `/mcp/<toolset>`: one session manager for each toolset and tier, made when first asked for.
 
-    def __init__(self, offer: ServedToolsets, prefix: str = "/mcp") -> None:
+    Args:
+        offer: What is served.
+        prefix: Where.
+        worker: The number of this process if it is one of several workers, for the ids of its sessions.
+    """
+
+    def __init__(self, offer: ServedToolsets, prefix: str = "/mcp", worker: int | None = None) -> None:
         self._served = offer
         self._prefix = prefix
+        self._worker = worker
         self._managers: dict[tuple[str, Tier], StreamableHTTPSessionManager] = {}
         self._streams = _Streams()
         self._tasks: TaskGroup | None = None
@@ -94,6 +102,8 @@ class StreamableHttpTransport:
             await send_error(send, _not_confined(toolset))
             return
         send = in_json(send)
+        if self._worker is not None:
+            scope, send = without_owner(scope, self._worker), with_owner(send, self._worker)
         if scope["method"] == "POST":
             receive, malformed = await checked(scope, receive)
             if malformed is not None:

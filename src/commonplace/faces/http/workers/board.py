@@ -1,0 +1,97 @@
+"""What workers tell each other: a row for each in a mapped file, which it alone writes.
+
+Each number is eight bytes at a multiple of eight, so that it is read whole.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+import time
+from threading import Lock
+
+from commonplace.domain.errors import ConfigError
+
+MAX_WORKERS = 64
+_NUMBERS = struct.Struct("=QQQQ")
+"""A worker's number (0: there is none), its connections, and the updates of indexes that it has begun and ended."""
+_NUMBER = struct.Struct("=Q")
+_CONNECTIONS, _BEGUN, _ENDED = 8, 16, 24
+POLL_SECONDS = 0.002
+"""Interval in seconds at which an update of another worker is looked for."""
+BOARD_BYTES = MAX_WORKERS * _NUMBERS.size
+
+
+class Board:
+    """The rows of all workers.
+
+    Args:
+        descriptor: An open file of at least `BOARD_BYTES` bytes.
+        count: Number of rows that may be in use.
+        row: The row of this worker, from 0; None for the supervisor, which has none.
+
+    Raises:
+        ConfigError: the file cannot be mapped.
+    """
+
+    def __init__(self, descriptor: int, count: int, row: int | None = None) -> None:
+        try:
+            self._map = mmap.mmap(descriptor, BOARD_BYTES)
+        except (OSError, ValueError) as error:
+            raise ConfigError("The workers' shared memory is not available.", kind="workers") from error
+        self._count = count
+        self._row = row
+        self._lock = Lock()
+        self._begun = 0
+        self._ended = 0
+
+    def enter(self, row: int, number: int) -> None:
+        """Give a row to a worker; 0 for none any more."""
+        self._map[row * _NUMBERS.size : (row + 1) * _NUMBERS.size] = _NUMBERS.pack(number, 0, 0, 0)
+
+    def connections(self, number: int) -> None:
+        """Tell how many connections this worker has."""
+        self._write(_CONNECTIONS, number)
+
+    def least_connections(self) -> int | None:
+        """The connections of the other worker that has the fewest; None without another one."""
+        return min((connections for _, (_, connections, _, _) in self._rows()), default=None)
+
+    def begin(self) -> None:
+        """Tell that an update of an index begins."""
+        with self._lock:
+            self._begun += 1
+            self._write(_BEGUN, self._begun)
+
+    def end(self) -> None:
+        """Tell that an update has ended."""
+        with self._lock:
+            self._ended += 1
+            self._write(_ENDED, self._ended)
+
+    def wait(self, timeout: float) -> bool:
+        """Wait at most `timeout` seconds for the updates that other workers have begun. Returns whether they ended."""
+        waiting = {(row, number): begun for row, (number, _, begun, ended) in self._rows() if ended < begun}
+        if not waiting:
+            return True
+        until = time.monotonic() + timeout
+        while time.monotonic() < until:
+            now = {(row, number): ended for row, (number, _, _, ended) in self._rows()}
+            # A worker that is gone will not end its update: its row has another number.
+            if all(now.get(one, begun) >= begun for one, begun in waiting.items()):
+                return True
+            time.sleep(POLL_SECONDS)
+        return False
+
+    def close(self) -> None:
+        """Release the mapping."""
+        self._map.close()
+
+    def _write(self, place: int, number: int) -> None:
+        if self._row is not None:
+            _NUMBER.pack_into(self._map, self._row * _NUMBERS.size + place, number)
+
+    def _rows(self) -> list[tuple[int, tuple[int, int, int, int]]]:
+        """The other workers' rows."""
+        rows = enumerate(_NUMBERS.iter_unpack(self._map[: self._count * _NUMBERS.size]))
+        return [(row, numbers) for row, numbers in rows if numbers[0] and row != self._row]

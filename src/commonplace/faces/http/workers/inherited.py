@@ -1,0 +1,89 @@
+"""What a worker is started with: open files and numbers, in one variable of its environment."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import socket
+from collections.abc import MutableMapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from commonplace import WORKER_VARIABLE
+from commonplace.faces.access.process_secret import SECRET_BYTES
+from commonplace.faces.http.workers.board import BOARD_BYTES, Board
+from commonplace.faces.http.workers.buckets import BUCKETS_BYTES, SharedBuckets
+from commonplace.faces.http.workers.channel import Channel
+
+GROW_SECONDS = 60.0
+"""Seconds for which the other workers wait until the first one has compared all files with the index."""
+_BUCKETS_AT = max(mmap.ALLOCATIONGRANULARITY, BOARD_BYTES)
+_SECRET_AT = _BUCKETS_AT + BUCKETS_BYTES
+SHARED_BYTES = _SECRET_AT + SECRET_BYTES
+"""Size of the file that all workers share: board, buckets, secret."""
+
+
+@dataclass(frozen=True, eq=False)
+class Inherited:
+    """The open files of a worker and its numbers."""
+
+    number: int
+    """Of this worker; no other worker of the same supervisor ever has it."""
+    row: int
+    """Its row of the board."""
+    count: int
+    """Number of rows: of workers at a time."""
+    listener_file: int
+    channel_file: int
+    shared_file: int
+
+    def in_environment(self) -> dict[str, str]:
+        """The variable for the process to be started."""
+        numbers = (self.number, self.row, self.count, self.listener_file, self.channel_file, self.shared_file)
+        return {WORKER_VARIABLE: " ".join(map(str, numbers))}
+
+    @property
+    def files(self) -> tuple[int, ...]:
+        """The files to be inherited."""
+        return self.listener_file, self.channel_file, self.shared_file
+
+    @cached_property
+    def listener(self) -> socket.socket:
+        """The socket on which all workers listen."""
+        return socket.socket(fileno=self.listener_file)
+
+    @cached_property
+    def channel(self) -> Channel:
+        """The channel to the supervisor."""
+        return Channel.inherited(self.channel_file)
+
+    @cached_property
+    def board(self) -> Board:
+        """What the workers tell each other."""
+        return Board(self.shared_file, self.count, self.row)
+
+    @cached_property
+    def buckets(self) -> SharedBuckets:
+        """The callers' buckets."""
+        return SharedBuckets(self.shared_file, _BUCKETS_AT)
+
+    @cached_property
+    def secret(self) -> bytes:
+        """The secret that all workers share."""
+        return os.pread(self.shared_file, SECRET_BYTES, _SECRET_AT)
+
+
+def write_secret(shared_file: int, value: bytes) -> None:
+    """Store the secret of all workers."""
+    os.pwrite(shared_file, value, _SECRET_AT)
+
+
+def inherited(environment: MutableMapping[str, str]) -> Inherited | None:
+    """What this process was started with, taken out of its environment; None if it is no worker."""
+    given = environment.pop(WORKER_VARIABLE, "")
+    if not given:
+        return None
+    found = Inherited(*map(int, given.split()))
+    for file in found.files:
+        os.set_inheritable(file, False)  # not for Git and other commands that this process starts
+    return found

@@ -1,0 +1,156 @@
+"""One worker among others: connections in fair shares, sessions of other workers passed on, questions answered."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from commonplace.faces.http.workers.channel import Frame, Kind
+from commonplace.faces.http.workers.inherited import Inherited
+
+log = logging.getLogger(__name__)
+
+MORE_CONNECTIONS = 1
+"""Connections that a worker may have more than another before it leaves new ones to that."""
+YIELD_SECONDS = 0.002
+"""Seconds for which it leaves them; then it looks again."""
+MAX_YIELDS = 10
+"""How often it does so in a row: the other worker may be busy or hang."""
+
+
+class AdoptingProtocol(Protocol):
+    """A protocol of connections that can go on with what another process has read."""
+
+    first_bytes: bytes
+    """What was read of the request before this process got the connection; b"" for a connection of its own."""
+
+
+@dataclass(slots=True, eq=False)
+class Member:
+    """The worker's side, on its event loop.
+
+    Args:
+        given: What it was started with.
+        connections: Gives the number of open connections.
+        make: Makes the protocol of a connection.
+        end: Called when the server is to end.
+    """
+
+    given: Inherited
+    connections: Callable[[], int]
+    make: Callable[[], asyncio.Protocol]
+    end: Callable[[], None]
+    _loop: asyncio.AbstractEventLoop = field(init=False)
+    _yields: int = 0
+    _accepting: bool = False
+    _tasks: set[asyncio.Task[object]] = field(default_factory=set[asyncio.Task[object]])
+
+    def start(self) -> None:
+        """Accept connections and answer the supervisor from now on."""
+        self._loop = asyncio.get_running_loop()
+        self.given.listener.setblocking(False)
+        self._accepting = True
+        self._loop.add_reader(self.given.listener, self._accept)
+        self._loop.add_reader(self.given.channel, self._heard)
+        self.tell(Kind.SERVING)
+
+    def stop_accepting(self) -> None:
+        """Leave new connections to others."""
+        self._accepting = False
+        self._loop.remove_reader(self.given.listener)
+
+    def tell(self, kind: Kind) -> None:
+        """Tell the supervisor something. On the event loop only."""
+        self._send(Frame(kind))
+
+    def pass_on(self, descriptor: int, number: int, read: bytes) -> bool:
+        """Pass a connection to another worker, through the supervisor; returns whether that is possible."""
+        return self._send(Frame(Kind.CONNECTION, number, read, descriptor))
+
+    def count(self) -> None:
+        """Tell the others how many connections there are."""
+        self.given.board.connections(self.connections())
+
+    def _send(self, frame: Frame) -> bool:
+        channel = self.given.channel
+        try:
+            channel.send(frame)
+        except OSError as error:
+            log.warning("the supervisor cannot be told: %s", error.strerror)
+            return False
+        if channel.waits:
+            self._loop.add_writer(channel, self._flush)
+        return True
+
+    def _flush(self) -> None:
+        channel = self.given.channel
+        try:
+            channel.flush()
+        except OSError:
+            self._loop.remove_writer(channel)
+            return  # its end is read
+        if not channel.waits:
+            self._loop.remove_writer(channel)
+
+    def _heard(self) -> None:
+        try:
+            frames = self.given.channel.receive()
+        except (EOFError, OSError):
+            log.warning("the supervisor has ended, and so does this worker")
+            self._loop.remove_reader(self.given.channel)
+            self.end()
+            return
+        for frame in frames:
+            if frame.kind is Kind.PING:
+                self.tell(Kind.PONG)
+            elif frame.kind is Kind.END:
+                self.end()
+            elif frame.kind is Kind.CONNECTION and frame.descriptor is not None:
+                self._take(socket.socket(fileno=frame.descriptor), frame.content)
+
+    def _accept(self) -> None:
+        """Accept one connection, unless another worker has fewer."""
+        least = self.given.board.least_connections()
+        if least is not None and self.connections() > least + MORE_CONNECTIONS and self._yields < MAX_YIELDS:
+            self._yields += 1
+            self._loop.remove_reader(self.given.listener)
+            self._loop.call_later(YIELD_SECONDS, self._accept_again)
+            return
+        self._yields = 0
+        try:
+            connection, _ = self.given.listener.accept()
+        except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+            return
+        except OSError as error:  # no more files, most likely
+            self._loop.call_exception_handler({"message": "socket.accept() out of system resource", "exception": error})
+            self._loop.remove_reader(self.given.listener)
+            self._loop.call_later(1.0, self._accept_again)
+            return
+        self._take(connection, b"")
+
+    def _accept_again(self) -> None:
+        if self._accepting:
+            self._loop.add_reader(self.given.listener, self._accept)
+
+    def _take(self, connection: socket.socket, read: bytes) -> None:
+        connection.setblocking(False)
+
+        def made() -> asyncio.Protocol:
+            protocol = self.make()
+            if read:
+                setattr(protocol, "first_bytes", read)  # noqa: B010 - of `AdoptingProtocol`
+            return protocol
+
+        task = self._loop.create_task(self._served(connection, made))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _served(self, connection: socket.socket, made: Callable[[], asyncio.Protocol]) -> None:
+        try:
+            await self._loop.connect_accepted_socket(made, connection)
+        except OSError:  # it is gone already
+            connection.close()

@@ -1,0 +1,310 @@
+"""The supervisor: holds the port, starts the workers, replaces those that end or hang, and passes connections on."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from commonplace.domain.errors import ConfigError
+from commonplace.faces.access.process_secret import SECRET_BYTES
+from commonplace.faces.http.listener import serving_line
+from commonplace.faces.http.workers.board import MAX_WORKERS, Board
+from commonplace.faces.http.workers.channel import Channel, Frame, Kind, channel_pair
+from commonplace.faces.http.workers.inherited import GROW_SECONDS, SHARED_BYTES, Inherited, write_secret
+
+log = logging.getLogger(__name__)
+
+PAUSES = (0.0, 1.0, 2.0, 5.0, 10.0)
+"""Seconds before a worker is replaced, by the number of ends in a row; the last one repeats."""
+SETTLED_SECONDS = 60.0
+"""Seconds after which an end is the first in a row again."""
+PING_SECONDS = 5.0
+"""Interval of the questions whether a worker's event loop runs."""
+HUNG_SECONDS = 30.0
+"""Seconds without an answer after which a worker is killed."""
+METRICS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
+_WAKE_BYTES = 64
+
+
+@dataclass(slots=True, eq=False)
+class _Running:
+    """A worker that was started."""
+
+    number: int
+    row: int
+    process: subprocess.Popen[bytes]
+    channel: Channel
+    started: float = field(default_factory=time.monotonic)
+    looked: float = field(default_factory=time.monotonic)
+    """When it was last found to run."""
+    serving: bool = False
+    asked: float = 0.0
+    """When it was asked whether it runs, or left the channel; 0 if nothing is due."""
+    left: bool = False
+    """Whether its channel is closed."""
+
+
+@dataclass(slots=True)
+class _Place:
+    """A row of the board, with the worker in it."""
+
+    row: int
+    ends: int = 0
+    """Ends in a row."""
+    due: float | None = None
+    """When its worker is to be started; None while one runs, or while the first one is awaited."""
+
+
+class Supervisor:
+    """Starts workers and keeps them running until a signal ends the process.
+
+    Args:
+        command: The command line of a worker.
+        count: Number of workers, 1 to `MAX_WORKERS`.
+        listener: The socket on which they listen, closed in the end.
+
+    Raises:
+        ConfigError: there are too many workers.
+    """
+
+    def __init__(self, command: Sequence[str], count: int, listener: socket.socket) -> None:
+        if count > MAX_WORKERS:
+            raise ConfigError(f"{count} workers are too many.", kind="workers", hint=f"{MAX_WORKERS} are the most.")
+        self._command = tuple(command)
+        self._listener = listener
+        self._places = [_Place(row) for row in range(count)]
+        self._running: dict[int, _Running] = {}
+        self._selector = selectors.DefaultSelector()
+        self._next = 0
+        self._signals = 0
+        self._told = 0
+        """Number of signals that the workers were told of."""
+        self._served = False
+        self._code: int | None = None
+        self._stack = ExitStack()
+
+    def run(self) -> int:
+        """Serve until a signal ends the process; returns the exit code."""
+        with self._stack:
+            self._prepare()
+            self._places[0].due = time.monotonic()
+            while self._code is None:
+                for key, events in self._selector.select(self._patience()):
+                    self._look(key.data, events)
+                self._care()
+        return self._code
+
+    def _prepare(self) -> None:
+        shared = self._stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - the stack is one
+        shared.truncate(SHARED_BYTES)
+        self._shared = shared.fileno()
+        write_secret(self._shared, secrets.token_bytes(SECRET_BYTES))
+        self._board = Board(self._shared, len(self._places))
+        self._stack.callback(self._board.close)
+        folder = tempfile.TemporaryDirectory(prefix="commonplace-", ignore_cleanup_errors=True)
+        self._metrics = Path(self._stack.enter_context(folder))
+        self._stack.callback(self._selector.close)
+        self._stack.callback(self._kill_all)
+        self._stack.callback(self._listener.close)
+        woken, wakes = socket.socketpair()
+        for end in (woken, wakes):
+            end.setblocking(False)
+            self._stack.callback(end.close)
+        self._selector.register(woken, selectors.EVENT_READ, woken)
+        self._stack.callback(signal.set_wakeup_fd, signal.set_wakeup_fd(wakes.fileno(), warn_on_full_buffer=False))
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._stack.callback(signal.signal, number, signal.signal(number, self._signalled))
+
+    def _signalled(self, number: int, frame: object) -> None:
+        del number, frame
+        self._signals += 1
+
+    def _patience(self) -> float:
+        due = [place.due for place in self._places if place.due is not None]
+        return max(0.0, min([PING_SECONDS / 5, *(one - time.monotonic() for one in due)]))
+
+    def _look(self, source: _Running | socket.socket, events: int) -> None:
+        if isinstance(source, socket.socket):
+            with suppress(BlockingIOError):
+                source.recv(_WAKE_BYTES)
+            return
+        try:
+            if events & selectors.EVENT_WRITE:
+                source.channel.flush()
+            frames = source.channel.receive() if events & selectors.EVENT_READ else []
+        except (EOFError, OSError):
+            self._leave(source)
+            return
+        for frame in frames:
+            self._hear(source, frame)
+        self._register(source)
+
+    def _hear(self, worker: _Running, frame: Frame) -> None:
+        if frame.kind is Kind.SERVING:
+            worker.serving = True
+            if not self._served:
+                self._served = True
+                sys.stderr.write(serving_line(self._listener))
+                sys.stderr.flush()
+        elif frame.kind is Kind.INDEXED:
+            self._grow(0.0)
+        elif frame.kind is Kind.PONG:
+            worker.looked, worker.asked = time.monotonic(), 0.0
+        elif frame.kind is Kind.CONNECTION and frame.descriptor is not None:
+            try:
+                self._pass_on(worker, frame)
+            finally:
+                os.close(frame.descriptor)
+
+    def _pass_on(self, giver: _Running, frame: Frame) -> None:
+        """Pass a connection to the worker that holds its session; back if there is none, to be told so."""
+        holder = self._running.get(frame.number)
+        others = [one for one in self._running.values() if one.serving and one is not giver]
+        takers = [giver, *others] if holder is None or holder.left else [holder, giver, *others]
+        for taker in takers:
+            if not taker.left and self._send(taker, replace(frame, number=0)):
+                return
+
+    def _send(self, worker: _Running, frame: Frame) -> bool:
+        try:
+            worker.channel.send(frame)
+        except OSError:
+            return False
+        self._register(worker)
+        return True
+
+    def _register(self, worker: _Running) -> None:
+        if not worker.left:
+            wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if worker.channel.waits else 0)
+            self._selector.modify(worker.channel, wanted, worker)
+
+    def _leave(self, worker: _Running) -> None:
+        if not worker.left:
+            worker.left, worker.asked = True, time.monotonic()
+            self._selector.unregister(worker.channel)
+            worker.channel.close()
+
+    def _care(self) -> None:
+        """What is due: workers to be told of a signal, asked, killed, replaced and started."""
+        now = time.monotonic()
+        if self._signals > self._told:
+            self._told = self._signals
+            for worker in self._running.values():
+                if not worker.serving or not self._send(worker, Frame(Kind.END)):
+                    worker.process.terminate()
+        for worker in list(self._running.values()):
+            if worker.process.poll() is not None:
+                self._ended(worker, now)
+            else:
+                self._ask(worker, now)
+        if self._signals:
+            if not self._running and self._code is None:
+                self._code = 0
+            return
+        for place in self._places:
+            if place.due is not None and place.due <= now and self._code is None:
+                self._start(place)
+
+    def _ask(self, worker: _Running, now: float) -> None:
+        if not worker.asked:
+            if worker.serving and now - worker.looked >= PING_SECONDS:
+                worker.asked = now
+                self._send(worker, Frame(Kind.PING))
+        elif now - worker.asked >= HUNG_SECONDS and not self._signals:
+            log.error("worker %d has not answered for %d s and is replaced", worker.number, HUNG_SECONDS)
+            worker.process.kill()
+
+    def _ended(self, worker: _Running, now: float) -> None:
+        self._leave(worker)
+        del self._running[worker.number]
+        self._board.enter(worker.row, 0)
+        code = worker.process.returncode
+        if self._signals:
+            return
+        if not self._served:
+            self._code = code if code > 0 else 1
+            return
+        place = self._places[worker.row]
+        place.ends = place.ends + 1 if now - worker.started < SETTLED_SECONDS else 1
+        pause = PAUSES[min(place.ends, len(PAUSES)) - 1]
+        place.due = now + pause
+        log.error("worker %d ended with code %d and is replaced", worker.number, code)
+
+    def _start(self, place: _Place) -> None:
+        place.due = None
+        self._next += 1
+        channel, theirs = channel_pair()
+        with theirs:
+            given = Inherited(
+                self._next, place.row, len(self._places), self._listener.fileno(), theirs.fileno(), self._shared
+            )
+            self._board.enter(place.row, given.number)
+            try:
+                process = subprocess.Popen(  # noqa: S603 - this program again, with its own arguments
+                    self._command,
+                    stdin=subprocess.DEVNULL,
+                    pass_fds=given.files,
+                    env=self._environment(given),
+                    process_group=0,  # a terminal's signals go to the supervisor alone, which tells the workers once
+                )
+            except OSError as error:
+                channel.close()
+                self._board.enter(place.row, 0)
+                log.error("a worker cannot be started: %s", error.strerror)  # noqa: TRY400 - the reason is all
+                place.ends += 1
+                place.due = time.monotonic() + PAUSES[-1]
+                return
+        worker = _Running(given.number, place.row, process, channel)
+        self._running[given.number] = worker
+        self._selector.register(channel, selectors.EVENT_READ, worker)
+        if given.number == 1:
+            self._grow(GROW_SECONDS)
+
+    def _grow(self, seconds: float) -> None:
+        """Start the workers that have waited for the first one, after some seconds at the latest."""
+        due = time.monotonic() + seconds
+        used = {worker.row for worker in self._running.values()}
+        for place in self._places:
+            if place.row not in used and not place.ends:
+                place.due = due if place.due is None else min(place.due, due)
+
+    def _environment(self, given: Inherited) -> Mapping[str, str]:
+        return {**os.environ, **given.in_environment(), METRICS_VARIABLE: str(self._metrics)}
+
+    def _kill_all(self) -> None:
+        """End what still runs after an error of the supervisor itself."""
+        for worker in self._running.values():
+            worker.process.kill()
+            worker.process.wait()
+            self._leave(worker)
+
+
+def supervise(arguments: Sequence[str], count: int, listener: socket.socket) -> int:
+    """Serve with several workers until a signal ends the process; returns the exit code.
+
+    Args:
+        arguments: The command line of this process, without the program's name.
+        count: Number of workers.
+        listener: The socket on which they listen.
+    """
+    # -P: what lies in the working directory is no module of the workers.
+    command = [sys.executable, "-P", "-m", "commonplace", *arguments]
+    return Supervisor(command, count, listener).run()
+
+
+def default_count() -> int:
+    """Number of cores that this process may use."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, MAX_WORKERS)
