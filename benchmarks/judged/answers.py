@@ -22,6 +22,8 @@ TOOLS = (("notes", "search"), ("kb", "kb_search"))
 """Toolset and tool of each search that takes `query` and `max_tokens`."""
 MAX_QUESTIONS = 150
 """Maximum number of questions of a set, spread over it."""
+WARMING_CALLS = 80
+"""Calls before the measured ones: until a server has loaded its model, each waits 0.25 s for it and goes by words."""
 PIECE = 40
 """Characters of a document's text, blanks left aside, that an answer must hold in a row."""
 
@@ -69,6 +71,8 @@ def answered(judged: JudgedSet, root: Path, mode: SearchMode, prepare: Callable[
         for toolset, tool in TOOLS:
             by_words = ("--no-embed",) if mode == "keyword" else ()
             with StdioServer("--toolset", toolset, base, *by_words) as server:
+                for _ in range(WARMING_CALLS if mode != "keyword" else 0):
+                    server.call(tool, query=asked[0].text)
                 for budget in BUDGETS:
                     _ask(server, tool, budget, asked, texts, tallies[toolset, budget])
     for (toolset, budget), tally in tallies.items():
