@@ -1,0 +1,117 @@
+"""The client of a call, asked in mid-call: while the call waits in the older era, by a second call in the newer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import anyio
+import mcp_types as types
+import pytest
+from mcp import Client
+
+from commonplace.domain.json import JsonObject
+from commonplace.faces.mcp.peers import Level
+from commonplace.faces.mcp.server import build_server
+from commonplace.faces.mcp.toolset import BoundHandler, Call, Tool, ToolResult, Toolset
+from commonplace.services.collections import Collections
+from commonplace.services.services import Services
+
+Mode = Literal["auto", "legacy"]
+MODES: tuple[Mode, ...] = ("auto", "legacy")
+FORM: JsonObject = {
+    "method": "elicitation/create",
+    "params": {
+        "mode": "form",
+        "message": "Which one?",
+        "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}},
+    },
+}
+
+
+def called(run: Callable[[Call], ToolResult], mode: Mode, **more: Any) -> types.CallToolResult:
+    """The result of a call of a tool that does this."""
+
+    def handler(call: Call, arguments: JsonObject) -> ToolResult:
+        del arguments
+        return run(call)
+
+    bound = BoundHandler(lambda: {"type": "object"}, handler)
+    tool = Tool(name="act", title="Act", description="Act.", handler=bound, asks=True)
+    toolset = Toolset(name="x", server_name="x", instructions="", tools=(tool,), show_error=str, asks=True)
+    server: Any = build_server(toolset, Services(collections=Collections(list)), "read")
+
+    async def talk() -> types.CallToolResult:
+        async with Client(server, mode=mode, **more) as client:
+            result = await client.call_tool("act", {})
+            assert isinstance(result, types.CallToolResult)
+            return result
+
+    return anyio.run(talk)
+
+
+def text(result: types.CallToolResult) -> str:
+    (block,) = result.content
+    assert isinstance(block, types.TextContent)
+    return block.text
+
+
+async def answer(context: object, params: object) -> types.ElicitResult:
+    del context, params
+    return types.ElicitResult(action="accept", content={"name": "tea"})
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_client_that_can_is_asked_and_its_answer_comes_to_the_call(mode: Mode) -> None:
+    def act(call: Call) -> str:
+        assert call.peer.can("elicitation")
+        found: Any = call.peer.ask({"which": FORM})["which"]
+        return f"{found['action']} {found['content']['name']}"
+
+    assert text(called(act, mode, elicitation_callback=answer)) == "accept tea"
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_client_that_cannot_is_not_asked(mode: Mode) -> None:
+    def act(call: Call) -> str:
+        return str((call.peer.can("elicitation"), call.peer.can("sampling"), call.peer.can("roots")))
+
+    assert text(called(act, mode)) == "(False, False, False)"
+
+
+def test_a_call_that_needs_more_than_the_client_can_is_refused_in_the_older_era() -> None:
+    refused = called(lambda call: str(call.peer.ask({"which": FORM})), "legacy")
+    assert refused.is_error
+    assert "elicitation" in text(refused)
+
+
+@pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
+def test_messages_below_the_level_that_a_session_asked_for_are_not_sent() -> None:
+    received: list[str] = []
+
+    async def logged(params: types.LoggingMessageNotificationParams) -> None:
+        received.append(str(params.data))
+
+    def act(call: Call) -> str:
+        levels: list[Level] = ["debug", "warning", "error"]
+        for level in levels:
+            call.peer.log(level, level)
+        return "done"
+
+    def handler(call: Call, arguments: JsonObject) -> ToolResult:
+        del arguments
+        return act(call)
+
+    bound = BoundHandler(lambda: {"type": "object"}, handler)
+    tool = Tool(name="act", title="Act", description="Act.", handler=bound)
+    toolset = Toolset(name="x", server_name="x", instructions="", tools=(tool,), show_error=str, asks=True)
+    server: Any = build_server(toolset, Services(collections=Collections(list)), "read")
+
+    async def talk() -> None:
+        async with Client(server, mode="legacy", logging_callback=logged) as client:
+            await client.call_tool("act", {})
+            await client.set_logging_level("warning")
+            await client.call_tool("act", {})
+
+    anyio.run(talk)
+    assert received == ["debug", "warning", "error", "warning", "error"]
