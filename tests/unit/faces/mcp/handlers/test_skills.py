@@ -36,7 +36,7 @@ def call(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call]:
     with Indexed(tmp_path_factory.mktemp("skills"), FILES) as base:
         collection = replace(base.collection, name="my base")
         services = Services(collections=Collections(lambda: [collection]))
-        yield Call(services=services, tier="read", progress=lambda done, total: None)
+        yield Call(services=services, tier="read", progress=lambda *_: None)
 
 
 @pytest.fixture
