@@ -8,7 +8,7 @@ from support import ROOT
 
 PACKAGE = ROOT / "src" / "commonplace"
 UNIT = ROOT / "tests" / "unit"
-LEAST = 0.73
+LEAST = 0.74
 """The share of modules that have their own file; it only goes up. The aim is 0.9."""
 ELSEWHERE = 6
 """Test files that belong to no single module; it only goes down."""

@@ -26,6 +26,7 @@ from commonplace.toolsets.notes.service.page_lookup import (
     FoundPage,
     PagePath,
     find_page,
+    folder_prefix,
     has_folder,
     page_path,
     path_among,
@@ -209,21 +210,34 @@ def _move_step(call: Call, arguments: Move, earlier: Sequence[Made] = ()) -> tup
         if not folder:
             raise
         return _folder_step(call, str(folder), arguments)
-    new = page_path(collections, arguments.to)
-    if arguments.to.endswith("/"):
-        new = page_path(collections, f"{arguments.to}{page.record.address.name}")
-    if new.collection.name != page.collection.name and len(collections.members) > 1 and ":" in arguments.to:
+    to = _within(call, page.collection, arguments.to)
+    old = page.record.address
+    target = parse_document_address(f"{to}{old.name}" if to.endswith("/") else to)
+    return page.collection, MoveStep(old.id, target.id, ((old, target),))
+
+
+def _within(call: Call, collection: Collection, path: str) -> str:
+    """A new path without the name of the folder that it is in.
+
+    Raises:
+        InvalidInputError: kind "path": it names another folder.
+    """
+    path = path.strip().removeprefix("[[").removesuffix("]]")
+    name, separator, rest = path.partition(":")
+    if not separator or name not in {one.name for one in call.services.collections}:
+        return path
+    if name != collection.name:
         raise InvalidInputError(
             "A page moves within its folder only.", kind="path", hint="Write it there, delete here."
         )
-    old, target = page.record.address, parse_document_address(new.address.path)
-    return page.collection, MoveStep(old.id, target.id, ((old, target),))
+    return rest.strip()
 
 
 def _folder_step(call: Call, folder: str, arguments: Move) -> tuple[Collection, MoveStep]:
     """Every file below the folder, moved to the same place below the new one."""
-    collection = next(one for one in call.services.collections if has_folder(one, folder))
-    target = arguments.to.strip("/").removeprefix(f"{collection.name}:")
+    chosen, _ = folder_prefix(call.services.collections, arguments.page)
+    collection = next(one for one in chosen if has_folder(one, folder))
+    target = _within(call, collection, arguments.to).strip("/")
     if f"{target}/".startswith(f"{folder}/"):
         raise InvalidInputError(f"{target!r} lies in {folder!r} itself.", kind="path", hint="Give another folder.")
     pending, moves = [folder], list[tuple[Address, Address]]()

@@ -1,0 +1,71 @@
+"""An error of an agent's call says what was wrong, and gives the call that follows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from commonplace.domain.errors import ConflictError, InvalidInputError, KnowledgeError, NotFoundError
+from commonplace.faces.mcp.toolset import Call, ToolResult
+from commonplace.services.collections import Collections
+from commonplace.services.services import Services
+from commonplace.toolsets.notes.mcp.failures import MAX_SHOWN_ARGUMENT, advised, show_error
+
+CALL = Call(services=Services(collections=Collections(list)), tier="read", progress=lambda *_: None)
+
+
+class Given(BaseModel):
+    page: str = ""
+    to: str = ""
+    text: str = ""
+    steps: list[dict[str, Any]] = []
+
+
+def hint(tool: str, error: KnowledgeError, **given: Any) -> str:
+    def run(call: Call, arguments: Given) -> ToolResult:
+        del call, arguments
+        raise error
+
+    with pytest.raises(type(error)) as refused:
+        advised(tool, run)(CALL, Given(**given))
+    return refused.value.hint
+
+
+def test_an_error_is_one_line_with_what_is_nearest_and_what_to_do() -> None:
+    error = NotFoundError("There is no page 'x'.", hint="Search.", nearest=["a.md", "b.md"])
+    assert show_error(error) == "There is no page 'x'. Nearest: a.md, b.md. Search."
+    conflict = ConflictError("Changed.", current_revision="a" * 40)
+    conflict.changes = ("+ one", "- two")
+    assert show_error(conflict) == f"Changed. Current revision: {'a' * 12}. Changed since: + one; - two."
+
+
+def test_an_unknown_page_is_replaced_by_the_nearest_in_the_same_call() -> None:
+    missing = NotFoundError("x", kind="document", reference="tee", nearest=["tea.md"])
+    assert hint("read", missing, page="tee") == 'Next: read {"page": "tea.md"}'
+    other = NotFoundError("x", kind="document", reference="tee", nearest=["tea.md"])
+    assert hint("links", other, page="a.md", to="tee") == 'Next: links {"page": "a.md", "to": "tea.md"}'
+    long = NotFoundError("x", kind="document", reference="tee", nearest=["tea.md"])
+    assert "xxx" not in hint("edit", long, page="tee", text="x" * (MAX_SHOWN_ARGUMENT + 1))
+    nothing = NotFoundError("x", kind="document", reference="tee")
+    assert hint("read", nothing, page="tee") == 'Next: search {"query": "tee"}'
+
+
+def test_a_folder_a_section_and_a_conflict_have_their_own_next_call() -> None:
+    assert hint("read", NotFoundError("x", kind="document", folder="notes")) == 'Next: overview {"folder": "notes"}'
+    section = NotFoundError("x", kind="section", nearest=["Water"])
+    assert hint("read", section, page="[[tea#Watr]]") == 'Next: read {"page": "tea", "section": "Water"}'
+    assert hint("edit", ConflictError("x", hint="Read it."), page="tea") == 'Read it. Next: read {"page": "tea"}'
+
+
+def test_a_failed_step_is_repeated_as_a_step() -> None:
+    error = NotFoundError("x", kind="document", reference="tee", nearest=["tea.md"], step=2)
+    steps = [{"do": "delete", "page": "a"}, {"do": "delete", "page": "tee"}]
+    assert (
+        hint("transaction", error, steps=steps) == 'Next: transaction with step 2 as {"do": "delete", "page": "tea.md"}'
+    )
+
+
+def test_an_error_without_a_next_call_keeps_its_hint() -> None:
+    assert hint("read", InvalidInputError("x", kind="argument", hint="Give a range."), page="a") == "Give a range."

@@ -1,0 +1,108 @@
+"""What is here, and what links to what: told to an agent in few lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from commonplace.domain.errors import InvalidInputError
+from commonplace.faces.mcp.toolset import Call
+from commonplace.services.collections import Collections
+from commonplace.services.services import Services
+from commonplace.toolsets.notes.mcp.orientation import links, overview
+from commonplace.toolsets.notes.mcp.parameters import Links, Overview
+from indexed import Indexed
+
+FILES = {
+    "README.md": "# Tea\n\nAll about tea.\n",
+    "kinds/green.md": "---\ntype: Tea\ntags: [hot]\n---\n# Green tea\n\nLike [[black]] and [[missing]].\n",
+    "kinds/black.md": "# Black tea\n\nSee [[white]].\n",
+    "kinds/white.md": "# White tea\n",
+    "notes.md": "# Notes\n\nToday green tea again.\n",
+}
+
+
+@pytest.fixture(scope="module")
+def bases(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Indexed]]:
+    with ExitStack() as stack:
+        places: list[Path] = [tmp_path_factory.mktemp(name) for name in ("one", "two")]
+        yield [stack.enter_context(Indexed(place, files)) for place, files in zip(places, (FILES, {}), strict=True)]
+
+
+def call_on(*bases: tuple[str, Indexed]) -> Call:
+    members = [replace(base.collection, name=name) for name, base in bases]
+    services = Services(collections=Collections(lambda: members))
+    return Call(services=services, tier="read", progress=lambda *_: None)
+
+
+@pytest.fixture
+def call(bases: list[Indexed]) -> Call:
+    return call_on(("tea", bases[0]))
+
+
+def told(call: Call, **more: object) -> str:
+    return str(overview(call, Overview.model_validate(more)))
+
+
+def linked(call: Call, **more: object) -> list[str]:
+    return str(links(call, Links.model_validate(more))).splitlines()[:-1]
+
+
+def test_a_folder_is_told_by_its_purpose_its_parts_and_what_is_to_be_mended(call: Call) -> None:
+    found = told(call)
+    assert found.startswith("tea: 5 pages")
+    for line in ("About (README.md): All about tea.", "Types: Tea 1", "Tags: hot 1", "broken_link 1"):
+        assert line in found
+
+
+def test_a_part_of_a_folder_is_told_alone_and_an_empty_one_says_so(call: Call, bases: list[Indexed]) -> None:
+    assert told(call, folder="kinds").startswith("kinds/: 3 pages")
+    assert "No pages below 'none/'" in told(call, folder="none")
+    assert "No pages yet." in told(call_on(("empty", bases[1]))) or "empty: 0 pages" in told(
+        call_on(("empty", bases[1]))
+    )
+
+
+def test_each_of_several_folders_has_its_share(bases: list[Indexed]) -> None:
+    found = told(call_on(("tea", bases[0]), ("more", bases[0])), max_tokens=200)
+    assert "tea: 5 pages" in found
+    assert "more: 5 pages" in found
+    assert len(found) / 4 <= 200
+
+
+def test_links_of_a_page_go_out_come_in_are_wanted_or_only_named(call: Call) -> None:
+    found = linked(call, page="kinds/green")
+    assert any(line.startswith("-> kinds/black.md") for line in found)
+    assert "?? missing (not there)" in found
+    assert any(line.startswith("~ notes.md names it without a link") for line in found)
+    assert linked(call, page="kinds/black", kind="in")[1].startswith("<- kinds/green.md")
+    assert linked(call, page="notes", kind="out") == ["notes.md: links", "none"]
+
+
+def test_wanted_pages_of_the_whole_base_name_who_wants_them(call: Call) -> None:
+    assert linked(call) == ["Wanted pages (linked to, not there): 1", "missing <- kinds/green.md"]
+    with pytest.raises(InvalidInputError, match="needs a page"):
+        linked(call, kind="in")
+
+
+def test_the_shortest_path_and_the_neighbours_are_told(call: Call) -> None:
+    assert linked(call, page="kinds/green", to="kinds/white") == [
+        "kinds/green.md",
+        "-> kinds/black.md",
+        "-> kinds/white.md",
+    ]
+    assert linked(call, page="kinds/green", to="notes") == ["No links lead from one page to the other."]
+    assert linked(call, page="kinds/white", depth=2)[1:] == [
+        "1 kinds/black.md (Black tea)",
+        "2 kinds/green.md (Green tea)",
+    ]
+
+
+def test_pages_of_two_folders_have_no_path(bases: list[Indexed]) -> None:
+    call = call_on(("tea", bases[0]), ("more", bases[0]))
+    with pytest.raises(InvalidInputError, match="different folders"):
+        linked(call, page="tea:notes", to="more:notes")

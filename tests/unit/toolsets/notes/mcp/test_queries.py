@@ -1,0 +1,172 @@
+"""Searching and reading by agents: the best first, within a budget, and where the rest is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from commonplace.domain.errors import InvalidInputError, NotFoundError
+from commonplace.domain.revisions import revision_of
+from commonplace.faces.mcp.toolset import Call
+from commonplace.index import open_past
+from commonplace.services.collections import Collections
+from commonplace.services.services import Services
+from commonplace.services.sessions.memory import SessionMemory
+from commonplace.toolsets.notes.mcp.parameters import Read, Search
+from commonplace.toolsets.notes.mcp.queries import read, search
+from indexed import Indexed
+from support import GitRepo, new_repo
+
+LONG = "# Long\n\n" + "".join(f"## Part {n}\n\nLine {n} about boats.\nMore of it.\n\n" for n in range(60))
+FILES = {
+    "notes/tea.md": "---\ntype: drink\ntags: [hot]\nstatus: open\n---\n# Tea\n\n"
+    "Green walrus tea.\n\n## Water\n\nHot. ^temp\n",
+    "notes/coffee.md": "# Coffee\n\nBlack walrus coffee.\n",
+    "long.md": LONG,
+}
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> GitRepo:
+    repo = new_repo(tmp_path / "base", {"notes/tea.md": "# Tea\n\nOld kiwi tea.\n", "gone.md": "# Gone\n\nA heron.\n"})
+    repo.git("tag", "first")
+    (repo.path / "gone.md").unlink()
+    repo.commit("Now", **FILES)
+    return repo
+
+
+@pytest.fixture
+def call(repo: GitRepo, tmp_path: Path) -> Iterator[Call]:
+    del repo
+    with Indexed(tmp_path) as base:
+        past = open_past(base.store, base.cache)
+        assert past is not None
+        with closing(past):
+            collection = replace(base.collection, past=past)
+            services = Services(collections=Collections(lambda: [collection]))
+            yield Call(services=services, tier="read", progress=lambda *_: None, session=SessionMemory())
+
+
+def found(call: Call, query: str, **more: object) -> str:
+    return str(search(call, Search.model_validate({"query": query, **more})))
+
+
+def shown(call: Call, page: str | list[str], **more: object) -> str:
+    return str(read(call, Read.model_validate({"page": page, **more})))
+
+
+def test_sections_come_with_their_place_and_text(call: Call) -> None:
+    told = found(call, "walrus")
+    assert "[1] notes/" in told
+    assert "Green walrus tea." in told
+    assert "Black walrus coffee." in told
+    assert told.rstrip().endswith("tokens)")
+
+
+@pytest.mark.parametrize(
+    "narrowed", [{"tag": "hot"}, {"tag": "#hot"}, {"type": "drink"}, {"fields": {"status": "open"}}]
+)
+def test_a_search_is_narrowed_by_what_pages_say_of_themselves(call: Call, narrowed: dict[str, object]) -> None:
+    told = found(call, "walrus", **narrowed)
+    assert "notes/tea.md" in told
+    assert "coffee" not in told
+
+
+def test_nothing_found_says_by_what_the_search_was_narrowed(call: Call) -> None:
+    told = found(call, "zebra", folder="notes/", since="yesterday")
+    assert told.startswith("Nothing found for 'zebra'.")
+    assert "narrowed by folder, since" in told
+
+
+def test_a_small_budget_shows_the_best_and_a_cursor_leads_through_the_rest(call: Call) -> None:
+    seen: list[str] = []
+    cursor = ""
+    for _ in range(200):
+        told = found(call, "boats", max_tokens=150, cursor=cursor)
+        assert len(told) / 4 <= 150
+        seen += [line for line in told.splitlines() if line.startswith("[")]
+        if "More: cursor=" not in told:
+            break
+        cursor = told.partition("More: cursor='")[2].partition("'")[0]
+    whole = found(call, "boats", max_tokens=20_000).splitlines()
+    assert seen == [line for line in whole if line.startswith("[")]
+    with pytest.raises(InvalidInputError, match="cursor"):
+        found(call, "boats", cursor="x")
+
+
+@pytest.mark.parametrize("name", ["since", "until"])
+def test_a_moment_that_is_none_is_refused(call: Call, name: str) -> None:
+    with pytest.raises(InvalidInputError, match=name):
+        found(call, "tea", **{name: "sometime"})
+
+
+def test_a_page_is_read_whole_in_part_or_by_lines(call: Call) -> None:
+    whole = shown(call, "notes/tea")
+    assert whole.startswith(f"notes/tea.md rev {revision_of(FILES['notes/tea.md'].encode())[:12]}")
+    assert "Green walrus tea." in whole
+    assert "Green" not in shown(call, "notes/tea#Water")
+    assert "Hot." in shown(call, "Tea", section="Water")
+    assert "Hot." in shown(call, "notes/tea#^temp")
+    lines = shown(call, "long", lines="3-4")
+    assert "[lines 3-4 of" in lines
+    assert "## Part 0" in lines
+    assert "Line 0" not in lines
+
+
+@pytest.mark.parametrize("lines", ["0", "9-3", "x", "5-", "1-2-3", "99999"])
+def test_lines_that_the_page_has_not_are_refused_or_read_to_the_end(call: Call, lines: str) -> None:
+    if lines == "5-":
+        assert "Green" not in shown(call, "notes/coffee", lines="3-")
+        return
+    with pytest.raises(InvalidInputError, match="lines"):
+        shown(call, "notes/tea", lines=lines)
+
+
+def test_a_page_that_is_too_long_comes_with_its_outline_and_says_where_to_go_on(call: Call) -> None:
+    told = shown(call, "long", max_tokens=400)
+    assert len(told) / 4 <= 400
+    assert "more than fit. Outline" in told
+    assert "- Part 0 3-" in told
+    following = told.partition('"lines": "')[2].partition('"')[0] or told.partition("lines='")[2].partition("'")[0]
+    assert following.rstrip("-").isdigit()
+    assert "Part" in shown(call, "long", lines=following, max_tokens=400)
+
+
+def test_several_pages_share_a_budget_and_a_missing_one_is_told_in_its_place(call: Call) -> None:
+    told = shown(call, ["notes/tea", "none", "notes/coffee"])
+    assert "Green walrus tea." in told
+    assert "There is no page 'none'." in told
+    assert "Black walrus coffee." in told
+    with pytest.raises(InvalidInputError):
+        shown(call, [])
+    with pytest.raises(NotFoundError):
+        shown(call, "none")
+
+
+def test_only_the_sections_that_answer_are_read_on_request(call: Call) -> None:
+    told = shown(call, "long", query="Line 42", max_tokens=200)
+    assert "## Long > Part 42" in told
+
+
+def test_the_past_is_searched_and_read_as_it_was(call: Call) -> None:
+    assert "Old kiwi tea." in found(call, "kiwi", at="first")
+    assert "Nothing found" in found(call, "kiwi")
+    assert "Old kiwi tea." in shown(call, "notes/tea", at="first")
+    assert "A heron." in shown(call, "gone", at="first")
+    assert "AS IT WAS at first" in shown(call, "gone.md", at="first")
+    with pytest.raises(NotFoundError):
+        shown(call, "long", at="first")
+
+
+def test_what_was_shown_of_a_page_is_known_to_the_session(call: Call) -> None:
+    assert call.session is not None
+    shown(call, "notes/tea")
+    seen = call.session.seen("base", "notes/tea.md")
+    assert seen is not None
+    assert seen.revision == revision_of(FILES["notes/tea.md"].encode())
+    shown(call, "gone", at="first")
+    assert call.session.seen("base", "gone.md") is None
