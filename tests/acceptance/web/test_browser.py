@@ -13,13 +13,11 @@ from playwright.sync_api import Browser, Error, Page, Request, expect
 from browser import needs_browser, opened, running
 from commonplace.faces.web.urls import Urls
 from hostile.scripts import pages
-from npm import environment
 from serving import Server, served
-from support import ROOT, Amount, new_repo
+from support import Amount, new_repo
 
 pytestmark = [needs_browser, pytest.mark.xdist_group("browser")]
 
-AXE = "axe-core@4.14.1"
 RECORD = """
 window.ran = [];
 for (const name of ['alert', 'confirm', 'prompt', 'print', 'open'])
@@ -36,34 +34,6 @@ FILES: dict[str, str | bytes] = {
     "files/pic.svg": '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>',
     "broken.md": "---\ntags: [a\n---\n# Broken\n\nText.\n",
 }
-KINDS = [
-    "/",
-    "/p/guides/guide",
-    "/p/broken",
-    "/p/nowhere",
-    "/tree/guides/",
-    "/tags",
-    "/tags/how",
-    "/types",
-    "/timeline",
-    "/search?q=install",
-    "/search",
-    "/recent",
-    "/history/guides/guide",
-    "/compare/guides/guide",
-    "/compare/guides/guide?view=inline",
-    "/wanted",
-    "/broken",
-    "/orphans",
-    "/findings",
-    "/attachments",
-    "/graph",
-    "/sections/guides/guide",
-    "/mentions/guides/guide",
-    "/agent/guides/guide",
-    "/sign-in",
-    "/xyz",
-]
 
 
 @pytest.fixture(scope="module")
@@ -140,39 +110,6 @@ def test_the_payloads_would_run_without_the_sanitizer(browser: Browser) -> None:
             ran += bool(page.evaluate("(window.ran ?? []).splice(0).length"))
     context.close()
     assert ran >= 15
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_on_any_page(browser: Browser, server: Server, scheme: str) -> None:
-    folder = Path(environment(AXE)["PATH"].split(":")[0]).parent
-    source = (folder / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
-    context = browser.new_context(color_scheme="dark" if scheme == "dark" else "light")
-    page = context.new_page()
-    # Between light and dark nothing but colours changes.
-    options = {"resultTypes": ["violations"]}
-    options |= {"runOnly": ["color-contrast", "link-in-text-block"]} if scheme == "dark" else {}
-    found: dict[str, list[str]] = {}
-    for kind in KINDS:
-        opened(page, f"{server.url}{kind}")
-        page.evaluate(source)
-        result = page.evaluate("options => axe.run(options)", options)
-        problems = [f"{one['id']}: {one['nodes'][0]['html'][:160]}" for one in result["violations"]]
-        if problems:
-            found[kind] = problems
-    context.close()
-    assert found == {}
-
-
-def test_no_page_scrolls_sideways_at_320_pixels(browser: Browser, server: Server) -> None:
-    context = browser.new_context(viewport={"width": 320, "height": 700})
-    page = context.new_page()
-    wide: list[str] = []
-    for kind in KINDS:
-        opened(page, f"{server.url}{kind}")
-        width = page.evaluate("document.documentElement.scrollWidth")
-        wide += [f"{kind}: {width}"] if width > 320 else []
-    context.close()
-    assert wide == []
 
 
 def test_search_as_you_type_needs_only_the_keyboard(page: Page, server: Server) -> None:
@@ -265,37 +202,6 @@ def test_below_each_section_stands_on_demand_who_wrote_it(page: Page, server: Se
     expect(page.locator("article .written").first).to_contain_text("Test Writer")
     page.get_by_role("link", name="Who wrote what").click()
     expect(page.locator("article .written")).to_have_count(0)
-
-
-TOOLSETS = {
-    "layers": (("--manifest", ROOT / "examples" / "cascade" / "layers.json"),
-               ("/", "/concepts", "/concepts/systems/booking", "/concepts/systems/booking?layer=team", "/conflicts")),
-    "typed": ((ROOT / "examples" / "kb",), ("/", "/schema/", "/p/welcome", "/findings?more=1", "/search?q=backup")),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("kind", list(TOOLSETS))
-def test_pages_of_toolsets_can_be_used_by_everybody(browser: Browser, kind: str) -> None:
-    folder = Path(environment(AXE)["PATH"].split(":")[0]).parent
-    source = (folder / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
-    arguments, paths = TOOLSETS[kind]
-    found: dict[str, object] = {}
-    with served(*arguments) as server:
-        wait_indexed(server)
-        for scheme in ("light", "dark"):
-            context = browser.new_context(color_scheme=scheme, viewport={"width": 320, "height": 700})
-            page = context.new_page()
-            for path in paths:
-                opened(page, f"{server.url}{path}")
-                width = page.evaluate("document.documentElement.scrollWidth")
-                page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
-                page.evaluate(source)
-                result = page.evaluate("axe.run({ resultTypes: ['violations'] })")
-                problems = [f"{one['id']}: {one['nodes'][0]['html'][:160]}" for one in result["violations"]]
-                if problems or width > 320:
-                    found[f"{scheme} {path}"] = (width, problems)
-            context.close()
-    assert found == {}
 
 
 def test_without_scripts_every_page_can_be_read(browser: Browser, server: Server) -> None:

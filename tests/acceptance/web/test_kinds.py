@@ -9,31 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from browser.bases import LAYERS, PROJECT_CALLS
 from layers import write_cascade
 from serving import Answer, Server, create_key, served
 from support import ROOT, new_repo
 
 HTML = {"Accept": "text/html"}
-LAYERS = {
-    "mine": (
-        2,
-        {
-            "systems/booking.md": "---\ntitle: Booking\ntype: System\nupdated: 2026-05-02\n---\n"
-            "Mine: see [[desk]].[^1]\n\n![[plan.png]]\n\n"
-            "## Owner {#owner}\n\nAnna <script>alert(1)</script>\n\n## Phones {#phones override=none}\n\n"
-            "gone\n\n## Notes\n\n[^1]: A note of mine.\n",
-            "systems/plan.png": b"\x89PNG\r\n\x1a\n",
-            "desk.md": "---\ntitle: Desk\n---\nThe desk of [booking](systems/booking.md#owner), and [[nowhere]].\n",
-        },
-    ),
-    "theirs": (
-        1,
-        {
-            "systems/booking.md": "---\ntitle: Bookings\ntype: System\nupdated: 2026-06-01\n---\nTheirs.\n\n"
-            "## Owner {#owner}\n\nBert and his crew\n\n## Phones {#phones}\n\n112\n\n## Rules\n\nTheir rules.\n",
-        },
-    ),
-}
 
 
 def get(server: Server, path: str, **headers: str) -> Answer:
@@ -212,38 +193,10 @@ def test_a_synced_space_leads_back_to_the_original(tmp_path: Path) -> None:
 def projects(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     home = tmp_path_factory.mktemp("projects")
     with served(home / "store", "--toolset", "projects", env={"XDG_STATE_HOME": str(home / "state")}) as server:
-        for name, arguments in CALLS:
+        for name, arguments in PROJECT_CALLS:
             answer = server.rpc("projects", "tools/call", {"name": name, "arguments": arguments})
             assert not answer.get("isError"), answer
         yield server
-
-
-CALLS = [
-    (
-        "update_project_main",
-        {"project_id": "my app", "content": "# Rules\n\nRead [the guide](guide.md).[^1]\n\n[^1]: Now.\n"},
-    ),
-    (
-        "create_knowledge_file",
-        {
-            "project_id": "my app",
-            "filename": "guide.md",
-            "title": "The guide",
-            "introduction": "How it works.",
-            "keywords": ["start"],
-            "chapters": [{"title": "Setup <b>x</b>", "content": "Install `it`. <img src=x onerror=alert(1)>"}],
-        },
-    ),
-    (
-        "create_todo",
-        {
-            "project_id": "my app",
-            "description": "Ship it",
-            "tasks": [{"title": "Write", "content": "The *text*."}, {"title": "Send", "content": ""}],
-        },
-    ),
-    ("complete_todo_task", {"project_id": "my app", "todo_number": 1, "task_number": 1}),
-]
 
 
 @pytest.mark.parametrize(

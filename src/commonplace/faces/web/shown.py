@@ -30,6 +30,8 @@ MAX_CACHED_CHARS = 24_000_000
 """Characters of rendered documents that are cached."""
 MAX_OUTLINE = 250
 """Headings above which the outline names only those of the first two levels, and at most so many of them."""
+MAX_NAME = 18
+"""Characters of a neighbour's name that fit into the local graph."""
 MAX_NAMED = 10
 """Neighbours up to which the local graph names each."""
 _SHOWN_ELSEWHERE = frozenset({"title", "tags", "tag", "aliases", "alias"})
@@ -216,4 +218,8 @@ def local_graph(urls: Urls, collection: Collection, record: Record, around: Sequ
 
 
 def _short(title: str) -> str:
-    return title if len(title) <= 18 else f"{title[:17]}…"  # noqa: PLR2004 - what fits
+    """A title as far as it fits, whole words of it if it has several: what is read out contains them."""
+    if len(title) <= MAX_NAME:
+        return title
+    cut = title[:MAX_NAME]
+    return f"{cut[: cut.rfind(' ')] if ' ' in cut else cut[:-1]}…"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +11,19 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Author, Commit
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document
-from commonplace.faces.web.shown import MAX_OUTLINE, PART_BYTES, has_title_heading, outline, parts, shown_commit
+from commonplace.faces.web.shown import (
+    MAX_OUTLINE,
+    PART_BYTES,
+    has_title_heading,
+    local_graph,
+    outline,
+    parts,
+    shown_commit,
+)
+from commonplace.faces.web.urls import Urls
+from commonplace.services.collections import Collection
+from commonplace.services.site.graph import neighbours
+from indexed import Indexed
 
 
 def of(text: str | bytes) -> Document:
@@ -81,3 +94,24 @@ def test_a_commit_is_shown_with_its_programs_apart() -> None:
     shown = shown_commit(Commit("ab", Author("Ada", "a@x"), 5, message))
     assert (shown.subject, shown.body, shown.programs) == ("Subject", "Body.", ("Claude", "Other"))
     assert shown_commit(Commit("ab", Author("Ada", "a@x"), 5, "")).subject == ""
+
+
+@pytest.mark.parametrize(
+    ("title", "named"),
+    [
+        ("Lotse", "Lotse"),
+        ("Database outage in February", "Database outage…"),
+        ("Donaudampfschifffahrt", "Donaudampfschifff…"),
+    ],
+)
+def test_a_name_that_is_too_long_for_the_local_graph_ends_with_a_whole_word(
+    tmp_path: Path, title: str, named: str
+) -> None:
+    with Indexed(tmp_path, {"a.md": "# A\n\n[[b]]\n", "b.md": f"# {title}\n"}) as base:
+        collection = Collection("base", base.store, base.index)
+        record = base.index.find("a")
+        assert record
+        svg = local_graph(Urls("base"), collection, record, neighbours(collection, record.address))
+
+    assert f">{named}</text>" in svg
+    assert f'aria-label="{title}"' in svg

@@ -5,6 +5,7 @@ Everything that a page contributes passes here, whether the renderer made it or 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 
@@ -56,6 +57,8 @@ _CLASSES = {
 _SCHEMES = {"http", "https", "mailto", "tel"}
 _LOCAL = ("/p/", "/files/", "/tags/", "/wanted/")
 """What URLs of the renderer's own begin with."""
+_UNNAMED = re.compile(r"<img(?![^>]*\salt=)")
+"""An image without a text in its place: nothing is read out for it rather than its file's name."""
 _MEDIA = frozenset({"img", "audio", "video", "source"})
 
 Rebase = Callable[[str, bool], str]
@@ -86,7 +89,7 @@ def sanitized(html: str, rebase: Rebase, local: tuple[str, ...] = ()) -> str:
             return "checkbox"
         return value
 
-    return nh3.clean(
+    clean = nh3.clean(
         html,
         tags=set(_TAGS.split()),
         attributes=_ATTRIBUTES,
@@ -97,6 +100,7 @@ def sanitized(html: str, rebase: Rebase, local: tuple[str, ...] = ()) -> str:
         link_rel=None,
         strip_comments=True,
     )
+    return _UNNAMED.sub('<img alt=""', clean) if "<img" in clean else clean
 
 
 def _url(tag: str, value: str, rebase: Rebase, local: tuple[str, ...]) -> str | None:
@@ -105,7 +109,7 @@ def _url(tag: str, value: str, rebase: Rebase, local: tuple[str, ...]) -> str | 
         return value
     if _has_scheme(plain) or plain.startswith(("//", "\\", "/\\")):
         return None if tag in _MEDIA else value
-    return rebase(plain, tag in _MEDIA)
+    return rebase(plain, tag in _MEDIA) or (None if tag in _MEDIA else "")
 
 
 def _has_scheme(url: str) -> bool:
