@@ -99,3 +99,41 @@ class Screen:
         )
         assert done.returncode == 0, (arguments, done.stderr)
         return done.stdout
+
+
+def replay(screen: Screen, walk: str, folder: Path) -> None:
+    """Take the steps of a recorded walk.
+
+    Args:
+        screen: A terminal with a shell.
+        walk: A step a line: `$ COMMAND`, `type TEXT`, `press KEY…`, `see TEXT`, `gone TEXT`, `file PATH TEXT`.
+        folder: Where the paths of `file` begin.
+    """
+    for number, line in enumerate(walk.splitlines(), 1):
+        verb, _, rest = line.partition(" ")
+        try:
+            if line and not line.startswith("#"):
+                _take(screen, verb, rest, folder)
+        except AssertionError as error:
+            error.add_note(f"line {number} of the walk: {line}")
+            raise
+
+
+def _take(screen: Screen, verb: str, rest: str, folder: Path) -> None:
+    if verb == "$":
+        screen.wait(lambda lines: lines[-1] == "$", "the shell's prompt")
+        screen.type(rest)
+        screen.press("Enter")
+    elif verb == "type":
+        screen.type(rest)
+    elif verb == "press":
+        screen.press(*rest.split())
+    elif verb == "see":
+        screen.wait_for(rest)
+    elif verb == "gone":
+        screen.wait(lambda lines: not any(rest in one for one in lines), f"the end of {rest}")
+    elif verb == "file":
+        path, _, text = rest.partition(" ")
+        screen.wait(lambda _: text in (folder / path).read_text("utf-8"), f"{text} in {path}")
+    else:
+        raise ValueError(verb)
