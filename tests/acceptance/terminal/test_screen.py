@@ -113,3 +113,32 @@ def test_a_snippet_is_text_and_its_matches_are_marked_in_titles_too(folder: Path
     assert "[[" not in shown
     assert "**" not in shown
     assert "Comprehensive \x1b[1mdocumentation\x1b[0m of all that" in shown
+
+
+def test_sections_of_an_answer_keep_their_lines(folder: Path) -> None:
+    asked = ("search", "harbour", "--max-tokens", "600")
+    _, shown = Shell(folder, {"COLUMNS": "2000", "LINES": "500", "NO_COLOR": "1"}).on_a_terminal(*asked)
+    piped = Shell(folder).ok(*asked).text
+    assert shown.startswith(piped)
+    assert len(piped.splitlines()) > 10
+    _, narrow = Shell(folder, {"COLUMNS": "40", "LINES": "500", "NO_COLOR": "1"}).on_a_terminal(*asked)
+    assert words(narrow) == words(shown)
+    assert [line for line in piped.splitlines() if line.startswith("#")] == [
+        line for line in shown.splitlines() if line.startswith("#")
+    ]
+
+
+def test_what_goes_on_in_the_next_line_is_indented(folder: Path) -> None:
+    _, shown = Shell(folder, {"COLUMNS": "40", "NO_COLOR": "1"}).on_a_terminal(
+        "search", "harbour", "--facets", "tags,type,title,folder,year,words"
+    )
+    lines = shown.splitlines()
+    assert lines[lines.index(next(line for line in lines if line.startswith("title:"))) + 1].startswith("    ")
+
+
+def test_a_heading_of_the_title_is_not_repeated_below_it(folder: Path) -> None:
+    _, shown = Shell(folder, {"COLUMNS": "200", "NO_COLOR": "1"}).on_a_terminal("search", "columns", "--limit", "1")
+    assert shown.splitlines()[:2] == [
+        "comprehensive documentation.md  Comprehensive documentation of all that a harbour needs",
+        "    A heading of more than forty columns",
+    ]

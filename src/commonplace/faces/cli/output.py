@@ -97,12 +97,12 @@ class Output:
         """One line of data, already made safe and styled by the caller.
 
         Args:
-            text: The line.
+            text: The line; a text of several keeps its line ends.
             indent: Blanks before what does not fit on the screen's first line; by default those before the line.
             whole: Whether it is not broken, such as a command that a person may copy.
         """
         if self.terminal.interactive:
-            self._held += [text] if whole else self._fitted(text, indent)
+            self._held += text.split("\n") if whole else self._fitted(text, indent)
         else:
             self._write(f"{text}\n")
 
@@ -111,7 +111,7 @@ class Output:
             return [text]
         from commonplace.faces.cli.screen.line_breaks import wrapped
 
-        return wrapped(text, self.terminal.columns, indent)
+        return [row for line in text.split("\n") for row in wrapped(line, self.terminal.columns, indent)]
 
     def json(self, value: Mapping[str, Json]) -> None:
         """The one JSON document of this answer, on one line."""

@@ -159,7 +159,7 @@ def _show_facets(session: Session, divided: Sequence[Facet]) -> None:
     for one in divided:
         told = ", ".join(f"{one_line(value) or '(none)'} {count:,}" for value, count in one.values[:MAX_FACET_VALUES])
         more = f", and {len(one.values) - MAX_FACET_VALUES:,} more" if len(one.values) > MAX_FACET_VALUES else ""
-        out.line(f"{out.styled(BOLD, one.name)}: {told}{more}")
+        out.line(f"{out.styled(BOLD, one.name)}: {told}{more}", INDENT)
 
 
 def _show_sections(
@@ -202,8 +202,9 @@ def _show(session: Session, collections: Collections, asked: SearchQuery, answer
         name = page_name(session, collections, found.collection, found.hit.record.address)
         out.line(f"{name}  {highlight(found.hit.record.title)}", INDENT)
         for section in found.hit.sections:
-            if section.path and section.path != (found.hit.record.title,):
-                out.line(f"    {out.styled(FAINT, one_line(' > '.join(section.path)))}")
+            below = section.path[1:] if section.path[:1] == (found.hit.record.title,) else section.path
+            if below:
+                out.line(f"    {out.styled(FAINT, one_line(' > '.join(below)))}")
             if section.snippet:
                 out.line(f"    {highlight(section.snippet)}")
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from commonplace.domain.json import Json
 from commonplace.domain.sites.tree import Surroundings, as_json
 from commonplace.domain.words.amounts import amount
-from commonplace.faces.cli.output import BOLD, FAINT, left_out_message, one_line
+from commonplace.faces.cli.output import BOLD, FAINT, INDENT, left_out_message, one_line
 from commonplace.faces.cli.session import Session
 from commonplace.services import history
 from commonplace.services.collections import Collection
@@ -89,7 +89,7 @@ def _show(session: Session, one: _FolderStatus) -> None:
     out, commit = session.out, one.standing.commit
     git = f"commit {commit[:SHORT_COMMIT]} {out.styled(FAINT, one_line(one.message))}" if commit else "no commits"
     name = out.styled(BOLD, one_line(one.standing.collection))
-    out.line(f"{name}: {git}; index generation {one.standing.generation}, {amount(one.documents, 'page')}")
+    out.line(f"{name}: {git}; index generation {one.standing.generation}, {amount(one.documents, 'page')}", INDENT)
     for path in one.uncommitted[:MAX_SHOWN_UNCOMMITTED]:
         out.line(f"    not committed: {one_line(path)}")
     if len(one.uncommitted) > MAX_SHOWN_UNCOMMITTED:
@@ -97,7 +97,7 @@ def _show(session: Session, one: _FolderStatus) -> None:
     for site in one.around.sites:
         roots = ", ".join(f"/{mount.url} is {mount.folder or '.'}" for mount in site.mounts)
         source = f" by {site.config}" if site.config else " by link_roots"
-        out.line(one_line(f"    docs tree: {site.generator}{source}; {roots}"))
+        out.line(f"    docs tree: {one_line(f'{site.generator}{source}; {roots}')}", INDENT + 2)
     if one.around.left_out:
         out.line(f"    {left_out_message(one.around.left_out)}")
     if one.read_only:

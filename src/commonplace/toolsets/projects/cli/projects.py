@@ -102,6 +102,8 @@ def _list(session: Session, store: ProjectStore) -> None:
     for project in projects:
         marks = f"{project.documents} documents  {project.updated[:10]}"
         session.out.line(f"{session.out.styled(BOLD, project.id)}  {session.out.styled(FAINT, marks)}")
+    if not projects:
+        session.out.message("No projects.")
 
 
 def _show(session: Session, store: ProjectStore, project_id: str) -> None:
