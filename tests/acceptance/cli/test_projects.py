@@ -59,3 +59,8 @@ def test_a_look_into_a_folder_that_does_not_exist_makes_none(tmp_path: Path) -> 
         assert done.code == 3
         assert "There is no folder" in done.stderr
     assert not (tmp_path / "no").exists()
+
+
+def test_a_store_without_projects_says_so(tmp_path: Path) -> None:
+    done = Shell(tmp_path, {"KNOWLEDGE_MCP_HOME": str(tmp_path / "home")}).ok("projects", "list")
+    assert (done.text, done.stderr) == ("", "No projects.\n")
