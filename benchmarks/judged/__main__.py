@@ -206,7 +206,7 @@ def _print_typed(run: Run) -> None:
     """Queries as typed, where the corpora lie beside the sets."""
     typed = TypedQueries(run.folder, KEPT, run.opened, run.modes)
     print("\nQueries as typed:")
-    for line in chain(typed.questions(), typed.quotations(), typed.nonsense()):
+    for line in chain(typed.questions(), typed.first_pages(), typed.quotations(), typed.nonsense()):
         print(line, flush=True)
 
 

