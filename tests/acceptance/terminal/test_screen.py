@@ -87,14 +87,16 @@ def test_a_message_follows_the_pages_that_it_is_about(folder: Path) -> None:
     assert last == "Showing 2 of 3; pass --offset 2 for more."
 
 
-def test_names_of_pages_open_their_files_where_the_terminal_shows_links(folder: Path) -> None:
-    for command in ("search harbour", "list", "links start", "related start", "recent", "wanted", "orphans"):
-        _, shown = Shell(folder, {"FORCE_HYPERLINK": "1"}).on_a_terminal(*command.split())
-        assert re.search(rf"\x1b\]8;;file://[^/]+{re.escape(str(folder))}/[^\x1b]+\.md\x1b\\", shown), command
-        for environment in ({"FORCE_HYPERLINK": "0"}, {"FORCE_HYPERLINK": "1", "NO_COLOR": "1"}):
-            _, plain = Shell(folder, environment).on_a_terminal(*command.split())
-            assert "\x1b]8" not in plain
-        assert "\x1b" not in Shell(folder, {"FORCE_HYPERLINK": "1"}).ok(*command.split()).text
+@pytest.mark.parametrize(
+    "command", ["search harbour", "list", "links start", "related start", "recent", "wanted", "orphans"]
+)
+def test_names_of_pages_open_their_files_where_the_terminal_shows_links(folder: Path, command: str) -> None:
+    _, shown = Shell(folder, {"FORCE_HYPERLINK": "1"}).on_a_terminal(*command.split())
+    assert re.search(rf"\x1b\]8;;file://[^/]+{re.escape(str(folder))}/[^\x1b]+\.md\x1b\\", shown)
+    for environment in ({"FORCE_HYPERLINK": "0"}, {"FORCE_HYPERLINK": "1", "NO_COLOR": "1"}):
+        _, plain = Shell(folder, environment).on_a_terminal(*command.split())
+        assert "\x1b]8" not in plain
+    assert "\x1b" not in Shell(folder, {"FORCE_HYPERLINK": "1"}).ok(*command.split()).text
 
 
 def test_links_to_the_same_page_are_one(folder: Path) -> None:
