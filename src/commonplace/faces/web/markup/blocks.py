@@ -50,7 +50,7 @@ class Piece:
     admonition: str = ""
     """Type of the admonition, or ""."""
     title: str = ""
-    collapsed: bool = False
+    fold: str = ""
 
 
 def pieces(text: bytes) -> Iterator[Piece]:
@@ -132,8 +132,8 @@ class _Splitter:
             end += 1
         inside = dedent(b"".join(self.lines[self.at + 1 : end]).decode("utf-8", "replace")).encode()
         title = (found[2] or b"").decode("utf-8", "replace")
-        collapsed = line.startswith(b"???") and not line.startswith(b"???+")
-        return Piece(inside, -1, _text(found[1]), title, collapsed), end - self.at
+        fold = "+" if line.startswith(b"???+") else "-" if line.startswith(b"???") else ""
+        return Piece(inside, -1, _text(found[1]), title, fold), end - self.at
 
     def _fenced(self, found: re.Match[bytes]) -> tuple[Piece, int] | None:
         kind = _text(found[2])
@@ -144,7 +144,7 @@ class _Splitter:
             return None
         inside = b"".join(self.lines[self.at + 1 : end])
         title = (found[3] or found[4] or b"").decode("utf-8", "replace").strip()
-        return Piece(inside, -1, kind, title, kind == "details"), end - self.at + 1
+        return Piece(inside, -1, kind, title, "-" if kind == "details" else ""), end - self.at + 1
 
 
 def _text(found: bytes) -> str:

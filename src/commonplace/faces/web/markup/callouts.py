@@ -52,7 +52,7 @@ def callout_open(kind: str, fold: str = "") -> tuple[str, Callout]:
     )
 
 
-def admonition_html(kind: str, title: str, inside: str, *, collapsed: bool) -> str:
-    """An admonition whose inside is HTML already."""
-    opening, callout = callout_open(kind, "-" if collapsed else "")
+def admonition_html(kind: str, title: str, inside: str, *, fold: str) -> str:
+    """An admonition whose inside is HTML already; `fold` is that of `callout_open`."""
+    opening, callout = callout_open(kind, fold)
     return f"{opening}{escape(title, quote=False) or callout.label}{callout.body}{inside}{callout.close}"

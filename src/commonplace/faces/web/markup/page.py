@@ -183,7 +183,7 @@ class _Body:
         for piece, one in zip(found, parsed, strict=True):
             if piece.admonition:
                 inside = self._written(piece.text, {}, depth + 1)
-                out.append(admonition_html(piece.admonition, piece.title, inside, collapsed=piece.collapsed))
+                out.append(admonition_html(piece.admonition, piece.title, inside, fold=piece.fold))
             else:
                 out.append(HtmlWriter(one, scope, piece.start if anchors else -1).run())
         return "".join(out)

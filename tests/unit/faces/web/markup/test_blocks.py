@@ -18,26 +18,26 @@ def test_a_text_without_either_is_one_piece(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "admonition", "title", "inside", "collapsed"),
+    ("text", "admonition", "title", "inside", "fold"),
     [
-        ('!!! note "A *b*"\n    one\n\n    two\n', "note", "A *b*", "one\n\ntwo\n", False),
-        ("!!! Warning\n\tone\n", "warning", "", "one\n", False),
-        ("??? tip\n    one\n", "tip", "", "one\n", True),
-        ("???+ tip\n    one\n", "tip", "", "one\n", False),
-        ("!!! note\n", "note", "", "", False),
-        (":::note\none\n:::\n", "note", "", "one\n", False),
-        ("::: tip Mind this\none\n:::\n", "tip", "Mind this", "one\n", False),
-        (":::danger[Nöte]\r\none\r\n:::\r\n", "danger", "Nöte", "one\r\n", False),
-        ("::::info\n:::note\nx\n:::\n::::\n", "info", "", ":::note\nx\n:::\n", False),
-        ('::: details More {open=""}\none\n:::\n', "details", "More", "one\n", True),
+        ('!!! note "A *b*"\n    one\n\n    two\n', "note", "A *b*", "one\n\ntwo\n", ""),
+        ("!!! Warning\n\tone\n", "warning", "", "one\n", ""),
+        ("??? tip\n    one\n", "tip", "", "one\n", "-"),
+        ("???+ tip\n    one\n", "tip", "", "one\n", "+"),
+        ("!!! note\n", "note", "", "", ""),
+        (":::note\none\n:::\n", "note", "", "one\n", ""),
+        ("::: tip Mind this\none\n:::\n", "tip", "Mind this", "one\n", ""),
+        (":::danger[Nöte]\r\none\r\n:::\r\n", "danger", "Nöte", "one\r\n", ""),
+        ("::::info\n:::note\nx\n:::\n::::\n", "info", "", ":::note\nx\n:::\n", ""),
+        ('::: details More {open=""}\none\n:::\n', "details", "More", "one\n", "-"),
     ],
 )
 def test_an_admonition_is_a_piece_with_its_inside(
-    text: str, admonition: str, title: str, inside: str, collapsed: bool
+    text: str, admonition: str, title: str, inside: str, fold: str
 ) -> None:
     before, made, after = of(f"before\n{text}after\n")
     assert (before.text, before.start) == (b"before\n", 0)
-    assert (made.admonition, made.title, made.text.decode(), made.collapsed) == (admonition, title, inside, collapsed)
+    assert (made.admonition, made.title, made.text.decode(), made.fold) == (admonition, title, inside, fold)
     assert (after.text, after.start) == (b"after\n", len(f"before\n{text}".encode()))
 
 

@@ -34,9 +34,7 @@ def test_a_callout_that_folds_is_a_disclosure(fold: str, state: str) -> None:
 
 
 def test_an_admonition_escapes_its_title_and_takes_its_inside_as_it_is() -> None:
-    html = admonition_html("tip", 'A <b> & "c"', "<p>in</p>", collapsed=False)
+    html = admonition_html("tip", 'A <b> & "c"', "<p>in</p>", fold="")
     assert '<p class="callout-title">A &lt;b&gt; &amp; "c"</p><div class="callout-body">\n<p>in</p></div></div>' in html
-    assert '<p class="callout-title">Tip</p>' in admonition_html("tip", "", "", collapsed=False)
-    assert admonition_html("tip", "", "", collapsed=True).startswith(
-        '<details class="callout callout-tip"><summary>Tip'
-    )
+    assert '<p class="callout-title">Tip</p>' in admonition_html("tip", "", "", fold="")
+    assert admonition_html("tip", "", "", fold="-").startswith('<details class="callout callout-tip"><summary>Tip')
