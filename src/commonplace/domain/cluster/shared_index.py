@@ -8,15 +8,19 @@ its own in the engine, so that neither hits nor totals nor the statistics behind
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:  # a server answers its client before it loads them
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from commonplace.domain.addresses import Address
     from commonplace.domain.changes import Revision
     from commonplace.domain.documents import Document
     from commonplace.domain.query import Filter, Record, SearchQuery, SearchResult
+
+
+LinkLabels: TypeAlias = "Callable[[Address], Collection[tuple[str, str]]]"
+"""Returns label and page of each link `[[label|page]]` of a page, as a reader takes them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,12 @@ class SharedBase:
     """Its name, 1 to 100 characters. The same on each server that serves it."""
     source: str
     """A digest of the remote and the branch that it follows, so that two bases of one name are not mixed."""
+
+
+def no_labels(address: Address) -> Collection[tuple[str, str]]:
+    """No links that have their label first."""
+    del address
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +98,13 @@ class SharedIndexReader(Protocol):
     engine says of other bases is never part of an error.
     """
 
-    def search(self, bases: Sequence[SharedBase], query: SearchQuery) -> SharedResult:
+    def search(self, bases: Sequence[SharedBase], query: SearchQuery, labels: LinkLabels = no_labels) -> SharedResult:
         """Ranked pages of each base with their best sections.
 
         Args:
             bases: The bases that the caller may see. A base that was dropped, or never published, is an error.
             query: The query; `offset` and `limit` count within each base. Similarities are ignored.
+            labels: Returns label and page of a page's links `[[label|page]]`, of which snippets show the label.
 
         Raises:
             InvalidInputError: the text is blank.

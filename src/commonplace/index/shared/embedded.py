@@ -20,9 +20,11 @@ from commonplace.domain.cluster.shared_index import (
     BranchPosition,
     Facets,
     IndexDifferences,
+    LinkLabels,
     SharedBase,
     SharedPage,
     SharedResult,
+    no_labels,
 )
 from commonplace.domain.errors import NotFoundError
 from commonplace.domain.query import Filter, ListQuery, SearchQuery, SearchResult
@@ -105,8 +107,9 @@ class EmbeddedReader:
     def __init__(self, bases: EmbeddedBases) -> None:
         self._bases = bases
 
-    def search(self, bases: Sequence[SharedBase], query: SearchQuery) -> SharedResult:
+    def search(self, bases: Sequence[SharedBase], query: SearchQuery, labels: LinkLabels = no_labels) -> SharedResult:
         """Ranked pages of each base."""
+        del labels  # it has the links of its own pages
         results: dict[SharedBase, SearchResult] = {}
         for base in bases:
             with self._bases.used(base) as generation:

@@ -8,6 +8,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from commonplace.domain.addresses import Address
 from commonplace.domain.cluster.notices import note
 from commonplace.domain.cluster.shared_index import SharedIndexReader
 from commonplace.domain.errors import NotFoundError, UnavailableError
@@ -64,7 +65,7 @@ class SharedSearch:
             return self._by_itself(query, reason)
         generation = self._own.generation
         try:
-            found = self._reader.search([self._tailer.base], query)
+            found = self._reader.search([self._tailer.base], query, self._labels)
         except (UnavailableError, NotFoundError) as error:
             if error.kind != "engine":
                 raise
@@ -72,6 +73,10 @@ class SharedSearch:
             return self._by_itself(query, str(error))
         result = found.results[self._tailer.base]
         return _noted(replace(result, generation=generation), PARTIAL if found.partial else "")
+
+    def _labels(self, address: Address) -> set[tuple[str, str]]:
+        """Label and target of each link of a page, as this index's reader takes them."""
+        return {(one.link.label, one.link.raw) for one in self._own.links_from(address) if one.link.label}
 
     def _by_itself(self, query: SearchQuery, reason: str) -> SearchResult:
         """The own index's answer. While the shared one takes a commit in, nothing is wrong and nothing is said."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
+from commonplace.domain.cluster.shared_index import LinkLabels, no_labels
 from commonplace.domain.query import Hit, Record, SearchQuery, SearchResult, SectionHit
 from commonplace.domain.query_parser import NO_WORDS, Analyze, asked_title, is_title, parse_query
-from commonplace.domain.snippets import HighlightTerms, snippet
+from commonplace.domain.snippets import HighlightTerms, snippet, with_labels
 from commonplace.index.fulltext.ranking import MAX_RERANKED, SECTION_WEIGHT, SECTIONS_SEEN
 from commonplace.index.fulltext.searcher import highlight_terms
 from commonplace.index.fulltext.term_dictionary import ExpandedQuery
@@ -52,9 +54,18 @@ class BaseSearch:
         index: The base's index or alias.
         vocabulary: Its terms.
         analyze: The full text's tokenizer.
+        labels: Returns label and page of a page's links that have the label first.
     """
 
-    def __init__(self, connection: Connection, index: str, vocabulary: Vocabulary, analyze: Analyze) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        index: str,
+        vocabulary: Vocabulary,
+        analyze: Analyze,
+        labels: LinkLabels = no_labels,
+    ) -> None:
+        self._labels = labels
         self._connection = connection
         self._index = index
         self._vocabulary = vocabulary
@@ -176,13 +187,14 @@ class BaseSearch:
         }
         texts = self._texts([(key, ordinal) for key, found in chosen.items() for ordinal, _ in found])
 
-        def shown(key: str, ordinal: int, score: float) -> SectionHit:
-            section = texts.get((key, ordinal), _NO_SECTION)
+        def shown(page: _Page, ordinal: int, score: float) -> SectionHit:
+            section = texts.get((page.key, ordinal), _NO_SECTION)
+            text = with_labels(section.text, partial(self._labels, page.record.address))
             return SectionHit(
                 ordinal=ordinal,
                 path=section.path,
                 anchor=section.anchor,
-                snippet=snippet(section.text, wanted, query.snippet),
+                snippet=snippet(text, wanted, query.snippet),
                 score=score,
             )
 
@@ -191,7 +203,7 @@ class BaseSearch:
                 record=page.record,
                 score=page.score,
                 titled=page.titled,
-                sections=tuple(shown(page.key, ordinal, score) for ordinal, score in chosen[page.key]),
+                sections=tuple(shown(page, ordinal, score) for ordinal, score in chosen[page.key]),
             )
             for page in ranked.pages
         )

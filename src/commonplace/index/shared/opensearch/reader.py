@@ -6,7 +6,14 @@ import time
 from collections.abc import Sequence
 from threading import Lock
 
-from commonplace.domain.cluster.shared_index import BranchPosition, Facets, SharedBase, SharedResult
+from commonplace.domain.cluster.shared_index import (
+    BranchPosition,
+    Facets,
+    LinkLabels,
+    SharedBase,
+    SharedResult,
+    no_labels,
+)
 from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.domain.query import Filter, SearchQuery, SearchResult
 from commonplace.index.fulltext.tantivy_index import words_analyzer
@@ -35,7 +42,7 @@ class ClusterReader:
         self._vocabularies: dict[str, Vocabulary] = {}
         self._lock = Lock()
 
-    def search(self, bases: Sequence[SharedBase], query: SearchQuery) -> SharedResult:
+    def search(self, bases: Sequence[SharedBase], query: SearchQuery, labels: LinkLabels = no_labels) -> SharedResult:
         """Ranked pages of each base with their best sections."""
         if not query.text.strip():
             raise InvalidInputError(
@@ -45,7 +52,7 @@ class ClusterReader:
         partial: set[SharedBase] = set()
         for base in bases:
             index = self._published(base)
-            search = BaseSearch(self._connection, index, self._vocabulary(index), self._analyze)
+            search = BaseSearch(self._connection, index, self._vocabulary(index), self._analyze, labels)
             results[base] = search.answer(query)
             if search.partial:
                 partial.add(base)
