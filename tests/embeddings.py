@@ -1,6 +1,8 @@
-"""An embedding server with OpenAI's API, for tests: quick, without a model, and as ill-behaved as it is told to be.
+"""Servers of models, for tests: quick, without a model, and as ill-behaved as they are told to be.
 
-Its vectors are bags of words: each word adds to places that its letters choose, so texts that share words are near.
+One embeds with OpenAI's API. Its vectors are bags of words: each word adds to places that its letters choose, so texts
+that share words are near. One reranks with the API of Jina and Cohere: a passage's score is the number of the
+question's words that it contains.
 """
 
 from __future__ import annotations
@@ -94,4 +96,76 @@ def embedding_server() -> Iterator[EmbeddingServer]:
         server.release.set()
         listener.shutdown()
         listener.server_close()
+        thread.join()
+
+
+@dataclass(slots=True)
+class RerankServer:
+    """A running server and how it behaves."""
+
+    port: int
+    status: int
+    body: bytes | None
+    """What it answers in any case; None for scores."""
+    blocked: bool
+    """Whether it answers nothing until it ends."""
+    dripping: bool
+    """Whether it sends a byte at a time until it ends."""
+    asked: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    keys: list[str | None] = field(default_factory=list[str | None])
+    end: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    def answer(self, asked: dict[str, Any]) -> bytes:
+        """The body of an answer."""
+        if self.body is not None:
+            return self.body
+        words = set(asked["query"].casefold().split())
+        results = [
+            {"index": at, "relevance_score": float(len(words & set(text.casefold().split())))}
+            for at, text in enumerate(asked["documents"])
+        ]
+        return json.dumps({"results": results[::-1]}).encode()
+
+
+@contextmanager
+def reranking(
+    *, status: int = 200, body: bytes | None = None, blocked: bool = False, dripping: bool = False
+) -> Iterator[RerankServer]:
+    """A server on a free port of this machine."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            running.asked.append(asked)
+            running.keys.append(self.headers["Authorization"])
+            if running.blocked:
+                running.end.wait()
+                return
+            answer = running.answer(asked)
+            self.send_response(running.status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(answer) + running.dripping))
+            self.end_headers()
+            while running.dripping and not running.end.wait(0.01):
+                self.wfile.write(b" ")
+                self.wfile.flush()
+            self.wfile.write(answer)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    running = RerankServer(server.server_port, status, body, blocked, dripping)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield running
+    finally:
+        running.end.set()
+        server.shutdown()
+        server.server_close()
         thread.join()

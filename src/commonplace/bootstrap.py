@@ -28,6 +28,7 @@ from commonplace.settings.folders import in_git, is_folder
 if TYPE_CHECKING:
     from commonplace.domain.diagnostics import Diagnostic
     from commonplace.domain.ports import Index, Progress, Store
+    from commonplace.domain.semantic.ports import Reranker
     from commonplace.embed import EmbeddingService
     from commonplace.index.local import LocalIndex
     from commonplace.index.process.queue import OtherProcesses
@@ -179,7 +180,14 @@ class Application:
         index.listen(partial(self.services.change_feed.publish, name))
         meaning = self._embedding and self._embedding.of(index, self._settings.cache_dir / store.identity)
         searched = index if follower is None else self._shared(name, folder, follower, index)
-        return Collection(name, store, searched, extensions, meaning, past, follower)
+        return Collection(name, store, searched, extensions, meaning, past, follower, reranker=self._reranker)
+
+    @cached_property
+    def _reranker(self) -> Reranker | None:
+        settings = self._settings
+        from commonplace.embed import open_reranker
+
+        return open_reranker(settings.rerank_url, settings.rerank_model or "", settings.rerank_key or "")
 
     def _shared(self, name: str, folder: Path, follower: Follower, index: LocalIndex) -> Index:
         """A replica's index whose searches go to the search cluster; the index itself without a cluster."""

@@ -34,7 +34,7 @@ MAX_SHORT_QUERY = 3
 """Maximum number of words beside quoted phrases for the phrases to be demanded."""
 CHARS_PER_WORD = 2
 """Number of characters of a script without blanks that count as a word."""
-_PART = re.compile(r'(?P<sign>(?<!\S)-)?(?:"(?P<phrase>[^"]*)"|(?P<word>[^\s"]+))')
+_PART = re.compile(r'(?P<sign>(?<!\S)-(?!-))?(?:"(?P<phrase>[^"]*)"|(?P<word>[^\s"]+))')
 
 # Marks that people omit when they search: accents, Hebrew points, Arabic vowel signs and the tatweel. The breve of the
 # Cyrillic `й` is excluded, because it makes another letter, which nobody omits.
@@ -117,7 +117,8 @@ def parse_query(text: str, analyze: Analyze, *, prefix: bool = True, demand: boo
     title from memory, and a document without it may be the answer.
 
     An unpaired quotation mark is ignored. A `-` excludes only at the beginning of a word or quotation that contains a
-    letter or digit, so `- x`, `a-b` and `--` exclude nothing.
+    letter or digit, so `- x`, `a-b`, `--` and `--flag` exclude nothing. In a text of several lines nothing is
+    excluded and no operator is read: it was pasted, and its `-` are lists and flags.
 
     Args:
         text: The search as typed.
@@ -129,12 +130,13 @@ def parse_query(text: str, analyze: Analyze, *, prefix: bool = True, demand: boo
     if straight.count('"') % 2:
         head, _, tail = straight.rpartition('"')
         straight = f"{head} {tail}"
-    expression = _expression(straight, analyze)
+    pasted = len(straight.strip().splitlines()) > 1
+    expression = None if pasted else _expression(straight, analyze)
     if expression is not None:
         return _with_operators(expression, analyze, straight)
     reading = _Reading(analyze, straight if prefix else "")
     for part, is_phrase, is_excluded in _parts(straight):
-        reading.take(part, is_phrase=is_phrase, is_excluded=is_excluded)
+        reading.take(part, is_phrase=is_phrase, is_excluded=is_excluded and not pasted)
     return reading.query(exact=not prefix, demand=demand)
 
 

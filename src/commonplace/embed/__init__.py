@@ -4,6 +4,6 @@ numpy and the model's libraries are not imported before the first semantic query
 """
 
 from commonplace.embed.embedding_service import EmbeddingService
-from commonplace.embed.models import ModelChoice
+from commonplace.embed.models import ModelChoice, open_reranker
 
-__all__ = ["EmbeddingService", "ModelChoice"]
+__all__ = ["EmbeddingService", "ModelChoice", "open_reranker"]

@@ -16,6 +16,7 @@ from commonplace.domain.errors import KnowledgeError, StorageError, UnavailableE
 from commonplace.embed.model.libraries import ENDPOINT_LIBRARIES, SEARCH_LIBRARIES, install_command, missing_libraries
 
 if TYPE_CHECKING:
+    from commonplace.domain.semantic.ports import Reranker
     from commonplace.embed.encoders import Encoder, Vectors
 
 log = logging.getLogger(__name__)
@@ -171,3 +172,12 @@ def missing_model(reason: str) -> UnavailableError:
         hint=f"{hint or reason}; or search with mode=keyword." if hint else "Search with mode=keyword.",
         retryable=0,
     )
+
+
+def open_reranker(url: str | None, model: str, key: str) -> Reranker | None:
+    """The cross-encoder of a server; None without a URL. Connects to nothing."""
+    if not url:
+        return None
+    from commonplace.embed.reranker import EndpointReranker
+
+    return EndpointReranker(url, model, key)

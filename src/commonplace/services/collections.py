@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # a server answers its client before it loads them
     from commonplace.domain.past import PastStates
     from commonplace.domain.ports import Index, Progress, Store
     from commonplace.domain.query import Record
-    from commonplace.domain.semantic.ports import SemanticIndex
+    from commonplace.domain.semantic.ports import Reranker, SemanticIndex
 
 log = logging.getLogger(__name__)
 
@@ -52,6 +52,8 @@ class Collection:
     """The state of a collection that follows a remote; None for any other."""
     is_past: bool = False
     """Whether it is a past state."""
+    reranker: Reranker | None = None
+    """What reorders the best hits by meaning; None if no server is set."""
 
 
 @dataclass(frozen=True, slots=True)

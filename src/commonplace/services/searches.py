@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.errors import UnavailableError
+from commonplace.domain.errors import NotFoundError, UnavailableError
 from commonplace.domain.ports import Index
 from commonplace.domain.query import Filter, Hit, SearchQuery, SearchResult
 from commonplace.domain.semantic.fusion import FLOOR
+from commonplace.domain.semantic.ports import Reranker
 from commonplace.domain.similarity import ChunkHit, SearchMode, SimilarityScores
 from commonplace.services.collections import Collection
 from commonplace.services.listing import in_order
@@ -18,6 +19,10 @@ MAX_QUOTED = 60
 """Maximum number of characters of a query that a notice repeats."""
 MAX_WORDS_NAMED = 5
 """Maximum number of words that a notice names."""
+MAX_RERANKED_HITS = 20
+"""Maximum number of the best hits that are reordered."""
+MAX_PASSAGE_CHARS = 1500
+"""Maximum number of characters of a passage that is sent."""
 MAX_NEAREST_DOCUMENTS = 100
 """Maximum number of documents from the semantic index."""
 
@@ -63,6 +68,18 @@ def search(collections: Sequence[Collection], query: SearchQuery, mode: SearchMo
         InvalidInputError: the text is blank.
         UnavailableError: kind "model": a semantic search without a model, or with one that does not respond.
     """
+    reranker = collections[0].reranker if collections and mode != "keyword" and query.records else None
+    if reranker is None or query.offset >= MAX_RERANKED_HITS or query.sort != "score" or not query.descending:
+        return _found(collections, query, mode)
+    wide = replace(query, offset=0, limit=max(MAX_RERANKED_HITS, query.offset + query.limit))
+    found = _found(collections, wide, mode)
+    hits, notice = reranked(found.hits, query.text, reranker)
+    page = tuple(hits[query.offset : query.offset + query.limit])
+    return FoundHits(page, found.total, " ".join(filter(None, (found.notice, notice))))
+
+
+def _found(collections: Sequence[Collection], query: SearchQuery, mode: SearchMode) -> FoundHits:
+    """A page of hits in the order of the collections' own scores."""
     asked = query if len(collections) == 1 else replace(query, offset=0, limit=query.offset + query.limit)
     results = _results(collections, asked, mode)
     notice = ""
@@ -83,6 +100,46 @@ def search(collections: Sequence[Collection], query: SearchQuery, mode: SearchMo
     else:
         hits = in_order(hits, lambda found: found.hit.record, query.sort, descending=query.descending)
     return FoundHits(tuple(hits[query.offset : query.offset + query.limit]), total, notice)
+
+
+def reranked(hits: Sequence[FoundHit], text: str, reranker: Reranker) -> tuple[list[FoundHit], str]:
+    """The hits with the best ones reordered, and a notice if the cross-encoder does not serve.
+
+    Hits whose title is the query stay first. The scores stay in their places, so that they still fall.
+
+    Args:
+        hits: The hits, best first.
+        text: The query.
+        reranker: The cross-encoder.
+    """
+    first = [found for found in hits[:MAX_RERANKED_HITS] if found.hit.titled]
+    some = [found for found in hits[:MAX_RERANKED_HITS] if not found.hit.titled]
+    if len(some) < 2:  # noqa: PLR2004 - one has no order
+        return list(hits), ""
+    try:
+        scores = reranker.scores(text, [_passage(found) for found in some])
+    except UnavailableError as error:
+        return list(hits), f"{error} {error.hint}"
+    order = sorted(range(len(some)), key=lambda at: -scores[at])
+    moved = [
+        replace(some[at], hit=replace(some[at].hit, score=some[place].hit.score)) for place, at in enumerate(order)
+    ]
+    return [*first, *moved, *hits[MAX_RERANKED_HITS:]], ""
+
+
+def _passage(found: FoundHit) -> str:
+    """The title, the headings and the text of a hit's best section."""
+    record = found.hit.record
+    try:
+        document = found.collection.index.document(record.address)
+    except NotFoundError:
+        return record.title
+    if not document.sections:
+        return record.title
+    ordinal = found.hit.sections[0].ordinal if found.hit.sections else 0
+    section = document.sections[min(ordinal, len(document.sections) - 1)]
+    text = document.source[section.content : section.end].decode("utf-8", "replace").strip()
+    return "\n".join(dict.fromkeys((record.title, *section.path, text)))[:MAX_PASSAGE_CHARS]
 
 
 def search_index(index: Index, query: SearchQuery) -> SearchResult:

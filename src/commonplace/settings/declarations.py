@@ -149,6 +149,9 @@ class Settings:
     ] = None
     embedding_model: Annotated[str | None, Doc("That server's model; required with `embedding_url`.")] = None
     embedding_key: Annotated[str | None, Doc("The key of that server.", secret=True)] = None
+    rerank_url: Annotated[str | None, Doc("A server with a cross-encoder, which reorders the 20 best pages.")] = None
+    rerank_model: Annotated[str | None, Doc("The model of the server at `rerank_url`, if it has several.")] = None
+    rerank_key: Annotated[str | None, Doc("The key of that server.", secret=True)] = None
     log_level: Annotated[LogLevel, Doc("Log level; the log goes to standard error.")] = "warning"
     host: Annotated[str, Doc("The address that `serve` listens on.")] = "127.0.0.1"
     port: Annotated[int, Doc("The port that `serve` listens on; 0 for any free one.", also="MCP_PORT")] = 8090

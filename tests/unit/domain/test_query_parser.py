@@ -163,3 +163,19 @@ def test_no_search_raises(text: str) -> None:
     question = parse_query(text, words)
     assert all(phrase.words or phrase.grams or True for phrase in question.phrases)
     assert question.unfinished <= set(question.words)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "git log --oneline",
+        "restore --before now --to there",
+        "usage:\n  -d database\n  -x",
+        "steps:\n- first\n-second",
+        "one AND two\nthree NOT four",
+    ],
+)
+def test_flags_and_pasted_lists_exclude_nothing(text: str) -> None:
+    parsed = parse_query(text, words)
+    assert (parsed.excluded, parsed.expression) == ((), None)
+    assert parse_query("restore -database\n", words).excluded

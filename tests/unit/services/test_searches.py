@@ -12,10 +12,12 @@ import pytest
 from commonplace.bootstrap import Application
 from commonplace.domain.query import Filter, SearchQuery
 from commonplace.domain.query_parser import NO_WORDS
+from commonplace.embed.reranker import EndpointReranker
 from commonplace.services.collections import Collection
 from commonplace.services.evidence import evidence
 from commonplace.services.searches import FoundHits, search
 from commonplace.settings import default_settings
+from embeddings import RerankServer, reranking
 
 PAGES = {
     "editor.md": "# Editors\n\nIn such an editor, what you see on the screen is what you will get on paper.\n",
@@ -142,5 +144,73 @@ def test_a_titled_page_comes_first_over_all_collections(tmp_path: Path) -> None:
             application.sync()
             both = [*collections, *application.services.collections.members]
             assert paths(search(both, SearchQuery(text="lentils"))) == ["a.md", "soup.md"]
+        finally:
+            application.close()
+
+
+def with_reranker(collections: list[Collection], server: RerankServer) -> list[Collection]:
+    reranker = EndpointReranker(server.url, seconds=20)
+    return [replace(one, reranker=reranker) for one in collections]
+
+
+def filled(folder: Path, count: int) -> None:
+    for number in range(count):
+        (folder / f"n{number:02}.md").write_text(f"# Number {number}\n\nsteam engine {'steam ' * number}\n")
+
+
+def test_a_cross_encoder_reorders_the_best_pages_and_leaves_the_others(tmp_path: Path) -> None:
+    with opened(tmp_path) as collections, reranking() as server:
+        filled(tmp_path / "pages", 30)
+        (tmp_path / "pages" / "n29.md").write_text("# Other\n\nsteam of engine that boils boils\n")
+        collections[0].index.sync()
+        before = search(collections, SearchQuery(text="steam engine boils", limit=30), "hybrid")
+        asked = with_reranker(collections, server)
+        after = search(asked, SearchQuery(text="steam engine boils", limit=30), "hybrid")
+        (request,) = server.asked
+        assert len(request["documents"]) == 20
+        assert all(0 < len(text) <= 1500 for text in request["documents"])
+        assert paths(after)[0] == "n29.md"
+        assert set(paths(after)[:20]) == set(paths(before)[:20])
+        assert paths(after)[20:] == paths(before)[20:]
+        assert [row.hit.score for row in after.hits] == [row.hit.score for row in before.hits]
+        pages = [
+            path
+            for offset in range(0, 14, 7)
+            for path in paths(search(asked, SearchQuery(text="steam engine boils", limit=7, offset=offset), "hybrid"))
+        ]
+        assert pages == paths(after)[:14]
+
+
+def test_a_page_whose_title_is_the_query_stays_first(tmp_path: Path) -> None:
+    with opened(tmp_path) as collections, reranking() as server:
+        (tmp_path / "pages" / "long.md").write_text("# Every soup\n\nsoup soup\n")
+        collections[0].index.sync()
+        assert paths(search(with_reranker(collections, server), SearchQuery(text="Soup"), "hybrid"))[0] == "soup.md"
+
+
+def test_a_search_by_words_and_another_order_ask_no_cross_encoder(tmp_path: Path) -> None:
+    with opened(tmp_path) as collections, reranking() as server:
+        asked = with_reranker(collections, server)
+        search(asked, SearchQuery(text="water screen"))
+        search(asked, SearchQuery(text="water screen", sort="path"), "hybrid")
+        search(asked, SearchQuery(text="water screen", offset=20), "hybrid")
+        assert server.asked == []
+
+
+def test_a_cross_encoder_that_fails_leaves_the_order_and_that_is_said(tmp_path: Path) -> None:
+    with opened(tmp_path) as collections, reranking(status=500) as server:
+        query = SearchQuery(text="water screen")
+        found = search(with_reranker(collections, server), query, "hybrid")
+        assert paths(found) == paths(search(collections, query, "hybrid"))
+        assert found.notice.startswith("The reranker does not serve: it answered with status 500.")
+
+
+def test_the_settings_name_the_cross_encoder(tmp_path: Path) -> None:
+    (tmp_path / "pages").mkdir()
+    settings = replace(default_settings(), cache_dir=tmp_path / "cache", state_dir=tmp_path / "state", embed=False)
+    for url, named in ((None, False), ("http://127.0.0.1:9/v1", True)):
+        application = Application([tmp_path / "pages"], replace(settings, rerank_url=url))
+        try:
+            assert (application.services.collections.members[0].reranker is not None) == named
         finally:
             application.close()

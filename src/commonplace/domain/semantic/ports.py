@@ -10,6 +10,18 @@ from commonplace.domain.ports import Progress
 from commonplace.domain.similarity import ChunkHit, EmbeddingStatus, SimilarityScores
 
 
+class Reranker(Protocol):
+    """A cross-encoder, which reads a question and a passage together."""
+
+    def scores(self, question: str, passages: Sequence[str]) -> Sequence[float]:
+        """How well each passage answers the question: higher is better.
+
+        Raises:
+            UnavailableError: kind "model": it does not answer in time, or not as agreed; the hint gives the next step.
+        """
+        ...
+
+
 class SemanticIndex(Protocol):
     """The semantic index of one collection."""
 

@@ -16,7 +16,7 @@ LOW_BYTES = 200_000_000
 """Free space under which a write or an index may fail soon."""
 LOW_FILES = 1_000
 """Free inodes under which it may, too."""
-SECRETS = ("api_key", "search_key", "embedding_key")
+SECRETS = ("api_key", "search_key", "embedding_key", "rerank_key")
 """Settings that no other user of the machine should read."""
 
 

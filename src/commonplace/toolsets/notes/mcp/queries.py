@@ -50,7 +50,7 @@ def _search(call: Call, arguments: Search, answer: BoundedAnswer) -> str:
     gathered = evidence(chosen, query, "hybrid", offset=window)
     found = without_repeats(gathered.sections)
     if not found and not window:
-        return _nothing(arguments, chosen, answer)
+        return _nothing(arguments, chosen, answer, gathered.notice)
     if gathered.notice and len(gathered.notice) < answer.room // 4:  # sections come first in a small answer
         answer.add(gathered.notice)
     answer.reserve(next_call("search", query="", cursor="999999.9999"))
@@ -70,8 +70,10 @@ def _search(call: Call, arguments: Search, answer: BoundedAnswer) -> str:
     return answer.text(f"More: cursor={more!r}" if more else "")
 
 
-def _nothing(arguments: Search, chosen: Sequence[Collection], answer: BoundedAnswer) -> str:
+def _nothing(arguments: Search, chosen: Sequence[Collection], answer: BoundedAnswer, notice: str) -> str:
     answer.add_shortened(f"Nothing found for {line_of(arguments.query, 80)!r}.")
+    if notice:
+        answer.add(notice)
     narrowed = arguments.model_dump(exclude_unset=True).keys() - {"query", "max_tokens", "at"}
     if narrowed:
         answer.add(

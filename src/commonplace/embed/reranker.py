@@ -1,0 +1,117 @@
+"""A cross-encoder behind a server with the API of Jina and Cohere, `POST /rerank`, which local servers have too."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as TooLateError
+from functools import cached_property
+from typing import cast
+
+import httpx2
+
+from commonplace.domain.errors import UnavailableError
+from commonplace.domain.json import Json
+
+RERANK_SECONDS = 0.3
+"""Maximum time of a request in seconds; after it, the order stays as it was."""
+PAUSE_SECONDS = 10.0
+"""Seconds after a failure during which the server is not asked, so that each search does not wait for it."""
+
+
+class EndpointReranker:
+    """A cross-encoder on a server.
+
+    Args:
+        url: Base URL before `/rerank`, such as `http://localhost:8012/v1`.
+        model: The server's name of the model, or "" for its only one.
+        key: Key for the server, or "".
+        seconds: Maximum time of a request.
+    """
+
+    def __init__(self, url: str, model: str = "", key: str = "", seconds: float = RERANK_SECONDS) -> None:
+        self._url = f"{url.rstrip('/')}/rerank"
+        self._model = model
+        self._key = key
+        self._seconds = seconds
+        self._failed = -math.inf
+        self._reason = ""
+
+    def scores(self, question: str, passages: Sequence[str]) -> Sequence[float]:
+        """How well each passage answers the question: higher is better.
+
+        Raises:
+            UnavailableError: kind "model": the server does not answer in time, or not as agreed.
+        """
+        if time.monotonic() - self._failed < PAUSE_SECONDS:
+            raise _unavailable(self._reason)
+        body: dict[str, Json] = {"query": question, "documents": list(passages)}
+        if self._model:
+            body["model"] = self._model
+        try:
+            return _scores(self._answer(body), len(passages))
+        except _FailureError as error:
+            self._failed, self._reason = time.monotonic(), str(error)
+            raise _unavailable(self._reason) from error
+
+    def _answer(self, body: Mapping[str, Json]) -> Json:
+        """The server's answer. The client's timeouts are those of single reads, so a thread bounds the whole."""
+        answer: Future[Json] = Future()
+
+        def ask() -> None:
+            try:
+                response = self._http.post(self._url, json=body, timeout=self._seconds)
+                response.raise_for_status()
+                answer.set_result(cast("Json", response.json()))
+            except httpx2.HTTPStatusError as error:
+                answer.set_exception(_FailureError(f"it answered with status {error.response.status_code}"))
+            except httpx2.TimeoutException:
+                answer.set_exception(_FailureError(self._late))
+            except (httpx2.HTTPError, httpx2.InvalidURL):
+                answer.set_exception(_FailureError("it cannot be reached"))
+            except (ValueError, RecursionError):
+                answer.set_exception(_FailureError("its answer is not JSON"))
+
+        threading.Thread(target=ask, name="rerank", daemon=True).start()
+        try:
+            return answer.result(timeout=self._seconds)
+        except TooLateError:
+            raise _FailureError(self._late) from None
+
+    @property
+    def _late(self) -> str:
+        return f"no answer within {1000 * self._seconds:.0f} ms"
+
+    @cached_property
+    def _http(self) -> httpx2.Client:
+        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+        return httpx2.Client(headers=headers)
+
+
+class _FailureError(Exception):
+    """Why the server did not serve."""
+
+
+def _scores(answer: Json, count: int) -> list[float]:
+    """The scores of an answer in the order of the passages."""
+    results = answer.get("results") if isinstance(answer, Mapping) else None
+    scores: dict[int, float] = {}
+    for one in results if isinstance(results, Sequence) and not isinstance(results, str) else ():
+        at = one.get("index") if isinstance(one, Mapping) else None
+        score = one.get("relevance_score") if isinstance(one, Mapping) else None
+        if isinstance(at, int) and isinstance(score, int | float) and math.isfinite(score):
+            scores[at] = float(score)
+    if set(scores) != set(range(count)):
+        raise _FailureError("its answer does not have one finite score for each passage")
+    return [scores[at] for at in range(count)]
+
+
+def _unavailable(reason: str) -> UnavailableError:
+    return UnavailableError(
+        f"The reranker does not serve: {reason}.",
+        kind="model",
+        hint="The order is that of the search alone; check the server at rerank_url.",
+    )
