@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.cluster.shared_index import SharedBase
+from commonplace.domain.cluster.shared_index import LinkLabels, SharedBase, no_labels
 from commonplace.domain.errors import UnavailableError
 from commonplace.domain.query import SearchQuery
 from commonplace.index import open_index
@@ -227,11 +227,11 @@ class Failing:
         self._partial = partial
         self.asked = 0
 
-    def search(self, bases: Sequence[SharedBase], query: SearchQuery) -> object:
+    def search(self, bases: Sequence[SharedBase], query: SearchQuery, labels: LinkLabels = no_labels) -> object:
         self.asked += 1
         if not self._partial:
             raise UnavailableError("The search cluster does not answer.", kind="engine", hint="Wait.")
-        found = self._engine.reader.search(bases, query)
+        found = self._engine.reader.search(bases, query, labels)
         return type(found)(found.results, frozenset(bases))
 
 

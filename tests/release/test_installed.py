@@ -57,7 +57,7 @@ def test_the_wheel_leads_to_an_agents_first_answer(program: Installed) -> None:
 
 def test_without_the_extra_the_model_is_not_downloaded_and_what_is_missing_is_named(program: Installed) -> None:
     refused = program("model", "install", code=2)
-    assert "not installed: numpy, onnxruntime, tokenizers, onnx." in refused.stderr
+    assert "not installed: faiss, numpy, onnxruntime, tokenizers, onnx." in refused.stderr
     for library in ("faiss-cpu", "numpy", "onnx", "onnxruntime", "tokenizers"):
         assert f"'{library}<" in refused.stderr, "the command installs the whole extra"
     assert "commonplace[" not in refused.stderr, "no name of an index is told"

@@ -42,7 +42,7 @@ def test_a_question_finds_the_page_the_section_and_the_sentence(shell: Shell) ->
     done = shell.ok("search", "how", "hot", "for", "green", "tea")
     assert done.lines[0] == "tea.md  Tea"
     assert "80 degrees" in done.lines[1]
-    assert shell.ok("search", "malty").lines[:2] == ["tea.md  Tea", "    Tea > Black > Assam"]
+    assert shell.ok("search", "malty").lines[:2] == ["tea.md  Tea", "    Black > Assam"]
     assert done.stderr == ""
 
 
