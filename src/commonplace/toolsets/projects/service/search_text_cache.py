@@ -81,4 +81,6 @@ def _kept(
             continue
         if time.time_ns() - files[name].mtime_ns < SETTLED_NS:
             there.pop(name)
-    return _CachedFolder(there, known.texts.updated({*differing, *(before.keys() - files.keys())}, changed))
+    # Not those of `before`, which leaves out files that were written a moment before they were read.
+    removed = {text.filename for text in known.texts.all} - files.keys()
+    return _CachedFolder(there, known.texts.updated({*differing, *removed}, changed))
