@@ -1,1 +1,1 @@
-"""Replicas: bare clones that follow the branch of a remote and are never written to otherwise."""
+"""Replicas: bare clones that follow the branch of a remote, and the writes that go to it."""

@@ -215,12 +215,13 @@ class PushQueue:
         results = self._forward(url, batch)
         if results is None:
             return False
-        tip = self.clone.fetch()
-        with self._drafts:
+        with self._drafts:  # before the fetch: if that fails, these writes are at the remote all the same
             for write, result in zip(batch, results, strict=True):
                 write.commit, write.parent, write.error = result.commit, result.parent, result.error
                 write.is_settled = True
             del self._pending[: len(batch)]
+        tip = self.clone.fetch()
+        with self._drafts:
             self._replay(tip)
         self._pushed()
         return True

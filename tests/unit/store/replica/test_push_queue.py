@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -12,8 +12,10 @@ import pytest
 from commonplace.domain.errors import ConflictError, GitError, KnowledgeError, UnavailableError
 from commonplace.store.git.commits import commit_message
 from commonplace.store.replica.clone import ReplicaClone
+from commonplace.store.replica.handed_writes import WriteResult
 from commonplace.store.replica.push_queue import PendingWrite, PushQueue
 from commonplace.store.replica.source import parse_source
+from commonplace.store.replica.writer_lease import WriterLease
 from remotes.slow import slow_remote
 from support import GitRepo, MakeRepo
 
@@ -192,6 +194,29 @@ def test_a_push_without_an_answer_is_looked_up_and_else_said_to_be_unknown(
             remote.pace = "whole"
             queue.settle(write(queue, "b.md", "# B\n"))
     assert subjects(work)[1:] == ["Write b.md"]
+
+
+def test_a_write_that_was_handed_over_is_confirmed_although_the_remote_cannot_be_read_afterwards(work: GitRepo) -> None:
+    owner = queue_of(work, "owner")
+    owner.clone.lease = WriterLease(owner.clone.repository, "http://owner", ["http://other"])
+    owner.settle(write(owner, "first.md", "# First\n"))  # takes the lease
+
+    def forward(_url: str, writes: Sequence[PendingWrite]) -> list[WriteResult]:
+        made = [write(owner, "b.md", "# B\n") for _ in writes]
+        owner.settle(made[-1])
+        remote_of(work).rename(work.path.parent / "away.git")
+        return [WriteResult(one.commit, one.parent) for one in made]
+
+    clone = ReplicaClone(work.path.parent / "other", parse_source(str(remote_of(work))))
+    clone.lease = WriterLease(clone.repository, "http://other", ["http://owner"])
+    clone.fetch()
+    assert clone.lease.owner == "http://owner"
+    queue = PushQueue(clone, clone.repository, lambda: None, forward)
+    mine = write(queue, "b.md", "# B\n")
+    queue.settle(mine)
+    (work.path.parent / "away.git").rename(remote_of(work))
+    assert mine.commit == work.git("--git-dir", str(remote_of(work)), "rev-parse", "HEAD")
+    assert subjects(work)[1:] == ["Write first.md", "Write b.md"]
 
 
 def test_many_writers_on_two_clones_lose_nothing(work: GitRepo) -> None:
