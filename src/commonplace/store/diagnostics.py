@@ -14,6 +14,7 @@ from commonplace.domain.documents import Severity
 from commonplace.domain.errors import GitError
 from commonplace.store.disk.folder import Folder
 from commonplace.store.folder_store import key_of
+from commonplace.store.git.commit_writer import GitWriter
 from commonplace.store.git.identity import DEFAULT_AUTHOR, signature
 from commonplace.store.git.layout import UntrustedRepositoryError
 from commonplace.store.git.layout.discovery import DiscoveredRepository, find_repository
@@ -85,6 +86,10 @@ def _state(name: str, repository: GitRepository, branch: str) -> Diagnostic:
     if not branch:
         hint = "Check out a branch, or go on reading."
         return Diagnostic("git", Severity.INFO, name, "HEAD is detached, so nothing can be committed.", hint)
+    if reason := GitWriter(repository).refusal():
+        return Diagnostic(
+            "git", Severity.WARNING, name, f"Nothing can be written: {reason}.", "It can be read meanwhile."
+        )
     commit = f"commit {repository.head[:10]}" if repository.head else "no commit yet"
     return Diagnostic("git", None, name, f"A Git repository on {branch.removeprefix('refs/heads/')}, {commit}.")
 

@@ -120,10 +120,20 @@ def test_a_line_that_ends_in_lf_alone_ends_the_connection(server: Server) -> Non
     assert server.page("GET", "Smuggled").status == 404
 
 
-def test_transfer_encoding_in_the_older_http_ends_the_connection(server: Server) -> None:
-    head = f"PUT {API}/pages/Smuggled HTTP/1.0\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-    received = exchanged(server, f"{head}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n".encode() + NEXT)
-    assert statuses(received) == [400]
+def test_an_origin_beside_another_is_not_allowed(server: Server) -> None:
+    foreign, own = "http://other.example", f"http://localhost:{server.port}"
+    for first, second in ((ALLOWED, foreign), (own, foreign), (foreign, own)):
+        head = f"GET {API}/pages HTTP/1.1\r\nHost: localhost:{server.port}\r\nConnection: close\r\n"
+        received = exchanged(server, f"{head}Origin: {first}\r\nOrigin: {second}\r\n\r\n".encode())
+        assert statuses(received) == [403], received
+        assert b"access-control-allow-origin" not in received.lower()
+
+
+def test_a_version_or_a_chunk_that_is_not_taken_ends_the_connection(server: Server) -> None:
+    head = f"PUT {API}/pages/Smuggled HTTP/{{}}\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n{{}}\r\n\r\n"
+    for version, size in (("1.0", "0"), ("2.0", "0"), ("1.1", "f" * 18)):
+        received = exchanged(server, head.format(version, size).encode() + NEXT)
+        assert statuses(received)[-1] == 400, received
 
 
 def test_what_is_framed_well_is_answered_in_order_on_one_connection(server: Server) -> None:

@@ -75,6 +75,17 @@ def test_a_repository_without_commits_and_one_on_no_branch_are_told_apart(git_re
     assert "detached" in found.message
 
 
+def test_a_repository_whose_work_tree_is_another_folder_is_said_to_be_readable_only(
+    repo: GitRepo, tmp_path: Path
+) -> None:
+    (tmp_path / "other").mkdir()
+    repo.git("config", "core.worktree", str(tmp_path / "other"))
+    found = only(repo.path, "git")
+    assert found.severity is Severity.WARNING
+    assert "git config --unset core.worktree" in found.message
+    assert str(tmp_path) not in found.message
+
+
 def test_a_git_file_that_leads_elsewhere_is_an_error_with_the_command_that_mends_it(
     repo: GitRepo, tmp_path: Path
 ) -> None:

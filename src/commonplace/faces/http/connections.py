@@ -9,6 +9,7 @@ import socket
 import time
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+import h11
 from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from commonplace.faces.http.workers.member import Member
 
 HEADER_TIMEOUT = 10.0
-"""Timeout in seconds for a request's line and headers, on a new or reused connection."""
+"""Timeout in seconds for a request's line and headers, on a new or reused connection, and for the rest of a body
+that was answered before it was complete, as one over the limit is."""
 WRITE_TIMEOUT = 30.0
 """Timeout in seconds for a client to read about 48 kB of its response."""
 MAX_CONNECTIONS = 4_000
@@ -79,6 +81,8 @@ class TimeoutProtocol(H11Protocol):
 
     max_connections = MAX_CONNECTIONS
     """Open connections."""
+    header_timeout = HEADER_TIMEOUT
+    """Seconds."""
     member: ClassVar[Member | None] = None
     """The worker that this process is; None for a server of one process."""
     first_bytes = b""
@@ -109,7 +113,7 @@ class TimeoutProtocol(H11Protocol):
         if len(self.connections) > self.max_connections:
             transport.abort()
             return
-        self._deadline = self.loop.call_later(HEADER_TIMEOUT, self._abort)
+        self._deadline = self.loop.call_later(self.header_timeout, self._abort)
         if self.member is not None:
             self.member.count()
         if self.first_bytes:  # before anything that comes now, which is read in a later turn of the loop
@@ -185,9 +189,10 @@ class TimeoutProtocol(H11Protocol):
         cycle = cast("object", self.cycle)  # uvicorn declares it always there; it is not before a request
         if cycle is not None and not self.cycle.response_complete:
             self._stop("_deadline")
-        elif self._deadline is None and self.conn.trailing_data[0]:
-            self._deadline = self.loop.call_later(HEADER_TIMEOUT, self._abort)
-        elif cycle is not None and not self.conn.trailing_data[0]:
+        elif self.conn.trailing_data[0] or self.conn.their_state is h11.SEND_BODY:
+            if self._deadline is None:
+                self._deadline = self.loop.call_later(self.header_timeout, self._abort)
+        elif cycle is not None:
             self._stop("_deadline")
 
     def _stop(self, name: str) -> None:

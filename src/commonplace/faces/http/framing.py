@@ -11,6 +11,7 @@ MAX_HEAD = 64 * 1024
 """Maximum size in bytes of a request's line and headers."""
 _END = re.compile(rb"\n\r?\n")
 _ABSOLUTE = re.compile(rb"https?://(?P<host>[^/?#@]+)(?P<rest>[/?][^#]*)?", re.IGNORECASE)
+_HUGE_CHUNK = re.compile(rb"0*[1-9A-Fa-f][0-9A-Fa-f]{8}")
 _BARE_LF = re.compile(rb"(?<!\r)\n")
 
 
@@ -18,7 +19,8 @@ class StrictConnection(h11.Connection):
     """h11's server connection without its tolerance for malformed framing.
 
     A line that ends in LF alone, one that continues the line before it, `Content-Length` beside `Transfer-Encoding`,
-    and `Transfer-Encoding` in HTTP/1.0 are protocol errors (RFC 9112, 2.2, 5.2 and 6.1 let a server choose so).
+    and `Transfer-Encoding` in HTTP/1.0 are protocol errors (RFC 9112, 2.2, 5.2 and 6.1 let a server choose so). So are
+    versions other than HTTP/1, and chunks of 4 GiB or more, which no limit of a body permits.
 
     A target in absolute form is passed on in origin form, and its host as `Host` (RFC 9112, 3.2.2).
     """
@@ -35,6 +37,8 @@ class StrictConnection(h11.Connection):
         """
         event = super().next_event()
         if isinstance(event, h11.Request):
+            if not event.http_version.startswith(b"1."):
+                raise h11.RemoteProtocolError("not HTTP/1")
             names = {name for name, _ in event.headers}
             if b"transfer-encoding" in names and (b"content-length" in names or event.http_version < b"1.1"):
                 raise h11.RemoteProtocolError("two lengths of the body")
@@ -75,3 +79,9 @@ class _StrictBuffer(ReceiveBuffer):
         if any(line.startswith((b" ", b"\t")) for line in lines or ()):
             raise h11.LocalProtocolError("a line that continues another")
         return lines
+
+    def maybe_extract_next_line(self) -> bytearray | None:
+        line = super().maybe_extract_next_line()
+        if line is not None and _HUGE_CHUNK.match(line):
+            raise h11.LocalProtocolError("a chunk larger than any body")
+        return line

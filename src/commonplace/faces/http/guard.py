@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from commonplace.domain.errors import ForbiddenError, InvalidInputError, KnowledgeError, UnauthenticatedError
 from commonplace.faces.access.authentication import Authenticator
 from commonplace.faces.access.callers import SCOPE_KEY, Caller, client_address
+from commonplace.faces.access.credentials import authorization, combined
 from commonplace.faces.access.rate_limits import WRONG_KEY, RateLimiter
 from commonplace.faces.access.tokens import LEAST_SCOPE
 from commonplace.faces.http.allowed_hosts import AllowedHosts, is_loopback
@@ -22,11 +23,6 @@ from commonplace.faces.responses import send_error
 
 JSON = "application/json"
 REQUEST_TIMEOUT = 408
-
-
-def authorization(headers: Headers) -> str | None:
-    """The `Authorization` header, the only credentials of programs."""
-    return headers.get("authorization")
 
 
 async def no_page(scope: Scope, send: Send, error: KnowledgeError) -> bool:
@@ -68,7 +64,7 @@ class Guard:
     async def handle(self, app: ASGIApp, rules: RouteRules, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         headers = Headers(scope=scope)
-        origin = headers.get("origin", "")
+        origin = combined(headers, "origin")
         if self.names.shares_with(origin):
             send = shared(send, origin)
         try:
@@ -115,8 +111,7 @@ class Guard:
                 kind="host",
                 hint="Call it by its address, or start it with --public-url.",
             )
-        origin = headers.get("origin")
-        if origin is not None and not self.names.allows_origin(origin, headers.get("host", "")):
+        if "origin" in headers and not self.names.allows_origin(combined(headers, "origin"), headers.get("host", "")):
             raise ForbiddenError(
                 "Pages of that Origin may not call this server.",
                 kind="origin",
@@ -125,7 +120,7 @@ class Guard:
 
     async def _admitted(self, scope: Scope, headers: Headers, credentials: str | None) -> Caller:
         peer: str = (scope.get("client") or ("",))[0]
-        address = client_address(peer, headers.get("x-forwarded-for", "") if self.names.public_host else "")
+        address = client_address(peer, combined(headers, "x-forwarded-for") if self.names.public_host else "")
         try:
             found = await self._authenticated(credentials)
         except KnowledgeError as error:

@@ -16,6 +16,7 @@ from starlette.types import Receive, Scope, Send
 
 from commonplace.domain.errors import Code, IndexingError, InvalidInputError, KnowledgeError, UnauthenticatedError
 from commonplace.faces.access.callers import caller_of
+from commonplace.faces.access.credentials import authorization
 from commonplace.faces.call_log import traced_call
 from commonplace.faces.errors import error_mapping
 from commonplace.faces.responses import send_error
@@ -182,7 +183,7 @@ class WebPages:
 
 def credentials(headers: Headers) -> str | None:
     """The `Authorization` header, else the key of the cookie, which counts for pages alone."""
-    given = headers.get("authorization")
+    given = authorization(headers)
     key = cookies_of(headers).get(signin.COOKIE, "")
     return given if given is not None or not key else f"Bearer {key}"
 

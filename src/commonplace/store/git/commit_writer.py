@@ -228,7 +228,7 @@ class GitWriter:
 
 def _kind_refusal(repository: GitRepository) -> str:
     if not repository.is_at_root:
-        return "its repository's work tree is configured to lie elsewhere (core.worktree)"
+        return "its repository's work tree is another folder; if that is wrong, run git config --unset core.worktree"
     if is_submodule(repository.gitdir):
         return "it is a submodule; serve its own clone"
     return ""

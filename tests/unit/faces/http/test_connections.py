@@ -38,3 +38,37 @@ async def _accepted() -> int:
 
 def test_no_answer_waits_until_the_other_side_acknowledges_what_went_before() -> None:
     assert asyncio.run(_accepted()) == 1
+
+
+async def _received_by_one_who_sends_without_end() -> bytes:
+    """What a client receives that goes on sending a body after the response to it."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        del scope, receive
+        await send({"type": "http.response.start", "status": 413, "headers": [(b"content-length", b"0")]})
+        await send({"type": "http.response.body", "body": b""})
+
+    class Impatient(TimeoutProtocol):
+        header_timeout = 0.05
+
+    loop = asyncio.get_running_loop()
+    state = ServerState()
+    config = uvicorn.Config(app, http=Impatient, ws="none", log_config=None)
+    listener = listening(BindAddress("127.0.0.1", 0))
+    async with await loop.create_server(lambda: Impatient(config, state, {}), sock=listener), asyncio.timeout(WAIT):
+        reader, writer = await asyncio.open_connection(*listener.getsockname())
+        writer.write(b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
+        received = await reader.readuntil(b"\r\n\r\n")
+        try:
+            while True:
+                writer.write(b"5\r\nabcde\r\n")
+                await writer.drain()
+                await asyncio.sleep(0)
+        except ConnectionError:
+            return received
+        finally:
+            writer.close()
+
+
+def test_a_body_that_was_answered_before_its_end_may_not_go_on_for_ever() -> None:
+    assert asyncio.run(_received_by_one_who_sends_without_end()).startswith(b"HTTP/1.1 413 ")

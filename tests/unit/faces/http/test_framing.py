@@ -90,6 +90,23 @@ def test_a_line_that_continues_another_is_refused(raw: bytes, by: int) -> None:
         events(raw, by=by)
 
 
+@pytest.mark.parametrize("by", [0, 1])
+@pytest.mark.parametrize("size", [b"ffffffffffffffffff", b"FFFFFFFFF", b"100000000", b"0000000000200000000"])
+def test_a_chunk_that_no_body_can_have_is_refused_before_it_comes(size: bytes, by: int) -> None:
+    with pytest.raises(h11.RemoteProtocolError):
+        events(HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + size + b"\r\nabc", by=by)
+
+
+def test_the_size_of_a_chunk_may_have_zeros_before_it() -> None:
+    assert body(HEAD + b"Transfer-Encoding: chunked\r\n\r\n00000000000003;x=y\r\nabc\r\n0\r\n\r\n") == b"abc"
+
+
+@pytest.mark.parametrize("version", [b"2.0", b"0.9", b"3.0", b"9.9"])
+def test_a_version_other_than_http_1_is_refused(version: bytes) -> None:
+    with pytest.raises(h11.RemoteProtocolError):
+        events(b"GET / HTTP/%s\r\nHost: localhost\r\n\r\n" % version)
+
+
 @pytest.mark.parametrize(
     ("target", "host", "path"),
     [

@@ -53,7 +53,11 @@ def changed_files(
         GitError: the repository, its index or an ignore file cannot be read.
     """
     if not repository.is_at_root:
-        raise GitError("Its work tree lies elsewhere.", kind="repository", hint="Run git config --unset core.worktree.")
+        raise GitError(
+            "Its work tree is another folder (core.worktree).",
+            kind="repository",
+            hint="If that is wrong, run git config --unset core.worktree.",
+        )
     staged: dict[str, StagedFile] = {}
     for path, entry in _staged(repository):
         if path.startswith(prefix) and wanted(path) and entry.mode != MODE_GITLINK:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from commonplace.domain.addresses import Address
+from commonplace.domain.addresses import Address, visible_form
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document, Section
 from commonplace.domain.edits import remove_section, replace_section
@@ -137,6 +137,7 @@ def replace_chapter(document: Document, title: str, text: str, summary: str = ""
         AlreadyExistsError: kind "chapter": the text would add a chapter whose title is taken.
         InvalidInputError: kind "content": the text would hide a chapter.
     """
+    _require_titles(text)
     chapter = find_chapter(document, title)
     lines = _without_heading(chapter, text)
     if summary and " ".join(_PARAGRAPHS.split(lines.strip())[0].split()) != summary:
@@ -165,6 +166,7 @@ def add_chapter(document: Document, title: str, text: str, position: Position = 
         InvalidInputError: kind "content": the text, or an unclosed fence before it, would hide a chapter.
     """
     _require_new(document, title.strip())
+    _require_titles(text)
     if position == "end":
         level, at = TOP_LEVEL, len(document.raw)
     else:
@@ -257,6 +259,16 @@ def _require_new(document: Document, title: str, taken: str = "") -> None:
             f"Chapter '{title}' already exists",
             kind="chapter",
             hint="Change it with update_chapter, or choose another title.",
+        )
+
+
+def _require_titles(text: str) -> None:
+    """Reject a text with a chapter that no title leads to."""
+    if not all(visible_form(chapter.title) for chapter in _chapters_in(text)):
+        raise InvalidInputError(
+            "The content has a chapter without a title",
+            kind="content",
+            hint="Write a title behind the # signs, or leave the line out.",
         )
 
 

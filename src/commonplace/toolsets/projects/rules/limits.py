@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from commonplace.domain.addresses import visible_form
 from commonplace.domain.errors import InvalidInputError, TooLargeError
 
 KIB, MIB = 1024, 1024 * 1024
@@ -83,16 +84,19 @@ def check_task(content: str) -> str:
     return _body("Task content", content, MAX_TASK_BYTES)
 
 
-def check_title(name: str, title: str) -> str:
+def check_title(name: str, title: str, *, is_new: bool = True) -> str:
     """Check a one-line title and return it stripped.
 
     Args:
         name: Name of the argument in errors, such as "Chapter title".
         title: The title.
+        is_new: Whether something is to be given it, so that it must be visible.
     """
     _length(name, title, MAX_TITLE, "title")
     if not title.strip():
         raise _invalid(f"{name} cannot be empty", "title")
+    if is_new and not visible_form(title):
+        raise _invalid(f"{name} has no visible character", "title")
     if _NOT_IN_LINES.search(title.strip()):
         raise _invalid(f"{name} must be one line without control characters", "title")
     return title.strip()

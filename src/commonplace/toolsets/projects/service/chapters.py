@@ -83,7 +83,7 @@ def update_chapter(
         NotFoundError: kind "project", "document" or "chapter".
         InvalidInputError: kind "content": the text would hide the chapters after it.
     """
-    limits.check_title("Chapter title", title)
+    limits.check_title("Chapter title", title, is_new=False)
     limits.check_chapter(content)
     first = limits.check_summary(summary) if summary is not None else ""
     return _change(
@@ -116,7 +116,7 @@ def add_chapter(
 
 def remove_chapter(projects: ProjectStore, where: tuple[str, str], title: str) -> tuple[str, ...]:
     """Remove a chapter with its subchapters; returns their titles. Raises as `update_chapter`."""
-    limits.check_title("Chapter title", title)
+    limits.check_title("Chapter title", title, is_new=False)
     return _change(
         projects,
         where,
@@ -143,7 +143,7 @@ def _change(
 
 def _found(document: Document, which: ChapterReference) -> Chapter:
     if which.title is not None:
-        limits.check_title("Chapter title", which.title)
+        limits.check_title("Chapter title", which.title, is_new=False)
         return rules.find_chapter(document, which.title)
     if which.index is not None:
         return rules.chapter_at(document, which.index)

@@ -178,6 +178,17 @@ def test_a_title_that_is_taken_and_a_reference_that_is_not_there_are_refused() -
         add_chapter(of("```\nopen"), "New", "x")
 
 
+@pytest.mark.parametrize("line", ["## ", "###", "## \u200b", "#### \u2060 \u200d"])
+def test_a_text_with_a_chapter_that_no_title_leads_to_is_refused(line: str) -> None:
+    for change in (
+        lambda text: replace_chapter(of(TEXT), "One", text),
+        lambda text: add_chapter(of(TEXT), "Three", text),
+    ):
+        with pytest.raises(InvalidInputError, match="without a title") as caught:
+            change(f"Some.\n\n{line}\n\nMore.\n")
+        assert caught.value.kind == "content"
+
+
 def test_a_removed_chapter_takes_its_subchapters_with_it() -> None:
     made = remove_chapter(of(TEXT), "One")
     assert titles(made.raw) == ["Two"]

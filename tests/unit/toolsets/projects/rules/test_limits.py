@@ -52,6 +52,13 @@ def test_a_filename_that_leaves_its_folder_is_refused(bad: str) -> None:
     assert caught.value.kind == "filename"
 
 
+@pytest.mark.parametrize("blank", ["\u200b", "\u200d \u2060", "\u00ad", "\u3164"])
+def test_a_new_title_is_visible_and_one_that_is_there_may_be_named(blank: str) -> None:
+    with pytest.raises(InvalidInputError, match="no visible character"):
+        limits.check_title("Chapter title", blank)
+    assert limits.check_title("Chapter title", blank, is_new=False) == blank.strip()
+
+
 def test_counts_have_limits_too() -> None:
     limits.check_chapter_count(50)
     assert len(limits.check_query(" ".join(f"w{n}" for n in range(20)))) == 20
