@@ -87,12 +87,9 @@ def find_section(document: Document, path: Sequence[str]) -> Section:
         NotFoundError: kind "section"; context holds `nearest`.
         InvalidInputError: kind "section": several sections match; context holds their anchors as `nearest`.
     """
-    wanted = [" ".join(_MARKERS.sub("", part).split()) for part in path if part.strip()]
-    if not wanted:
-        return document.sections[0]
-    sections = document.sections[1:]
+    wanted = _headings(path)
     whole = " > ".join(wanted)
-    found = _by_anchor(sections, whole) if whole.startswith("#") else _by_heading(sections, wanted, whole)
+    found = _sections(document, wanted)
     if len(found) == 1:
         return found[0]
     if found:
@@ -106,7 +103,7 @@ def find_section(document: Document, path: Sequence[str]) -> Section:
         f"The document has no section {whole[:80]!r}.",
         kind="section",
         hint="Read the outline, and give a heading, a path of headings or an anchor from it.",
-        nearest=_nearest(sections, wanted[-1]),
+        nearest=_nearest(document.sections[1:], wanted[-1]),
     )
 
 
@@ -123,10 +120,9 @@ def find_fragment(document: Document, fragment: str) -> tuple[int, int, Section 
     if not fragment.startswith("^"):
         section = find_section(document, fragment.split("#"))
         return section.start, section.tree_end, section
-    raw = document.raw if document.decodable else document.text.encode()
-    marked = re.compile(rb"(?m)(?:(?<=[ \t])|^)" + re.escape(fragment.encode()) + rb"[ \t]*\r?$")
-    found = next((one for one in marked.finditer(raw, document.body_start) if _is_text(document, one.start())), None)
-    if found is None:
+    raw = _encoded(document)
+    mark = _mark(document, raw, fragment)
+    if mark < 0:
         blocks = [text.decode("utf-8", "replace") for text in _MARKED.findall(raw, document.body_start)]
         raise NotFoundError(
             f"The document has no block {fragment[:80]!r}.",
@@ -134,8 +130,41 @@ def find_fragment(document: Document, fragment: str) -> tuple[int, int, Section 
             hint="Give one of its blocks, or a heading.",
             nearest=get_close_matches(fragment, blocks[:_MAX_COMPARED], n=_MAX_NEAREST, cutoff=0.6),
         )
-    first = max(section.content for section in document.sections if section.content <= found.start())
-    return *_block(raw, first, found.start()), None
+    first = max(section.content for section in document.sections if section.content <= mark)
+    return *_block(raw, first, mark), None
+
+
+def has_fragment(document: Document, fragment: str) -> bool:
+    """Whether `find_fragment` finds a section or block, or several. Cheaper, as it looks for no similar names."""
+    if fragment.startswith("^"):
+        return _mark(document, _encoded(document), fragment) >= 0
+    return bool(_sections(document, _headings(fragment.split("#"))))
+
+
+def _headings(path: Sequence[str]) -> list[str]:
+    """The headings of a path without markers, repeated blanks and empty parts."""
+    return [" ".join(_MARKERS.sub("", part).split()) for part in path if part.strip()]
+
+
+def _sections(document: Document, wanted: Sequence[str]) -> Sequence[Section]:
+    """The sections that match a path of headings equally well."""
+    if not wanted:
+        return document.sections[:1]
+    sections = document.sections[1:]
+    whole = " > ".join(wanted)
+    return _by_anchor(sections, whole) if whole.startswith("#") else _by_heading(sections, wanted, whole)
+
+
+def _encoded(document: Document) -> bytes:
+    """The bytes that the offsets of sections refer to."""
+    return document.raw if document.decodable else document.text.encode()
+
+
+def _mark(document: Document, raw: bytes, fragment: str) -> int:
+    """Offset of a block id outside of heading lines; -1 if there is none."""
+    marked = re.compile(rb"(?m)(?:(?<=[ \t])|^)" + re.escape(fragment.encode()) + rb"[ \t]*\r?$")
+    found = (one.start() for one in marked.finditer(raw, document.body_start) if _is_text(document, one.start()))
+    return next(found, -1)
 
 
 def _is_text(document: Document, at: int) -> bool:

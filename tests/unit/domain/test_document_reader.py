@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.document_reader import find_fragment, find_section, read_document
+from commonplace.domain.document_reader import find_fragment, find_section, has_fragment, read_document
 from commonplace.domain.documents import Severity
 from commonplace.domain.errors import InvalidInputError, NotFoundError
 from pages import page
@@ -213,3 +213,31 @@ def test_a_block_that_is_not_there_is_told_with_the_nearest(fragment: str) -> No
         find_fragment(read_document(Address("trip.md"), BLOCKS), fragment)
     assert told.value.kind == "block"
     assert fragment != "^tabl" or told.value.context["nearest"] == ["^table"]
+
+
+@pytest.mark.parametrize(
+    ("fragment", "is_there"),
+    [
+        ("Day 1#Evening", True),
+        ("Evening", True),  # two are called so: a link leads to the first
+        ("day-2", True),
+        ("", True),
+        ("^table", True),
+        ("Day 3", False),
+        ("Day 2#Trip", False),
+        ("^tabl", False),
+        ("^not-here", False),
+        ("^no", False),  # of a heading, which is the section's own
+    ],
+)
+def test_whether_a_link_s_fragment_is_there_is_told_as_it_is_found(fragment: str, is_there: bool) -> None:
+    document = read_document(Address("trip.md"), BLOCKS)
+    assert has_fragment(document, fragment) == is_there
+    try:
+        find_fragment(document, fragment)
+    except NotFoundError:
+        assert not is_there
+    except InvalidInputError:
+        assert is_there
+    else:
+        assert is_there

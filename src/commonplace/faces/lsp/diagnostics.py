@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from lsprotocol.types import Diagnostic, DiagnosticSeverity, Range
 
 from commonplace.domain.addresses import fold
-from commonplace.domain.document_reader import find_fragment
+from commonplace.domain.document_reader import has_fragment
 from commonplace.domain.documents import LinkKind, Severity, Span
-from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
+from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.links import link_key
 from commonplace.domain.query import ResolvedLink
 from commonplace.faces.lsp.pages import Page, Pages, whole_range
@@ -91,12 +91,7 @@ def _is_own_name(page: Page, resolved: ResolvedLink) -> bool:
 
 def _has_fragment(pages: Pages, page: Page, resolved: ResolvedLink) -> bool:
     target = pages.target(page, resolved)
-    try:
-        return target is None or bool(find_fragment(target.page.document, resolved.link.fragment))
-    except NotFoundError:
-        return False
-    except InvalidInputError:  # several headings are called so, and the link leads to the first
-        return True
+    return target is None or has_fragment(target.page.document, resolved.link.fragment)
 
 
 def _span(resolved: ResolvedLink) -> Span:

@@ -7,9 +7,9 @@ from contextlib import suppress
 from datetime import UTC, date, datetime
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.document_reader import find_fragment
+from commonplace.domain.document_reader import has_fragment
 from commonplace.domain.documents import Document, Severity
-from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
+from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.frontmatter import block_end
 from commonplace.domain.query import Record, ResolvedLink
 from commonplace.services.collections import Collection
@@ -118,6 +118,7 @@ def _same(record: Record, raw: bytes, texts: dict[tuple[int, int], Address]) -> 
 def _of_links(collection: Collection, links: Sequence[ResolvedLink]) -> Iterator[HealthFinding]:
     """Declared contradictions, and links to headings and blocks that their page does not have."""
     documents: dict[Address, Document | None] = {}
+    dead: dict[tuple[Address, str], bool] = {}
     anchors = collection.index.anchors({one.target for one in links if one.target and one.link.fragment})
     read, raw = Address(""), b""
     for one in links:
@@ -126,10 +127,12 @@ def _of_links(collection: Collection, links: Sequence[ResolvedLink]) -> Iterator
         fragment, target = one.link.fragment, one.target
         if not fragment or target is None or not target.is_document or fragment in anchors.get(target, ()):
             continue
-        if target not in documents:
-            documents[target] = _document(collection, target)
-        document = documents[target]
-        if document is None or _has_fragment(document, fragment):
+        if (target, fragment) not in dead:
+            if target not in documents:
+                documents[target] = _document(collection, target)
+            document = documents[target]
+            dead[target, fragment] = document is not None and not has_fragment(document, fragment)
+        if not dead[target, fragment]:
             continue
         if one.source != read:
             read, raw = one.source, _raw(collection, one.source)
@@ -150,16 +153,6 @@ def _raw(collection: Collection, address: Address) -> bytes:
         return collection.store.read(address)
     except KnowledgeError:
         return b""
-
-
-def _has_fragment(document: Document, fragment: str) -> bool:
-    try:
-        find_fragment(document, fragment)
-    except NotFoundError:
-        return False
-    except InvalidInputError:  # several headings are called so, and the link leads to the first
-        return True
-    return True
 
 
 def _unused(collection: Collection) -> Iterator[HealthFinding]:
