@@ -231,6 +231,15 @@ def test_uncommitted_bytes_have_a_revision_of_their_own(used: Site) -> None:
     assert wiki.text("read_note", path="Another", revision=begin[:7]).endswith("---\nCommitted.\n")
 
 
+def test_a_rename_onto_a_name_that_is_elsewhere_takes_no_links_over(used: Site) -> None:
+    wiki = used[0]
+    for path, content in {"Garden/Compost": "# Heap\n", "It/Router": "# R\n", "Refers": "[[Compost]]\n"}.items():
+        wiki.text("write_note", path=path, content=content)
+    said = wiki.text("rename_note", path="It/Router", new_path="Compost")
+    assert "Updated 1 backreferences:\n- Refers" in said
+    assert "[[Garden/Compost]]" in wiki.text("read_note", path="Refers")
+
+
 def test_a_link_that_an_editor_saved_a_moment_ago_follows_a_rename(used: Site) -> None:
     wiki, repo = used
     committed(wiki, repo, {"Moving.md": "Moving.\n", "Fresh.md": "Fresh.\n"})

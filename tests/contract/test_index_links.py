@@ -228,3 +228,16 @@ def test_links_hold_when_their_target_changes_in_the_same_round_before_them(tmp_
         made.write("c.md", "# C\n\n[to it](a.md)")
         made.index.update([Address("a.md"), Address("b.md"), Address("c.md")])
         assert [one.source.path for one in made.index.links_to(Address("a.md"))] == ["b.md", "c.md"]
+
+
+def test_names_and_files_are_those_of_the_moment(tmp_path: Path) -> None:
+    with Indexed(tmp_path, {"a.md": "---\naliases: [Erste]\n---\n", "p.png": b"1", "c.md": "![](p.png)\n"}) as base:
+        lookup = base.index.lookup()
+        assert lookup.at("a.md") == Address("a.md")
+        assert lookup.at("p.png") == Address("p.png")
+        assert lookup.at("none.md") is None
+        assert [one.address for one in lookup.named("erste")] == [Address("a.md")]
+        assert list(lookup.files("p.png")) == [Address("p.png")]
+        base.update("b.md", "---\naliases: [Erste]\n---\n")
+        assert [one.address for one in lookup.named("erste")] == [Address("a.md"), Address("b.md")]
+        assert list(lookup.sites) == []

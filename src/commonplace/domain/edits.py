@@ -243,7 +243,7 @@ def rewrite_links(
 ) -> bytes:
     """Rewrite links after a move, each in its author's style. Only their paths change.
 
-    Links that name a document by its id, title or alias stay unchanged.
+    Links that name a document by its id, title or alias stay unchanged if they lead to it after the move.
 
     Args:
         document: The document as read under its old address.
@@ -252,7 +252,7 @@ def rewrite_links(
             itself, as target before.
         moved_to: The document's own new address; None if it does not move.
         leads: Resolves a path in a link of a kind from this document after the move. A style that would resolve to
-            another document is not used. None if every style is right. Not called for targets that are not documents.
+            another document or file is not used. None if every style is right.
 
     Raises:
         InvalidInputError: the document is not UTF-8, or the new path cannot be written in a wikilink.
@@ -267,10 +267,7 @@ def rewrite_links(
             continue
         before = old.get(position) if isinstance(old, Mapping) else old
         move = LinkMove(document.address, here, before or (document.address if new == moved_to else new), new)
-        ask = leads if new.is_document else None
-        target = moved_target(
-            link, move, lambda path, kind=link.kind, new=new, ask=ask: not ask or ask(path, kind) == new
-        )
+        target = moved_target(link, move, lambda path, kind=link.kind, new=new: not leads or leads(path, kind) == new)
         if target != link.target:
             changes[start, end] = written_target(link, target, raw[start:end], raw[start - 1 : start])
     return _with_changes(raw, changes)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # a server answers its client before it loads them
     from commonplace.domain.addresses import Address
     from commonplace.domain.changes import Author, Commit, FileStat, Receipt, Revision, Trash
     from commonplace.domain.documents import Document
+    from commonplace.domain.links import LinkLookup
     from commonplace.domain.query import (
         Counts,
         Filter,
@@ -336,6 +337,10 @@ class Index(Protocol):
 
     def resolve(self, document: Document) -> list[ResolvedLink]:
         """Links of a document as given (not as indexed) with their targets, one for each of `document.links`."""
+        ...
+
+    def lookup(self) -> LinkLookup:
+        """The names and files by which links find their targets, as of each call."""
         ...
 
     def surroundings(self) -> Surroundings:

@@ -16,6 +16,7 @@ from commonplace.domain.changes import Revision
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import IndexingError, KnowledgeError, NotFoundError
+from commonplace.domain.links import LinkLookup
 from commonplace.domain.markdown.link_sides import PageSide
 from commonplace.domain.ports import Progress, Store
 from commonplace.domain.query import (
@@ -40,6 +41,7 @@ from commonplace.index.document_dates import DateUpdater
 from commonplace.index.flush_worker import FlushWorker
 from commonplace.index.index_files import DAMAGE_ERRORS, IndexFiles, IndexView, OpenIndexFiles
 from commonplace.index.ingestion import MAX_SMALL_UPDATE, Outcome
+from commonplace.index.link_lookup import IndexLookup
 from commonplace.index.links.queries import LinkQueries, resolve_all
 from commonplace.index.links.sentences import with_sentences
 from commonplace.index.process.garbage_collector import freeze_objects
@@ -93,7 +95,8 @@ class LocalIndex:
         self._ready = threading.Event()
         self._watched = threading.Event()
         self._steps = (0, 0)
-        self._notifier = ChangeNotifier(self._revision_at, self._membership_version)
+        membership_version = partial(self._ask_now, lambda view: read_number(view.connection, "comings"))
+        self._notifier = ChangeNotifier(self._revision_at, membership_version)
 
     def sync(self, progress: Progress | None = None, *, afresh: bool = False) -> SyncReport:
         """Compare every file with the index, or with an empty one, and index the differences."""
@@ -199,6 +202,10 @@ class LocalIndex:
         """The links of a document as given, with their targets."""
         return self._query(lambda view: resolve_all(view.lookup(self._store), document, self._side))
 
+    def lookup(self) -> LinkLookup:
+        """The names and files by which links find their targets."""
+        return IndexLookup(self._query, self._store)
+
     def surroundings(self) -> Surroundings:
         """The docs trees as of the last sync, and the files with text that are not read."""
         return self._query(lambda view: Surroundings(stored_sites(view.connection), view.other_files.texts()))
@@ -222,8 +229,7 @@ class LocalIndex:
 
     def links_into(self, collection: str) -> list[ResolvedLink]:
         """Links that name another collection, with their sentences."""
-        found = self._query(lambda view: self._links(view).into(collection))
-        return with_sentences(self._store, found)
+        return with_sentences(self._store, self._query(lambda view: self._links(view).into(collection)))
 
     def links_named(self, keys: Sequence[str], *, either_side: bool = False) -> list[ResolvedLink]:
         """Links whose target has one of these keys. Opens no document."""
@@ -364,9 +370,6 @@ class LocalIndex:
     def _revision_at(self, address: Address) -> str:
         record = self._ask_now(lambda view: record_at(view.connection, address.path))
         return record.revision if record else ""
-
-    def _membership_version(self) -> int:
-        return self._ask_now(lambda view: read_number(view.connection, "comings"))
 
     def _wait_dated(self, filter_: Filter, sort: str) -> None:
         bounds = (filter_.created_from, filter_.created_to, filter_.updated_from, filter_.updated_to)

@@ -114,7 +114,39 @@ def test_a_rename_takes_its_links_along_in_one_commit(shell: Shell, repo: GitRep
     index = (repo.path / "index.md").read_text()
     assert index == "# Index\n\nSee [[idea-1]] and [it](archive/idea-1.md#Plan).\n"
     assert shell.ok("links", "--broken").text == ""
-    assert shell("write", "archive/idea-1", "--rename", "index").code == 5
+    assert shell("write", "archive/idea-1", "--rename", "index.md").code == 5
+
+
+def test_a_rename_onto_a_name_that_is_elsewhere_takes_no_links_over(shell: Shell, repo: GitRepo) -> None:
+    shell.ok("write", "a/Compost", stdin="Of the garden.\n")
+    shell.ok("write", "b/Router", stdin="# Router\n")
+    linking = shell.ok("write", "c", stdin="[[Compost]] [[Ghost]]\n")
+    assert "Links" not in linking.text
+    would = shell.ok("mv", "b/Router", "./Compost", "--dry-run").text
+    assert "Would rewrite links in c.md (to another page of that name: they give its path)" in would
+    done = shell.ok("mv", "b/Router", "./Compost").text
+    assert "Rewrote links in c.md (to another page of that name: they give its path)" in done
+    assert (repo.path / "c.md").read_text() == "[[a/Compost]] [[Ghost]]\n"
+    assert "Would lead links here that lead nowhere, in c.md" in shell.ok("mv", "idea", "Ghost", "--dry-run").text
+    assert "Links that led nowhere now lead here in c.md" in shell.ok("mv", "idea", "Ghost").text
+    assert "Renamed a/Heap.md" in shell.ok("mv", "a/Compost", "Heap").text, "a mere name keeps the folder"
+    (repo.path / "c.md").write_text("[[Compost]] [[Heap]]\n")
+    assert "Would lead links in c.md to a/Heap.md" not in shell.ok("rm", "Compost", "--dry-run").text
+    shell.ok("new", "Heap.md")
+    assert "Would lead links in c.md to a/Heap.md" in shell.ok("rm", "Heap", "--dry-run").text
+    refused = shell("mv", "Ghost", "a")
+    assert (refused.code, "'a' is a folder" in refused.stderr, "'a/'" in refused.stderr) == (4, True, True)
+
+
+def test_a_mere_name_makes_no_second_page(shell: Shell, repo: GitRepo) -> None:
+    shell.ok("write", "a/Compost", stdin="Of the garden.\n")
+    for command in (("write", "Compost"), ("new", "Compost")):
+        refused = shell(*command, stdin="x")
+        assert refused.code == 5
+        assert "There is a page of this name: a/Compost.md." in refused.stderr
+    assert not (repo.path / "Compost.md").exists()
+    shell.ok("write", "c", stdin="[[Compost]]\n")
+    assert "Links to a/Compost.md now lead here in c.md" in shell.ok("new", "Compost.md").text
 
 
 def test_a_deletion_wants_to_have_been_meant(shell: Shell, repo: GitRepo) -> None:

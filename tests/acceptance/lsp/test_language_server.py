@@ -160,6 +160,33 @@ def test_a_folder_that_the_editor_moves_takes_its_links_along(editor: Editor) ->
     assert "(../../guide.md) and [set up](../../guide.md#set-up)" in (editor.root / "archive/old/deep.md").read_text()
 
 
+def test_images_in_a_folder_that_the_editor_moves_stay_beside_their_pages(editor: Editor) -> None:
+    (editor.root / "notes/pot.png").write_bytes(b"\x89PNG")
+    editor.open("notes/deep.md", "# Deep\n\n![](pot.png) [home](../index.md)\n")
+    moved = types.FileRename(editor.uri("notes"), editor.uri("archive/old"))
+    edit = editor.call(editor.client.workspace_will_rename_files_async, types.RenameFilesParams([moved]))
+    made = {
+        one.text_document.uri: [change.new_text for change in one.edits if isinstance(change, types.TextEdit)]
+        for one in (edit.document_changes if edit else None) or ()
+        if isinstance(one, types.TextDocumentEdit)
+    }
+    assert made[editor.uri("notes/deep.md")] == ["![](pot.png) [home](../../index.md)\n"]
+
+
+def test_a_rename_onto_a_name_that_is_elsewhere_takes_no_links_over(editor: Editor) -> None:
+    editor.open("index.md", "# Start\n\nSee [[guide]] and [[deep]].\n")
+    params = types.RenameParams(new_name="/deep", **editor.place("index.md", "[[guide]]", 3))
+    edit = editor.call(editor.client.text_document_rename_async, params)
+    made = [
+        change.new_text
+        for one in (edit.document_changes if edit else None) or ()
+        if isinstance(one, types.TextDocumentEdit) and one.text_document.uri == editor.uri("index.md")
+        for change in one.edits
+        if isinstance(change, types.TextEdit)
+    ]
+    assert made == ["See [[deep]] and [[notes/deep]].\n"]
+
+
 def test_a_rename_to_a_taken_name_is_refused_with_the_reason(editor: Editor) -> None:
     editor.open("index.md")
     params = types.RenameParams(new_name="notes/deep", **editor.place("index.md", "[[guide]]", 3))

@@ -212,7 +212,7 @@ def test_text_that_was_not_seen_is_kept_when_an_edit_takes_it_away(repo: GitRepo
 def test_a_page_moves_and_links_follow_and_moving_back_undoes_it(repo: GitRepo) -> None:
     with writer(repo) as client:
         would = client.text("move", page="Green tea", to="teas/sencha.md", dry_run=True)
-        assert "Would move 1 files: drinks/green.md -> teas/sencha.md" in would
+        assert "Would move 1 file: drinks/green.md -> teas/sencha.md" in would
         assert "README.md" in would
         assert repo.git("status", "--short") == ""
         client.text("move", page="Green tea", to="teas/sencha.md")
@@ -313,3 +313,57 @@ def test_a_page_that_says_the_same_as_another_is_pointed_out(repo: GitRepo) -> N
     with writer(repo) as client:
         client.text("write", page="one", text=f"# Kyusu\n\n{text}")
         assert "'one' says nearly the same" in client.text("write", page="two", text=f"# Kyusu\n\n{text}")
+
+
+COMPOST: dict[str, str | bytes] = {
+    "a/Compost.md": "Of the garden.\n",
+    "b/Router.md": "# Router\n",
+    "c.md": "[[Compost]] and [[Ghost]]\n",
+}
+
+
+def test_a_move_onto_a_name_that_is_elsewhere_takes_no_links_over_and_moving_back_does_not_either(
+    tmp_path: Path,
+) -> None:
+    garden = new_repo(tmp_path / "garden", COMPOST)
+    with writer(garden) as client:
+        would = client.text("move", page="b/Router", to="Compost.md", dry_run=True)
+        assert "Links to another page of that name would get its path in 1 page: c.md" in would
+        answer = client.text("move", page="b/Router", to="Compost.md")
+        assert answer.startswith("Moved b/Router.md -> Compost.md rev ")
+        assert "Links to another page of that name now give its path, in c.md" in answer
+        assert text_of(garden, "c.md") == "[[a/Compost]] and [[Ghost]]\n"
+        client.text("move", page="Compost.md", to="b/Router.md")
+        assert text_of(garden, "c.md") == "[[a/Compost]] and [[Ghost]]\n"
+        steps = [{"do": "move", "page": "c", "to": "d/c"}, {"do": "move", "page": "Router", "to": "/Compost"}]
+        (garden.path / "c.md").write_text("[[Compost]]\n")
+        client.text("transaction", steps=steps)
+        assert text_of(garden, "d/c.md") == "[[a/Compost]]\n"
+
+
+def test_a_write_says_which_links_lead_elsewhere_then(tmp_path: Path) -> None:
+    garden = new_repo(tmp_path / "garden", COMPOST)
+    with writer(garden) as client:
+        answer = client.text("write", page="Compost.md", text="# Another\n")
+        assert "Links to a/Compost.md now lead here in c.md" in answer
+        assert "Links that led nowhere now lead here in c.md" in client.text("write", page="Ghost", text="# Boo\n")
+        client.text("read", page="Compost.md")
+        assert "Links to Compost.md now lead to a/Compost.md in c.md" in client.text("delete", page="Compost.md")
+        changes = [{"do": "fields", "fields": {"aliases": ["Spectre"]}}]
+        assert "Links" not in client.text("edit", page="Ghost", changes=changes)
+        client.text("edit", page="c", changes=[{"do": "append", "text": "[[Spectre]]"}])
+        changes = [{"do": "fields", "fields": {"aliases": None}}]
+        assert "Links to Ghost.md now lead nowhere in c.md" in client.text("edit", page="Ghost", changes=changes)
+
+
+def test_a_mere_name_makes_no_second_page_and_a_move_by_name_keeps_the_folder(tmp_path: Path) -> None:
+    garden = new_repo(tmp_path / "garden", COMPOST)
+    with writer(garden) as client:
+        said = refused(client, "write", page="Compost", text="# Another\n")
+        assert "There is a page of this name: a/Compost.md." in said
+        assert "'Compost.md' for a new page at the top" in said
+        assert 'Next: read {"page": "a/Compost.md"}' in said
+        assert "'a' is a folder" in refused(client, "write", page="a", text="# A\n")
+        assert "'a/'" in refused(client, "move", page="Router", to="a")
+        assert client.text("move", page="Router", to="Switch").startswith("Moved b/Router.md -> b/Switch.md")
+        assert client.text("move", page="Switch", to="/Switch").startswith("Moved b/Switch.md -> Switch.md")

@@ -50,13 +50,21 @@ def moved_target(link: Link, move: LinkMove, leads_right: Callable[[str], bool])
     """The path part of a link after a move, in the author's style: depth of the path, `.md` or not, `/`, `./`.
 
     Args:
-        link: The link as parsed. If it names an id, title or alias, its target is returned unchanged.
-        move: The change of source and target.
+        link: The link as parsed. If it names an id, title or alias that still leads right, its target is returned
+            unchanged.
+        move: The change of source and target; `old` and `new` are the same if another document takes the name over.
         leads_right: Whether a path resolves to `move.new` from the new source. Styles for which it does not are
-            replaced by one that always does.
+            replaced by the file's path.
     """
     spellings = _spellings(link, move)
-    return next((path for path in spellings[:-1] if leads_right(path)), spellings[-1])
+    return next((path for path in (*spellings, *_paths(link, move)) if leads_right(path)), spellings[-1])
+
+
+def _paths(link: Link, move: LinkMove) -> tuple[str, ...]:
+    """The path of the new target itself, which no other document's name can match."""
+    if link.kind in _MARKDOWN_KINDS:
+        return relative_path(move.new.path, move.moved_to.folder), f"/{move.new.path}"
+    return move.new.id if move.new.is_document else move.new.path, move.new.path, f"/{move.new.path}"
 
 
 def _spellings(link: Link, move: LinkMove) -> tuple[str, ...]:

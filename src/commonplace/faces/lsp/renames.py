@@ -26,7 +26,7 @@ from commonplace.faces.lsp.navigation import links_to, target_at
 from commonplace.faces.lsp.pages import LinkTarget, Page, Pages, heading_span
 from commonplace.faces.lsp.positions import LineTable, text_edits
 from commonplace.services.collections import Collection
-from commonplace.services.writes.moves import preview_moves
+from commonplace.services.writes.moves import folder_moves, preview_moves
 
 _NOT_IN_WIKILINKS = re.compile(r"[\[\]|#^\n]")
 
@@ -84,6 +84,8 @@ def move(pages: Pages, collection: Collection, moves: Mapping[Address, Address],
     changes: list[TextDocumentEdit | RenameFile] = []
     old_of = {new: old for old, new in moves.items()}
     for address, after in preview_moves(collection, moves, pages.unsaved(collection)).contents.items():
+        if not address.is_document:
+            continue
         source = pages.at(collection, old_of.get(address, address))
         edits = text_edits(LineTable(source.document.raw, source.lines.encoding), after)
         if edits:
@@ -96,7 +98,7 @@ def move(pages: Pages, collection: Collection, moves: Mapping[Address, Address],
 
 
 def moved_pages(pages: Pages, files: Sequence[tuple[str, str]]) -> dict[str, dict[Address, Address]]:
-    """The pages among moved files, and those in moved folders, by the name of their collection.
+    """The pages among moved files, and all files in moved folders, by the name of their collection.
 
     Args:
         pages: The open pages.
@@ -110,10 +112,8 @@ def moved_pages(pages: Pages, files: Sequence[tuple[str, str]]) -> dict[str, dic
         moves = found.setdefault(old[0].name, {})
         if old[1].is_document:
             moves[old[1]] = new[1]
-            continue
-        for address in old[0].index.revisions():
-            if address.path.startswith(f"{old[1].path}/"):
-                moves[address] = Address(f"{new[1].path}{address.path[len(old[1].path) :]}")
+        else:
+            moves |= folder_moves(old[0], old[1].path, new[1].path)
     return found
 
 

@@ -12,7 +12,8 @@ from commonplace.services.writes.documents import (
     replace,
     replace_once,
 )
-from commonplace.services.writes.renames import rename, rename_preview
+from commonplace.services.writes.moves import preview_moves
+from commonplace.services.writes.renames import rename
 from commonplace.services.writes.requests import UNCONDITIONAL, DocumentDraft, DocumentEdit, WriteReceipt, WriteRequest
 
 __all__ = [
@@ -28,9 +29,9 @@ __all__ = [
     "delete",
     "edit",
     "edit_section",
+    "preview_moves",
     "put_all",
     "rename",
-    "rename_preview",
     "replace",
     "replace_once",
 ]

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection as AbstractCollection
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NoReturn
 
 from commonplace.domain import edits
-from commonplace.domain.addresses import Address, fold
+from commonplace.domain.addresses import Address, fold, parse_address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document, LinkKind
 from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, StorageError
-from commonplace.domain.links import MARKDOWN_KINDS, NamedDocument, name_keys, resolve_target
+from commonplace.domain.links import link_key
 from commonplace.domain.ports import Transaction
-from commonplace.domain.query import Record
 from commonplace.services.collections import Collection
 from commonplace.services.links import as_read_in
-from commonplace.services.listing import every_document
 from commonplace.services.writes.documents import existing, require_free
+from commonplace.services.writes.links_after import LinksAfter
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +29,15 @@ class MovePlan:
     """New bytes by address: of every moved file, and of the other pages whose links follow."""
     came: frozenset[Address]
     """The addresses of the moved files afterwards."""
+    pinned: tuple[Address, ...] = ()
+    """Pages with links that the new names would have taken over; such a link now has the path of the page it meant."""
+    gained: tuple[Address, ...] = ()
+    """Pages with links that led nowhere and lead to a moved file now."""
+
+    @property
+    def others(self) -> list[Address]:
+        """The other pages in which links are rewritten, by path."""
+        return sorted(self.contents.keys() - self.came)
 
 
 def plan_moves(
@@ -53,16 +61,41 @@ def plan_moves(
         StorageError: a page that may link to a moved one cannot be read.
     """
     _require_free(collection, transaction, moves)
-    after = _LinksAfter(collection, moves)
+    linking = _linking(collection, transaction, moves)
+    written = {one for one in changed if one.is_document and one not in moves}
     contents = {new: transaction.read(old) for old, new in moves.items()}
-    for source in _sources(collection, transaction, moves, changed):
+    present = {one: transaction.read(one) for one in written if transaction.exists(one)}
+    after = LinksAfter(collection, contents | present, {*moves, *written})
+    relinks = _Relinks(collection, moves, after)
+    taken = [one for one in after.redirected() if one.found.target not in moves and one.found.source not in moves]
+    pinned = {one.found.source for one in taken if one.found.target is not None}
+    for source in sorted({*linking, *pinned, *present, *(old for old in moves if old.is_document)}):
+        if not transaction.exists(source):
+            continue
         document = as_read_in(collection, read_document(source, transaction.read(source)))
-        content = _relinked(collection, document, moves, after)
+        content = relinks.rewritten(document)
         if source in moves:
             contents[moves[source]] = content
         elif content != document.raw:
             contents[source] = content
-    return MovePlan(dict(moves), contents, frozenset(moves.values()))
+    came = frozenset(moves.values())
+    gained = {one.found.source for one in taken if one.found.target is None and one.now in came}
+    return MovePlan(dict(moves), contents, came, tuple(sorted(relinks.pinned)), tuple(sorted(gained)))
+
+
+def folder_moves(collection: Collection, folder: str, target: str) -> dict[Address, Address]:
+    """Where each file below a folder goes when the folder moves; pages first, then by path.
+
+    Raises:
+        InvalidInputError: a new path is invalid.
+    """
+    pending, files = [folder], list[Address]()
+    while pending:
+        here = pending.pop()
+        pending += collection.store.folders(here)
+        files += (address for address, _ in collection.store.files(here))
+    files.sort(key=lambda one: (not one.is_document, one.path))
+    return {one: parse_address(f"{target}{one.path[len(folder) :]}") for one in files}
 
 
 def preview_moves(
@@ -121,102 +154,71 @@ def _require_free(collection: Collection, transaction: Transaction, moves: Mappi
             )
 
 
-def _sources(
-    collection: Collection,
-    transaction: Transaction,
-    moves: Mapping[Address, Address],
-    changed: AbstractCollection[Address],
-) -> list[Address]:
-    """The documents whose links may have to follow, by address: those that link to what moves, and what moves."""
+def _linking(collection: Collection, transaction: Transaction, moves: Mapping[Address, Address]) -> set[Address]:
+    """The documents that link to the moved files, including unsynced edits by others.
+
+    Raises:
+        StorageError: one of them, or a moved document, is unreadable, so that its links would be missed.
+    """
     index = collection.index
+    before = {*_sources(collection, moves), *(old for old in moves if old.is_document and index.record(old))}
     unreadable = dict(index.sync().unreadable)
-    linking = {link.source for old in moves for link in index.links_to(old, sentences=False)}
-    for one in sorted({*linking, *(old for old in moves if old.is_document)}):
-        if one.path in unreadable:
+    sources = _sources(collection, moves)
+    for one in sorted({*before, *sources}):
+        lost = index.record(one) is None and transaction.exists(one)
+        if reason := unreadable.get(one.path, f"{one} could not be read." if lost else ""):
             raise StorageError(
-                f"{unreadable[one.path]} Links that a move must rewrite can stand in it, so nothing was changed.",
+                f"{reason} Links that a move must rewrite can stand in it, so nothing was changed.",
                 kind="document",
                 hint="Try again; if it stays so, check the file's permissions and its disk.",
                 path=one.path,
             )
-    written = {one for one in changed if one.is_document}
-    found = {*linking, *written, *(old for old in moves if old.is_document)}
-    return sorted(one for one in found if transaction.exists(one))
+    return sources
 
 
-def _relinked(
-    collection: Collection, document: Document, moves: Mapping[Address, Address], after: _LinksAfter
-) -> bytes:
-    """The document's bytes with each link leading where it led before the move."""
-    here = moves.get(document.address, document.address)
-    before: dict[int, Address] = {}
-    targets: dict[int, Address] = {}
-    for position, one in enumerate(collection.index.resolve(document)):
-        target = one.target
-        if target is None or target == document.address:
-            continue
-        new = moves.get(target, target)
-        named = new != target and after.stays(target, one.link.target)
-        if not named and (new != target or here != document.address):
-            before[position], targets[position] = target, new
-
-    def leads(path: str, kind: LinkKind) -> Address | None:
-        return resolve_target(path, here, after, markdown=kind in MARKDOWN_KINDS)
-
-    moved_to = here if here != document.address else None
-    return edits.rewrite_links(document, targets, old=before, moved_to=moved_to, leads=leads)
+def _sources(collection: Collection, moves: Mapping[Address, Address]) -> set[Address]:
+    return {link.source for old in moves for link in collection.index.links_to(old, sentences=False)}
 
 
-class _LinksAfter:
-    """`domain.links.LinkLookup` of the collection as it is after the move."""
+class _Relinks:
+    """Rewrites the links of documents so that each leads where it led before a move."""
 
-    def __init__(self, collection: Collection, moves: Mapping[Address, Address]) -> None:
+    def __init__(self, collection: Collection, moves: Mapping[Address, Address], after: LinksAfter) -> None:
         self._collection = collection
         self._moves = moves
-        self.sites = collection.index.surroundings().sites
-        self._came = frozenset(moves.values())
-        self._named: dict[str, list[NamedDocument]] = {}
-        self._names: dict[Address, frozenset[str]] = {}
-        for record in every_document(collection):
-            named = _named_after(record, moves)
-            for key in name_keys(named):
-                self._named.setdefault(key, []).append(named)
-            if record.address in moves:
-                self._names[record.address] = _lasting_names(record)
+        self._after = after
+        self._names = {old: _lasting_names(collection, old) for old in moves if old.is_document}
+        self.pinned: set[Address] = set()
+        """The documents, by their new addresses, with links to other documents that the move would have taken over."""
 
-    def at(self, path: str) -> Address | None:
-        """The document or other file at exactly this path."""
-        address = Address(path)
-        if address in self._came:
-            return address
-        if address in self._moves:
-            return None
-        record = self._collection.index.record(address)
-        return record.address if record else None
+    def rewritten(self, document: Document) -> bytes:
+        """The document's bytes after the move, with each link leading where it led before."""
+        here = self._moves.get(document.address, document.address)
+        before: dict[int, Address] = {}
+        targets: dict[int, Address] = {}
+        for position, one in enumerate(self._collection.index.resolve(document)):
+            target = one.target
+            if target is None or not one.link.target:
+                continue
+            new = self._moves.get(target, target)
+            follows = new != target and fold(one.link.target) not in self._names.get(target, frozenset())
+            taken = link_key(one.link.target) in self._after.keys and self._after.target(one.link, here) != new
+            if follows or taken or here != document.address:
+                before[position], targets[position] = target, new
+            if taken and new == target and here == document.address:
+                self.pinned.add(here)
 
-    def named(self, key: str) -> Sequence[NamedDocument]:
-        """Every document that has this key among its names."""
-        return self._named.get(key, ())
+        def leads(path: str, kind: LinkKind) -> Address | None:
+            return self._after.leads(path, kind, here)
 
-    def files(self, key: str) -> Sequence[Address]:
-        """None: the names of files that are no documents are not asked for here."""
-        del key
-        return ()
-
-    def stays(self, address: Address, target: str) -> bool:
-        """Whether a link names a moved document by its id, title or alias, and so still leads to it."""
-        return fold(target) in self._names.get(address, frozenset())
+        moved_to = here if here != document.address else None
+        return edits.rewrite_links(document, targets, old=before, moved_to=moved_to, leads=leads)
 
 
-def _named_after(record: Record, moves: Mapping[Address, Address]) -> NamedDocument:
-    address = moves.get(record.address, record.address)
-    identifier = address.id if record.id == record.address.id else record.id
-    title = address.stem if record.title == record.address.stem else record.title
-    return NamedDocument(address, identifier, title, record.aliases)
-
-
-def _lasting_names(record: Record) -> frozenset[str]:
+def _lasting_names(collection: Collection, address: Address) -> frozenset[str]:
     """The names by which a document is found wherever its file lies, folded."""
-    address = record.address
+    record = collection.index.record(address)
+    if record is None:
+        return frozenset()
     names = [record.title, *record.aliases, *([record.id] if record.id != address.id else [])]
     return frozenset(map(fold, names)) - {fold(address.id), fold(address.path), fold(address.stem)}

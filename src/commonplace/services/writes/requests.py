@@ -43,6 +43,21 @@ UNCONDITIONAL = WriteRequest()
 
 
 @dataclass(frozen=True, slots=True)
+class RewrittenLinks:
+    """What a rename did to links of other documents; each by path."""
+
+    updated: tuple[Address, ...] = ()
+    """The documents whose links were rewritten."""
+    pinned: tuple[Address, ...] = ()
+    """Those of them with links to other documents that the new name would have taken over."""
+    gained: tuple[Address, ...] = ()
+    """Documents with links that led nowhere and lead to the renamed document now."""
+
+
+NO_LINKS = RewrittenLinks()
+
+
+@dataclass(frozen=True, slots=True)
 class WriteReceipt:
     """The result of a write."""
 
@@ -52,8 +67,8 @@ class WriteReceipt:
     commit: str
     """The commit's id; "" if nothing was committed."""
     created: bool = False
-    updated: tuple[Address, ...] = ()
-    """Other changed documents: those whose links a rename rewrote, by path."""
+    links: RewrittenLinks = NO_LINKS
+    """What a rename did to links of other documents."""
     retained: RetainedCopy | None = None
     """Location of the old bytes, if they had to be retained."""
     answer_by: Deadline = field(default=PASSED, compare=False)

@@ -98,3 +98,44 @@ def test_moving_nothing_changes_nothing(base: Indexed, tmp_path: Path) -> None:
     assert planned(base, {}) == {}
     with Indexed(tmp_path) as empty:
         assert planned(empty, {}) == {}
+
+
+def test_a_name_that_is_elsewhere_takes_no_links_over(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {
+        "a/Compost.md": "Of the garden.\n",
+        "b/Router.md": "# Router\n\n[[Router]] [[Compost]]\n",
+        "c.md": "[[Compost]] ![[Compost#Part|x]] [m](Compost.md) [[Compost.md]] [[Router]]\n",
+        "deep/d.md": "---\nrelated: '[[Compost]]'\n---\n[m](Compost.md) [n](/a/Compost.md)\n",
+    }
+    with Indexed(tmp_path, files) as base:
+        plan = preview_moves(base.collection, {Address("b/Router.md"): Address("Compost.md")}, {})
+        found = {str(address): content.decode() for address, content in plan.contents.items()}
+    assert found["c.md"] == "[[a/Compost]] ![[a/Compost#Part|x]] [m](a/Compost.md) [[a/Compost.md]] [[Compost]]\n"
+    assert found["deep/d.md"] == "---\nrelated: '[[a/Compost]]'\n---\n[m](../a/Compost.md) [n](/a/Compost.md)\n"
+    assert found["Compost.md"] == "# Router\n\n[[Compost]] [[a/Compost]]\n"
+    assert plan.pinned == (Address("c.md"), Address("deep/d.md"))
+    assert plan.gained == ()
+
+
+def test_links_that_a_move_would_make_unclear_name_a_path(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {
+        "a/Compost.md": "# C\n",
+        "b/x.md": "---\ntitle: Heap\n---\n",
+        "q/y.md": "# Y\n",
+        "c.md": "[[Compost]] [[Heap]] [[nowhere]]\n",
+    }
+    with Indexed(tmp_path, files) as base:
+        one = preview_moves(base.collection, {Address("q/y.md"): Address("d/Compost.md")}, {})
+        other = preview_moves(base.collection, {Address("q/y.md"): Address("q/Heap.md")}, {})
+        third = preview_moves(base.collection, {Address("q/y.md"): Address("q/nowhere.md")}, {})
+    assert one.contents[Address("c.md")] == b"[[a/Compost]] [[Heap]] [[nowhere]]\n"
+    assert other.contents[Address("c.md")] == b"[[Compost]] [[b/x]] [[nowhere]]\n"
+    assert set(third.contents) == {Address("q/nowhere.md")}
+    assert third.gained == (Address("c.md"),)
+
+
+def test_links_to_a_file_that_is_no_page_are_not_taken_over_either(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {"a/pot.png": b"1", "b/cup.png": b"2", "c.md": "![[pot.png]] ![](pot.png)\n"}
+    with Indexed(tmp_path, files) as base:
+        plan = preview_moves(base.collection, {Address("b/cup.png"): Address("pot.png")}, {})
+    assert plan.contents[Address("c.md")] == b"![[a/pot.png]] ![](a/pot.png)\n"

@@ -38,6 +38,6 @@ def test_a_rename_is_refused_where_pages_with_links_cannot_be_seen(tmp_path: Pat
     assert (folder / "a.md").is_file()
     assert not (folder / "new.md").exists()
     done = writes.rename(collection, Address("a.md"), Address("new.md"))
-    assert done.updated == (Address("open/c.md"), Address("shut/b.md"))
+    assert done.links.updated == (Address("open/c.md"), Address("shut/b.md"))
     assert "[[new]]" in (folder / "shut/b.md").read_text()
     collection.index.close()

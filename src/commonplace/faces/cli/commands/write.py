@@ -17,7 +17,7 @@ from typing import Annotated
 
 import typer
 
-from commonplace.domain.addresses import parse_document_address
+from commonplace.domain.addresses import Address
 from commonplace.domain.changes import RetainedCopy, recording_retained
 from commonplace.domain.errors import AlreadyExistsError, ConfigError, ConflictError
 from commonplace.domain.json import Json
@@ -27,10 +27,13 @@ from commonplace.faces.cli.options import PageArgument, exclusive, pair
 from commonplace.faces.cli.output import BOLD, FAINT
 from commonplace.faces.cli.session import Session
 from commonplace.faces.cli.text_input import read_text
+from commonplace.faces.redirected_links import redirect_lines
 from commonplace.faces.retained import in_no_commit, retained_lines, retained_list
 from commonplace.services import typed_entries, writes
 from commonplace.services.collections import Collection, record_of
 from commonplace.services.writes import WriteReceipt, WriteRequest
+from commonplace.services.writes.links_after import LinksAfter, RedirectedLink, redirected_by
+from commonplace.services.writes.new_paths import moved_address, new_page_address
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +51,7 @@ class EditOptions:
         list[str], typer.Option("--set", metavar="KEY=VALUE", help="Set a frontmatter field; KEY= removes it.")
     ] = field(default_factory=list[str])
     rename: Annotated[
-        str | None, typer.Option(metavar="NEW", help="Move it to this path; links to it are rewritten.")
+        str | None, typer.Option(metavar="NEW", help="Give it this name, or path; links to it are rewritten.")
     ] = None
     delete: Annotated[bool, typer.Option("--delete", help="Delete it.")] = False
 
@@ -86,6 +89,8 @@ class CommitOptions:
     ] = False
 
 
+PINNED = " (to another page of that name: they give its path)"
+"""What is said of links that a new name would have taken over."""
 NEEDS_TEXT = frozenset({"", "--append", "--section"})
 REMOVES_TEXT = frozenset({"", "--section", "--delete"})
 """Ways that take away text without naming it."""
@@ -144,9 +149,11 @@ def command(
 
 
 def _create(session: Session, collection: Collection, reference: str, what: tuple[bytes, WriteRequest]) -> None:
+    address = new_page_address(collection, reference)
+    redirected = redirected_by(collection, address, None, what[0])
     with recording_retained() as kept:
-        written = writes.create(collection, parse_document_address(reference), *what)
-    _show(session, collection, written, "created", in_no_commit(kept))
+        written = writes.create(collection, address, *what)
+    _show(session, collection, written, "created", in_no_commit(kept), redirected)
 
 
 def _change(collection: Collection, record: Record, how: EditOptions, what: tuple[bytes, WriteRequest]) -> WriteReceipt:
@@ -162,7 +169,7 @@ def _change(collection: Collection, record: Record, how: EditOptions, what: tupl
             fields = dict(_field(given) for given in how.set_)
             written = typed_entries.update_entry(collection, address, fields, intent=intent).written
         case "--rename":
-            written = writes.rename(collection, address, parse_document_address(how.rename or ""), intent)
+            written = writes.rename(collection, address, moved_address(collection, address, how.rename or ""), intent)
         case "--delete":
             written = writes.delete(collection, address, intent)
         case _:
@@ -205,33 +212,55 @@ def _action(way: str, record: Record, written: WriteReceipt) -> str:
 
 
 def _show_plan(session: Session, collection: Collection, record: Record, how: EditOptions) -> None:
-    out, deleted = session.out, how.delete
-    new = record.address if deleted else parse_document_address(how.rename or "")
-    if deleted:
-        others = sorted({link.source.path for link in collection.index.links_to(record.address, sentences=False)})
-    else:
-        others = [address.path for address in writes.rename_preview(collection, record.address, new)]
-    if out.as_json:
-        out.json(
-            {
-                "collection": collection.name,
-                "path": new.path,
-                "id": record.id,
-                "revision": record.revision,
-                "commit": "",
-                "action": "planned",
-                "updated": list(others),
-            }
-        )
+    if how.delete:
+        _show_deletion(session, collection, record)
         return
-    old = out.styled(BOLD, record.address.path)
-    out.line(f"Would delete {old}" if deleted else f"Would rename {old} to {out.styled(BOLD, new.path)}")
-    for path in others:
-        out.line(f"{'Would break' if deleted else 'Would rewrite'} links in {out.styled(BOLD, path)}")
+    out = session.out
+    new = moved_address(collection, record.address, how.rename or "")
+    plan = writes.preview_moves(collection, {record.address: new}, {})
+    if out.as_json:
+        out.json(_planned(collection, record, new, plan.others))
+        return
+    out.line(f"Would rename {out.styled(BOLD, record.address.path)} to {out.styled(BOLD, new.path)}")
+    for address in plan.others:
+        note = PINNED if address in plan.pinned else ""
+        out.line(f"Would rewrite links in {out.styled(BOLD, address.path)}{note}")
+    for address in plan.gained:
+        out.line(f"Would lead links here that lead nowhere, in {out.styled(BOLD, address.path)}")
+
+
+def _show_deletion(session: Session, collection: Collection, record: Record) -> None:
+    out, after = session.out, LinksAfter(collection, {}, {record.address})
+    found = [one for one in after.redirected() if one.found.target == record.address]
+    targets = {one.found.source: one.now for one in found if one.found.source != record.address}
+    if out.as_json:
+        out.json(_planned(collection, record, record.address, sorted(targets)))
+        return
+    out.line(f"Would delete {out.styled(BOLD, record.address.path)}")
+    for source, now in sorted(targets.items()):
+        page = out.styled(BOLD, source.path)
+        out.line(f"Would lead links in {page} to {now}" if now else f"Would break links in {page}")
+
+
+def _planned(collection: Collection, record: Record, new: Address, others: Sequence[Address]) -> dict[str, Json]:
+    return {
+        "collection": collection.name,
+        "path": new.path,
+        "id": record.id,
+        "revision": record.revision,
+        "commit": "",
+        "action": "planned",
+        "updated": [address.path for address in others],
+    }
 
 
 def _show(
-    session: Session, collection: Collection, written: WriteReceipt, action: str, kept: Sequence[RetainedCopy] = ()
+    session: Session,
+    collection: Collection,
+    written: WriteReceipt,
+    action: str,
+    kept: Sequence[RetainedCopy] = (),
+    redirected: Sequence[RedirectedLink] = (),
 ) -> None:
     out = session.out
     look = partial(collection.index.record, written.address)
@@ -245,7 +274,7 @@ def _show(
                 "revision": written.revision,
                 "commit": written.commit,
                 "action": action,
-                "updated": [address.path for address in written.updated],
+                "updated": [address.path for address in written.links.updated],
                 **({"kept": retained_list(kept)} if kept else {}),
             }
         )
@@ -253,7 +282,12 @@ def _show(
     marks = [f"revision {written.revision[:10]}"] if written.revision else []
     marks += [f"commit {written.commit[:10]}"] if written.commit else []
     out.line(f"{action.capitalize()} {out.styled(BOLD, written.address.path)}  {out.styled(FAINT, '  '.join(marks))}")
-    for address in written.updated:
-        out.line(f"Rewrote links in {out.styled(BOLD, address.path)}")
+    for address in written.links.updated:
+        note = PINNED if address in written.links.pinned else ""
+        out.line(f"Rewrote links in {out.styled(BOLD, address.path)}{note}")
+    for address in written.links.gained:
+        out.line(f"Links that led nowhere now lead here in {out.styled(BOLD, address.path)}")
+    for line in redirect_lines(redirected, written.address):
+        out.line(line)
     for line in retained_lines(kept):
         out.line(out.styled("", line))

@@ -27,11 +27,11 @@ def command(
     Examples:
         commonplace mv idea notes/idea
         commonplace mv notes/idea archive/
-        commonplace mv notes/idea notes/plan --dry-run
+        commonplace mv notes/idea plan --dry-run
 
-    A NEW that ends in a slash is a folder, into which the page goes under its name. Relative links in the page are
-    rewritten as well. Several pages and folders move at once with the tool `move` of an MCP client.
+    A NEW without a slash and without .md is a new name: the page stays in its folder (./plan is at the top). With a
+    slash at its end it is a folder, into which the page goes under its name; otherwise it is a path. Relative links in
+    the page are rewritten as well, and links to another page of that name. Several pages and folders move at once with
+    the tool `move` of an MCP client.
     """
-    name = session.relative(page).rstrip("/").rpartition("/")[2]
-    new = f"{target}{name}" if target.endswith("/") else target
-    write.command(session, page, how=EditOptions(rename=new), consent=consent)
+    write.command(session, page, how=EditOptions(rename=target), consent=consent)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated
 
@@ -19,9 +20,12 @@ from commonplace.faces.cli.everyday.editor import open_in_editor
 from commonplace.faces.cli.options import OptionalPageArgument
 from commonplace.faces.cli.output import BOLD, FAINT
 from commonplace.faces.cli.session import Session
+from commonplace.faces.redirected_links import redirect_lines
 from commonplace.services import writes
 from commonplace.services.collections import Collection
 from commonplace.services.writes import WriteRequest
+from commonplace.services.writes.links_after import RedirectedLink, redirected_by
+from commonplace.services.writes.new_paths import new_page_address
 
 TEMPLATE_FOLDERS = ("templates", "Templates", "_templates")
 """Folders of templates, in the order in which they are looked for."""
@@ -60,15 +64,20 @@ def command(
     now = datetime.now().astimezone()
     with session.opened_for_writing(commit=not no_commit) as collections:
         collection = collections.members[0]
-        address = _daily_address(collection, now) if daily else parse_document_address(session.relative(page or ""))
+        name = session.relative(page or "")
+        address = _daily_address(collection, now) if daily else new_page_address(collection, name)
+        redirected: Sequence[RedirectedLink] = ()
         known = collection.index.record(address) if daily else None
         if known is None:
             text = _text(collection, address, template or (DAILY if daily else ""), now, required=bool(template))
+            redirected = redirected_by(collection, address, None, text.encode())
             written = writes.create(collection, address, text.encode(), WriteRequest())
             revision, commit, action = written.revision, written.commit, "created"
         else:
             revision, commit, action = known.revision, "", "exists"
     _show(session, collection, address, (revision, commit, action))
+    for line in () if session.out.as_json else redirect_lines(redirected, address):
+        session.out.line(line)
     if edit:
         session.out.flush()
         open_in_editor(session.settings.kb[0].expanduser().absolute() / address.path, _first_line(action))

@@ -61,6 +61,8 @@ def _next_of(tool: str, error: KnowledgeError, given: dict[str, Json]) -> str:
     page = given.get("page")
     if error.code is Code.CONFLICT:
         return f"read {_json({'page': error.context.get('reference') or page})}"
+    if error.kind == "document" and error.code is Code.ALREADY_EXISTS and near:
+        return f"read {_json({'page': near})}"
     if folder:
         return f"overview {_json({'folder': str(folder)})}"
     if error.kind == "document" and error.code is Code.NOT_FOUND:

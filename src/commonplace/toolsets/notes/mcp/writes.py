@@ -3,34 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from difflib import SequenceMatcher
-from functools import partial
 from typing import TypeVar
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from commonplace.domain.addresses import Address, parse_address, parse_document_address
-from commonplace.domain.document_reader import read_document
+from commonplace.domain.addresses import Address
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.faces.mcp.bad_arguments import bad_arguments
 from commonplace.faces.mcp.toolset import Call, ToolResult
-from commonplace.services import links
 from commonplace.services.collections import Collection
-from commonplace.services.related_documents import NearDuplicates
 from commonplace.services.writes import WriteRequest
-from commonplace.services.writes.moves import plan_moves
+from commonplace.services.writes.moves import folder_moves, plan_moves
+from commonplace.services.writes.new_paths import has_folder, moved_address
 from commonplace.toolsets.notes.mcp.parameters import Change, Delete, Edit, Move, Transaction, Write, WriteArguments
 from commonplace.toolsets.notes.mcp.text_output import tokens_of
+from commonplace.toolsets.notes.mcp.write_answers import foreign_links_lost, preview_lines, result_lines
 from commonplace.toolsets.notes.rules.page_edits import PageChange
 from commonplace.toolsets.notes.service.page_lookup import (
     FoundPage,
     PagePath,
     find_page,
     folder_prefix,
-    has_folder,
-    page_path,
+    new_page_path,
     path_among,
-    shown_path,
 )
 from commonplace.toolsets.notes.service.repeats import RepeatedWrites, WriteAnswer, WriteCall
 from commonplace.toolsets.notes.service.steps import (
@@ -39,14 +34,11 @@ from commonplace.toolsets.notes.service.steps import (
     EditStep,
     MoveStep,
     Step,
-    StepResult,
     WriteStep,
     numbered_step,
     run_steps,
 )
 
-MAX_LINKING = 5
-"""Pages linking to a deleted or moved one that an answer names."""
 _REPEATS = RepeatedWrites()
 """Of this process."""
 
@@ -110,11 +102,10 @@ def _made(call: Call, message: str, made: Sequence[Made]) -> WriteAnswer:
         raise InvalidInputError(
             "The steps are about pages of several folders.", kind="argument", hint="One transaction is of one folder."
         )
-    linking = _linking(call, made)
+    lost = foreign_links_lost(call, collection, _deleted(made))
     request = WriteRequest(message=message, session=call.session, unseen="refuse")
     receipt = run_steps(collection, [step for _, step in made], request)
-    lines = [_told(call, collection, one) for one in receipt.results]
-    lines += [*linking, *_warnings(collection, receipt.results)]
+    lines = [*result_lines(call, collection, receipt.results), *lost]
     if receipt.commit:
         lines.append(f"commit {receipt.commit[:12]}")
     text = "\n".join(lines)
@@ -122,8 +113,18 @@ def _made(call: Call, message: str, made: Sequence[Made]) -> WriteAnswer:
     return WriteAnswer(f"{text}\n({tokens_of(text) + 4} tokens)", collection, left)
 
 
+def _deleted(made: Sequence[Made]) -> list[tuple[Address, Address]]:
+    """The pages that steps delete, each with its path before the steps."""
+    found: list[tuple[Address, Address]] = []
+    for collection, step in made:
+        if isinstance(step, DeleteStep):
+            was = {new: old for old, new in _moved(collection, made).items()}
+            found.append((step.address, was.get(step.address, step.address)))
+    return found
+
+
 def _write_step(call: Call, arguments: Write) -> Made:
-    path = page_path(call.services.collections, arguments.page)
+    path = new_page_path(call.services.collections, arguments.page)
     if has_folder(path.collection, path.address.path):
         raise InvalidInputError(f"{path.address.path!r} is a folder.", kind="path", hint="Give the path of a page.")
     return path.collection, WriteStep(path.address, arguments.text, arguments.revision)
@@ -212,7 +213,7 @@ def _move_step(call: Call, arguments: Move, earlier: Sequence[Made] = ()) -> tup
         return _folder_step(call, str(folder), arguments)
     to = _within(call, page.collection, arguments.to)
     old = page.record.address
-    target = parse_document_address(f"{to}{old.name}" if to.endswith("/") else to)
+    target = moved_address(page.collection, old, to)
     return page.collection, MoveStep(old.id, target.id, ((old, target),))
 
 
@@ -240,14 +241,8 @@ def _folder_step(call: Call, folder: str, arguments: Move) -> tuple[Collection, 
     target = _within(call, collection, arguments.to).strip("/")
     if f"{target}/".startswith(f"{folder}/"):
         raise InvalidInputError(f"{target!r} lies in {folder!r} itself.", kind="path", hint="Give another folder.")
-    pending, moves = [folder], list[tuple[Address, Address]]()
-    while pending:
-        here = pending.pop()
-        pending += collection.store.folders(here)
-        for address, _ in collection.store.files(here):
-            moves.append((address, parse_address(f"{target}{address.path[len(folder) :]}")))
-    pages = sorted(moves, key=lambda one: (not one[0].is_document, one[0].path))
-    return collection, MoveStep(f"{folder}/", f"{target}/", tuple(pages))
+    moves = folder_moves(collection, folder, target)
+    return collection, MoveStep(f"{folder}/", f"{target}/", tuple(moves.items()))
 
 
 def _delete_step(call: Call, arguments: Delete, earlier: Sequence[Made] = ()) -> Made:
@@ -288,75 +283,5 @@ def _previewed(call: Call, arguments: Move) -> str:
     collection, step = _move_step(call, arguments)
     with collection.store.transaction("") as transaction:  # for what it sees; nothing is put
         plan = plan_moves(collection, transaction, dict(step.moves))
-    moved = [f"{old.path} -> {new.path}" for old, new in step.moves]
-    relinked = sorted(address.path for address in plan.contents.keys() - plan.came)
-    lines = [f"Would move {len(moved)} files: {_few(moved)}"]
-    lines.append(f"Links would follow in {len(relinked)} other pages" + (f": {_few(relinked)}" if relinked else "."))
-    text = "\n".join([*lines, "Nothing was changed."])
+    text = "\n".join(preview_lines(call, collection, step, plan))
     return f"{text}\n({tokens_of(text) + 4} tokens)"
-
-
-def _told(call: Call, collection: Collection, one: StepResult) -> str:
-    path = shown_path(call.services.collections, collection, one.address)
-    revision = f"rev {one.revision[:12]}"
-    match one.step:
-        case WriteStep() if one.before is None:
-            return f"Created {path} {revision}"
-        case DeleteStep():
-            return f"Deleted {path}"
-        case MoveStep(old=old, new=new, moves=moves):
-            shown = f"Moved {old} -> {new} ({len(moves)} files)" if old.endswith("/") else f"Moved to {path} {revision}"
-            linked = f"; links follow in {_few([page.path for page in one.relinked])}" if one.relinked else ""
-            return f"{shown}{linked}"
-        case _ if one.unchanged:
-            return f"Unchanged {path} {revision}: it already was so"
-        case _:
-            verb = "Replaced" if isinstance(one.step, WriteStep) else "Edited"
-            return f"{verb} {path} {revision} ({_line_counts(one.before or b'', one.after or b'')})"
-
-
-def _line_counts(before: bytes, after: bytes) -> str:
-    """How many lines were added and removed, and which lines these are now."""
-    old, new = before.splitlines(), after.splitlines()
-    start = next((at for at, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
-    tail = 0
-    while tail < min(len(old), len(new)) - start and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
-    a, b = old[start : len(old) - tail], new[start : len(new) - tail]
-    same = 0
-    if len(a) * len(b) <= 250_000:  # noqa: PLR2004 - above, the whole range counts as changed
-        same = sum(block.size for block in SequenceMatcher(None, a, b, autojunk=False).get_matching_blocks())
-    first, last = start + 1, max(start + 1, start + len(b))
-    return f"+{len(b) - same} -{len(a) - same} lines, at {first}-{last}" if b else f"-{len(a)} lines at {first}"
-
-
-def _linking(call: Call, made: Sequence[Made]) -> list[str]:
-    """What will lead nowhere once pages are deleted."""
-    lines: list[str] = []
-    for collection, step in made:
-        if isinstance(step, DeleteStep):
-            was = {new: old for old, new in _moved(collection, made).items()}
-            there = was.get(step.address, step.address)
-            found = links.distinct(links.incoming(call.services.collections, collection, there))
-            names = sorted({one.found.record.address.path for one in found if one.found} - {there.path})
-            if names:
-                lines.append(f"Links to {step.address.path} now lead nowhere in {_few(names)}")
-    return lines
-
-
-def _warnings(collection: Collection, results: Sequence[StepResult]) -> list[str]:
-    """Pages that say nearly the same as new ones."""
-    near = NearDuplicates(collection)
-    lines: list[str] = []
-    for one in results:
-        if isinstance(one.step, WriteStep) and one.before is None and one.after is not None:
-            look = partial(near.of, one.address.id, read_document(one.address, one.after))
-            same = look()
-            if same and same != one.address.id:
-                lines.append(f"{same!r} says nearly the same: edit that one instead, or link the two.")
-    return lines
-
-
-def _few(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MAX_LINKING} more" if len(names) > MAX_LINKING else ""
-    return f"{', '.join(names[:MAX_LINKING])}{more}"

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from commonplace.domain.addresses import Address, parse_document_address
 from commonplace.domain.errors import InvalidInputError, NotFoundError
-from commonplace.domain.query import Filter, ListQuery, Record
+from commonplace.domain.query import Record
 from commonplace.services.collections import Collection, Collections, record_of, record_of_new_file
+from commonplace.services.writes.new_paths import has_folder, new_page_address
 
 MAX_NEAREST_PAGES = 3
 """Pages that an error suggests."""
@@ -88,6 +89,19 @@ def page_path(collections: Collections, reference: str) -> PagePath:
     return PagePath(chosen[0], parse_document_address(rest))
 
 
+def new_page_path(collections: Collections, reference: str) -> PagePath:
+    """Where a page is to be written: as `page_path`, but no mere name that other pages or a folder have.
+
+    Raises:
+        InvalidInputError, NotFoundError: as from `page_path`.
+        AlreadyExistsError: other pages have this name; context holds `nearest`.
+    """
+    chosen, rest = _chosen(collections, _unwrapped(reference))
+    if not chosen:
+        raise NotFoundError("No folder is served.", kind="collection")
+    return PagePath(chosen[0], new_page_address(chosen[0], rest))
+
+
 def folder_prefix(collections: Collections, folder: str) -> tuple[Sequence[Collection], str]:
     """The collections and the path prefix (`notes/`, or "") that a folder argument means."""
     chosen, rest = _chosen(collections, folder.strip())
@@ -98,12 +112,6 @@ def folder_prefix(collections: Collections, folder: str) -> tuple[Sequence[Colle
 def shown_path(collections: Collections, collection: Collection, address: Address) -> str:
     """The path by which a page is named to callers: with its folder's name where several are served."""
     return address.path if len(collections.members) == 1 else f"{collection.name}:{address.path}"
-
-
-def has_folder(collection: Collection, path: str) -> bool:
-    """Whether pages lie below a folder's path."""
-    prefix = f"{path.strip('/')}/"
-    return bool(collection.index.list(ListQuery(filter=Filter(prefix=prefix), limit=1)).total)
 
 
 def _unwrapped(reference: str) -> str:

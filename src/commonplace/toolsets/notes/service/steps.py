@@ -21,6 +21,7 @@ from commonplace.domain.ports import Transaction
 from commonplace.domain.revisions import revision_of
 from commonplace.services.collections import Collection
 from commonplace.services.writes.documents import MAX_DOCUMENT_BYTES, existing, require_free, take_in
+from commonplace.services.writes.links_after import RedirectedLink, redirected_by
 from commonplace.services.writes.moves import MovePlan, plan_moves
 from commonplace.services.writes.overwrites import Evidence, evidence_of, note_write, takes_away, unseen_conflict
 from commonplace.services.writes.requests import WriteRequest
@@ -85,6 +86,12 @@ class StepResult:
     """None for a page that was deleted."""
     relinked: tuple[Address, ...] = ()
     """Pages whose links a move rewrote, by path."""
+    pinned: tuple[Address, ...] = ()
+    """Those of them with links to other pages that the new names would have taken over."""
+    gained: tuple[Address, ...] = ()
+    """Pages with links that led nowhere and lead to what a move moved now."""
+    redirected: tuple[RedirectedLink, ...] = ()
+    """Links of other pages that a write, an edit or a deletion made lead elsewhere."""
 
     @property
     def revision(self) -> str:
@@ -191,8 +198,9 @@ class _Run:
         if not transaction.exists(address):
             content = step.text.encode()
             self._check_new(address, content)
+            redirected = self._redirected(address, None, content)
             self._put(address, content, Evidence.SHOWN)
-            return StepResult(step, address, None, content)
+            return StepResult(step, address, None, content, redirected=redirected)
         raw = transaction.read(address)
         document = read_document(address, raw)
         content = _replaced(document.raw, step.text)
@@ -200,8 +208,9 @@ class _Run:
             self._known[address] = raw, Evidence.PASSED  # the text is the writer's own
             return StepResult(step, address, raw, raw)
         evidence = self._require_evidence(address, raw, step.revision)
+        redirected = self._redirected(address, raw, content)
         self._put(address, content, evidence, raw)
-        return StepResult(step, address, raw, content)
+        return StepResult(step, address, raw, content, redirected=redirected)
 
     def _edit(self, step: EditStep) -> StepResult:
         address = step.address
@@ -215,7 +224,9 @@ class _Run:
         if content != raw:
             if evidence is Evidence.UNSEEN and any(map(is_whole, changes)):
                 raise self._unseen(address, raw, step.revision)
+            redirected = self._redirected(address, raw, content)
             self._put(address, content, evidence, raw)
+            return StepResult(step, address, raw, content, redirected=redirected)
         return StepResult(step, address, raw, content)
 
     def _move(self, step: MoveStep) -> StepResult:
@@ -241,18 +252,40 @@ class _Run:
             self._known[place] = content, known[place]
         self._written |= {*plan.moves, *plan.contents}
         first = step.moves[0][1]
-        relinked = tuple(sorted(plan.contents.keys() - plan.came))
-        return StepResult(step, first, before[first], plan.contents[first], relinked)
+        return StepResult(
+            step,
+            first,
+            before[first],
+            plan.contents[first],
+            relinked=tuple(plan.others),
+            pinned=plan.pinned,
+            gained=plan.gained,
+        )
 
     def _delete(self, step: DeleteStep) -> StepResult:
         address = step.address
         raw = existing(self._collection, self._transaction, address)
         self._require_evidence(address, raw, step.revision)
+        redirected = self._redirected(address, raw, None)
         self._transaction.remove(address)
         self._retain(address)
         self._known[address] = None, Evidence.SHOWN
         self._written.add(address)
-        return StepResult(step, address, raw, None)
+        return StepResult(step, address, raw, None, redirected=redirected)
+
+    def _redirected(self, address: Address, before: bytes | None, after: bytes | None) -> tuple[RedirectedLink, ...]:
+        """The links of other pages that a write makes lead elsewhere, as far as the index knows them."""
+        was = self._came.get(address, (address, b""))[0]
+        found = redirected_by(self._collection, was, before, after)
+        now = {was: address}
+        return tuple(
+            RedirectedLink(
+                replace(one.found, target=now.get(one.found.target, one.found.target) if one.found.target else None),
+                now.get(one.now, one.now) if one.now else None,
+            )
+            for one in found
+            if one.found.source not in {was, address}
+        )
 
     def _evidence(self, address: Address, raw: bytes, revision: str) -> Evidence:
         known = self._known.get(address)

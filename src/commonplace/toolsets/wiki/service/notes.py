@@ -189,7 +189,7 @@ class LocalNotes:
 
         written = self._written(address, move, _Demand("", conditions), message)
         return RenamedNote(
-            address.id, new_address.id, self._revision(written), tuple(other.id for other in written.updated)
+            address.id, new_address.id, self._revision(written), tuple(other.id for other in written.links.updated)
         )
 
     def history(self, path: str, limit: int) -> tuple[str, list[NoteCommit]]:

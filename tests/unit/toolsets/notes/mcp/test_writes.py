@@ -104,7 +104,7 @@ def test_a_deleted_page_is_told_with_those_that_lead_nowhere_now(call: Call) -> 
 
 def test_a_page_moves_with_its_links_into_a_folder_or_under_a_new_name(call: Call, bases: dict[str, Indexed]) -> None:
     told = str(writes.move(call, Move(page="notes/b.md", to="archive/")))
-    assert "Moved to archive/b.md" in told
+    assert told.startswith("Moved notes/b.md -> archive/b.md rev ")
     assert "links follow in notes/a.md" in told or "archive/b" not in (bases["one"].folder / "notes/a.md").read_text()
     assert "archive/b.md" in paths(bases["one"])
     writes.move(call, Move(page="top", to="[[renamed]]"))

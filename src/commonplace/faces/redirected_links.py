@@ -1,0 +1,53 @@
+"""What a write says of links that it makes lead elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from commonplace.domain.addresses import Address
+from commonplace.services.writes.links_after import RedirectedLink
+
+MAX_NAMED_PAGES = 5
+"""Pages that one line names."""
+
+
+def redirect_lines(
+    found: Iterable[RedirectedLink], here: Address | None = None, name: Callable[[Address], str] = str
+) -> list[str]:
+    """One line for each pair of targets, with the pages of the links.
+
+    Args:
+        found: The links.
+        here: The page that is written, which a line calls "here".
+        name: How a line names any other page.
+    """
+    sources: dict[tuple[Address | None, Address | None], dict[str, None]] = {}
+    for one in found:
+        sources.setdefault((one.found.target, one.now), {})[name(one.found.source)] = None
+    lines: list[str] = []
+    for (before, now), pages in sources.items():
+        which = f"Links to {name(before)}" if before else "Links that led nowhere"
+        where = "here" if now and now == here else f"to {name(now)}" if now else "nowhere"
+        lines.append(f"{which} now lead {where} in {named_pages(list(pages))}")
+    return lines
+
+
+def named_pages(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    more = f" and {len(names) - MAX_NAMED_PAGES} more" if len(names) > MAX_NAMED_PAGES else ""
+    return f"{', '.join(names[:MAX_NAMED_PAGES])}{more}"
+
+
+def moved_link_lines(pinned: Sequence[str], gained: Sequence[str]) -> list[str]:
+    """What a move says of links that its new names would have taken over, and of those that lead somewhere now.
+
+    Args:
+        pinned: Pages with links to other pages, which have their paths now.
+        gained: Pages with links that led nowhere.
+    """
+    lines: list[str] = []
+    if pinned:
+        lines.append(f"Links to another page of that name now give its path, in {named_pages(pinned)}")
+    if gained:
+        lines.append(f"Links that led nowhere now lead here in {named_pages(gained)}")
+    return lines

@@ -1,0 +1,145 @@
+"""Where links lead once files have come and gone, and which links a new name takes over."""
+
+from __future__ import annotations
+
+from collections.abc import Collection as AbstractCollection
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.document_reader import read_document
+from commonplace.domain.documents import Link, LinkKind
+from commonplace.domain.links import (
+    MARKDOWN_KINDS,
+    NamedDocument,
+    link_key,
+    meaning_scope,
+    name_keys,
+    resolve,
+    resolve_target,
+)
+from commonplace.domain.markdown.paths import INDEX_NAMES
+from commonplace.domain.query import ResolvedLink
+from commonplace.domain.records import build_record
+from commonplace.domain.sites.tree import SiteTree
+from commonplace.services.collections import Collection
+
+
+@dataclass(frozen=True, slots=True)
+class RedirectedLink:
+    """A link that leads elsewhere once files have come and gone."""
+
+    found: ResolvedLink
+    """The link with its present target; None if it leads nowhere."""
+    now: Address | None
+    """Its target afterwards; None if it leads nowhere then."""
+
+
+class LinksAfter:
+    """`domain.links.LinkLookup` of a collection once files have come and gone.
+
+    Args:
+        collection: The collection as its index knows it.
+        came: The bytes of the files that are new, or new at their address.
+        gone: The files that are no longer at their address.
+    """
+
+    def __init__(
+        self, collection: Collection, came: Mapping[Address, bytes], gone: AbstractCollection[Address] = ()
+    ) -> None:
+        self._collection = collection
+        self._lookup = collection.index.lookup()
+        self._gone = frozenset(gone) - came.keys()
+        self._came = frozenset(came)
+        self._at: dict[str, Address | None] = {}
+        self._targets: dict[tuple[str, str, str, bool], Address | None] = {}
+        self._named: dict[str, list[NamedDocument]] = {}
+        self._files: dict[str, list[Address]] = {}
+        for address in sorted(came):
+            self._add(address, came[address])
+        left = [key for one in sorted(self._gone | self._came) for key in self._keys_before(one)]
+        self.keys = frozenset([*self._named, *self._files, *left])
+        """The lookup keys of all names that came or went; every other link leads where it did."""
+
+    @property
+    def sites(self) -> Sequence[SiteTree]:
+        """The docs trees of the collection."""
+        return self._lookup.sites
+
+    def at(self, path: str) -> Address | None:
+        """The document or other file at exactly this path."""
+        address = Address(path)
+        if address in self._came:
+            return address
+        if path not in self._at:
+            self._at[path] = None if address in self._gone else self._lookup.at(path)
+        return self._at[path]
+
+    def named(self, key: str) -> Sequence[NamedDocument]:
+        """Every document with this key."""
+        stay = [one for one in self._lookup.named(key) if one.address not in self._gone | self._came]
+        return [*stay, *self._named.get(key, ())]
+
+    def files(self, key: str) -> Sequence[Address]:
+        """Every other file with this key."""
+        stay = [one for one in self._lookup.files(key) if one not in self._gone | self._came]
+        return [*stay, *self._files.get(key, ())]
+
+    def target(self, link: Link, source: Address) -> Address | None:
+        """Where a link of a document leads afterwards; None if it leads nowhere, or into another collection."""
+        means = link.collection, link.target, meaning_scope(link, source, self.sites), link.kind in MARKDOWN_KINDS
+        if means not in self._targets:
+            self._targets[means] = resolve(link, source, self, collection=self._collection.name)
+        return self._targets[means]
+
+    def leads(self, path: str, kind: LinkKind, source: Address) -> Address | None:
+        """Where a path in a link of this kind leads afterwards."""
+        return resolve_target(path, source, self, markdown=kind in MARKDOWN_KINDS)
+
+    def redirected(self) -> Iterator[RedirectedLink]:
+        """The indexed links that lead elsewhere afterwards, by source, then order."""
+        for one in self._collection.index.links_named(sorted(self.keys)):
+            now = self.target(one.link, one.source)
+            if now != one.target:
+                yield RedirectedLink(one, now)
+
+    def _add(self, address: Address, content: bytes) -> None:
+        if not address.is_document:
+            self._files.setdefault(link_key(address.path), []).append(address)
+            return
+        named = _names_in(address, content)
+        for key in name_keys(named) | _folder_key(address):
+            self._named.setdefault(key, []).append(named)
+
+    def _keys_before(self, address: Address) -> frozenset[str]:
+        record = self._collection.index.record(address) if address.is_document else None
+        if record is None:
+            return frozenset({link_key(address.path)})
+        return name_keys(NamedDocument(address, record.id, record.title, record.aliases)) | _folder_key(address)
+
+
+def _folder_key(address: Address) -> frozenset[str]:
+    """The key of links such as `../`, which lead to the page of a folder."""
+    return frozenset({""}) if address.name in INDEX_NAMES else frozenset()
+
+
+def redirected_by(
+    collection: Collection, address: Address, before: bytes | None, after: bytes | None
+) -> list[RedirectedLink]:
+    """The links that lead elsewhere once a document has other bytes; none if its names stay.
+
+    Args:
+        collection: The collection, whose index knows the document as before.
+        address: The document.
+        before: Its bytes; None if it is new.
+        after: Its new bytes; None if it is deleted.
+    """
+    if before is not None and after is not None and _names_in(address, before) == _names_in(address, after):
+        return []
+    came = {} if after is None else {address: after}
+    return list(LinksAfter(collection, came, {address}).redirected())
+
+
+def _names_in(address: Address, content: bytes) -> NamedDocument:
+    record = build_record(read_document(address, content), "")
+    return NamedDocument(address, record.id, record.title, record.aliases)

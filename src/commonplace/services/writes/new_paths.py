@@ -1,0 +1,93 @@
+"""Where a new page goes, and a page that gets another name: what a name without a folder and suffix means.
+
+A path has a slash or the suffix of a document. Anything else is a name: for a new page it must not be the name of
+another page or of a folder, and a page that moves keeps its folder.
+"""
+
+from __future__ import annotations
+
+from commonplace.domain.addresses import Address, fold, is_document_path, parse_document_address
+from commonplace.domain.errors import AlreadyExistsError, InvalidInputError
+from commonplace.domain.links import link_key
+from commonplace.domain.markdown.paths import ends_path
+from commonplace.domain.query import Filter, ListQuery
+from commonplace.services.collections import Collection
+
+MAX_NAMED_PAGES = 3
+"""Pages of the same name that an error names."""
+
+
+def new_page_address(collection: Collection, reference: str) -> Address:
+    """The address of a page that may be new.
+
+    Raises:
+        InvalidInputError: it is no path of a page, or the path of a folder without a suffix.
+        AlreadyExistsError: it is a mere name, and other pages are called so; context holds `nearest`, their paths.
+    """
+    address = parse_document_address(reference)
+    if collection.store.stat(address) is not None:
+        return address
+    if not is_document_path(reference):
+        _require_no_folder(collection, address)
+        others = [] if "/" in reference else _called(collection, reference)
+        if others:
+            raise AlreadyExistsError(
+                f"There is a page of this name: {', '.join(others[:MAX_NAMED_PAGES])}.",
+                kind="document",
+                hint=f"Give its path if it is meant, or {address.path!r} for a new page at the top.",
+                reference=others[0],
+                nearest=others[:MAX_NAMED_PAGES],
+            )
+    return address
+
+
+def moved_address(collection: Collection, old: Address, to: str) -> Address:
+    """The new address of a page.
+
+    Args:
+        collection: Where it is.
+        old: Its present address.
+        to: A path; a folder with a slash at its end, in which the page keeps its name; or a new name in its folder.
+
+    Raises:
+        InvalidInputError: it is no path of a page, or the path of a folder without the slash.
+    """
+    path = to.strip().removeprefix("./")
+    if path.endswith("/") and path.strip("/"):
+        return parse_document_address(f"{path}{old.name}")
+    if is_document_path(path):
+        return parse_document_address(path)
+    suffix = old.path[len(old.id) :]
+    within = f"{old.folder}/{path}" if old.folder and "/" not in to else path
+    address = parse_document_address(f"{within}{suffix}")
+    for folder in {address.id, parse_document_address(path).id}:
+        if folder != old.id:
+            _require_no_folder(collection, Address(f"{folder}.md"), f"{folder}/")
+    return address
+
+
+def has_folder(collection: Collection, path: str) -> bool:
+    """Whether pages lie below a folder's path."""
+    prefix = f"{path.strip('/')}/"
+    return bool(collection.index.list(ListQuery(filter=Filter(prefix=prefix), limit=1)).total)
+
+
+def _require_no_folder(collection: Collection, address: Address, into: str = "") -> None:
+    folder = address.id
+    if has_folder(collection, folder):
+        inside = into or f"{folder}/NAME"
+        raise InvalidInputError(
+            f"{folder!r} is a folder.",
+            kind="path",
+            hint=f"Give {inside!r} to put the page into it, or {address.path!r} for a page beside it.",
+        )
+
+
+def _called(collection: Collection, name: str) -> list[str]:
+    """The paths of the pages that a name means: by the ends of their paths, else by title, alias or id."""
+    bare = fold(name)
+    named = collection.index.lookup().named(link_key(name))
+    ends = sorted(one.address.path for one in named if ends_path(bare, one.address, fold))
+    if ends:
+        return ends
+    return sorted(one.address.path for one in named if bare in {fold(one.id), fold(one.title), *map(fold, one.aliases)})

@@ -1,0 +1,132 @@
+"""What the tools of `notes` that write say they did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from difflib import SequenceMatcher
+from functools import partial
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.document_reader import read_document
+from commonplace.domain.words.amounts import amount
+from commonplace.faces.mcp.toolset import Call
+from commonplace.faces.redirected_links import moved_link_lines, named_pages, redirect_lines
+from commonplace.services import links
+from commonplace.services.collections import Collection
+from commonplace.services.related_documents import NearDuplicates
+from commonplace.services.writes.moves import MovePlan
+from commonplace.toolsets.notes.service.page_lookup import shown_path
+from commonplace.toolsets.notes.service.steps import DeleteStep, MoveStep, StepResult, WriteStep
+
+MAX_COMPARED_LINES = 250_000
+"""Product of the numbers of lines above which a whole range counts as changed."""
+
+
+def result_lines(call: Call, collection: Collection, results: Sequence[StepResult]) -> list[str]:
+    """What each step did, what it did to links of other pages, and pages that say nearly the same as new ones."""
+    lines = [_done(call, collection, one) for one in results]
+    for one in results:
+        lines += _link_lines(call, collection, one)
+    return lines + _duplicates(collection, results)
+
+
+def preview_lines(call: Call, collection: Collection, step: MoveStep, plan: MovePlan) -> list[str]:
+    """What a move would do."""
+    name = partial(shown_path, call.services.collections, collection)
+    moved = [f"{name(old)} -> {name(new)}" for old, new in step.moves]
+    others = [name(one) for one in plan.others if one not in plan.pinned]
+    lines = [f"Would move {amount(len(moved), 'file')}: {named_pages(moved)}"]
+    lines.append(f"Links would follow in {amount(len(others), 'other page')}" + _named(others))
+    if plan.pinned:
+        pinned = [name(one) for one in plan.pinned]
+        lines.append(
+            f"Links to another page of that name would get its path in {amount(len(pinned), 'page')}{_named(pinned)}"
+        )
+    if plan.gained:
+        gained = [name(one) for one in plan.gained]
+        lines.append(f"Links that lead nowhere would lead here in {amount(len(gained), 'page')}{_named(gained)}")
+    return [*lines, "Nothing was changed."]
+
+
+def foreign_links_lost(call: Call, collection: Collection, deleted: Sequence[tuple[Address, Address]]) -> list[str]:
+    """What will lead nowhere in other folders once pages are deleted; to be looked at before.
+
+    Args:
+        call: The call.
+        collection: The folder of the pages.
+        deleted: The path of each when it is deleted, and its present one.
+    """
+    lines: list[str] = []
+    for address, there in deleted:
+        found = links.distinct(links.incoming(call.services.collections, collection, there))
+        others = {
+            shown_path(call.services.collections, one.found.collection, one.found.record.address)
+            for one in found
+            if one.found and one.found.collection.name != collection.name
+        }
+        if others:
+            lines.append(f"Links to {address.path} now lead nowhere in {named_pages(sorted(others))}")
+    return lines
+
+
+def _named(names: Sequence[str]) -> str:
+    return f": {named_pages(names)}" if names else ""
+
+
+def _done(call: Call, collection: Collection, one: StepResult) -> str:
+    path = shown_path(call.services.collections, collection, one.address)
+    revision = f"rev {one.revision[:12]}"
+    match one.step:
+        case WriteStep() if one.before is None:
+            return f"Created {path} {revision}"
+        case DeleteStep():
+            return f"Deleted {path}"
+        case MoveStep(old=old, new=new, moves=moves):
+            if old.endswith("/"):
+                return f"Moved {old} -> {new} ({amount(len(moves), 'file')}){_following(one)}"
+            was = shown_path(call.services.collections, collection, moves[0][0])
+            return f"Moved {was} -> {path} {revision}{_following(one)}"
+        case _ if one.unchanged:
+            return f"Unchanged {path} {revision}: it already was so"
+        case _:
+            verb = "Replaced" if isinstance(one.step, WriteStep) else "Edited"
+            return f"{verb} {path} {revision} ({_line_counts(one.before or b'', one.after or b'')})"
+
+
+def _following(one: StepResult) -> str:
+    others = [page.path for page in one.relinked if page not in one.pinned]
+    return f"; links follow in {named_pages(others)}" if others else ""
+
+
+def _link_lines(call: Call, collection: Collection, one: StepResult) -> list[str]:
+    name: Callable[[Address], str] = partial(shown_path, call.services.collections, collection)
+    if isinstance(one.step, MoveStep):
+        return moved_link_lines([*map(name, one.pinned)], [*map(name, one.gained)])
+    return redirect_lines(one.redirected, one.address, name)
+
+
+def _line_counts(before: bytes, after: bytes) -> str:
+    """How many lines were added and removed, and which lines these are now."""
+    old, new = before.splitlines(), after.splitlines()
+    start = next((at for at, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+    tail = 0
+    while tail < min(len(old), len(new)) - start and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    a, b = old[start : len(old) - tail], new[start : len(new) - tail]
+    same = 0
+    if len(a) * len(b) <= MAX_COMPARED_LINES:
+        same = sum(block.size for block in SequenceMatcher(None, a, b, autojunk=False).get_matching_blocks())
+    first, last = start + 1, max(start + 1, start + len(b))
+    return f"+{len(b) - same} -{len(a) - same} lines, at {first}-{last}" if b else f"-{len(a)} lines at {first}"
+
+
+def _duplicates(collection: Collection, results: Sequence[StepResult]) -> list[str]:
+    near = NearDuplicates(collection)
+    lines: list[str] = []
+    for one in results:
+        if isinstance(one.step, WriteStep) and one.before is None and one.after is not None:
+            look = partial(near.of, one.address.id, read_document(one.address, one.after))
+            same = look()
+            if same and same != one.address.id:
+                lines.append(f"{same!r} says nearly the same: edit that one instead, or link the two.")
+    return lines

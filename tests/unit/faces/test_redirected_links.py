@@ -1,0 +1,44 @@
+"""What a write says of links that it makes lead elsewhere: one line for each pair of targets."""
+
+from __future__ import annotations
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.documents import Link, LinkKind
+from commonplace.domain.query import ResolvedLink
+from commonplace.faces.redirected_links import moved_link_lines, redirect_lines
+from commonplace.services.writes.links_after import RedirectedLink
+
+
+def redirect(source: str, before: str, now: str) -> RedirectedLink:
+    link = Link(LinkKind.WIKI, "x", "x")
+    found = ResolvedLink(source=Address(source), link=link, target=Address(before) if before else None)
+    return RedirectedLink(found, Address(now) if now else None)
+
+
+def test_each_pair_of_targets_is_one_line_with_its_pages_once() -> None:
+    found = [
+        redirect("c.md", "a.md", "b.md"),
+        redirect("c.md", "a.md", "b.md"),
+        redirect("d.md", "a.md", "b.md"),
+        redirect("c.md", "", "b.md"),
+        redirect("e.md", "a.md", ""),
+        redirect("e.md", "b.md", "a.md"),
+    ]
+    assert redirect_lines(found, Address("b.md")) == [
+        "Links to a.md now lead here in c.md, d.md",
+        "Links that led nowhere now lead here in c.md",
+        "Links to a.md now lead nowhere in e.md",
+        "Links to b.md now lead to a.md in e.md",
+    ]
+    assert redirect_lines(found[:1], None, lambda one: f"kb:{one}") == [
+        "Links to kb:a.md now lead to kb:b.md in kb:c.md"
+    ]
+    assert redirect_lines([]) == []
+
+
+def test_many_pages_are_counted() -> None:
+    names = [f"{number}.md" for number in range(7)]
+    said = moved_link_lines(names, names[:1])
+    assert said[0].endswith("in 0.md, 1.md, 2.md, 3.md, 4.md and 2 more")
+    assert said[1] == "Links that led nowhere now lead here in 0.md"
+    assert moved_link_lines([], []) == []

@@ -1,0 +1,92 @@
+"""What a name without a folder and suffix means for a new page, and for one that moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.errors import AlreadyExistsError, InvalidInputError
+from commonplace.services.writes.new_paths import has_folder, moved_address, new_page_address
+from indexed import Indexed
+
+FILES: dict[str, str | bytes] = {
+    "home/Compost.md": "# Heap\n",
+    "home/Restic.markdown": "# Backups\n",
+    "notes/a.md": "---\nid: first\n---\n# A\n",
+    "top.md": "# Top\n",
+}
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Indexed]:
+    with Indexed(tmp_path_factory.mktemp("paths"), FILES) as one:
+        yield one
+
+
+@pytest.mark.parametrize(
+    ("given", "path"),
+    [
+        ("new", "new.md"),
+        ("top", "top.md"),
+        ("Compost.md", "Compost.md"),
+        ("/Compost", "Compost.md"),
+        ("home/Compost", "home/Compost.md"),
+        ("other/Compost", "other/Compost.md"),
+        ("notes.md", "notes.md"),
+        ("notes/b", "notes/b.md"),
+    ],
+)
+def test_a_path_says_where_a_page_goes(base: Indexed, given: str, path: str) -> None:
+    assert new_page_address(base.collection, given) == Address(path)
+
+
+@pytest.mark.parametrize(
+    ("given", "there"),
+    [("Compost", "home/Compost.md"), ("compost", "home/Compost.md"), ("Heap", "home/Compost.md"),
+     ("first", "notes/a.md"), ("Restic", "home/Restic.markdown")],
+)  # fmt: skip
+def test_a_name_that_another_page_has_is_refused_with_its_path(base: Indexed, given: str, there: str) -> None:
+    with pytest.raises(AlreadyExistsError, match="There is a page of this name") as caught:
+        new_page_address(base.collection, given)
+    assert caught.value.context["nearest"] == [there]
+    assert f"{given}.md" in caught.value.hint
+
+
+def test_a_name_that_a_folder_has_is_refused_with_both_ways_on(base: Indexed) -> None:
+    with pytest.raises(InvalidInputError, match="'notes' is a folder") as caught:
+        new_page_address(base.collection, "notes")
+    assert "'notes/NAME'" in caught.value.hint
+    assert "'notes.md'" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("old", "to", "path"),
+    [
+        ("home/Compost.md", "Heap", "home/Heap.md"),
+        ("home/Compost.md", "Heap.md", "Heap.md"),
+        ("home/Compost.md", "/Heap", "Heap.md"),
+        ("home/Compost.md", "./Heap", "Heap.md"),
+        ("home/Compost.md", "notes/", "notes/Compost.md"),
+        ("home/Compost.md", "notes/Heap", "notes/Heap.md"),
+        ("home/Restic.markdown", "Borg", "home/Borg.markdown"),
+        ("home/Restic.markdown", "notes/Borg", "notes/Borg.markdown"),
+        ("home/Restic.markdown", "notes/", "notes/Restic.markdown"),
+        ("top.md", "Bottom", "Bottom.md"),
+    ],
+)
+def test_a_mere_name_keeps_the_folder_of_the_page_that_moves(base: Indexed, old: str, to: str, path: str) -> None:
+    assert moved_address(base.collection, Address(old), to) == Address(path)
+
+
+@pytest.mark.parametrize(("old", "to"), [("top.md", "notes"), ("home/Compost.md", "notes"), ("top.md", "/notes")])
+def test_a_move_onto_the_name_of_a_folder_is_refused_with_both_ways_on(base: Indexed, old: str, to: str) -> None:
+    with pytest.raises(InvalidInputError, match="'notes' is a folder") as caught:
+        moved_address(base.collection, Address(old), to)
+    assert "'notes/'" in caught.value.hint
+
+
+def test_a_folder_is_one_with_pages(base: Indexed) -> None:
+    assert has_folder(base.collection, "notes/")
+    assert not has_folder(base.collection, "none")
