@@ -359,12 +359,12 @@ class Index(Protocol):
         """Links of a document (None: of all, by path) in order; only those with one of these texts, if any is given."""
         ...
 
-    def links_to(self, address: Address, *, sentences: bool = True) -> list[ResolvedLink]:
-        """Links of other documents to this one, by source path, then order.
+    def links_to(
+        self, address: Address, *, sentences: bool = True, sources: Sequence[Address] | None = None
+    ) -> list[ResolvedLink]:
+        """Links of other documents (None: of all) to a document or file, by source path, then order.
 
-        Args:
-            address: A document or other file.
-            sentences: Whether to include the sentence around each link, which reads the linking document.
+        `sentences` includes the sentence around each link, which reads the linking document.
         """
         ...
 

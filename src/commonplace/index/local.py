@@ -222,10 +222,12 @@ class LocalIndex:
         """Links of a document, or of all."""
         return self._query(lambda view: self._links(view).of(address, containing))
 
-    def links_to(self, address: Address, *, sentences: bool = True) -> list[ResolvedLink]:
+    def links_to(
+        self, address: Address, *, sentences: bool = True, sources: Sequence[Address] | None = None
+    ) -> list[ResolvedLink]:
         """Links of other documents to this one, with their sentences if requested."""
-        found = self._query(lambda view: self._links(view).to(address))
-        return with_sentences(self._store, found) if sentences else found
+        links = self._query(lambda view: self._links(view).to(address, sources))
+        return with_sentences(self._store, links) if sentences else links
 
     def links_into(self, collection: str) -> list[ResolvedLink]:
         """Links that name another collection, with their sentences."""
@@ -241,9 +243,8 @@ class LocalIndex:
 
     def orphans(self) -> list[Record]:
         """Documents that no other document links to."""
-        return list(
-            self._query(lambda view: view.cached(("orphans", self._side), lambda _: self._links(view).orphans()))
-        )
+        key = ("orphans", self._side)
+        return self._query(lambda view: list(view.cached(key, lambda _: self._links(view).orphans())))
 
     def broken(self, address: Address | None = None) -> list[ResolvedLink]:
         """Broken links."""
@@ -271,8 +272,7 @@ class LocalIndex:
         """The same index for readers who prefer `b` of `[[a|b]]`, unless the side is fixed. Closed with this one."""
         if self._side is not PageSide.EXISTING:
             return self
-        same = copy(self)
-        vars(same)["_side"] = PageSide.EXISTING_ELSE_LAST
+        vars(same := copy(self))["_side"] = PageSide.EXISTING_ELSE_LAST
         return same
 
     @property

@@ -104,6 +104,7 @@ SHOWN = [  # pages, and what stands on them beside the text that does not
     ("/preview/@team/full", "Suppressed:"),
     ("/preview/@team/desk", "team desk"),
     ("/mentions/@team/atlas", "/p/@team/c"),
+    ("/backlinks/@team/desk", "Links to"),
     ("/sections/@team/c", "Rules"),
     ("/agent/@team/c", "our rules"),
     ("/agent/@team/c?question=kookaburra", "our rules"),

@@ -14,6 +14,7 @@ VIEWS: dict[str, View] = {
     "raw": document.source,
     "preview": document.preview,
     "mentions": document.mentions,
+    "backlinks": document.linked_from,
     "sections": document.sections,
     "agent": agent.agent,
     "files": files.file,

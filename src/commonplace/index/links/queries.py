@@ -41,12 +41,14 @@ class LinkQueries:
         keys = (document_key(source.path),) if source else ()
         return self._resolved(" AND ".join(conditions), (*keys, *containing))
 
-    def to(self, target: Address) -> list[ResolvedLink]:
-        """The links of other documents to a document or file, by source, then order."""
+    def to(self, target: Address, sources: Sequence[Address] | None = None) -> list[ResolvedLink]:
+        """The links of other documents (None: of all) to a document or file, by source, then order."""
+        keys = () if sources is None else (encode([document_key(one.path) for one in sources]),)
+        among = " AND l.source IN (SELECT value FROM json_each(?))" if keys else ""
         if not target.is_document:
-            return self._resolved("l.attachment = ?", (target.path,))
+            return self._resolved(f"l.attachment = ?{among}", (target.path, *keys))
         key = document_key(target.path)
-        return self._resolved("l.target = ? AND l.source <> ?", (key, key))
+        return self._resolved(f"l.target = ? AND l.source <> ?{among}", (key, key, *keys))
 
     def into(self, collection: str) -> list[ResolvedLink]:
         """The links that name another collection, by source, then order."""

@@ -11,8 +11,6 @@ from commonplace.services.collections import Collection, Collections, FoundDocum
 from commonplace.services.site.derived import BoundedCache
 from commonplace.services.site.graph import ADJACENCY
 
-MAX_WITH_SENTENCES = 200
-"""Links up to which each backlink comes with its sentence; above it their documents are not read."""
 MAX_MENTIONS = 20
 """Unlinked mentions that are listed."""
 MIN_NAME_CHARS = 3
@@ -25,7 +23,7 @@ class Backlink:
 
     found: FoundDocument
     sentences: tuple[str, ...]
-    """The sentences that hold its links; empty if there are too many backlinks to read them."""
+    """The distinct sentences that hold its links."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,23 +39,26 @@ class Backlinks:
     """The documents that link to another."""
 
     total: int
-    first: list[Backlink]
-    """By path; those of other collections last."""
+    shown: list[Backlink]
+    """A part of them, by path; those of other collections last."""
 
 
-def backlinks(collections: Collections, collection: Collection, address: Address, limit: int) -> Backlinks:
+def backlinks(
+    collections: Collections, collection: Collection, address: Address, limit: int, start: int = 0
+) -> Backlinks:
     """The documents that link to a document or file, each once.
 
     Args:
         collections: All collections that the reader may see.
         collection: The collection of the document.
         address: The document or file.
-        limit: How many of them are looked at.
+        limit: Maximum number of those that are shown. Only their documents are read.
+        start: Position of the first one that is shown, from 0.
     """
     names = tuple(one.name for one in collections)
     states = tuple(one.index.generation for one in collections)
-    key = (collection.store.identity, address, names, states, limit)
-    return _KNOWN.get(key) or _KNOWN.put(key, _found(collections, collection, address, limit), 1)
+    key = (collection.store.identity, address, names, states, limit, start)
+    return _KNOWN.get(key) or _KNOWN.put(key, _found(collections, collection, address, (start, limit)), 1)
 
 
 MAX_KNOWN = 2_000
@@ -65,19 +66,19 @@ MAX_KNOWN = 2_000
 _KNOWN: BoundedCache[Backlinks] = BoundedCache(MAX_KNOWN)
 
 
-def _found(collections: Collections, collection: Collection, address: Address, limit: int) -> Backlinks:
-    linking = ADJACENCY.of(collection).get(address, ((), ()))[1]
-    every = [_Source(collection, source, []) for source in sorted(linking)]
-    if 0 < len(linking) <= MAX_WITH_SENTENCES:
-        links = [link for link in collection.index.links_to(address) if link.source != address]
-        every = [_Source(collection, source, kept) for source, kept in _by_source(links).items()]
+def _found(collections: Collections, collection: Collection, address: Address, window: tuple[int, int]) -> Backlinks:
+    start, limit = window
+    linking = sorted(ADJACENCY.of(collection).get(address, ((), ()))[1])
+    read = linking[start : start + limit]
+    sentences = _by_source(collection.index.links_to(address, sources=read)) if read else {}
+    every = [_Source(collection, source, sentences.get(source, [])) for source in linking]
     record = collection.index.record(address)
     for other in collections:
         if other.name == collection.name or record is None:
             continue
         into = [link for link in other.index.links_into(collection.name) if _leads_to(collection, link, record)]
         every += [_Source(other, source, kept) for source, kept in _by_source(into).items()]
-    return Backlinks(len(every), [found for one in every[:limit] if (found := one.backlink())])
+    return Backlinks(len(every), [found for one in every[start : start + limit] if (found := one.backlink())])
 
 
 def mentions(collection: Collection, record: Record) -> list[Mention]:

@@ -39,7 +39,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collections]:
 
 def linking(both: Collections, path: str, limit: int = 10) -> list[tuple[str, tuple[str, ...]]]:
     found = backlinks(both, both.get("one"), Address(path), limit)
-    return [(one.found.record.address.path, one.sentences) for one in found.first]
+    return [(one.found.record.address.path, one.sentences) for one in found.shown]
 
 
 def test_each_linking_page_comes_once_with_its_sentences_and_other_collections_last(both: Collections) -> None:
@@ -51,7 +51,14 @@ def test_each_linking_page_comes_once_with_its_sentences_and_other_collections_l
 
 def test_a_limit_bounds_what_is_looked_at_and_not_the_total(both: Collections) -> None:
     found = backlinks(both, both.get("one"), Address("tea.md"), 1)
-    assert (found.total, len(found.first)) == (3, 1)
+    assert (found.total, len(found.shown)) == (3, 1)
+
+
+def test_only_documents_of_the_part_that_is_shown_are_read(both: Collections) -> None:
+    found = backlinks(both, both.get("one"), Address("tea.md"), 1, 1)
+    assert found.total == 3
+    assert [(one.found.record.address.path, len(one.sentences)) for one in found.shown] == [("b.md", 3)]
+    assert backlinks(both, both.get("one"), Address("tea.md"), 10, 3).shown == []
 
 
 def test_a_file_and_an_unlinked_page_have_theirs_too(both: Collections) -> None:

@@ -9,6 +9,7 @@ from commonplace.services.evidence import CHARACTERS_PER_TOKEN
 from commonplace.services.site.documents import document_at_path
 
 MAX_TOKENS = 100_000
+"""Tokens of an answer that are shown."""
 
 
 def agent(request: PageRequest) -> PageResponse:
@@ -28,7 +29,9 @@ def agent(request: PageRequest) -> PageResponse:
         "agent.html",
         found=found,
         record=found.record,
-        text=text,
+        text=text[: MAX_TOKENS * CHARACTERS_PER_TOKEN],
+        characters=len(text),
+        max_tokens=MAX_TOKENS,
         tokens=-(-len(text) // CHARACTERS_PER_TOKEN),
         budget=budget,
         question=question,

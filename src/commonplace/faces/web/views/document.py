@@ -88,7 +88,7 @@ def _page(request: PageRequest, found: FoundDocument, text: Document) -> PageRes
         titled=shown.has_title_heading(text) and number == 1,
         outline=shown.outline(text, all_parts, number, url),
         properties=shown.properties(request, collection, text),
-        backlinks=[_shown_backlink(request, one) for one in links.first],
+        backlinks=[_shown_backlink(request, one) for one in links.shown],
         backlink_count=links.total,
         commit=shown.shown_commit(commits[0]) if commits else None,
         graph=shown.local_graph(urls, collection, record, neighbours(collection, record.address)),
@@ -265,6 +265,27 @@ def preview(request: PageRequest) -> PageResponse:
 
 def _shown_mention(request: PageRequest, one: Mention) -> Mention:
     return replace(one, snippet="") if spans_of(request, one.found) else one
+
+
+def linked_from(request: PageRequest) -> PageResponse:
+    """All documents that link to this one, a page of them at a time."""
+    found = _found(request)
+    collection, address = found.collection, found.record.address
+    number = request.number("page")
+    links = backlinks(request.collections, collection, address, SHOWN_BACKLINKS, (number - 1) * SHOWN_BACKLINKS)
+    last = max(1, -(-links.total // SHOWN_BACKLINKS))
+    if number > last:
+        return redirect(request.urls.view("backlinks", collection.name, address.path, page=str(last)))
+    return page(
+        request,
+        "backlinks.html",
+        found=found,
+        record=found.record,
+        backlinks=[_shown_backlink(request, one) for one in links.shown],
+        total=links.total,
+        number=number,
+        last=last,
+    )
 
 
 def mentions(request: PageRequest) -> PageResponse:

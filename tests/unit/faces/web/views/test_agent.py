@@ -51,6 +51,16 @@ def test_a_question_is_cut_and_the_tokens_of_the_answer_are_counted(pages: Pages
     assert "about <b>1,001 tokens</b> (4,001 characters, 4 to a token)" in page
 
 
+def test_an_answer_that_no_agent_could_take_in_is_shown_in_part(pages: Pages) -> None:
+    def huge(_services: object, _found: object, _tokens: int, _question: str) -> str:
+        return "x" * (MAX_TOKENS * 4 + 1)
+
+    page = agent(replace(pages.request("a"), agent_text=huge)).body.decode()
+
+    assert "about <b>100,001 tokens</b> (400,001 characters, 4 to a token). Shown are the first 100,000." in page
+    assert "x" * (MAX_TOKENS * 4) + "<" in page
+
+
 @pytest.mark.parametrize("path", ["none", "", "..", "@other/a"])
 def test_what_is_no_page_is_not_found(pages: Pages, path: str) -> None:
     with pytest.raises(NotFoundError):

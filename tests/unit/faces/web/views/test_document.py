@@ -10,7 +10,15 @@ from asgi.browsing import Pages
 from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.domain.revisions import revision_of
 from commonplace.faces.web.shown import PART_BYTES
-from commonplace.faces.web.views.document import document, mentions, preview, sections, source
+from commonplace.faces.web.views.document import (
+    SHOWN_BACKLINKS,
+    document,
+    linked_from,
+    mentions,
+    preview,
+    sections,
+    source,
+)
 from support import GitRepo, new_repo
 
 LATIN = b"# Caf\xe9\n\n" + b"\xe9" * 300 + b" the end"
@@ -25,6 +33,11 @@ FILES: dict[str, str | bytes] = {
     "old name.md": "# Moved\n\nA text that moves as it is.\n",
     "notes/a.markdown": "# Dotted\n\nWith a longer suffix.\n",
     "notes/b.md": "# B\n",
+    "hub.md": "# Hub\n",
+    **{
+        f"many/{n:03}.md": f"# Note {n:03}\n\nFirst. The [[hub]] of note {n:03}. Last.\n"
+        for n in range(SHOWN_BACKLINKS * 5 + 1)
+    },
     "huge.md": "# Huge\n\n" + "A line of a long page.\n\n" * 15_000 + "The last line.\n",
 }
 
@@ -184,6 +197,21 @@ def test_a_preview_ends_at_a_whole_character_and_shows_short_pages_whole(pages: 
     assert "潮" * 299 in pages.view(preview, "cjk")
     assert "the end" not in pages.view(preview, "latin"), "its text has more bytes than a preview"
     assert "No text." not in pages.view(preview, "notes/b")
+
+
+def test_every_page_that_links_here_is_listed_with_its_sentence_however_many_they_are(pages: Pages) -> None:
+    first = pages.view(document, "hub")
+    assert "The hub of note 000." in first
+    assert "Note 050" not in first
+    assert '<a href="/backlinks/hub?page=2">201 more</a>' in first
+
+    second, last = pages.view(linked_from, "hub", page="2"), pages.view(linked_from, "hub", page="6")
+    assert "The hub of note 050." in second
+    assert "The hub of note 099." in second
+    assert "Note 100" not in second
+    assert "The hub of note 250." in last
+    assert pages.location(linked_from, "hub", page="7") == "/backlinks/hub?page=6"
+    assert "251 pages" in last
 
 
 def test_pages_that_name_this_one_without_a_link_are_its_mentions(pages: Pages) -> None:
