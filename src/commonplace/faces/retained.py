@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from commonplace.domain.addresses import Address
 from commonplace.domain.changes import RetainedCopy
 from commonplace.domain.json import Json
 from commonplace.domain.words.amounts import amount
@@ -62,9 +63,16 @@ def day(seconds: float) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d}"
 
 
-def _command(one: RetainedCopy) -> str:
-    """What a person types in the folder; quoted where a shell would take it apart."""
-    path = one.address.path
+def restore_command(address: Address, at: str) -> str:
+    """What a person types in the folder to bring a state of a file back."""
+    return f"commonplace restore {shell_word(address.path)} --at {at[:12]}"
+
+
+def shell_word(path: str) -> str:
+    """A path as one word of a shell: quoted if a shell would take it apart, or a command for an option."""
     plain = path.replace("/", "").replace(".", "").replace("_", "").replace("-", "")
-    shown = path if plain.isalnum() and not path.startswith("-") else "'" + path.replace("'", "'\\''") + "'"
-    return f"commonplace restore {shown} --at {(one.commit or one.revision)[:12]}"
+    return path if plain.isalnum() and not path.startswith("-") else "'" + path.replace("'", "'\\''") + "'"
+
+
+def _command(one: RetainedCopy) -> str:
+    return restore_command(one.address, one.commit or one.revision)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import threading
 from collections import Counter
@@ -23,6 +24,7 @@ MAX_COMPARED_NAMES = 40
 """Number of names, of those with most shared bigrams, that are compared letter by letter."""
 CHANGED_SHARE = 32
 """If more than one of this many documents has another name, the bigram index is rebuilt."""
+_DATE = re.compile(r"(?<!\d)(\d{4})[-_]?([01]\d)[-_]?([0-3]\d)(?!\d)")
 MIN_SIMILARITY = 0.5
 """Minimum similarity of a suggested name, 0 to 1."""
 
@@ -131,6 +133,12 @@ def _alike(wanted: str, name: str) -> float:
     return dice_similarity(shared, len(wanted), len(name))
 
 
+def _is_of_another_day(wanted: str, ident: str) -> bool:
+    """Whether both names have a date and not the same one: the page of another day is not what was meant."""
+    day, other = _DATE.search(wanted), _DATE.search(ident)
+    return day is not None and other is not None and day.groups() != other.groups()
+
+
 def _best(wanted: str, entries: Sequence[NameEntry], limit: int) -> list[str]:
     """Ids of the names that are most similar to a text letter by letter, best first, then by id."""
     matchers = [SequenceMatcher(None, form, autojunk=False) for form in {wanted, link_key(wanted)}]
@@ -144,5 +152,6 @@ def _best(wanted: str, entries: Sequence[NameEntry], limit: int) -> list[str]:
                 scores[ident] = max(scores.get(ident, 0.0), matcher.ratio())
         if len(scores) >= limit > 0:
             least = max(MIN_SIMILARITY, sorted(scores.values(), reverse=True)[limit - 1])
+    scores = {ident: score for ident, score in scores.items() if not _is_of_another_day(wanted, ident)}
     best = sorted(scores, key=lambda ident: (-scores[ident], ident))
     return [ident for ident in best if scores[ident] >= MIN_SIMILARITY][:limit]

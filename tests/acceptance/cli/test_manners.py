@@ -244,7 +244,7 @@ def test_check_is_content_with_what_is_in_order(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# A\n\n[[b]]\n")
     (tmp_path / "b.md").write_text("# B\n\n[[a]]\n")
     done = Shell(tmp_path).ok("check")
-    assert (done.text, done.stderr) == ("", "2 pages: 0 error, 0 warning, 0 info.\n")
+    assert (done.text, done.stderr) == ("", "2 pages: 0 errors, 0 warnings, 0 info.\n")
 
 
 def test_a_rebuilt_index_answers_as_before(shell: Shell) -> None:

@@ -62,5 +62,23 @@ def test_a_look_into_a_folder_that_does_not_exist_makes_none(tmp_path: Path) -> 
 
 
 def test_a_store_without_projects_says_so(tmp_path: Path) -> None:
-    done = Shell(tmp_path, {"KNOWLEDGE_MCP_HOME": str(tmp_path / "home")}).ok("projects", "list")
+    shell = Shell(tmp_path, {"KNOWLEDGE_MCP_HOME": str(tmp_path / "home")})
+    shell.ok("projects", "sync")
+    done = shell.ok("projects", "list")
     assert (done.text, done.stderr) == ("", "No projects.\n")
+
+
+def test_a_look_makes_no_store(tmp_path: Path) -> None:
+    home, empty = tmp_path / "home", tmp_path / "empty"
+    empty.mkdir()
+    shell = Shell(tmp_path, {"KNOWLEDGE_MCP_HOME": str(home)})
+    assert shell.ok("projects", "list", "--json").json == {"projects": []}
+    done = shell.ok("projects", "list")
+    assert done.text == ""
+    assert f"No projects: there is no store at {home}. commonplace projects import" in done.stderr
+    assert shell.ok("projects", "list", "-C", str(empty), "--json").json == {"projects": []}
+    for action in (["status"], ["show", "--project", "app"], ["sync", "--dry-run"]):
+        refused = shell("projects", *action)
+        assert (refused.code, "There is no store of projects" in refused.stderr) == (3, True)
+    assert not home.exists()
+    assert list(empty.iterdir()) == []

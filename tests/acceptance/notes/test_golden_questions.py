@@ -28,7 +28,7 @@ def test_answered_questions_end_with_0_and_an_unanswered_one_with_1(tmp_path: Pa
     folder = base(tmp_path, ASKED)
     done = commonplace("check", "--questions", "--kb", folder)
     assert (done.returncode, done.stdout) == (0, "")
-    assert "2 questions: 0 error" in done.stderr
+    assert "2 questions: 0 errors" in done.stderr
     (folder / "pots.md").write_text("# Pots\n\nNothing here.\n")
     done = commonplace("check", "--questions", "--kb", folder)
     assert done.returncode == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -221,6 +222,39 @@ def test_changes_say_who_did_what_and_what_was_deleted(reader: Agent, repo: GitR
     deleted = reader.text("changes", deleted=True)
     added = repo.git("rev-parse", "HEAD~1")[:12]
     assert f"commonplace restore gone.md --at {added}" in deleted
+
+
+def test_changes_quote_paths_for_a_shell_and_show_what_is_not_committed(tmp_path: Path) -> None:
+    repo = new_repo(tmp_path / "base", {"It's a tea.md": "# Tea\n", "kept.md": "# Kept\n", "old.md": "# Old\n"})
+    (repo.path / "It's a tea.md").unlink()
+    (repo.path / "old.md").rename(repo.path / "new.md")
+    repo.commit("Tidy")
+    with agent("mcp", repo.path, "--tier", "write", "--commit", "manual", "--no-embed") as client:
+        client.text("read", page="kept")
+        client.text("write", page="kept", text="# Kept\n\nMore.\n")
+        (repo.path / "kept.md").write_text("# Kept\n\nAnd more.\n")
+        client.text("edit", page="kept", changes=[{"do": "replace", "old": "And more.", "text": "Less."}])
+        deleted = client.text("changes", deleted=True)
+        changed = client.text("changes", diff=True)
+    assert "commonplace restore 'It'\\''s a tea.md' --at " in deleted
+    assert re.search(r"^old\.md moved to new\.md \S+ by .* in [0-9a-f]{10}$", deleted, re.MULTILINE)
+    assert "kept.md" not in deleted, "a page that is there is not deleted"
+    assert changed.startswith("Not committed: kept.md\n  kept.md\n  @@ -1 +1,3 @@\n   # Kept\n  +\n  +Less.\n")
+
+
+def test_what_is_unknown_is_refused_with_the_nearest(reader: Agent) -> None:
+    for tool, arguments in {
+        "changes": {"folder": "drinkss"},
+        "overview": {"folder": "drinkss"},
+        "search": {"query": "nothingofthekind", "folder": "drinkss"},
+    }.items():
+        with pytest.raises(RefusedError) as refused:
+            reader.text(tool, **arguments)
+        assert refused.value.text.startswith("There is no folder 'drinkss/'. Nearest: drinks/.")
+        again = json.dumps(arguments | {"folder": "drinks/"})
+        assert f"Next: {tool} {again}" in refused.value.text
+    with pytest.raises(RefusedError, match="There is no author 'nobody'"):
+        reader.text("changes", by="nobody")
 
 
 def test_two_folders_are_told_apart_by_name(tmp_path: Path) -> None:

@@ -80,3 +80,12 @@ def test_a_limit_holds_and_new_and_deleted_names_are_followed(base: Indexed) -> 
     (base.folder / "fresh/quixotic.md").unlink()
     base.index.update([Address("fresh/quixotic.md")])
     assert base.index.nearest("quixotik") == []
+
+
+def test_the_page_of_another_day_is_not_what_was_meant(base: Indexed) -> None:
+    base.update("daily/2026-11-22.md", "# Sunday\n")
+    base.update("meeting 20261122 notes.md", "# Meeting\n")
+    assert base.index.nearest("daily/2026-11-22x") == ["daily/2026-11-22"]
+    assert base.index.nearest("2026-11-23") == []
+    assert base.index.nearest("meeting 20261123 notes") == []
+    assert base.index.nearest("meeting 2026-11-22 notes")[0] == "meeting 20261122 notes"

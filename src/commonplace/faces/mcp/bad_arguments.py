@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from pydantic import BaseModel, ValidationError
 
@@ -10,6 +11,11 @@ from commonplace.domain.errors import InvalidInputError
 
 MAX_SHOWN_ARGUMENT = 60
 """Characters of a wrong argument that an error repeats."""
+_CHOICE = re.compile(
+    r"(?:constrained-)?(?:str|int|float|bool|bytes)"
+    r"|(?:list|dict|tuple|set|frozenset|literal|nullable|function-\w+)\[.*\]"
+)
+"""How the library names a choice of a union in the place of an error."""
 
 
 def bad_arguments(error: ValidationError, params: type[BaseModel] | None = None) -> InvalidInputError:
@@ -19,7 +25,8 @@ def bad_arguments(error: ValidationError, params: type[BaseModel] | None = None)
     """
     unknown = [_where(e["loc"]) for e in error.errors() if e["type"] == "extra_forbidden"]
     sentences = [f"Unknown argument {where}." for where in unknown]
-    valid = f" Valid: {', '.join(one.alias or name for name, one in params.model_fields.items())}." if params else ""
+    names = ", ".join(one.alias or name for name, one in params.model_fields.items()) if params else ""
+    valid = (f" Valid: {names}." if names else " There are none.") if params else ""
     valid = valid if any("." not in where for where in unknown) else ""
     missing = [_where(e["loc"]) for e in error.errors() if e["type"] == "missing"]
     if missing:
@@ -28,16 +35,22 @@ def bad_arguments(error: ValidationError, params: type[BaseModel] | None = None)
             f"Give {', '.join(missing)}.",
         )
         return InvalidInputError(message, kind="argument", hint=hint + valid, missing=missing)
+    wrong: dict[tuple[str, str], dict[str, None]] = {}
     for problem in error.errors(include_url=False):
         if problem["type"] != "extra_forbidden":
-            expected, given = _lower(problem["msg"]), _brief(problem["input"])
-            sentences.append(f"Invalid argument {_where(problem['loc'])}: {expected}; got {given}.")
+            where, given = _where(problem["loc"]), _brief(problem["input"])
+            wrong.setdefault((where, given), {})[_lower(problem["msg"])] = None
+    for (where, given), said in wrong.items():
+        if not any(other.startswith(f"{where}.") for other, _ in wrong):  # which is the choice that was meant
+            sentences.append(f"Invalid argument {where}: {' or '.join(said)}; got {given}.")
     hint = f"Correct the arguments and call again.{valid}"
     return InvalidInputError(" ".join(sentences), kind="argument", hint=hint)
 
 
 def _where(location: tuple[int | str, ...]) -> str:
-    return ".".join(str(part) for part in location) or "(arguments)"
+    """The argument's name, without the parts by which the library tells the choices of a union apart."""
+    parts = [str(part) for part in location if not (isinstance(part, str) and _CHOICE.fullmatch(part))]
+    return ".".join(parts) or "(arguments)"
 
 
 def _lower(message: str) -> str:

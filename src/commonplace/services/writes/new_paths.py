@@ -6,6 +6,9 @@ another page or of a folder, and a page that moves keeps its folder.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+
 from commonplace.domain.addresses import Address, fold, is_document_path, parse_document_address
 from commonplace.domain.errors import AlreadyExistsError, InvalidInputError
 from commonplace.domain.links import link_key
@@ -13,6 +16,9 @@ from commonplace.domain.markdown.paths import ends_path
 from commonplace.domain.query import Filter, ListQuery
 from commonplace.services.collections import Collection
 
+DAILY_FOLDER = "daily"
+"""Folder of daily pages if there is none yet."""
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 MAX_NAMED_PAGES = 3
 """Pages of the same name that an error names."""
 
@@ -64,6 +70,12 @@ def moved_address(collection: Collection, old: Address, to: str) -> Address:
         if folder != old.id:
             _require_no_folder(collection, Address(f"{folder}.md"), f"{folder}/")
     return address
+
+
+def daily_folder(collection: Collection) -> str:
+    """The folder that holds most pages named by a date; `DAILY_FOLDER` if there is no such page."""
+    folders = Counter(address.folder for address in collection.index.revisions() if _DAY.fullmatch(address.stem))
+    return max(folders, key=lambda one: (folders[one], one)) if folders else DAILY_FOLDER
 
 
 def has_folder(collection: Collection, path: str) -> bool:

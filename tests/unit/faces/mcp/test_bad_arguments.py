@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -60,3 +60,28 @@ def test_without_a_model_no_valid_arguments_are_named() -> None:
 def test_a_long_value_is_cut() -> None:
     assert f"got {'[' + '1, ' * 100}"[: MAX_SHOWN_ARGUMENT - 10] in told({"page": [1] * 100})
     assert len(told({"page": [1] * 100})) < 200
+
+
+class Choice(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+    page: Annotated[str, Field(min_length=1)] | list[Annotated[str, Field(min_length=1)]]
+
+
+class Nothing(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+@pytest.mark.parametrize(
+    ("model", "values", "said"),
+    [
+        (Choice, {"page": 5}, "Invalid argument page: should be a valid string or should be a valid list; got 5."),
+        (Choice, {"page": ["a", 5]}, "Invalid argument page.1: should be a valid string; got 5."),
+        (Nothing, {"x": 1}, "Unknown argument x. Correct the arguments and call again. There are none."),
+    ],
+)
+def test_arguments_are_named_as_the_caller_wrote_them(
+    model: type[BaseModel], values: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(ValidationError) as caught:
+        model.model_validate(values)
+    assert bad_arguments(caught.value, model).advice.startswith(said)

@@ -96,9 +96,13 @@ def _report(session: Session, problems: Sequence[Issue], documents: int, *, quie
         several = len({problem.collection.name for problem in problems}) > 1
         for problem in shown:
             _show(session, problem, several=several)
-        totals_line = ", ".join(f"{counts[severity]:,} {severity.value}" for severity in Severity)
+        totals_line = ", ".join(_total(counts[severity], severity) for severity in Severity)
         out.message(f"{amount(documents, counted)}: {totals_line}.")
     return FINDINGS if counts[Severity.ERROR] + counts[Severity.WARNING] else 0
+
+
+def _total(count: int, severity: Severity) -> str:
+    return f"{count:,} info" if severity is Severity.INFO else amount(count, severity.value)
 
 
 def _show(session: Session, problem: Issue, *, several: bool) -> None:

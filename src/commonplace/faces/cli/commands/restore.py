@@ -21,7 +21,7 @@ from commonplace.faces.cli.options import OptionalPageArgument
 from commonplace.faces.cli.output import BOLD, FAINT
 from commonplace.faces.cli.pages import addressed, path_of
 from commonplace.faces.cli.session import Session
-from commonplace.faces.retained import day, in_no_commit, retained_line, retained_list
+from commonplace.faces.retained import day, in_no_commit, retained_line, retained_list, shell_word
 from commonplace.services import history
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.history import RestoreReport
@@ -94,10 +94,11 @@ def _target(item: TrashItem, to: str) -> Address:
 
 def _last_commit(collection: Collection, address: Address, reference: str) -> str:
     if collection.store.stat(address) is not None:
+        path = shell_word(address.path)
         raise AlreadyExistsError(
             f"{address.path} is there.",
             kind="document",
-            hint=f"Say which state of it: --at REV; see commonplace log {address.path} and commonplace restore.",
+            hint=f"Say which state of it: --at REV; see commonplace log {path} and commonplace restore.",
         )
     committed = history.last_commits(collection, address)
     if committed is None:

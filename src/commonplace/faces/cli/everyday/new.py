@@ -7,7 +7,6 @@ of today.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated
@@ -25,14 +24,13 @@ from commonplace.services import writes
 from commonplace.services.collections import Collection
 from commonplace.services.writes import WriteRequest
 from commonplace.services.writes.links_after import RedirectedLink, redirected_by
-from commonplace.services.writes.new_paths import new_page_address
+from commonplace.services.writes.new_paths import daily_folder, new_page_address
 
 TEMPLATE_FOLDERS = ("templates", "Templates", "_templates")
 """Folders of templates, in the order in which they are looked for."""
 DAILY = "daily"
-"""Folder of daily pages if there is none yet, and the name of their template."""
+"""The name of the template of daily pages."""
 
-_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _FIELD = re.compile(r"\{\{\s*(title|date|time)\s*\}\}")
 
 
@@ -111,8 +109,7 @@ def _first_line(action: str) -> int:
 
 def _daily_address(collection: Collection, now: datetime) -> Address:
     """Where the page of today lies: in the folder that holds most pages named by a date."""
-    folders = Counter(address.folder for address in collection.index.revisions() if _DAY.fullmatch(address.stem))
-    folder = max(folders, key=lambda one: (folders[one], one)) if folders else DAILY
+    folder = daily_folder(collection)
     return parse_document_address(f"{folder}/{now:%Y-%m-%d}" if folder else f"{now:%Y-%m-%d}")
 
 

@@ -182,5 +182,5 @@ def _bad_id(text: str, reason: str) -> InvalidInputError:
     return InvalidInputError(
         f"Invalid concept id {ascii(shown) if not shown.isprintable() else repr(shown)}: {reason}.",
         kind="concept",
-        hint="Give an id as search and list_concepts show it, such as 'systems/auth-service'.",
+        hint="Give an id as searches and lists show it, such as 'systems/auth-service'.",
     )

@@ -174,6 +174,6 @@ class Cascade:
         return NotFoundError(
             f"There is no concept {identifier[:200]!r}{where}.",
             kind="concept",
-            hint="Search for it, or list what there is with list_concepts.",
+            hint="Search for it, or list the concepts.",
             nearest=list(dict.fromkeys(nearest))[:MAX_NEAREST_CONCEPTS],
         )

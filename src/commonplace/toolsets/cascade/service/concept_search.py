@@ -55,7 +55,7 @@ def search(cascade: Cascade, query: str, limit: int, layer: str | None = None) -
     """
     if not query.strip():
         raise InvalidInputError(
-            "The query is blank.", kind="query", hint="Give at least one word to search for, or use list_concepts."
+            "The query is blank.", kind="query", hint="Give at least one word to search for, or list the concepts."
         )
     searched = cascade.layers if layer is None else (cascade.layer(layer),)
     overview = cascade.overview()

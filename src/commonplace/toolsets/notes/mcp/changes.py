@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import islice
@@ -12,11 +13,12 @@ from commonplace.domain.query import Filter, ListQuery
 from commonplace.domain.revisions import is_revision
 from commonplace.domain.words.moments import parse_moment
 from commonplace.faces.mcp.toolset import Call, ToolResult
-from commonplace.faces.retained import day
+from commonplace.faces.retained import day, restore_command
 from commonplace.services.collections import Collection
 from commonplace.services.past import section_blame
 from commonplace.toolsets.notes.mcp.parameters import Changes
 from commonplace.toolsets.notes.mcp.text_output import BoundedAnswer, line_of
+from commonplace.toolsets.notes.service.known_names import require_known_folder, unknown
 from commonplace.toolsets.notes.service.page_history import (
     ChangeFilter,
     PageCommit,
@@ -30,6 +32,8 @@ MAX_SHOWN_COMMITS = 200
 """Commits of one answer."""
 MAX_DELETED = 50
 """Deleted pages of one answer."""
+MAX_PEOPLE_NAMED = 5
+"""People, agents and programs that an error names."""
 MAX_PAGES_NAMED = 8
 """Pages of a commit that are named."""
 
@@ -50,13 +54,35 @@ def changes(call: Call, arguments: Changes) -> ToolResult:
             lines += _without_history(collection, wanted)
             continue
         if not skipped:
-            lines += _uncommitted(collection, wanted)
+            lines += _uncommitted(collection, wanted, diff=arguments.diff)
         found = list(islice(commits(collection, wanted, call.go_on), skipped, skipped + MAX_SHOWN_COMMITS))
         for one in found:
             lines.append(_commit_line(one, paged=wanted.address is not None))
             if arguments.diff:
                 lines += _diffs(collection, one)
+    if not lines:
+        require_known_folder(chosen, wanted.prefix)
+        _require_known_author(chosen, wanted, call)
     return _shown(answer, lines or ["No changes."], skipped, by_commit=not arguments.diff)
+
+
+def _require_known_author(chosen: Sequence[Collection], wanted: ChangeFilter, call: Call) -> None:
+    """Raise if no commit at all is of the person, agent or program that is asked for.
+
+    Raises:
+        NotFoundError: kind "author"; context holds `nearest`.
+    """
+    if not wanted.by:
+        return
+    names: Counter[str] = Counter()
+    for collection in chosen:
+        for one in commits(collection, ChangeFilter(), call.go_on):
+            names.update({one.commit.author.name, *one.credits})
+            if wanted.by.casefold() in f"{one.commit.author.name} <{one.commit.author.email}>".casefold():
+                return
+    if not any(wanted.by.casefold() in name.casefold() for name in names):
+        known = [name for name, _ in names.most_common(MAX_PEOPLE_NAMED)]
+        raise unknown("author", wanted.by, known, sorted(names))
 
 
 def _wanted(call: Call, arguments: Changes) -> tuple[Sequence[Collection], ChangeFilter]:
@@ -153,14 +179,18 @@ def _commit_line(one: PageCommit, *, paged: bool) -> str:
 
 
 def _diffs(collection: Collection, one: PageCommit) -> Iterator[str]:
-    history = collection.store.history
     for address in one.pages[:MAX_PAGES_NAMED]:
-        try:
-            text = history.diff(address, "", one.commit.id)
-        except KnowledgeError as error:
-            text = str(error)
-        yield f"  {address.path}"
-        yield from (f"  {line}" for line in _without_file_names(text))
+        yield from _diff(collection, address, "", one.commit.id)
+
+
+def _diff(collection: Collection, address: Address, old: str, new: str) -> Iterator[str]:
+    """What changed in a page between two commits: "" for the first parent, and for the present file."""
+    try:
+        text = collection.store.history.diff(address, old, new)
+    except KnowledgeError as error:
+        text = str(error)
+    yield f"  {address.path}"
+    yield from (f"  {line}" for line in _without_file_names(text))
 
 
 def _without_file_names(diff: str) -> Iterator[str]:
@@ -187,17 +217,21 @@ def _section_lines(collection: Collection, wanted: ChangeFilter) -> list[str]:
     return lines
 
 
-def _uncommitted(collection: Collection, wanted: ChangeFilter) -> list[str]:
+def _uncommitted(collection: Collection, wanted: ChangeFilter, *, diff: bool) -> list[str]:
     if wanted.by:
         return []
     known = collection.index.revisions(Filter(prefix=wanted.prefix))
     if wanted.address:
         known = {address: revision for address, revision in known.items() if address == wanted.address}
-    found = sorted(address.path for address in collection.store.history.uncommitted(known))
+    history = collection.store.history
+    found = sorted(history.uncommitted(known))
     if not found:
         return []
     more = f" and {len(found) - MAX_PAGES_NAMED} more" if len(found) > MAX_PAGES_NAMED else ""
-    return [f"Not committed: {', '.join(found[:MAX_PAGES_NAMED])}{more}"]
+    shown = found[:MAX_PAGES_NAMED]
+    lines = [f"Not committed: {', '.join(one.path for one in shown)}{more}"]
+    head = history.head()
+    return lines + [line for one in shown for line in _diff(collection, one, head, "")] if diff and head else lines
 
 
 def _without_history(collection: Collection, wanted: ChangeFilter) -> list[str]:
@@ -216,19 +250,20 @@ def _without_history(collection: Collection, wanted: ChangeFilter) -> list[str]:
 
 
 def _deleted_lines(call: Call, collection: Collection, wanted: ChangeFilter) -> list[str]:
-    """Deleted pages with the call and the command that bring each back."""
+    """Pages that are gone, each with the command that brings it back, or where it was moved."""
     lines: list[str] = []
     for one in deleted_pages(collection, wanted, MAX_DELETED, call.go_on):
-        path, commit = one.address.path, one.last_in[:12]
-        lines.append(
-            f"{path} deleted {day(one.deleted_in.when)} by {one.deleted_in.author.name} in {one.deleted_in.id[:10]};"
-            f" last in {commit}: commonplace restore {path} --at {commit}"
-        )
+        what = f"moved to {one.moved_to}" if one.moved_to else "deleted"
+        who = f"{day(one.deleted_in.when)} by {one.deleted_in.author.name} in {one.deleted_in.id[:10]}"
+        how = "" if one.moved_to else f"; last in {one.last_in[:12]}: {restore_command(one.address, one.last_in)}"
+        lines.append(f"{one.address.path} {what} {who}{how}")
     trash = collection.store.trash
     lines += (
         f"{item.address.path} {item.loss} {day(item.when)}, in the trash until {day(item.until)}:"
-        f" commonplace restore {item.address.path} --at {item.revision[:12]}"
+        f" {restore_command(item.address, item.revision)}"
         for item in (trash.items() if trash else ())
-        if item.address.path.startswith(wanted.prefix) and wanted.address in {None, item.address}
+        if collection.store.stat(item.address) is None
+        and item.address.path.startswith(wanted.prefix)
+        and wanted.address in {None, item.address}
     )
     return lines

@@ -13,6 +13,8 @@ from commonplace.domain.json import Json
 from commonplace.faces.mcp.toolset import Call, ToolResult
 
 P = TypeVar("P", bound=BaseModel)
+_NARROWING = {"folder": "folder", "tag": "tag", "type": "type", "author": "by"}
+"""The argument that names each kind."""
 MAX_SHOWN_ARGUMENT = 200
 """Characters of an argument above which the next call does not repeat it."""
 
@@ -56,32 +58,68 @@ def _next(tool: str, error: KnowledgeError, given: dict[str, Json]) -> str:
 
 def _next_of(tool: str, error: KnowledgeError, given: dict[str, Json]) -> str:
     """The call that follows an error, or the step of one; `tool` begins a repetition with another page."""
-    folder, nearest = error.context.get("folder"), error.context.get("nearest")
-    near = nearest[0] if isinstance(nearest, list) and nearest else ""
-    page = given.get("page")
+    folder, near, page = error.context.get("folder"), _near(error), given.get("page")
     if error.code is Code.CONFLICT:
         return f"read {_json({'page': error.context.get('reference') or page})}"
-    if error.kind == "document" and error.code is Code.ALREADY_EXISTS and near:
-        return f"read {_json({'page': near})}"
     if folder:
         return f"overview {_json({'folder': str(folder)})}"
-    if error.kind == "document" and error.code is Code.NOT_FOUND:
-        reference = str(error.context.get("reference", ""))
-        then = {"at": given["at"]} if given.get("at") else {}
-        again = f"{tool} {_json(_with_page(given, reference, near))}"
-        return again if near else f"search {_json({'query': reference, **then})}"
+    if error.kind == "document":
+        return _after_a_page(tool, error, given)
+    if near and (name := _NARROWING.get(error.kind, "")) in given:
+        return f"{tool} {_json(_short(given) | {name: near})}"
     if error.kind in {"section", "block"} and isinstance(page, str):
         base = page.partition("#")[0].removeprefix("[[").removesuffix("]]")
         arguments: dict[str, Json] = {"page": base, "section": near} if near else {"page": base}
-        return f"read {_json(arguments)}"
+        return f"read {_json(arguments | _moment(given))}"
     return ""
+
+
+def _after_a_page(tool: str, error: KnowledgeError, given: dict[str, Json]) -> str:
+    """The call after an error about a page that is not there, or another one of its name."""
+    near, place = _near(error), error.context.get("place")
+    if error.code is Code.ALREADY_EXISTS and near:
+        return f"read {_json({'page': near})}"
+    if error.code is not Code.NOT_FOUND:
+        return ""
+    if place:
+        return _page_of_a_day(tool, str(place), given)
+    reference = str(error.context.get("reference", ""))
+    again = f"{tool} {_json(_with_page(given, reference, near))}"
+    return again if near else f"search {_json({'query': reference, **_moment(given)})}"
 
 
 def _with_page(given: dict[str, Json], reference: str, near: str) -> dict[str, Json]:
     """The call's own short arguments with the nearest page in place of the unknown one."""
-    short = {key: value for key, value in given.items() if len(json.dumps(value)) <= MAX_SHOWN_ARGUMENT}
+    short = _short(given)
     name = "to" if reference and reference == short.get("to") else "page"
     return short | {name: near}
+
+
+def _page_of_a_day(tool: str, place: str, given: dict[str, Json]) -> str:
+    """The call after one about the page of a day that is not there: it is written, with the text of an edit."""
+    if tool != "edit" and "step" not in tool:
+        return f"changes {_json({'folder': place.rpartition('/')[0]})}"
+    changes = given.get("changes")
+    texts = [one.get("text") for one in changes if isinstance(one, dict)] if isinstance(changes, list) else []
+    text = "\n\n".join(one for one in texts if isinstance(one, str) and one)
+    shown = text if len(text) <= MAX_SHOWN_ARGUMENT else "…"
+    written: dict[str, Json] = {"page": place, "text": f"# {place.rpartition('/')[2].removesuffix('.md')}\n\n{shown}\n"}
+    return f"write {_json(written)}" if tool == "edit" else f"{tool} {_json({'do': 'write', **written})}"
+
+
+def _short(given: dict[str, Json]) -> dict[str, Json]:
+    """The arguments that are short enough to be repeated."""
+    return {key: value for key, value in given.items() if len(json.dumps(value)) <= MAX_SHOWN_ARGUMENT}
+
+
+def _moment(given: dict[str, Json]) -> dict[str, Json]:
+    """The moment of the past that a call is about, as an argument."""
+    return {"at": given["at"]} if given.get("at") else {}
+
+
+def _near(error: KnowledgeError) -> str:
+    nearest = error.context.get("nearest")
+    return str(nearest[0]) if isinstance(nearest, list) and nearest else ""
 
 
 def _json(value: dict[str, Json]) -> str:

@@ -11,6 +11,7 @@ from commonplace.services.links import DEFAULT_RELATION, LinkedDocument
 from commonplace.toolsets.notes.mcp.parameters import Links, Overview
 from commonplace.toolsets.notes.mcp.past_calls import call_at
 from commonplace.toolsets.notes.mcp.text_output import BoundedAnswer, line_of, next_call
+from commonplace.toolsets.notes.service.known_names import require_known_folder
 from commonplace.toolsets.notes.service.link_graph import (
     link_graph,
     resolved_titles,
@@ -45,8 +46,10 @@ def _overview(call: Call, arguments: Overview, answer: BoundedAnswer) -> str:
             empty = False
             if not answer.add(line):
                 break
+    if empty and prefix:
+        require_known_folder(chosen, prefix)
     if empty:
-        answer.add(f"No pages below {prefix!r}." if prefix else "No pages yet. " + next_call("write", page="index.md"))
+        answer.add("No pages yet. " + next_call("write", page="index.md"))
     return answer.text()
 
 

@@ -22,6 +22,7 @@ from commonplace.toolsets.notes.mcp.past_calls import call_at
 from commonplace.toolsets.notes.mcp.text_output import BoundedAnswer, line_of, next_call, tokens_of
 from commonplace.toolsets.notes.rules.page_edits import section_of
 from commonplace.toolsets.notes.service.evidence_texts import without_repeats
+from commonplace.toolsets.notes.service.known_names import require_known_folder, require_known_tag, require_known_type
 from commonplace.toolsets.notes.service.page_lookup import FoundPage, find_page, folder_prefix, page_path, shown_path
 
 MAX_SECTION_SHARE = 0.4
@@ -50,6 +51,7 @@ def _search(call: Call, arguments: Search, answer: BoundedAnswer) -> str:
     gathered = evidence(chosen, query, "hybrid", offset=window)
     found = without_repeats(gathered.sections)
     if not found and not window:
+        _require_known(arguments, chosen, prefix)
         return _nothing(arguments, chosen, answer, gathered.notice)
     if gathered.notice and len(gathered.notice) < answer.room // 4:  # sections come first in a small answer
         answer.add(gathered.notice)
@@ -68,6 +70,16 @@ def _search(call: Call, arguments: Search, answer: BoundedAnswer) -> str:
         shown += 1
     more = _more(window, shown, len(found), {one.record.address for one in found})
     return answer.text(f"More: cursor={more!r}" if more else "")
+
+
+def _require_known(arguments: Search, chosen: Sequence[Collection], prefix: str) -> None:
+    """Raise if nothing has the folder, tag or type by which a search is narrowed."""
+    if prefix:
+        require_known_folder(chosen, prefix)
+    if arguments.tag:
+        require_known_tag(chosen, arguments.tag.lstrip("#"))
+    if arguments.type:
+        require_known_type(chosen, arguments.type)
 
 
 def _nothing(arguments: Search, chosen: Sequence[Collection], answer: BoundedAnswer, notice: str) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -16,6 +18,10 @@ BATCH_COMMITS = 50
 """Commits that are read at a time."""
 MAX_COMMITS = 5_000
 """Commits that are looked at for one answer."""
+MAX_COMPARED_PAGES = 20
+"""Pages of a commit among which the one is looked for to which another was moved."""
+MIN_MOVED_SHARE = 0.5
+"""Share of common lines above which a new page has the text of a deleted one."""
 CREDITS = ("co-authored-by:", "assisted-by:", "generated-by:")
 """Lines of a message that name an agent or a program, lower case."""
 
@@ -50,6 +56,8 @@ class DeletedPage:
     address: Address
     deleted_in: Commit
     last_in: str
+    moved_to: Address | None = None
+    """Where the same commit put its text; None if it put it nowhere."""
 
 
 def commits(collection: Collection, wanted: ChangeFilter, go_on: Callable[[], None]) -> Iterator[PageCommit]:
@@ -83,7 +91,9 @@ def deleted_pages(
             met.add(address)
             last = _last_with(collection, address)
             if last:
-                found[address] = DeletedPage(address, one.commit, last)
+                found[address] = DeletedPage(
+                    address, one.commit, last, _moved_to(collection, address, one.commit, last)
+                )
         if len(found) >= limit:
             break
     return list(found.values())[:limit]
@@ -130,6 +140,36 @@ def _kept(commit: Commit, wanted: ChangeFilter) -> PageCommit | None:
     if (wanted.prefix and not pages) or wanted.by.casefold() not in people:
         return None
     return PageCommit(commit, pages, names)
+
+
+def _moved_to(collection: Collection, address: Address, commit: Commit, last: str) -> Address | None:
+    """The page that a commit made with much of the text of one that it deleted; None without one."""
+    history = collection.store.history
+    others = [one for one in commit.addresses if one.is_document and one != address]
+    others.sort(key=lambda one: (one.name != address.name, one.path))
+    wanted = history.read(address, last)
+    best: tuple[float, Address | None] = (MIN_MOVED_SHARE, None)
+    for one in others[:MAX_COMPARED_PAGES]:
+        with suppress(NotFoundError):
+            text = history.read(one, commit.id)
+            if not _is_in(collection, one, last):
+                best = max(best, (_alike(wanted, text), one), key=lambda found: found[0])
+    return best[1]
+
+
+def _is_in(collection: Collection, address: Address, commit: str) -> bool:
+    try:
+        collection.store.history.read(address, commit)
+    except NotFoundError:
+        return False
+    return True
+
+
+def _alike(one: bytes, other: bytes) -> float:
+    """The share of lines that two texts have in common, 0 to 1."""
+    lines, others = Counter(one.splitlines()), Counter(other.splitlines())
+    total = lines.total() + others.total()
+    return 2 * (lines & others).total() / total if total else 1.0
 
 
 def _last_with(collection: Collection, address: Address) -> str:

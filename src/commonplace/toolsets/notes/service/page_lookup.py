@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection as Pages
 from collections.abc import Sequence
 from contextlib import suppress
@@ -11,8 +12,9 @@ from commonplace.domain.addresses import Address, parse_document_address
 from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.domain.query import Record
 from commonplace.services.collections import Collection, Collections, record_of, record_of_new_file
-from commonplace.services.writes.new_paths import has_folder, new_page_address
+from commonplace.services.writes.new_paths import daily_folder, has_folder, new_page_address
 
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 MAX_NEAREST_PAGES = 3
 """Pages that an error suggests."""
 
@@ -44,7 +46,8 @@ def find_page(collections: Collections, reference: str) -> FoundPage:
             without; `NAME:` before it names the folder where several are served.
 
     Raises:
-        NotFoundError: kind "document"; context holds `nearest`, and `folder` if the reference is a folder's path.
+        NotFoundError: kind "document"; context holds `nearest`, `folder` if the reference is a folder's path, and
+            `place`, where the page of a day would be, if the reference is a date.
     """
     sides = [_chosen(collections, text) for text in _sides(reference)]
     for chosen, rest in sides:
@@ -161,14 +164,19 @@ def _unknown(chosen: Sequence[Collection], text: str) -> NotFoundError:
         return NotFoundError(
             f"{name.strip('/')!r} is a folder, not a page.", kind="document", reference=name, folder=name.strip("/")
         )
+    day = _DAY.fullmatch(name.removesuffix(".md").rpartition("/")[2])
     nearest: list[str] = []
     for collection in chosen:
         for one in collection.index.nearest(name):
             record = record_of(collection.index, one)
             nearest.append(record.address.path if record else one)
-    return NotFoundError(
+    error = NotFoundError(
         f"There is no page {text[:120]!r}.",
         kind="document",
         reference=text,
         nearest=nearest[:MAX_NEAREST_PAGES],
     )
+    if day and chosen:
+        folder = name.rpartition("/")[0] or daily_folder(chosen[0])
+        error.context["place"] = f"{folder}/{day[0]}.md" if folder else f"{day[0]}.md"
+    return error

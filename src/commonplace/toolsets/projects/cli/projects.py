@@ -14,16 +14,19 @@ from typing import Annotated, Literal
 
 import typer
 
-from commonplace.domain.errors import ConfigError
+from commonplace.domain.errors import ConfigError, NotFoundError
 from commonplace.domain.json import JsonObject
 from commonplace.domain.words.amounts import amount
 from commonplace.faces.cli.options import ADOPT
 from commonplace.faces.cli.output import BOLD, FAINT
-from commonplace.faces.cli.session import Session
+from commonplace.faces.cli.session import Session, require_folders
 from commonplace.faces.cli.text_input import read_text
+from commonplace.settings import Settings
 from commonplace.toolsets.projects.service import PROJECTS_KEY, instructions, knowledge, overview
 from commonplace.toolsets.projects.service.project_store import ProjectStore
 
+_LOOKS = frozenset({"list", "show", "status"})
+_MAKES_ONE = "commonplace projects import FILE --project ID makes one, as the first start of its server does."
 ProjectsAction = Literal["list", "show", "import", "status", "sync"]
 
 
@@ -65,24 +68,56 @@ def command(
         raise ConfigError("--dry-run is for sync alone.", kind="option", hint="See projects --help.")
     texts = [(Path(file).name, read_text(file, session.out).decode("utf-8-sig", "replace")) for file in files or ()]
     settings = replace(session.settings, toolset="projects", adopt=what.adopt or session.settings.adopt)
+    if (action in _LOOKS or what.dry_run) and (missing := _missing_store(session, settings)) is not None:
+        _show_missing(session, action, missing)
+        return
     with session.opened_application(settings, creates_folder=action in {"import", "sync"}) as application:
         store = application.services.of(PROJECTS_KEY)
         if action != "sync":  # which fetches by itself
             store.upstream.wait_started()
-        match action:
-            case "list":
-                _list(session, store)
-            case "show":
-                _show(session, store, what.project)
-            case "import":
-                instructions.import_main(store, what.project, texts, replace=what.force)
-                names = [name for name, _ in texts]
-                told = f"Imported {', '.join(names)} into {what.project}"
-                _tell(session, {"project_id": what.project, "imported": names}, told)
-            case "status":
-                _status(session, store)
-            case "sync":
-                (_plan if what.dry_run else _sync)(session, store)
+        _run(session, store, action, what, texts)
+
+
+def _run(
+    session: Session, store: ProjectStore, action: ProjectsAction, what: ProjectOptions, texts: list[tuple[str, str]]
+) -> None:
+    match action:
+        case "list":
+            _list(session, store)
+        case "show":
+            _show(session, store, what.project)
+        case "import":
+            instructions.import_main(store, what.project, texts, replace=what.force)
+            names = [name for name, _ in texts]
+            told = f"Imported {', '.join(names)} into {what.project}"
+            _tell(session, {"project_id": what.project, "imported": names}, told)
+        case "status":
+            _status(session, store)
+        case "sync":
+            (_plan if what.dry_run else _sync)(session, store)
+
+
+def _missing_store(session: Session, settings: Settings) -> Path | None:
+    """The folder of the store if there is none yet; a look does not make it."""
+    require_folders(settings.kb)
+    path = session.dependencies.store_folder(settings.kb, settings)
+    if path is None or (path.exists() and (not path.is_dir() or any(path.iterdir()))):
+        return None
+    return path
+
+
+def _show_missing(session: Session, action: ProjectsAction, path: Path) -> None:
+    """Say that there is no store; only a list is empty then.
+
+    Raises:
+        NotFoundError: another action.
+    """
+    if action != "list":
+        raise NotFoundError(f"There is no store of projects at {path}.", kind="collection", hint=_MAKES_ONE)
+    if session.out.as_json:
+        session.out.json({"projects": []})
+    else:
+        session.out.message(f"No projects: there is no store at {path}. {_MAKES_ONE}")
 
 
 def _list(session: Session, store: ProjectStore) -> None:

@@ -98,7 +98,7 @@ def find_chapter(document: Document, title: str, what: str = "Chapter") -> Chapt
     raise NotFoundError(
         f"{what} '{wanted}' not found",
         kind="chapter",
-        hint="Titles are case-sensitive; see list_chapters.",
+        hint="Titles are case-sensitive; list the chapters.",
         nearest=[chapter.title for chapter in chapters[:20]],
     )
 
@@ -115,7 +115,7 @@ def chapter_at(document: Document, index: int) -> Chapter:
     raise NotFoundError(
         f"Chapter index {index} is out of range: the document has {amount(len(chapters), 'chapter')}, counted from 0",
         kind="chapter",
-        hint="See list_chapters.",
+        hint="List the chapters to see which there are.",
     )
 
 

@@ -171,4 +171,6 @@ def _checked_chapter(title: str, text: str) -> tuple[str, str]:
 
 
 def _unknown(filename: str) -> NotFoundError:
-    return NotFoundError(f"Document '{filename}' not found", kind="document", hint="See list_knowledge_files.")
+    return NotFoundError(
+        f"Document '{filename}' not found", kind="document", hint="List the documents to see which there are."
+    )

@@ -198,6 +198,7 @@ def unknown_project(project_id: str, registry: Registry) -> NotFoundError:
     return NotFoundError(
         f"Project '{project_id}' not found",
         kind="project",
-        hint=(f"Did you mean '{folded[near[0]]}'? " if near else "") + "See list_projects; ids are case-sensitive.",
+        hint=(f"Did you mean '{folded[near[0]]}'? " if near else "")
+        + "List the projects to see their ids, which are case-sensitive.",
         nearest=[folded[one] for one in near],
     )

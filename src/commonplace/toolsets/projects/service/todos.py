@@ -170,7 +170,7 @@ def _folder(projects: ProjectStore, transaction: Transaction, project_id: str, n
 
 def _require(projects: ProjectStore, folder: str, number: int) -> None:
     if number not in _numbers(projects, folder):
-        raise NotFoundError(f"TODO #{number} not found", kind="todo", hint="See list_todos.")
+        raise NotFoundError(f"TODO #{number} not found", kind="todo", hint="List the TODOs to see which there are.")
 
 
 def _numbers(projects: ProjectStore, folder: str) -> list[int]:
@@ -186,7 +186,7 @@ def _task(projects: ProjectStore, folder: str, number: int) -> Address:
     for address in sorted(_files(projects, folder)):
         if rules.task_number(address.name) == number:
             return address
-    raise NotFoundError(f"Task #{number} not found", kind="task", hint="See get_todo_tasks.")
+    raise NotFoundError(f"Task #{number} not found", kind="task", hint="Get the tasks to see which there are.")
 
 
 def _read(projects: ProjectStore, folder: str, number: int, read: Callable[[Address], bytes]) -> Todo:

@@ -20,7 +20,9 @@ class Given(BaseModel):
     page: str = ""
     to: str = ""
     text: str = ""
+    at: str = ""
     steps: list[dict[str, Any]] = []
+    changes: list[dict[str, Any]] = []
 
 
 def hint(tool: str, error: KnowledgeError, **given: Any) -> str:
@@ -50,6 +52,44 @@ def test_an_unknown_page_is_replaced_by_the_nearest_in_the_same_call() -> None:
     assert "xxx" not in hint("edit", long, page="tee", text="x" * (MAX_SHOWN_ARGUMENT + 1))
     nothing = NotFoundError("x", kind="document", reference="tee")
     assert hint("read", nothing, page="tee") == 'Next: search {"query": "tee"}'
+
+
+def test_an_unknown_narrowing_is_replaced_by_the_nearest() -> None:
+    class Narrowed(Given):
+        tag: str = ""
+        by: str = ""
+
+    def run(call: Call, arguments: Given) -> ToolResult:
+        del call
+        kind = "tag" if "tag" in arguments.model_fields_set else "author"
+        raise NotFoundError("x", kind=kind, nearest=["tea"])
+
+    for name in ("tag", "by"):
+        with pytest.raises(NotFoundError) as refused:
+            advised("search", run)(CALL, Narrowed(**{name: "tee", "to": "x"}))
+        assert refused.value.hint == f'Next: search {{"to": "x", "{name}": "tea"}}'
+
+
+def test_a_page_of_a_day_that_is_not_there_is_written_next() -> None:
+    def missing() -> NotFoundError:
+        return NotFoundError("x", kind="document", reference="2026-11-23", place="daily/2026-11-23.md")
+
+    steps = [{"do": "edit", "page": "2026-11-23", "changes": [{"do": "append", "text": "- x"}]}]
+    written = '{"page": "daily/2026-11-23.md", "text": "# 2026-11-23\\n\\n- x\\n"}'
+    assert hint("edit", missing(), page="2026-11-23", changes=steps[0]["changes"]) == f"Next: write {written}"
+    within = missing()
+    within.context["step"] = 1
+    assert hint("transaction", within, steps=steps) == (
+        f'Next: transaction with step 1 as {{"do": "write", {written.removeprefix("{")}'
+    )
+    assert hint("read", missing(), page="2026-11-23") == 'Next: changes {"folder": "daily"}'
+
+
+def test_the_next_call_is_about_the_same_moment() -> None:
+    section = NotFoundError("x", kind="section", nearest=["Water"])
+    assert hint("read", section, page="tea", at="2026-01-01") == (
+        'Next: read {"page": "tea", "section": "Water", "at": "2026-01-01"}'
+    )
 
 
 def test_a_folder_a_section_and_a_conflict_have_their_own_next_call() -> None:

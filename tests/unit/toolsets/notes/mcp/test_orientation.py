@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.faces.mcp.toolset import Call
 from commonplace.services.collections import Collections
 from commonplace.services.services import Services
@@ -61,7 +61,8 @@ def test_a_folder_is_told_by_its_purpose_its_parts_and_what_is_to_be_mended(call
 
 def test_a_part_of_a_folder_is_told_alone_and_an_empty_one_says_so(call: Call, bases: list[Indexed]) -> None:
     assert told(call, folder="kinds").startswith("kinds/: 3 pages")
-    assert "No pages below 'none/'" in told(call, folder="none")
+    with pytest.raises(NotFoundError, match="There is no folder 'none/'"):
+        told(call, folder="none")
     assert "No pages yet." in told(call_on(("empty", bases[1]))) or "empty: 0 pages" in told(
         call_on(("empty", bases[1]))
     )

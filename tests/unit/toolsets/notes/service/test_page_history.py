@@ -135,6 +135,18 @@ def test_deleted_pages_are_those_that_are_gone_now_with_the_commit_that_has_them
     assert deleted_pages(collection, ChangeFilter(prefix="in/"), 5, lambda: None) == []
 
 
+def test_a_page_that_a_commit_moved_is_not_lost(collection: Collection, repo: GitRepo) -> None:
+    for path, text in {"long.md": "one\ntwo\nthree\nfour\n", "other.md": "five\nsix\n"}.items():
+        (repo.path / path).write_text(text)
+    repo.commit("Write")
+    for path in ("long.md", "other.md"):
+        (repo.path / path).unlink()
+    repo.commit("Move", **{"in/new.md": "one\ntwo\nthree\n4\n", "third.md": "seven\n"})
+    collection.index.sync()
+    found = {str(one.address): one.moved_to for one in deleted_pages(collection, ChangeFilter(), 5, lambda: None)}
+    assert found == {"long.md": Address("in/new.md"), "other.md": None, "gone.md": None}
+
+
 @pytest.mark.parametrize(
     ("message", "names"),
     [
