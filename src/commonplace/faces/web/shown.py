@@ -56,6 +56,7 @@ def rendered(request: PageRequest, collection: Collection, document: Document, s
         tuple(one.index.generation for one in request.collections),
         names,
         span,
+        (request.urls.at, collection.store.history.head()) if request.urls.at else None,
     )
     found = _RENDERED.get(key)
     if found is None:

@@ -25,7 +25,7 @@ class Urls:
     first: str
     """Name of the first collection that is served, whether or not the reader may see it."""
     at: str = ""
-    """The moment at which documents are shown, as the reader gave it; "" for now."""
+    """The moment at which documents and files are shown, as the reader gave it; "" for now."""
 
     def page(self, collection: str, path: str, fragment: str = "") -> str:
         """The URL of a document by its path in a collection."""
@@ -33,13 +33,14 @@ class Urls:
         return f"/p/{self.path(collection, bare)}{_query({'at': self.at})}{_fragment(fragment)}"
 
     def view(self, name: str, collection: str, path: str, **query: str) -> str:
-        """The URL of another view of a document or folder, such as `history`."""
+        """The URL of another view of a document or folder, such as `history`; that of a folder is at the moment."""
         bare = path.removesuffix(_SUFFIX) or path
+        query = {"at": self.at, **query} if name == "tree" else query
         return f"/{name}/{self.path(collection, bare)}{_query(query)}"
 
     def file(self, collection: str, path: str) -> str:
         """The URL of a file's bytes."""
-        return f"/files/{self.path(collection, path)}"
+        return f"/files/{self.path(collection, path)}{_query({'at': self.at})}"
 
     def path(self, collection: str, path: str) -> str:
         """A path in a collection, percent-encoded."""

@@ -30,7 +30,8 @@ class Folder:
         return self.path.rpartition("/")[2]
 
 
-def _folders(collection: Collection) -> Mapping[str, Folder]:
+def folders_of(collection: Collection) -> Mapping[str, Folder]:
+    """The folders by path, computed now; `FOLDERS` has those of the present."""
     folders = {"": Folder("")}
     for address in sorted(collection.index.revisions()):
         _folder(folders, address.folder).documents.append(address)
@@ -58,7 +59,7 @@ def _folder(folders: dict[str, Folder], path: str) -> Folder:
     return folders[path]
 
 
-FOLDERS = PerState(_folders)
+FOLDERS = PerState(folders_of)
 """Every folder that holds documents, by path."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
@@ -12,6 +13,7 @@ from commonplace.domain.errors import KnowledgeError, NotFoundError
 from commonplace.faces.web import shown
 from commonplace.faces.web.exchange import CardRow, PageRequest, PageResponse, redirect
 from commonplace.faces.web.markup.language import language_and_direction
+from commonplace.faces.web.moments import at_moment
 from commonplace.faces.web.pages import breadcrumbs, page
 from commonplace.faces.web.urls import possible_addresses, safe_address
 from commonplace.faces.web.withheld import gives_file, spans_of, visible
@@ -138,6 +140,10 @@ def _version(request: PageRequest, collection: Collection, path: str, at: str, *
     all_parts = shown.parts(text)
     number = min(request.number("part"), len(all_parts))
     part = all_parts[number - 1]
+    with at_moment(request) if moment else nullcontext((request, ())) as (then, _):
+        there = next(one for one in then.collections if one.name == collection.name)
+        html = shown.rendered(then, there, text, (part.start, part.end))
+        crumbs = breadcrumbs(then, collection, address.folder)
     return page(
         request,
         "version.html",
@@ -147,12 +153,12 @@ def _version(request: PageRequest, collection: Collection, path: str, at: str, *
         at=at,
         moment=moment,
         exists=exists,
-        html=shown.rendered(request, collection, text, (part.start, part.end)),
+        html=html,
         part=part,
         parts=all_parts,
         titled=shown.has_title_heading(text) and number == 1,
         notes=notes_of(request, found),
-        crumbs=breadcrumbs(request, collection, address.folder),
+        crumbs=crumbs,
         **_language(text),
     )
 
@@ -167,7 +173,7 @@ def _elsewhere(request: PageRequest, collection: Collection, path: str) -> PageR
     """Where a path leads that is no document's own."""
     urls = request.urls
     if path in FOLDERS.of(collection):
-        return redirect(urls.view("tree", collection.name, f"{path}/" if path else ""))
+        return redirect(urls.view("tree", collection.name, f"{path}/" if path else "", at=request.at))
     gone = next((known for one in possible_addresses(path) if (known := gone_page(collection, one))), None)
     if gone and request.query.get("at"):
         return _version(request, collection, gone.address.path, request.query["at"], exists=False)

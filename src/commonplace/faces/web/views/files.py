@@ -12,6 +12,7 @@ from commonplace.faces.web.pages import page
 from commonplace.faces.web.urls import safe_address
 from commonplace.faces.web.withheld import gives_file
 from commonplace.services.collections import Collection
+from commonplace.services.past import moment_of
 from commonplace.services.site.documents import document_at_path
 from commonplace.services.site.tree import FOLDERS
 
@@ -22,7 +23,7 @@ SANDBOX = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 
 def file(request: PageRequest) -> PageResponse:
-    """The bytes of a file. Only images, sound, video and PDF are shown by a browser; the rest is a download."""
+    """The bytes of a file, now or then. A browser shows images, sound, video and PDF, and downloads the rest."""
     collection, path = request.located()
     address = safe_address(path)
     if address is None:
@@ -30,7 +31,7 @@ def file(request: PageRequest) -> PageResponse:
     found = document_at_path(collection, address.path) if address.is_document else None
     if found is not None and not gives_file(request, found):
         return redirect(request.urls.page(collection.name, found.record.address.path))
-    content = collection.store.read(address)
+    content = _content(request, collection, address)
     suffix = suffix_of(address.path)
     shown = SHOWN_TYPES.get(suffix)
     headers = {"cache-control": "private, no-cache"}
@@ -39,6 +40,18 @@ def file(request: PageRequest) -> PageResponse:
     if suffix != "pdf":  # browsers show no PDF in a sandbox
         headers["content-security-policy"] = SANDBOX
     return PageResponse(content, shown, 200, headers)
+
+
+def _content(request: PageRequest, collection: Collection, address: Address) -> bytes:
+    """The bytes of a file now, or at the request's moment; a document's are those of now, of which no text is withheld.
+
+    Raises:
+        NotFoundError: there is, or was, no such file.
+        InvalidInputError, GitError: as `services.past.moment_of`.
+    """
+    if not request.at or address.is_document or collection.past is None:
+        return collection.store.read(address)
+    return collection.past.commits.store(moment_of(collection, request.at).commit.id).read(address)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 
@@ -11,15 +12,17 @@ from commonplace.domain.errors import NotFoundError
 from commonplace.domain.query import Filter, ListQuery, SortKey
 from commonplace.faces.web import shown
 from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
+from commonplace.faces.web.moments import at_moment
 from commonplace.faces.web.pages import breadcrumbs, page
 from commonplace.faces.web.query_text import Chip
 from commonplace.faces.web.urls import with_query
 from commonplace.faces.web.withheld import visible, visible_description
 from commonplace.services.collections import FoundDocument
 from commonplace.services.listing import list_documents, list_tags
+from commonplace.services.past import Moment
 from commonplace.services.site.documents import folder_document, parsed_document
 from commonplace.services.site.overview import OVERVIEWS
-from commonplace.services.site.tree import FOLDERS, records
+from commonplace.services.site.tree import FOLDERS, folders_of, records
 
 PAGE_SIZE = 100
 """Documents of one page of a list."""
@@ -35,9 +38,14 @@ class Paging:
 
 
 def tree(request: PageRequest) -> PageResponse:
-    """A folder: its folders, its documents, and the document that stands for it."""
+    """A folder as it is or was: its folders, its documents, and the document that stands for it."""
+    with at_moment(request) as (then, moments):
+        return _tree(then, [one for one in moments if one.collection.name == then.located()[0].name])
+
+
+def _tree(request: PageRequest, moments: Sequence[Moment]) -> PageResponse:
     collection, path = request.located()
-    folders = FOLDERS.of(collection)
+    folders = folders_of(collection) if moments else FOLDERS.of(collection)
     folder = folders.get(path)
     if folder is None:
         raise NotFoundError(f"There is no folder {path[:80]!r}.", kind="folder", hint="Begin at the home page.")
@@ -54,7 +62,9 @@ def tree(request: PageRequest) -> PageResponse:
         "tree.html",
         collection=collection,
         folder=folder,
-        search=with_query("/search", q=Chip("in", f"{path}/").text),
+        search=with_query("/search", q=Chip("in", f"{path}/").text, at=request.at),
+        moments=moments,
+        now=replace(request.urls, at="").view("tree", collection.name, f"{path}/" if path else ""),
         folders=[folders[one] for one in folder.folders],
         records=records(collection, chosen),
         about=partial(visible_description, request),

@@ -19,6 +19,8 @@ from commonplace.faces.web.views.document import (
     sections,
     source,
 )
+from commonplace.faces.web.views.files import file
+from commonplace.faces.web.views.lists import tree
 from support import GitRepo, new_repo
 
 LATIN = b"# Caf\xe9\n\n" + b"\xe9" * 300 + b" the end"
@@ -227,3 +229,59 @@ def test_each_section_names_who_changed_it_last(pages: Pages) -> None:
     part = pages.view(sections, "plan", fragment="1")
     assert 'href="/p/plan#next">Next</a>' in part
     assert "Test Writer" in part
+
+
+@pytest.fixture(scope="module")
+def earlier(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Pages, str]]:
+    """A base whose first commit has pages, a folder and a picture that are gone or others now."""
+    place = tmp_path_factory.mktemp("earlier")
+    files: dict[str, str | bytes] = {
+        "plan.md": "# Plan\n\n[[other]], [[gone]], [in](old/a.md), [[#Part|below]] ![](p.png)\n\n## Part\n",
+        "other.md": "# Other\n",
+        "gone.md": "# Gone\n",
+        "old/a.md": "# A\n",
+        "p.png": b"first",
+    }
+    repo = new_repo(place / "base", files)
+    first = repo.git("rev-parse", "HEAD")
+    repo.git("rm", "--quiet", "gone.md", "old/a.md")
+    repo.commit("Now", **{"plan.md": "# Plan\n\n[[other]]\n", "p.png": "second", "new/b.md": "# B\n"})
+    with Pages(place, repo.path) as served:
+        yield served, first
+
+
+def test_links_of_an_earlier_version_stay_at_its_moment(earlier: tuple[Pages, str]) -> None:
+    pages, first = earlier
+    shown = pages.view(document, "plan", at=first)
+    for path in ("other", "gone", "old/a"):
+        assert f'href="/p/{path}?at={first}"' in shown
+    assert 'href="#part"' in shown
+    assert f'src="/files/p.png?at={first}"' in shown
+    assert f'href="/tree/?at={first}"' in shown, "the folders above it"
+    assert '<a href="/p/plan">See it as it is now</a>' in shown
+    assert "?at=" not in pages.view(document, "plan").partition("<main")[2]
+    assert file(pages.request("p.png", at=first)).body == b"first"
+    assert file(pages.request("p.png")).body == b"second"
+    with pytest.raises(InvalidInputError):
+        file(pages.request("p.png", at="nonsense"))
+
+
+def test_a_folder_is_shown_as_it_was_and_leads_to_what_was_in_it(earlier: tuple[Pages, str]) -> None:
+    pages, first = earlier
+    then = pages.view(tree, "", at=first)
+    assert "From the past" in then
+    assert f'href="/tree/old/?at={first}"' in then
+    assert "/tree/new/" not in then
+    assert f'href="/p/gone?at={first}"' in then
+    assert '<a href="/tree/">See it as it is now</a>' in then
+    assert f"&amp;at={first}" in then.partition('<a href="/search')[2].partition('"')[0]
+    assert f'href="/p/old/a?at={first}"' in pages.view(tree, "old", at=first)
+    now = pages.view(tree, "")
+    assert "From the past" not in now
+    assert "/tree/new/" in now
+    assert "/p/gone" not in now
+    assert pages.location(document, "new", at="today") == "/tree/new/?at=today"
+    with pytest.raises(NotFoundError):
+        tree(pages.request("old"))
+    with pytest.raises(InvalidInputError):
+        tree(pages.request("", at="nonsense"))
