@@ -28,7 +28,7 @@ PAGES = {
 
 @contextmanager
 def opened(place: Path) -> Iterator[list[Collection]]:
-    (place / "pages").mkdir()
+    (place / "pages").mkdir(parents=True)
     for name, text in PAGES.items():
         (place / "pages" / name).write_text(text, encoding="utf-8")
     settings = replace(default_settings(), cache_dir=place / "cache", state_dir=place / "state")
@@ -173,12 +173,28 @@ def test_a_cross_encoder_reorders_the_best_pages_and_leaves_the_others(tmp_path:
         assert set(paths(after)[:20]) == set(paths(before)[:20])
         assert paths(after)[20:] == paths(before)[20:]
         assert [row.hit.score for row in after.hits] == [row.hit.score for row in before.hits]
+
+
+@pytest.mark.parametrize("size", [1, 7, 19, 20, 23])
+@pytest.mark.parametrize("folders", [1, 2])
+def test_the_pages_of_a_reordered_answer_have_every_hit_once(tmp_path: Path, folders: int, size: int) -> None:
+    with opened(tmp_path) as one, opened(tmp_path / "more") as other, reranking() as server:
+        chosen = [(tmp_path, one), (tmp_path / "more", other)][:folders]
+        for folder, collections in chosen:
+            filled(folder / "pages", 60)
+            collections[0].index.sync()
+        asked = with_reranker([collection for _, collections in chosen for collection in collections], server)
+        query = SearchQuery(text="steam engine boils", limit=200)
+        whole = search(asked, query, "hybrid")
+        # "Soup" of each folder boils, too.
+        assert len(whole.hits) == whole.total == 61 * folders
         pages = [
-            path
-            for offset in range(0, 14, 7)
-            for path in paths(search(asked, SearchQuery(text="steam engine boils", limit=7, offset=offset), "hybrid"))
+            found
+            for offset in range(0, whole.total, size)
+            for found in search(asked, replace(query, limit=size, offset=offset), "hybrid").hits
         ]
-        assert pages == paths(after)[:14]
+        assert [one.hit.record.address for one in pages] == [one.hit.record.address for one in whole.hits]
+        assert len({(one.collection.store.identity, one.hit.record.address) for one in pages}) == whole.total
 
 
 def test_a_page_whose_title_is_the_query_stays_first(tmp_path: Path) -> None:
