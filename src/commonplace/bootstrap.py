@@ -119,7 +119,7 @@ class Application:
                 watch_and_sync(collection, self._closing, folder, self._settings.sweep)
             self._current += 1
         if self._embedding:
-            self._embedding.serve()
+            self._embedding.serve(self.wait_idle)
 
     def wait_indexed(self, timeout: float) -> bool:
         """Wait at most `timeout` seconds until every folder was compared with its index. Returns whether it was."""

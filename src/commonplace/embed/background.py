@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import IndexingError, KnowledgeError
@@ -33,10 +33,12 @@ class BackgroundEmbedder:
 
     Args:
         meanings: Semantic indexes of the collections. The list may grow.
+        wait: Called by the thread before it loads anything.
     """
 
-    def __init__(self, meanings: Sequence[LocalSemanticIndex]) -> None:
+    def __init__(self, meanings: Sequence[LocalSemanticIndex], wait: Callable[[], None] = lambda: None) -> None:
         self._meanings = meanings
+        self._wait = wait
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="embedding", daemon=True)
@@ -56,6 +58,9 @@ class BackgroundEmbedder:
             self._thread.join(JOIN_SECONDS)
 
     def _run(self) -> None:
+        self._wait()
+        if self._stop.is_set():
+            return
         from commonplace.embed.embedding_run import lower_priority
 
         lower_priority()

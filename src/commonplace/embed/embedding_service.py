@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from commonplace.domain.ports import Index
@@ -35,13 +36,18 @@ class EmbeddingService:
         self._meanings.append(meaning)
         return meaning
 
-    def serve(self) -> None:
-        """Start embedding in the background; searches no longer wait for the model to be loaded."""
+    def serve(self, wait: Callable[[], None] = lambda: None) -> None:
+        """Start embedding in the background; searches no longer wait for the model to be loaded.
+
+        Args:
+            wait: Called in the background before the libraries are loaded: they would take the interpreter from the
+                first answer.
+        """
         if self.model.missing:
             return
         for meaning in self._meanings:
             _serving(meaning)
-        self._background = BackgroundEmbedder(self._meanings)
+        self._background = BackgroundEmbedder(self._meanings, wait)
         self._background.start()
 
     def close(self) -> None:

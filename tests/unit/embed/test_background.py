@@ -44,6 +44,26 @@ def test_a_folder_that_comes_while_others_are_embedded_is_embedded_like_them(
         assert embedded(early)
 
 
+def test_nothing_is_embedded_before_the_server_is_idle(tmp_path: Path, server: EmbeddingServer) -> None:
+    choice = ModelChoice(models=tmp_path / "models", url=server.url, model="words")
+    idle, waiting = threading.Event(), threading.Event()
+
+    def wait() -> None:
+        waiting.set()
+        assert idle.wait(20)
+
+    with (
+        Indexed(tmp_path / "a", {"tides.md": "# Tides\n\nThe depth of the water.\n"}) as base,
+        closing(EmbeddingService(choice)) as embedding,
+    ):
+        meaning = embedding.of(base.index, base.cache / "vectors")
+        embedding.serve(wait)
+        assert waiting.wait(20)
+        assert (meaning.in_background, meaning.status().documents) == (True, 0)
+        idle.set()
+        assert embedded(meaning)
+
+
 @contextmanager
 def followed(embedded_case: SemanticCase) -> Iterator[LocalSemanticIndex]:
     """A meaning that is kept up to date in the background, up to date already."""

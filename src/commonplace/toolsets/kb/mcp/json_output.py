@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote
 
 from commonplace.domain.documents import Document, LinkKind
@@ -14,6 +14,7 @@ from commonplace.domain.revisions import revision_of
 from commonplace.domain.schema import SCHEMA_FILE, EntryType, Schema
 from commonplace.domain.schema.formats import is_date
 from commonplace.faces.errors import error_mapping
+from commonplace.faces.lazy_module import LazyModule
 from commonplace.services.collections import (
     AMBIGUOUS_HINT,
     MAX_NEAREST_IDS,
@@ -22,8 +23,13 @@ from commonplace.services.collections import (
 )
 from commonplace.services.extensions import DEFAULT_TYPE
 from commonplace.services.links import DEFAULT_RELATION, LinkedDocument
-from commonplace.services.quality import Issue
-from commonplace.services.typed_entries import SavedEntry, current_schema, schema_findings
+
+if TYPE_CHECKING:
+    from commonplace.services import typed_entries
+    from commonplace.services.quality import Issue
+    from commonplace.services.typed_entries import SavedEntry
+else:
+    typed_entries = LazyModule("commonplace.services.typed_entries")
 
 T = TypeVar("T")
 
@@ -196,14 +202,14 @@ def unknown_type(collections: Sequence[Collection], entry_type: str | None) -> d
     """What to say beside an empty answer about a type that no base declares or has; {} for a known one."""
     if not entry_type:
         return {}
-    schemas = [current_schema(one) for one in collections]
+    schemas = [typed_entries.current_schema(one) for one in collections]
     known = {name for one in schemas for name in one.types}
     known |= {name for one in collections for name, _ in one.index.counts().types if name}
     if entry_type.casefold() in {name.casefold() for name in known}:
         return {}
     near = get_close_matches(entry_type.casefold(), sorted(known), MAX_NEAREST_IDS)
     message = f"No base declares or has the type {entry_type!r}. Call kb_schema for the types of a base."
-    problems = [finding for one in schemas for finding in schema_findings(one)]
+    problems = [finding for one in schemas for finding in typed_entries.schema_findings(one)]
     return {
         "suggestion": message,
         "did_you_mean": list(near),
