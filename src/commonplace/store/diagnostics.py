@@ -72,7 +72,7 @@ def diagnose(folder: Path, state_dir: Path) -> Iterator[Diagnostic]:
             "git", Severity.ERROR, real.name, f"The repository cannot be opened: {error}", error.hint, command
         )
         return
-    yield _state(real.name, repository, branch)
+    yield _state(real, repository, branch)
     yield from _settings(real.name, found, repository)
     yield from _stale(real.name, found.gitdir, repository.common)
     yield from _own(real.name, found.gitdir / "commonplace.lock")
@@ -82,11 +82,13 @@ def _untrusted(name: str, error: UntrustedRepositoryError) -> Diagnostic:
     return Diagnostic("git", Severity.ERROR, name, str(error), error.hint, error.command)
 
 
-def _state(name: str, repository: GitRepository, branch: str) -> Diagnostic:
+def _state(real: Path, repository: GitRepository, branch: str) -> Diagnostic:
+    name = real.name
     if not branch:
         hint = "Check out a branch, or go on reading."
         return Diagnostic("git", Severity.INFO, name, "HEAD is detached, so nothing can be committed.", hint)
-    if reason := GitWriter(repository).refusal():
+    reason = GitWriter(repository).refusal()
+    if reason and os.access(real, os.W_OK | os.X_OK):  # a folder for reading is reported as such, and is no defect
         return Diagnostic(
             "git", Severity.WARNING, name, f"Nothing can be written: {reason}.", "It can be read meanwhile."
         )
