@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from commonplace.toolsets.pages.cli.dependencies import CnDependencies
     from commonplace.toolsets.pages.spaces import SpaceApplication
 
-    return run(arguments, CnDependencies(open=SpaceApplication, serve=serve_space))
+    return run(arguments, CnDependencies(open=SpaceApplication, serve=_serve_to_the_end))
 
 
 def serve_space(settings: Settings, say: MessageSink) -> None:
@@ -77,6 +77,13 @@ def serve_space(settings: Settings, say: MessageSink) -> None:
         _serve(place, settings, say)
     finally:
         place.close()
+
+
+def _serve_to_the_end(settings: Settings, say: MessageSink) -> None:
+    from commonplace.faces.worker_threads import end_abandoned_calls
+
+    serve_space(settings, say)
+    end_abandoned_calls()
 
 
 def serve_stdio_space(settings: Settings) -> None:

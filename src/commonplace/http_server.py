@@ -38,6 +38,7 @@ from commonplace.faces.mcp.transports.http import ServedToolsets, SseTransport, 
 from commonplace.faces.rest.app import API_PREFIX, RestApi
 from commonplace.faces.web.app import WebPages, credentials
 from commonplace.faces.web.signin import FORM_TYPE, SignIn
+from commonplace.faces.worker_threads import START_THREAD
 from commonplace.registration import (
     default_toolset,
     load_toolset,
@@ -108,7 +109,7 @@ def serve_http(settings: Settings, options: HttpOptions, given: Inherited | None
             web.end_streams()
 
     place = Worker(given, indexed) if given else listening(BindAddress(settings.host, settings.port))
-    threading.Thread(target=start, name="start", daemon=True).start()
+    threading.Thread(target=start, name=START_THREAD, daemon=True).start()
     try:
         serve(app, place, End(end, Drain(settings.drain, readiness.end)))
     finally:

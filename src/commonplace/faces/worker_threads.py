@@ -18,6 +18,8 @@ from commonplace.faces.reader_slots import ReaderSlots
 
 _WORKER = "AnyIO worker thread"
 """How the library names its threads."""
+START_THREAD = "start"
+"""Name of the thread that does the rest of a start once clients are answered."""
 MAX_WRITERS = 16
 """Calls that write, at once. They take turns under the folder's lock: more would only wait, in the way of readers."""
 
@@ -51,11 +53,12 @@ async def run_in_worker(function: Callable[[], T], *, reads: bool) -> T:
 
 
 def end_abandoned_calls() -> None:
-    """End the process with 0 if calls that nobody waits for are at work; to be called when everything is closed.
+    """End the process with 0 if calls or a start that nobody waits for are at work; to be called when all is closed.
 
-    The interpreter would wait for their threads, which cannot be woken.
+    The interpreter would wait for the threads of calls, which cannot be woken. A start that still imports modules
+    fails when the interpreter ends, and its traceback would stand on standard error.
     """
-    if any(thread.name == _WORKER for thread in threading.enumerate()):
+    if any(thread.name in {_WORKER, START_THREAD} for thread in threading.enumerate()):
         with suppress(OSError, ValueError):  # nobody may read them any more
             sys.stdout.flush()
             sys.stderr.flush()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 
 import anyio
@@ -100,3 +102,26 @@ def test_writers_that_wait_for_their_turn_keep_no_reader_waiting() -> None:
         return read, one_more
 
     assert anyio.run(run) == ("read", False)
+
+
+_START_THAT_STILL_IMPORTS = """
+import threading, time
+from commonplace.faces.worker_threads import START_THREAD, end_abandoned_calls
+
+def start():
+    while not threading._SHUTTING_DOWN:
+        time.sleep(0)
+    import concurrent.futures.thread
+
+threading.Thread(target=start, name=START_THREAD, daemon=True).start()
+threading.Thread(target=lambda: [time.sleep(0) for _ in range(20_000)]).start()
+end_abandoned_calls()
+"""
+"""The second thread keeps the interpreter's end waiting, so that the import meets it."""
+
+
+def test_a_start_that_still_imports_modules_leaves_no_traceback_when_the_process_ends() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _START_THAT_STILL_IMPORTS], capture_output=True, text=True, timeout=WAIT, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")

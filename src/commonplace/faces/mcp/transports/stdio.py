@@ -27,6 +27,7 @@ from mcp.shared.message import SessionMessage
 
 from commonplace.faces.mcp.sdk import Context, McpServer
 from commonplace.faces.mcp.transports.messages import MessageError, read_message
+from commonplace.faces.worker_threads import START_THREAD
 
 log = logging.getLogger(__name__)
 
@@ -157,7 +158,7 @@ class _StartAfterFirstAnswer:
     def _begin(self) -> None:
         if self in self._server.middleware:
             self._server.middleware.remove(self)
-            threading.Thread(target=self._start, name="start", daemon=True).start()
+            threading.Thread(target=self._start, name=START_THREAD, daemon=True).start()
 
 
 async def _stop_on_signal(stop: Callable[[], None]) -> None:
