@@ -58,6 +58,8 @@ class Follower:
         self._written = WritableReplicaStore(clone, self._pushed, self._refusal, secret) if writes else None
         self._longest = max(FIRST_PAUSE, longest_pause)
         self._wake = threading.Event()
+        self._read = threading.Event()
+        """Whether the next step reads the remote; else it indexes what this process has pushed."""
         self._ending = threading.Event()
         self._changed = threading.Condition()
         """Guards the fields below; notified after each read of the remote."""
@@ -116,6 +118,7 @@ class Follower:
 
     def refresh(self) -> None:
         """Read the remote soon."""
+        self._read.set()
         self._wake.set()
 
     def wait_for(self, commit: str, timeout: float) -> None:
@@ -130,7 +133,7 @@ class Follower:
             # The read after the first may have begun before the caller's commit was pushed.
             if reads > first + 1 and self.clone.has(commit):
                 raise self._dropped(commit)
-            self._wake.set()
+            self.refresh()
             with self._changed:
                 if not self._changed.wait_for(lambda steps=steps: self._steps > steps, deadline - time.monotonic()):
                     raise self._behind(commit, timeout)
@@ -162,10 +165,24 @@ class Follower:
             changed = self._step(index, self._fetched, reads=True) and self._commit != before
             behind = self._tailer is not None and bool(self._tailer.problem)
             pause = FIRST_PAUSE if changed else min(pause * GROWTH, BEHIND_PAUSE if behind else self._longest)
-            if self._wake.wait(pause):
-                self._ending.wait(WOKEN_PAUSE)
-                self._wake.clear()
+            if self._is_woken(index, pause):
                 pause = FIRST_PAUSE
+
+    def _is_woken(self, index: Index, pause: float) -> bool:
+        """Wait before the next read of the remote, and index meanwhile what this process pushes.
+
+        Returns:
+            Whether a read was asked for before the pause had ended.
+        """
+        due = time.monotonic() + pause
+        while self._wake.wait(max(0.0, due - time.monotonic())):
+            self._ending.wait(WOKEN_PAUSE)
+            self._wake.clear()
+            if self._read.is_set() or self._ending.is_set():
+                self._read.clear()
+                return True
+            self._step(index, self._earlier)
+        return False
 
     def _pushed(self) -> None:
         """The clone's branch has moved to a write of this process. The writer's face indexes its documents."""
@@ -178,7 +195,7 @@ class Follower:
         with self._changed:
             problem = self._problem
         if problem:
-            self._wake.set()
+            self.refresh()
         return problem
 
     def _earlier(self) -> str | None:

@@ -2,7 +2,7 @@
 
     debootstrap --variant=minbase --include=python3,python3-venv,git,ca-certificates bookworm ROOT
     make dist
-    sudo python3 tools/release/walk_bare_system.py --root ROOT --out docs/soak/DATE-bare-system.md
+    sudo .venv/bin/python tools/release/walk_bare_system.py --root ROOT --out docs/soak/DATE-bare-system.md
 
 Every line of the README's first two blocks runs as it stands, in a clone of this checkout with the wheel beside it;
 then a client is connected, and its entry is asked as an agent asks. The page that is made names each line with its

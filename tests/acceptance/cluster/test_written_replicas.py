@@ -267,6 +267,28 @@ def test_when_the_server_that_writes_is_killed_another_goes_on_at_once(tmp_path:
     assert len(history(remote, work)) == 3
 
 
+def test_the_server_that_writes_is_killed_under_load_and_every_write_is_confirmed_once(tmp_path: Path) -> None:
+    work, remote = team(tmp_path)
+    confirmed: list[str] = []
+    problems: list[bytes] = []
+    with ExitStack() as stack:
+        first, second, third = _nodes(stack, tmp_path, remote, 3)
+        assert put(first, "one", "# One\n").status == 201
+        threads = [
+            threading.Thread(target=_write_all, args=((second, third)[number % 2], f"w{number}", confirmed, problems))
+            for number in range(8)
+        ]
+        for thread in threads:
+            thread.start()
+        eventually(lambda: len(confirmed) >= 4, 60)
+        first.process.kill()
+        for thread in threads:
+            thread.join()
+    assert problems == []
+    assert len(confirmed) == 32
+    assert sorted(history(remote, work)[2:]) == sorted(f"[api] Create: {path}" for path in confirmed)
+
+
 @pytest.mark.parametrize("signed", [False, True])
 def test_only_a_signed_call_hands_writes_over(tmp_path: Path, signed: bool) -> None:
     work, remote = team(tmp_path)

@@ -73,6 +73,8 @@ class ReplicaClone:
         """Held while the branch moves."""
         self._target = ""
         """The remote's branch that pushes go to; "" if it is not known yet."""
+        self._lost = 0
+        """Number of pushes in a row that found the remote's branch moved."""
         self.lease: WriterLease | None = None
         """Which server writes to the remote; None if servers do not know of each other."""
         self._counted = ("", 0)
@@ -86,11 +88,12 @@ class ReplicaClone:
         """The commit that the clone's branch is at; "" before the first fetch, and for a remote without commits."""
         return self.repository.tip(_BRANCH)
 
-    def fetch(self, started: Callable[[Popen[bytes]], None] | None = None) -> str:
+    def fetch(self, started: Callable[[Popen[bytes]], None] | None = None, until: str = "") -> str:
         """Fetch the remote's branch and move the clone's branch to its commit, forwards or not.
 
         Args:
             started: Called with the git process, so that it can be ended early.
+            until: A commit; nothing is fetched if another fetch has brought it while this one waited. "" for none.
 
         Returns:
             The commit; "" for a remote without commits.
@@ -103,6 +106,8 @@ class ReplicaClone:
         seconds = FETCH_SECONDS if known else FIRST_FETCH_SECONDS
         with self._lock.held(seconds):
             known = self.tip()
+            if until and known and self.holds(known, until):
+                return known
             try:
                 outcome, tip = self._fetched(known, seconds, started)
             except GitError as error:
@@ -122,7 +127,7 @@ class ReplicaClone:
             expected: The commit that the remote's branch must be at; "" for a branch that does not exist.
 
         Returns:
-            Whether the remote has the commit. If not, its branch is at another commit than expected.
+            Whether the remote has the commit. If not, its branch is at another commit, to which the clone's is moved.
 
         Raises:
             UnavailableError: the remote cannot be reached. It did not get the commit.
@@ -136,6 +141,7 @@ class ReplicaClone:
             return self._took(commit, str(error).rstrip("."))
         pushed = outcome.is_pushed(self._target)
         if pushed:
+            self._lost = 0
             self._advance(expected, commit)
             return True
         if pushed is not None:
@@ -149,9 +155,22 @@ class ReplicaClone:
             retry_after=1,
         )
 
+    def advance(self, commit: str) -> str:
+        """Move the branch to a commit that the remote has taken.
+
+        Returns:
+            Where the branch is; "" if the clone lacks the commit, or the branch is not at an ancestor of it.
+        """
+        with self._moving.held():
+            now = self.tip()
+            if not now or not self.holds(commit, now):
+                return ""
+            set_ref(self.repository.common, _BRANCH, commit)
+        return commit
+
     def holds(self, tip: str, commit: str) -> bool:
         """Whether a commit is `tip` or one of its ancestors; false for a commit that the clone lacks."""
-        return self.has(commit) and self.repository.holds(tip, commit)
+        return bool(tip) and self.has(commit) and self.has(tip) and self.repository.holds(tip, commit)
 
     def has(self, commit: str) -> bool:
         """Whether the clone has a commit, on its branch or from an earlier state of it."""
@@ -212,9 +231,12 @@ class ReplicaClone:
         Raises:
             GitError: it is still there, so a rule of the remote forbids the push.
         """
-        self._target = ""  # the remote may have another default branch by now
         if self.fetch() != expected:
+            self._lost += 1
+            if self._lost > 1:  # the remote may have another default branch by now
+                self._target = ""
             return False
+        self._target = ""
         raise GitError(
             f"The remote of {self.source.name} refused the write: {outcome.rejection or outcome.reason}.",
             kind="remote",

@@ -30,8 +30,8 @@ from commonplace.store.names import is_object_id
 
 CONNECT_SECONDS = 2.0
 """Timeout in seconds of a connection to another server."""
-ANSWER_SECONDS = 90.0
-"""Timeout in seconds of its answer, which waits for a push."""
+ANSWER_SECONDS = 15.0
+"""Timeout in seconds of its answer, which waits for a push. The lease of a server that hangs has run out by then."""
 MAX_ANSWER = 1_000_000
 """Maximum length of an answer in bytes."""
 MAX_WRITES = 100
@@ -75,7 +75,7 @@ def send_writes(url: str, secret: str, base: str, writes: Sequence[ForwardedWrit
         A result for each; None if the server cannot be reached, or refuses them. Nothing was written then.
 
     Raises:
-        UnavailableError: kind "unknown": the server did not answer as it should, and may have pushed them.
+        ConnectionError: the server did not answer as it should, and may have pushed them.
     """
     body = format_writes(base, writes)
     if len(body) > MAX_FORWARDED:
@@ -95,14 +95,14 @@ def send_writes(url: str, secret: str, base: str, writes: Sequence[ForwardedWrit
             answer = connection.getresponse()
             content = answer.read(MAX_ANSWER)
         except (OSError, http.client.HTTPException) as error:
-            raise _no_result(type(error).__name__) from error
+            raise ConnectionError(type(error).__name__) from error
     finally:
         connection.close()
     if answer.status in {401, 403, 404, 413, 422}:
         return None
     results = _parsed_results(content) if answer.status == http.client.OK else None
     if results is None or len(results) != len(writes):
-        raise _no_result(f"HTTP {answer.status}")
+        raise ConnectionError(f"HTTP {answer.status}")
     return results
 
 
@@ -221,12 +221,3 @@ def _text(told: object) -> str:
     if not isinstance(told, str):
         raise TypeError
     return told
-
-
-def _no_result(reason: str) -> UnavailableError:
-    return UnavailableError(
-        f"Whether the server that writes has taken the write is unknown: {reason}.",
-        kind="unknown",
-        hint="Read it again. The same write sent again is not made twice.",
-        retry_after=1,
-    )

@@ -4,14 +4,19 @@ A write is made on top of those that wait, without waiting for them. The first w
 the last commit of the chain, and with it the others; what arrives meanwhile goes with the next push. The remote takes
 a push only if its branch is where this clone last saw it (compare-and-swap). If it is not, the writes are made again on
 top of the remote's commit; one whose files have changed there is a conflict for its writer alone.
+
+Where another server writes, the batch is handed over to it instead. Its commits are fetched outside the push, one fetch
+for all that wait, so that the next batch is on its way meanwhile.
 """
 
 from __future__ import annotations
 
+import random
 import secrets
 import threading
+import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
@@ -25,11 +30,14 @@ from commonplace.store.git.repository import GitRepository
 from commonplace.store.git.tree_cache import TreeCache
 from commonplace.store.replica.clone import ReplicaClone, unknown_outcome
 
-MAX_PUSHES = 20
+MAX_PUSHES = 40
 """Maximum number of pushes for one batch, if other writers keep moving the remote's branch."""
+FIRST_BACKOFF, MAX_BACKOFF = 0.02, 0.5
+"""Seconds: the pause before a batch is pushed again is random, up to a bound that doubles from the second loss on."""
 WAIT_SECONDS = 30.0
 """Timeout in seconds for another write's draft."""
 _CACHED_ENTRIES = 30_000
+_random = random.SystemRandom()
 
 
 @dataclass(slots=True)
@@ -44,11 +52,15 @@ class PendingWrite:
     before: Mapping[str, str]
     """Id of the blob that the writer saw at each path; "" for none."""
     words: CommitMessage
+    drafted: str = ""
+    """Id of the commit in this clone; another one if it had to be made again."""
     commit: str = ""
-    """Its id; another one if it had to be made again."""
+    """Id of the commit that the remote has, or is to have."""
     parent: str = ""
     is_forwarded: bool = False
     """Whether another server handed it over."""
+    is_uncertain: bool = False
+    """Whether another server was handed it and did not answer: it may push it still."""
     is_settled: bool = False
     error: KnowledgeError | None = None
     """Why the remote does not have it."""
@@ -118,7 +130,7 @@ class PushQueue:
                 hint="Try again.",
             )
         try:
-            yield self._pending[-1].commit if self._pending else self.clone.tip()
+            yield self._top()
         finally:
             self._drafts.release()
 
@@ -141,7 +153,7 @@ class PushQueue:
         Raises:
             OSError: the clone cannot be written.
         """
-        parent = self._pending[-1].commit if self._pending else self.clone.tip()
+        parent = self._top()
         base = self._repository.tree_of(parent)
         objects = self._objects()
         changed = {
@@ -152,6 +164,17 @@ class PushQueue:
         self._make(write, objects, parent)
         self._pending.append(write)
         return write
+
+    def _top(self) -> str:
+        """The commit to draft on, "" for none."""
+        tip = self.clone.tip()
+        if not self._pending or self._is_fetched(self._pending[-1], tip):
+            return tip
+        return self._pending[-1].drafted
+
+    def _is_fetched(self, write: PendingWrite, tip: str) -> bool:
+        """Whether another server has pushed a write and this clone has its commit."""
+        return write.is_settled and self.clone.holds(tip, write.commit)
 
     def settle(self, write: PendingWrite) -> None:
         """Wait until the remote has taken a write; push it if no other writer does. Not within `drafting`.
@@ -167,12 +190,16 @@ class PushQueue:
                     self._push()
         if write.error is not None:
             raise write.error
+        if not self.clone.holds(self.clone.tip(), write.commit):
+            self._catch_up(write.commit)
 
     def _push(self) -> None:
         try:
-            for _ in range(MAX_PUSHES):
+            for lost in range(MAX_PUSHES):
+                if lost > 1:  # otherwise servers that push at the same time go on doing so
+                    time.sleep(_random.uniform(0, min(FIRST_BACKOFF * 2 ** (lost - 2), MAX_BACKOFF)))
                 with self._drafts:
-                    batch = tuple(self._pending)
+                    batch = tuple(one for one in self._pending if not one.is_settled)
                 if not batch or self._attempt(batch):
                     return
         except KnowledgeError as error:
@@ -194,6 +221,9 @@ class PushQueue:
         """Push once. Returns whether all of the batch are settled; if not, the rest was made again."""
         if self._is_handed_over(batch):
             return True
+        if any(one.is_settled for one in self._pending):  # the remote is ahead of this clone
+            self._replay(self.clone.fetch())
+            return False
         first, last = batch[0], batch[-1]
         if self.clone.push(last.commit, first.parent):
             with self._drafts:
@@ -202,56 +232,84 @@ class PushQueue:
                 del self._pending[: len(batch)]
             self._pushed()
             return True
-        tip = self.clone.fetch()
-        with self._drafts:
-            self._replay(tip)
-            return not self._pending
+        self._replay(self.clone.tip())
+        return False
 
     def _is_handed_over(self, batch: tuple[PendingWrite, ...]) -> bool:
-        """Whether the server that writes now has settled the batch; what came after it is made again."""
+        """Whether the server that writes now has settled the batch. Its commits are not in the clone yet."""
         url = self.clone.lease.owner if self.clone.lease else ""
-        if not url or any(write.is_forwarded for write in batch):
+        if not url or any(write.is_forwarded or write.is_uncertain for write in batch):
             return False
-        results = self._forward(url, batch)
+        try:
+            results = self._forward(url, batch)
+        except ConnectionError:  # it may push them still; a push of this server makes none of them twice
+            for write in batch:
+                write.is_uncertain = True
+            return False
         if results is None:
             return False
-        with self._drafts:  # before the fetch: if that fails, these writes are at the remote all the same
+        with self._drafts:
             for write, result in zip(batch, results, strict=True):
                 write.commit, write.parent, write.error = result.commit, result.parent, result.error
                 write.is_settled = True
-            del self._pending[: len(batch)]
-        tip = self.clone.fetch()
-        with self._drafts:
-            self._replay(tip)
-        self._pushed()
+        if any(write.error for write in batch):  # what was drafted on top of it must not keep its changes
+            self._catch_up("")
         return True
+
+    def _catch_up(self, commit: str) -> None:
+        """Fetch the commits that another server made of writes of this one.
+
+        Args:
+            commit: The one that is needed. Nothing is fetched if it is the one that this server has drafted, or an
+                earlier fetch has brought it. "" for the latest.
+        """
+        # The remote has the writes all the same: the thread that follows it tries again.
+        with suppress(KnowledgeError):
+            tip = self.clone.advance(commit) if commit else ""
+            self._replay(tip or self.clone.fetch(until=commit))
+        self._pushed()
 
     def _replay(self, tip: str) -> None:
         """Make the pending writes again on top of a commit. One whose files differ there is settled with an error."""
-        waiting: list[PendingWrite] = []
-        for write in self._pending:
-            base = self._repository.tree_of(tip)
-            now = {path: self._trees.entry(base, path) for path in write.changed}
-            if all(now[path] == entry for path, entry in write.changed.items()):
-                write.commit, write.is_settled = tip, True
-                continue
-            moved = [path for path, entry in now.items() if (entry.id if entry else "") != write.before[path]]
-            if moved:
-                entry = now[moved[0]]
-                write.error, write.is_settled = changed_meanwhile(moved[0], entry.id if entry else ""), True
-                continue
-            self._make(write, self._objects(), tip)
-            tip = write.commit
-            waiting.append(write)
-        self._pending = waiting
+        with self._drafts:
+            waiting: list[PendingWrite] = []
+            fetched = tip
+            for write in self._pending:
+                if write.error or self._is_fetched(write, fetched):
+                    continue
+                base = self._repository.tree_of(tip)
+                now = {path: self._trees.entry(base, path) for path in write.changed}
+                if all(now[path] == entry for path, entry in write.changed.items()):
+                    self._settle_as(write, tip)
+                    continue
+                moved = [path for path, entry in now.items() if (entry.id if entry else "") != write.before[path]]
+                if moved:
+                    self._settle_as(write, "", self._overtaken(write, moved[0], now[moved[0]]))
+                    continue
+                self._make(write, self._objects(), tip)
+                tip = write.drafted
+                waiting.append(write)
+            self._pending = waiting
+
+    @staticmethod
+    def _settle_as(write: PendingWrite, commit: str, error: KnowledgeError | None = None) -> None:
+        if not write.is_settled:
+            write.commit, write.error, write.is_settled = commit, error, True
+
+    def _overtaken(self, write: PendingWrite, path: str, entry: TreeEntry | None) -> KnowledgeError:
+        if write.is_uncertain:
+            return unknown_outcome(self.clone.source.name, "the server that writes did not answer")
+        return changed_meanwhile(path, entry.id if entry else "")
 
     def _make(self, write: PendingWrite, objects: NewObjects, parent: str) -> None:
-        """Make a write's commit on top of another one."""
+        """Make a write's commit on top of another one. A settled one keeps the commit that the remote has."""
         base = self._repository.tree_of(parent)
         tree = changed_tree(objects, self._trees, base, write.changed)
         if tree == EMPTY_TREE:
             objects.add("tree", b"")
-        write.commit, write.parent = objects.add("commit", write.words.content(tree, parent)), parent
+        write.drafted = objects.add("commit", write.words.content(tree, parent))
+        if not write.is_settled:
+            write.commit, write.parent = write.drafted, parent
         try:
             with Unsynced() as unsynced:
                 objects.write(unsynced)
@@ -264,8 +322,8 @@ class PushQueue:
     def _reject_all(self, error: KnowledgeError) -> None:
         with self._drafts:
             for write in self._pending:
-                write.error, write.is_settled = copy(error), True  # each is raised in a thread of its own
-            self._pending = []
+                self._settle_as(write, "", copy(error))  # each is raised in a thread of its own
+            self._pending = [one for one in self._pending if not one.error]
 
     def _objects(self) -> NewObjects:
         return NewObjects(self._repository.objects, secrets.token_hex(6), self._repository.has_object)

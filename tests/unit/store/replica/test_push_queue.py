@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import pytest
 
 from commonplace.domain.errors import ConflictError, GitError, KnowledgeError, UnavailableError
+from commonplace.store.disk.file_swap import changed_meanwhile
 from commonplace.store.git.commits import commit_message
 from commonplace.store.replica.clone import ReplicaClone
 from commonplace.store.replica.handed_writes import WriteResult
@@ -196,27 +197,121 @@ def test_a_push_without_an_answer_is_looked_up_and_else_said_to_be_unknown(
     assert subjects(work)[1:] == ["Write b.md"]
 
 
-def test_a_write_that_was_handed_over_is_confirmed_although_the_remote_cannot_be_read_afterwards(work: GitRepo) -> None:
+Handing: TypeAlias = Callable[[PushQueue, Sequence[PendingWrite]], list[WriteResult]]
+
+
+def handed_over(work: GitRepo, handing: Handing) -> tuple[PushQueue, PushQueue]:
+    """The queue of the server that has the lease, and that of another, which hands its writes over."""
     owner = queue_of(work, "owner")
     owner.clone.lease = WriterLease(owner.clone.repository, "http://owner", ["http://other"])
     owner.settle(write(owner, "first.md", "# First\n"))  # takes the lease
-
-    def forward(_url: str, writes: Sequence[PendingWrite]) -> list[WriteResult]:
-        made = [write(owner, "b.md", "# B\n") for _ in writes]
-        owner.settle(made[-1])
-        remote_of(work).rename(work.path.parent / "away.git")
-        return [WriteResult(one.commit, one.parent) for one in made]
-
     clone = ReplicaClone(work.path.parent / "other", parse_source(str(remote_of(work))))
     clone.lease = WriterLease(clone.repository, "http://other", ["http://owner"])
     clone.fetch()
     assert clone.lease.owner == "http://owner"
-    queue = PushQueue(clone, clone.repository, lambda: None, forward)
+    queue = PushQueue(clone, clone.repository, lambda: None, lambda _url, writes: handing(owner, writes))
+    return owner, queue
+
+
+def take(owner: PushQueue, writes: Sequence[PendingWrite]) -> list[WriteResult]:
+    """What a server does with writes that it is handed."""
+    results: list[WriteResult] = []
+    for one in writes:
+        with owner.drafting() as commit:
+            now = {path: owner.clone.repository.entry(commit, path) for path in one.contents}
+            moved = [path for path, entry in now.items() if (entry.id if entry else "") != one.before[path]]
+            if moved:
+                results.append(WriteResult(error=changed_meanwhile(moved[0], "")))
+                continue
+            made = owner.add(one.contents, one.before, one.words, is_forwarded=True)
+        owner.settle(made)
+        results.append(WriteResult(made.commit, made.parent))
+    return results
+
+
+@pytest.mark.parametrize("is_same", [True, False], ids=["the commit of the sender", "another commit"])
+def test_a_write_that_was_handed_over_is_confirmed_although_the_remote_cannot_be_read_afterwards(
+    work: GitRepo, is_same: bool
+) -> None:
+    def handing(owner: PushQueue, writes: Sequence[PendingWrite]) -> list[WriteResult]:
+        if not is_same:
+            owner.settle(write(owner, "between.md", "# Between\n"))
+        results = take(owner, writes)
+        remote_of(work).rename(work.path.parent / "away.git")
+        return results
+
+    _, queue = handed_over(work, handing)
     mine = write(queue, "b.md", "# B\n")
     queue.settle(mine)
     (work.path.parent / "away.git").rename(remote_of(work))
     assert mine.commit == work.git("--git-dir", str(remote_of(work)), "rev-parse", "HEAD")
+    assert subjects(work)[-1] == "Write b.md"
+    assert (queue.clone.tip() == mine.commit) is is_same
+
+
+def test_a_draft_sees_a_write_that_was_handed_over_before_its_commit_is_fetched(work: GitRepo) -> None:
+    late: list[PendingWrite] = []
+
+    def handing(owner: PushQueue, writes: Sequence[PendingWrite]) -> list[WriteResult]:
+        if not late:
+            owner.settle(write(owner, "between.md", "# Between\n"))
+            late.append(write(queue, "a.md", "# One\nfirst\nsecond\n"))
+        return take(owner, writes)
+
+    owner, queue = handed_over(work, handing)
+    first = write(queue, "a.md", "# One\nfirst\n")
+    queue.settle(first)
+    assert queue.clone.tip() == first.commit
+    queue.settle(late[0])
+    assert late[0].before["a.md"] == first.changed["a.md"].id  # type: ignore[union-attr]
+    assert subjects(work)[1:] == ["Write first.md", "Write between.md", "Write a.md", "Write a.md"]
+    assert text_at(work, "a.md") == "# One\nfirst\nsecond"
+    assert queue.clone.tip() == late[0].commit == owner.clone.tip()
+
+
+def test_a_draft_on_top_of_a_refused_write_is_refused_and_one_of_another_page_goes_on(work: GitRepo) -> None:
+    def handing(owner: PushQueue, writes: Sequence[PendingWrite]) -> list[WriteResult]:
+        pushed(work, "a.md", "# Theirs\n") if len(subjects(work)) == 2 else None
+        owner.clone.fetch()
+        return take(owner, writes)
+
+    _, queue = handed_over(work, handing)
+    work.git("pull", "--quiet", "--rebase", "origin", "HEAD")
+    waiting = [write(queue, "a.md", "# Mine\n"), write(queue, "b.md", "# B\n")]
+    queue.settle(waiting[1])
+    with pytest.raises(ConflictError):
+        queue.settle(waiting[0])
+    following = write(queue, "a.md", "# Theirs and mine\n")
+    queue.settle(following)
+    assert text_at(work, "a.md") == "# Theirs and mine"
+    assert subjects(work)[1:] == ["Write first.md", "Outside", "Write b.md", "Write a.md"]
+
+
+@pytest.mark.parametrize("is_taken", [True, False])
+def test_a_server_that_does_not_answer_costs_no_write_and_makes_none_twice(work: GitRepo, is_taken: bool) -> None:
+    def handing(owner: PushQueue, writes: Sequence[PendingWrite]) -> list[WriteResult]:
+        if is_taken:
+            take(owner, writes)
+        raise ConnectionError
+
+    _, queue = handed_over(work, handing)
+    mine = write(queue, "b.md", "# B\n")
+    queue.settle(mine)
     assert subjects(work)[1:] == ["Write first.md", "Write b.md"]
+    assert queue.clone.tip() == mine.commit == work.git("--git-dir", str(remote_of(work)), "rev-parse", "HEAD")
+
+
+def test_the_outcome_is_unknown_if_a_server_did_not_answer_and_the_page_has_changed_since(work: GitRepo) -> None:
+    def handing(owner: PushQueue, writes: Sequence[PendingWrite]) -> list[WriteResult]:
+        take(owner, writes)
+        owner.settle(write(owner, "b.md", "# Another\n"))
+        raise ConnectionError
+
+    _, queue = handed_over(work, handing)
+    with pytest.raises(GitError, match="is unknown") as error:
+        queue.settle(write(queue, "b.md", "# B\n"))
+    assert error.value.kind == "unknown"
+    assert text_at(work, "b.md") == "# Another"
 
 
 def test_many_writers_on_two_clones_lose_nothing(work: GitRepo) -> None:
