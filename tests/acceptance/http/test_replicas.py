@@ -288,7 +288,7 @@ def test_metrics_show_the_replicas_that_a_key_may_see(tmp_path: Path, monkeypatc
     (_, remote), (_, other) = team(tmp_path), team(tmp_path, "other")
     keys = [create_key("mine", "--tier", "read", "--collection", "team"), create_key("all", "--tier", "read")]
     with replica(tmp_path / "home", remote, other) as server:
-        server.ask("GET", "/api/v1/search?q=first", key=keys[1])
+        wait_ready(server)
         mine, everything = (server.ask("GET", "/metrics", key=key).body.decode() for key in keys)
     assert 'commonplace_replica_ready{collection="team"} 1.0' in mine
     assert 'commonplace_replica_problem{collection="team"} 0.0' in mine
